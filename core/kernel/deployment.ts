@@ -1,0 +1,43 @@
+export const deploymentTypes = [
+  'VendorHosted',
+  'SelfHosted',
+  'CloudAMarketplaceDeployment',
+  'CloudBMarketplaceDeployment',
+  'CloudCMarketplaceDeployment',
+] as const
+export type DeploymentType = (typeof deploymentTypes)[number]
+
+/** What kind of installation this is; gates decide by it which plugins and routes exist. */
+export interface Deployment {
+  readonly type: DeploymentType
+  readonly billingEnabled: boolean
+  readonly runMode: 'production' | 'development'
+}
+
+export const gates = [
+  'always',
+  'vendor-hosted',
+  'billing-enabled',
+  'cloud-a-marketplace',
+  'cloud-c-marketplace',
+  'any-marketplace',
+] as const
+/** The closed list of conditions under which a plugin or route exists. */
+export type Gate = (typeof gates)[number]
+
+const marketplaceTypes: readonly DeploymentType[] = [
+  'CloudAMarketplaceDeployment',
+  'CloudBMarketplaceDeployment',
+  'CloudCMarketplaceDeployment',
+]
+
+const gateRules: Readonly<Record<Gate, (deployment: Deployment) => boolean>> = {
+  always: () => true,
+  'vendor-hosted': (d) => d.type === 'VendorHosted',
+  'billing-enabled': (d) => d.billingEnabled,
+  'cloud-a-marketplace': (d) => d.type === 'CloudAMarketplaceDeployment',
+  'cloud-c-marketplace': (d) => d.type === 'CloudCMarketplaceDeployment',
+  'any-marketplace': (d) => marketplaceTypes.includes(d.type),
+}
+
+export const isOpen = (gate: Gate, deployment: Deployment): boolean => gateRules[gate](deployment)

@@ -1,0 +1,37 @@
+import type { OrgId, SessionId, TokenId, UserId } from './brand.ts'
+import type { ScopeSet } from './token-scope.ts'
+
+/** Who calls, as the carrier of the credential proved it. Rights are always those of `userId`, also under impersonation. */
+export interface Principal {
+  readonly userId: UserId
+  readonly login: string
+  readonly isSiteAdmin: boolean
+  readonly method: 'token' | 'password' | 'session'
+  readonly scopes: ScopeSet
+  readonly tokenId?: TokenId
+  readonly tokenExpiresAt?: Date
+  /** Set when the token is confined to one organization. */
+  readonly onlyOrgId?: OrgId
+  readonly sessionId?: SessionId
+  /** The site admin who acts as this user. */
+  readonly impersonator?: { readonly userId: UserId; readonly login: string }
+}
+
+/** What every use case is told about the call: who, from where, and until when it matters. */
+export interface Call {
+  readonly principal: Principal | undefined
+  readonly requestId: string
+  /** Canonical IP text; the socket's peer, or the hop that the trusted proxies name. */
+  readonly sourceIp: string
+  /** The route's id, as `authz.createRole`. */
+  readonly operation: string
+  /** Aborted when the client has left or the deadline passed. */
+  readonly signal: AbortSignal
+  /** Set when the client sent an Idempotency-Key: the row that the change's own transaction marks as applied. */
+  readonly idempotencyRecordId?: number
+}
+
+/** A call with a proven caller. */
+export interface SignedInCall extends Call {
+  readonly principal: Principal
+}

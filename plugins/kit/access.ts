@@ -1,0 +1,68 @@
+import type { RequiredScope, ScopeCategory } from '../../core/kernel/token-scope.ts'
+
+/** Where in the request a name or id stands. */
+export interface ParamRef {
+  readonly in: 'path' | 'query'
+  readonly name: string
+}
+export const path = (name: string): ParamRef => ({ in: 'path', name })
+export const query = (name: string): ParamRef => ({ in: 'query', name })
+
+/** How a route names the object that its relation is checked on. */
+export type ObjectRef =
+  | { readonly type: 'organization'; readonly name: ParamRef }
+  | { readonly type: 'account'; readonly name: ParamRef }
+  | { readonly type: 'team'; readonly id: ParamRef }
+  | { readonly type: 'role'; readonly id: ParamRef; readonly org: ParamRef }
+  | { readonly type: 'cluster'; readonly owner: ParamRef; readonly name: ParamRef }
+
+export interface PublicAccess {
+  readonly kind: 'public'
+}
+export interface SignedInAccess {
+  readonly kind: 'password' | 'signed-in' | 'site-admin'
+}
+export interface GrantedAccess {
+  readonly kind: 'granted'
+  readonly relation: string
+  readonly object: ObjectRef
+  /** What someone who may not even see the object is told. */
+  readonly hiddenAs: 'forbidden' | 'not-found'
+}
+export type Access = PublicAccess | SignedInAccess | GrantedAccess
+
+/** P: anyone; a credential that is sent must still be valid. */
+export const anyone: PublicAccess = { kind: 'public' }
+/** B: HTTP Basic with the account's real password. */
+export const withPassword: SignedInAccess = { kind: 'password' }
+/** T: any accepted credential. */
+export const signedIn: SignedInAccess = { kind: 'signed-in' }
+/** SA: the caller is a site admin. */
+export const siteAdmin: SignedInAccess = { kind: 'site-admin' }
+
+/** Membership of the organization named by the request. Someone outside is told 403, whether it exists or not. */
+export const memberOf = (name: ParamRef): GrantedAccess => ({
+  kind: 'granted',
+  relation: 'member',
+  object: { type: 'organization', name },
+  hiddenAs: 'forbidden',
+})
+
+/** A relation on an object; 404 for whoever may not know that it exists, 403 for whoever may. */
+export const requires = (relation: string, object: ObjectRef): GrantedAccess => ({
+  kind: 'granted',
+  relation,
+  object,
+  hiddenAs: 'not-found',
+})
+
+/** A relation within an organization's authorization: an outsider of that organization is told 403. */
+export const requiresWithin = (relation: string, object: ObjectRef): GrantedAccess => ({
+  kind: 'granted',
+  relation,
+  object,
+  hiddenAs: 'forbidden',
+})
+
+export const read = (category: ScopeCategory): RequiredScope => ({ category, level: 'read' })
+export const write = (category: ScopeCategory): RequiredScope => ({ category, level: 'write' })

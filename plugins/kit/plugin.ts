@@ -1,0 +1,34 @@
+import type { Gate } from '../../core/kernel/deployment.ts'
+import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/permission.ts'
+import type { PortOf, Token } from '../../core/kernel/token.ts'
+import type { Job } from './job.ts'
+import type { AnyBoundRoute } from './route.ts'
+
+export type Needs = Readonly<Record<string, Token<unknown>>>
+export type Given<N extends Needs> = { readonly [K in keyof N]: PortOf<N[K]> }
+
+/** One part of the service. */
+export interface Plugin<N extends Needs = Needs> {
+  /** The part's name. */
+  readonly id: string
+  readonly summary: string
+  readonly listener: 'api' | 'marketplace'
+  readonly gate: Gate
+  /** Names of the ports that routes and jobs are given. */
+  readonly needs: N
+  /** The plugin's routes over its ports. */
+  readonly routes: (given: Given<N>) => readonly AnyBoundRoute[]
+  readonly jobs?: (given: Given<N>) => readonly Job[]
+  /** Permissions that custom roles can carry. */
+  readonly permissions?: readonly PermissionDefinition[]
+  /** Relations of the object types that this part owns. */
+  readonly objectTypes?: readonly ObjectTypeDefinition[]
+}
+
+/** A plugin as the composition root handles it, its needs erased. */
+export type AnyPlugin = Omit<Plugin, 'routes' | 'jobs'> & {
+  readonly routes: (given: Readonly<Record<string, unknown>>) => readonly AnyBoundRoute[]
+  readonly jobs?: (given: Readonly<Record<string, unknown>>) => readonly Job[]
+}
+
+export const definePlugin = <N extends Needs>(plugin: Plugin<N>): AnyPlugin => plugin as unknown as AnyPlugin

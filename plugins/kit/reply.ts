@@ -1,0 +1,76 @@
+import type * as t from 'io-ts'
+import type { Page } from '../../core/kernel/page.ts'
+
+/** A cookie to set; `value: undefined` clears it. */
+export interface CookieChange {
+  readonly name: string
+  readonly value: string | undefined
+  readonly httpOnly: boolean
+  readonly path: string
+  readonly maxAgeSeconds?: number
+  /** Send with the `__Host-` prefix when the service is reached by https. */
+  readonly hostPrefix?: boolean
+}
+
+/** A value with its row version, from which a strong ETag is made. */
+export interface Versioned<A> {
+  readonly value: A
+  readonly version: number
+}
+
+/** What a route answers when all went well. `__result` is what its handler returns. */
+export interface ReplySpec<Result> {
+  readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text'
+  readonly status: number
+  readonly description: string
+  readonly codec?: t.Any
+  readonly contentType?: string
+  /** An answer body that decodes with the codec; shown in the documentation. */
+  readonly example?: unknown
+  readonly __result?: Result
+}
+
+/** JSON of one value. */
+export const json = <A>(status: number, codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<A> => ({
+  kind: 'json',
+  status,
+  codec,
+  example,
+  description,
+})
+
+/** JSON of one value that carries a row version: answers with ETag, and If-Match guards changes. */
+export const versioned = <A>(
+  status: number,
+  codec: t.Type<A, unknown>,
+  example: unknown,
+  description = 'OK',
+): ReplySpec<Versioned<A>> => ({ kind: 'versioned', status, codec, example, description })
+
+/** A JSON array, paged, with `Link` and `X-Total-Count`. The example is one element. */
+export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<Page<A>> => ({
+  kind: 'list',
+  status: 200,
+  codec,
+  example: [example],
+  description,
+})
+
+/** No body. */
+export const empty = (status: number, description = 'Done, no body'): ReplySpec<void> => ({ kind: 'empty', status, description })
+
+/** No body, cookies set or cleared. */
+export const cookies = (status: number, description = 'Done, cookies changed'): ReplySpec<readonly CookieChange[]> => ({
+  kind: 'cookies',
+  status,
+  description,
+})
+
+/** Text of the given type. */
+export const text = (contentType: string, example: string, description = 'OK'): ReplySpec<string> => ({
+  kind: 'text',
+  status: 200,
+  contentType,
+  example,
+  description,
+})

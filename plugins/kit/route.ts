@@ -1,0 +1,143 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { Gate } from '../../core/kernel/deployment.ts'
+import type { Exchange, UpgradeExchange } from '../../core/kernel/exchange.ts'
+import type { Failure, FailureType } from '../../core/kernel/failure.ts'
+import type { PageRequest } from '../../core/kernel/page.ts'
+import type { Call, SignedInCall } from '../../core/kernel/principal.ts'
+import type { RequiredScope } from '../../core/kernel/token-scope.ts'
+import type { Access, GrantedAccess, PublicAccess } from './access.ts'
+import type { ReplySpec } from './reply.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** A JSON request body. */
+export interface BodySpec<B> {
+  readonly codec: t.Type<B, unknown, unknown>
+  readonly example: unknown
+  /** Bytes; 1 MiB unless told. */
+  readonly limitBytes?: number
+  /** An absent body decodes as this. */
+  readonly whenAbsent?: unknown
+  /** For a GET: each top-level key may stand in the query string instead, and wins there. */
+  readonly orQuery?: boolean
+  /** Status of a body that does not decode: 422 unless the specification says 400. */
+  readonly refusedAs?: 400 | 422
+}
+
+export const body = <B>(
+  codec: t.Type<B, unknown, unknown>,
+  example: unknown,
+  options: Omit<BodySpec<B>, 'codec' | 'example'> = {},
+): BodySpec<B> => ({ codec, example, ...options })
+
+/** Everything about one route, declared once: binding, access, decoding, documentation, client and tests come from it. */
+export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F extends string = string, X extends Access = Access> {
+  /** `part.verbPhrase`, unique; the operationId of the OpenAPI document. */
+  readonly id: string
+  readonly method: Method
+  /** Below the listener's root, `{name}` for parameters: `/authz/roles/{id}`. */
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  /** A tag group of the specification. */
+  readonly tag: string
+  readonly access: X
+  /** What an access token must grant; required unless the route is public or wants a password. */
+  readonly scope?: RequiredScope
+  readonly params?: t.Type<P, unknown, unknown>
+  readonly query?: t.Type<Q, unknown, unknown>
+  readonly body?: BodySpec<B>
+  readonly ok: ReplySpec<R>
+  /** The failures that the handler may answer. */
+  readonly failures: readonly FailureType<F>[]
+  /** A status for a failure where the specification wants another than its kind's. */
+  readonly statusOf?: Readonly<Partial<Record<F, number>>>
+  /** An id in the path that cannot exist: 404, or 400 where the specification lists it. */
+  readonly badPathAs?: 400 | 404
+  readonly gate?: Gate
+  /** A list whose answer takes `page` and `limit`. Set by the `list` reply. */
+  readonly isPaged?: boolean
+  /** Not allowed while a site admin impersonates (credentials would be planted). */
+  readonly refusesSudo?: boolean
+  /** Shape of error bodies. */
+  readonly dialect?: 'platform' | 'marketplace' | 'metering'
+}
+
+type CallOf<X extends Access> = X extends PublicAccess ? Call : SignedInCall
+type GrantOf<X extends Access> = X extends GrantedAccess ? AccessGrant : undefined
+
+/** What a handler is given: decoded input, the call, and what authorization already found. */
+export interface RouteInput<P, Q, B, X extends Access> {
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+  readonly call: CallOf<X>
+  readonly grant: GrantOf<X>
+  /** From `page` and `limit`; the defaults where the route is not paged. */
+  readonly page: PageRequest
+  /** From `If-Match`: the row version that the change is meant for. */
+  readonly expectedVersion: number | undefined
+}
+
+export const defineRoute = <P = unknown, Q = unknown, B = undefined, R = void, F extends string = never, X extends Access = Access>(
+  route: Route<P, Q, B, R, F, X>,
+): Route<P, Q, B, R, F, X> => route
+
+/** A declared route with its handler, types erased: what the binder takes. */
+export interface BoundRoute {
+  readonly kind: 'json'
+  readonly route: Route
+  readonly handler: (input: RouteInput<unknown, unknown, unknown, Access>) => Promise<Either<Failure, unknown>>
+}
+
+/** Ties a handler to its declaration. A failure that the route does not declare is a compile error. */
+export const handle = <P, Q, B, R, F extends string, X extends Access>(
+  route: Route<P, Q, B, R, F, X>,
+  handler: (input: RouteInput<P, Q, B, X>) => Promise<Either<Failure<NoInfer<F>>, NoInfer<R>>>,
+): BoundRoute => ({
+  kind: 'json',
+  route: route as unknown as Route,
+  handler: handler as unknown as BoundRoute['handler'],
+})
+
+/** A route whose bodies are streamed and never parsed: every method of one path prefix. */
+export interface StreamRoute<F extends string = string> {
+  readonly id: string
+  readonly methods: readonly Method[]
+  /** Ends in `/*`: the rest of the path belongs to the exchange. */
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  readonly tag: string
+  readonly access: GrantedAccess
+  /** Scope category; reading methods need read, the others write, an upgrade needs write. */
+  readonly scopeCategory: RequiredScope['category']
+  readonly failures: readonly FailureType<F>[]
+}
+
+export interface StreamInput<E> {
+  readonly params: Readonly<Record<string, string>>
+  readonly exchange: E
+  readonly call: SignedInCall
+  readonly grant: AccessGrant
+}
+
+/** A stream route with its handlers. Left is answered by the binder; Right says that the exchange was answered. */
+export interface BoundStreamRoute {
+  readonly kind: 'stream'
+  readonly route: StreamRoute
+  readonly handler: (input: StreamInput<Exchange>) => Promise<Either<Failure, void>>
+  readonly upgrade?: (input: StreamInput<UpgradeExchange>) => Promise<Either<Failure, void>>
+}
+
+export const handleStream = <F extends string>(
+  route: StreamRoute<F>,
+  handlers: {
+    readonly handler: (input: StreamInput<Exchange>) => Promise<Either<Failure<NoInfer<F>>, void>>
+    readonly upgrade?: (input: StreamInput<UpgradeExchange>) => Promise<Either<Failure<NoInfer<F>>, void>>
+  },
+): BoundStreamRoute => ({ kind: 'stream', route: route as unknown as StreamRoute, ...handlers })
+
+export type AnyBoundRoute = BoundRoute | BoundStreamRoute

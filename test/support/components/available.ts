@@ -1,0 +1,48 @@
+import { connectControlPlane, startControlPlane, type ControlPlaneAccess } from './control-plane.ts'
+import { findKubectl } from './kubectl.ts'
+import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
+import { environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
+
+export { isSwitchedOff, type ComponentName } from './names.ts'
+export type { ControlPlaneAccess } from './control-plane.ts'
+export type { MariaDbAccess } from './mariadb.ts'
+
+const asked = new Map<ComponentName, Promise<unknown>>()
+
+/**
+ * The shared MariaDB server, or `undefined` when the run was started `--without mariadb`.
+ * Under `npm test` the runner has started it; a file that is run alone starts one of its own.
+ * Take a database of your own from `createDatabase()`; never stop or restart this server
+ * (a test that does so uses `startMariaDb`).
+ */
+export function mariaDb(): Promise<MariaDbAccess | undefined> {
+  return once('mariadb', async () => {
+    const url = process.env[environmentNames.mariaDbUrl]
+    return url === undefined ? startMariaDb() : connectMariaDb(url)
+  })
+}
+
+/**
+ * The shared kube-apiserver, or `undefined` when switched off. Namespaces are never finished
+ * (no controllers run): use `createNamespace()`, which never gives the same name twice.
+ */
+export function kubernetes(): Promise<ControlPlaneAccess | undefined> {
+  return once('kubernetes', async () => {
+    const kubeconfig = process.env[environmentNames.kubeconfig]
+    return kubeconfig === undefined ? startControlPlane() : connectControlPlane(kubeconfig)
+  })
+}
+
+/** The path of a kubectl that fits the shared kube-apiserver, or `undefined` when switched off. */
+export function kubectl(): Promise<string | undefined> {
+  return once('kubectl', async () => process.env[environmentNames.kubectl] ?? findKubectl())
+}
+
+function once<T>(name: ComponentName, start: () => Promise<T>): Promise<T | undefined> {
+  if (isSwitchedOff(name)) return Promise.resolve(undefined)
+  const known = asked.get(name) as Promise<T> | undefined
+  if (known !== undefined) return known
+  const started = start()
+  asked.set(name, started)
+  return started
+}

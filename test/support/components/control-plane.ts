@@ -1,0 +1,115 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freePort, startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
+import { makeClientCa } from './client-certificate.ts'
+import { accessTo, recordPathOf, type BuiltInUser, type ControlPlaneAccess, type ControlPlaneRecord } from './control-plane-access.ts'
+import { findControlPlaneBinaries } from './kubernetes-binaries.ts'
+import { sayOnStderr, type Say } from './progress.ts'
+import { createRunFolder, removeRunFolder } from './run-folder.ts'
+
+export { connectControlPlane, type BuiltInUser, type ControlPlaneAccess } from './control-plane-access.ts'
+
+/** A kube-apiserver of one's own. */
+export interface ControlPlane extends ControlPlaneAccess {
+  stop(): Promise<void>
+}
+
+const startTimeoutMilliseconds = 90_000
+
+/**
+ * Starts etcd and kube-apiserver on loopback with RBAC on. There are no controllers and no
+ * nodes: namespaces are never finished, owners' children stay, pods stay Pending.
+ */
+export async function startControlPlane(say: Say = sayOnStderr): Promise<ControlPlane> {
+  const binaries = await findControlPlaneBinaries(say)
+  const folder = createRunFolder('kubernetes')
+  const started: BackgroundProcess[] = []
+  const stop = async () => {
+    for (const each of started.toReversed()) await each.stop()
+    removeRunFolder(folder)
+  }
+  try {
+    const etcdUrl = await startEtcd(binaries.etcd, folder, started)
+    const record = await startApiServer(binaries.apiServer, folder, etcdUrl, started)
+    const kubeconfigPath = join(folder, 'admin.kubeconfig')
+    const access = accessTo(record, kubeconfigPath)
+    await writeFile(recordPathOf(kubeconfigPath), JSON.stringify(record))
+    await writeFile(kubeconfigPath, access.kubeconfig())
+    return { ...access, stop }
+  } catch (cause) {
+    await stop()
+    throw cause
+  }
+}
+
+async function startEtcd(file: string, folder: string, started: BackgroundProcess[]): Promise<string> {
+  const url = `http://127.0.0.1:${await freePort()}`
+  const etcd = startProcess({
+    name: 'etcd',
+    file,
+    folder,
+    arguments: [
+      `--data-dir=${join(folder, 'etcd')}`, `--listen-client-urls=${url}`, `--advertise-client-urls=${url}`,
+      '--listen-peer-urls=http://127.0.0.1:0', '--unsafe-no-fsync=true',
+    ],
+  })
+  started.push(etcd)
+  await untilReady(etcd, async () => (await fetch(`${url}/health`)).ok, startTimeoutMilliseconds)
+  return url
+}
+
+async function startApiServer(
+  file: string,
+  folder: string,
+  etcdUrl: string,
+  started: BackgroundProcess[],
+): Promise<ControlPlaneRecord> {
+  const port = await freePort()
+  const certificates = join(folder, 'certificates')
+  await mkdir(certificates)
+  const tokens = await writeTokens(join(folder, 'tokens.csv'))
+  const serviceAccountKey = await writeServiceAccountKey(join(folder, 'service-accounts.key'))
+  const clientCa = await makeClientCa(folder)
+  const server = startProcess({
+    name: 'kube-apiserver',
+    file,
+    folder,
+    arguments: [
+      `--etcd-servers=${etcdUrl}`, `--cert-dir=${certificates}`, `--secure-port=${port}`, '--bind-address=127.0.0.1',
+      '--service-cluster-ip-range=10.0.0.0/24', '--authorization-mode=RBAC', '--allow-privileged=true',
+      '--disable-admission-plugins=ServiceAccount', `--token-auth-file=${join(folder, 'tokens.csv')}`,
+      '--service-account-issuer=https://kubernetes.default.svc', `--service-account-key-file=${serviceAccountKey}`,
+      `--service-account-signing-key-file=${serviceAccountKey}`, '--kubelet-preferred-address-types=InternalIP',
+      ...(clientCa === undefined ? [] : [`--client-ca-file=${clientCa.certificatePath}`]),
+    ],
+  })
+  started.push(server)
+  const certificate = join(certificates, 'apiserver.crt')
+  const url = `https://127.0.0.1:${port}`
+  let record: ControlPlaneRecord | undefined
+  await untilReady(server, async () => {
+    if (!existsSync(certificate)) return false
+    // Signed by itself on first start, so it is its own authority.
+    const caPem = await readFile(certificate, 'utf8')
+    const candidate = { url, caPem, tokens, ...(clientCa === undefined ? {} : { clientCa }) }
+    const ready = await accessTo(candidate, '').request('GET', '/readyz')
+    if (ready.status === 200) record = candidate
+    return ready.status === 200
+  }, startTimeoutMilliseconds)
+  if (record === undefined) throw new Error('kube-apiserver is ready, but its certificate was not read')
+  return record
+}
+
+async function writeTokens(path: string): Promise<Record<BuiltInUser, string>> {
+  const tokens = { admin: randomBytes(24).toString('hex'), viewer: randomBytes(24).toString('hex') }
+  await writeFile(path, `${tokens.admin},admin,admin,"system:masters"\n${tokens.viewer},viewer,viewer\n`, { mode: 0o600 })
+  return tokens
+}
+
+async function writeServiceAccountKey(path: string): Promise<string> {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  await writeFile(path, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
+  return path
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile, statfs } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { cached, cacheFolder } from './cache-folder.ts'
+import { withProgress, type Say } from './progress.ts'
+import { findExecutable, isExecutable, runCommand } from './run-command.ts'
+
+const sources = fileURLToPath(new URL('../kubernetes-assets/', import.meta.url))
+/** Must be the version of k8s.io/kubernetes in kubernetes-assets/go.mod: a library build knows no version itself. */
+const kubernetesVersion = '1.34.2'
+const neededDiskBytes = 4e9
+
+/** A command of test/support/kubernetes-assets. */
+export type GoAsset = 'kube-apiserver' | 'etcd' | 'kubectl' | 'stub-kubelet'
+
+/** The path of the command, built with Go on first use (minutes) and kept in the cache. */
+export async function goBuilt(asset: GoAsset, say: Say): Promise<string> {
+  const folder = await cached(`${asset}-${await digestOf(asset)}`, (making) => build(asset, making, say))
+  const path = join(folder, asset)
+  if (!isExecutable(path)) throw new Error(`${path} is not an executable; delete ${folder} and run again`)
+  return path
+}
+
+/** True when `goBuilt` would answer at once. */
+export async function isGoBuilt(asset: GoAsset): Promise<boolean> {
+  return isExecutable(join(cacheFolder(), `${asset}-${await digestOf(asset)}`, asset))
+}
+
+async function build(asset: GoAsset, into: string, say: Say): Promise<void> {
+  const go = findExecutable('go', ['/usr/local/go/bin', '/usr/lib/go/bin'])
+  if (go === undefined) {
+    throw new Error(`${asset} is not on this machine and cannot be built: the command "go" (Go 1.24 or newer) was not found`)
+  }
+  const disk = await statfs(cacheFolder())
+  const freeBytes = disk.bavail * disk.bsize
+  if (freeBytes < neededDiskBytes) {
+    throw new Error(`building ${asset} needs about 4 GB of disk for Go's caches; ${cacheFolder()} has ${(freeBytes / 1e9).toFixed(1)} GB`)
+  }
+  const [major, minor] = kubernetesVersion.split('.')
+  const version = 'k8s.io/component-base/version'
+  const flags = ['-s', '-w', `-X ${version}.gitVersion=v${kubernetesVersion}`, `-X ${version}.gitMajor=${major}`, `-X ${version}.gitMinor=${minor}`]
+  const command = ['build', '-trimpath', '-buildvcs=false', '-mod=readonly', '-p', String(availableParallelism()),
+    '-ldflags', flags.join(' '), '-o', join(into, asset), `./${asset}`]
+  const nice = findExecutable('nice')
+  await withProgress(say, `building ${asset} ${kubernetesVersion} with Go (once; minutes when Go's cache is empty)`, async () => {
+    const [file, args] = nice === undefined ? [go, command] : [nice, ['-n', '10', go, ...command]]
+    const environment = { ...process.env, GOFLAGS: '', GOWORK: 'off', CGO_ENABLED: '0' }
+    const result = await runCommand(file, args, { cwd: sources, environment })
+    if (result.status !== 0) {
+      throw new Error(`building ${asset} with ${go} failed; it needs Go 1.24 or newer and a Go module proxy that answers:\n${result.stderr}`)
+    }
+  })
+}
+
+async function digestOf(asset: GoAsset): Promise<string> {
+  const own = (await readdir(join(sources, asset))).filter((name) => name.endsWith('.go')).sort()
+  const hash = createHash('sha256').update(kubernetesVersion)
+  for (const name of ['go.mod', 'go.sum', ...own.map((each) => join(asset, each))]) {
+    hash.update(name).update(await readFile(join(sources, name)))
+  }
+  return hash.digest('hex').slice(0, 12)
+}

@@ -1,0 +1,70 @@
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { cached } from './cache-folder.ts'
+import { withProgress, type Say } from './progress.ts'
+import { findExecutable, isExecutable, mustRun, runCommand } from './run-command.ts'
+
+export interface MariaDbBinaries {
+  readonly server: string
+  readonly installDb: string
+  /** Set when they were unpacked outside their usual place. */
+  readonly unpackedAt: string | undefined
+  readonly environment: NodeJS.ProcessEnv
+}
+
+// The client package has my_print_defaults, which mariadb-install-db runs.
+const debianPackages = ['mariadb-server-core', 'mariadb-client-core']
+const packageNames = debianPackages.join(' and ')
+const help = `install MariaDB (Debian: ${packageNames}), or switch these tests off with --without mariadb`
+
+/** mariadbd and mariadb-install-db from this machine, else Debian's, installed by root or unpacked by anyone else. */
+export async function findMariaDbBinaries(say: Say): Promise<MariaDbBinaries> {
+  const found = onThisMachine()
+  if (found !== undefined) return found
+  const apt = findExecutable('apt-get')
+  if (apt === undefined) throw new Error(`mariadbd was not found, and there is no apt-get to fetch it with: ${help}`)
+  if (process.getuid?.() === 0) {
+    await withProgress(say, `installing ${packageNames}`, () => install(apt))
+    const installed = onThisMachine()
+    if (installed !== undefined) return installed
+    throw new Error(`${packageNames} was installed, but mariadbd is still not on PATH or in /usr/sbin`)
+  }
+  const folder = await cached('mariadb', (making) => withProgress(say, `fetching ${packageNames}`, () => unpack(apt, making)))
+  return inUnpacked(folder)
+}
+
+function onThisMachine(): MariaDbBinaries | undefined {
+  const server = findExecutable('mariadbd', ['/usr/sbin', '/usr/local/sbin', '/usr/libexec'])
+  const installDb = findExecutable('mariadb-install-db')
+  if (server === undefined || installDb === undefined) return undefined
+  return { server, installDb, unpackedAt: undefined, environment: process.env }
+}
+
+async function install(apt: string): Promise<void> {
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const installing = () => runCommand(apt, ['install', '-y', '--no-install-recommends', ...debianPackages], { environment })
+  // The lists of a machine that was just made are missing or old.
+  await runCommand(apt, ['update'], { environment })
+  const result = await installing()
+  if (result.status !== 0) throw new Error(`apt-get could not install ${packageNames}: ${help}\n${result.stderr}`)
+}
+
+/** Downloads the package and what it needs that is not installed, and unpacks them; no rights are needed. */
+async function unpack(apt: string, into: string): Promise<void> {
+  const plan = await runCommand(apt, ['-s', 'install', '-y', '--no-install-recommends', ...debianPackages])
+  const missing = [...plan.stdout.matchAll(/^Inst (\S+)/gm)].map((match) => match[1] ?? '')
+  const downloads = join(into, 'downloads')
+  await mkdir(downloads)
+  const result = await runCommand(apt, ['download', ...new Set([...debianPackages, ...missing])], { cwd: downloads })
+  if (result.status !== 0) throw new Error(`apt-get could not download ${packageNames}: ${help}\n${plan.stderr}${result.stderr}`)
+  for (const file of await readdir(downloads)) await mustRun('dpkg', ['-x', join(downloads, file), into])
+  await mustRun('rm', ['-r', downloads])
+}
+
+async function inUnpacked(folder: string): Promise<MariaDbBinaries> {
+  const server = join(folder, 'usr/sbin/mariadbd')
+  if (!isExecutable(server)) throw new Error(`${server} is not there; delete ${folder} and run again`)
+  const libraries = (await readdir(join(folder, 'usr/lib')).catch(() => [])).map((name) => join(folder, 'usr/lib', name))
+  const environment = { ...process.env, LD_LIBRARY_PATH: [...libraries, process.env['LD_LIBRARY_PATH'] ?? ''].join(':') }
+  return { server, installDb: join(folder, 'usr/bin/mariadb-install-db'), unpackedAt: join(folder, 'usr'), environment }
+}

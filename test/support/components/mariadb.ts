@@ -1,0 +1,121 @@
+import { createConnection } from 'mysql2/promise'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { freePort, startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
+import { findMariaDbBinaries, type MariaDbBinaries } from './mariadb-binaries.ts'
+import { sayOnStderr, type Say } from './progress.ts'
+import { createRunFolder, removeRunFolder } from './run-folder.ts'
+import { mustRun } from './run-command.ts'
+
+/** A running server that somebody else may own. */
+export interface MariaDbAccess {
+  readonly host: string
+  readonly port: number
+  /** mysql://root@127.0.0.1:port/name */
+  url(databaseName: string): string
+  /** Makes a fresh empty utf8mb4 database with a random name and answers its URL. */
+  createDatabase(): Promise<string>
+}
+
+/** A server of one's own. */
+export interface MariaDbServer extends MariaDbAccess {
+  readonly socket: string
+  /** An orderly stop; the data goes too unless `restart` follows from `kill`. */
+  stop(): Promise<void>
+  /** SIGKILL: what a crash leaves behind stays for `restart`. */
+  kill(): Promise<void>
+  /** Starts again on the same data, port and socket; stops first when it still runs. */
+  restart(): Promise<void>
+}
+
+interface Place {
+  readonly folder: string
+  readonly socket: string
+  readonly port: number
+}
+
+/** Starts a private, empty, strict server on loopback; `root` needs no password. */
+export async function startMariaDb(say: Say = sayOnStderr): Promise<MariaDbServer> {
+  const binaries = await findMariaDbBinaries(say)
+  const folder = createRunFolder('mariadb')
+  const place = { folder, socket: join(folder, 's'), port: await freePort() }
+  await makeDataFolder(binaries, place)
+  let running = await launch(binaries, place)
+  return {
+    ...connectMariaDb(`mysql://root@127.0.0.1:${place.port}/`),
+    socket: place.socket,
+    stop: async () => {
+      await running.stop()
+      removeRunFolder(folder)
+    },
+    kill: () => running.kill(),
+    restart: async () => {
+      await running.stop()
+      running = await launch(binaries, place)
+    },
+  }
+}
+
+/** Access to the server at this URL; its path is ignored. */
+export function connectMariaDb(serverUrl: string): MariaDbAccess {
+  const { hostname, port } = new URL(serverUrl)
+  const url = (databaseName: string) => `mysql://root@${hostname}:${port}/${databaseName}`
+  return {
+    host: hostname,
+    port: Number(port),
+    url,
+    createDatabase: async () => {
+      const name = `moorage_${randomBytes(8).toString('hex')}`
+      const connection = await createConnection(url(''))
+      try {
+        await connection.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
+      } finally {
+        await connection.end()
+      }
+      return url(name)
+    },
+  }
+}
+
+async function makeDataFolder(binaries: MariaDbBinaries, place: Place): Promise<void> {
+  await mustRun(binaries.installDb, [
+    '--no-defaults', `--datadir=${join(place.folder, 'data')}`, '--auth-root-authentication-method=normal', '--skip-test-db',
+    '--skip-name-resolve', ...sharedArguments(binaries),
+  ], { environment: binaries.environment })
+}
+
+async function launch(binaries: MariaDbBinaries, place: Place): Promise<BackgroundProcess> {
+  const started = startProcess({
+    name: 'mariadbd',
+    file: binaries.server,
+    folder: place.folder,
+    environment: binaries.environment,
+    arguments: [
+      '--no-defaults', ...sharedArguments(binaries),
+      `--datadir=${join(place.folder, 'data')}`, `--socket=${place.socket}`, `--pid-file=${join(place.folder, 'pid')}`,
+      `--port=${place.port}`, '--skip-networking=0', '--bind-address=127.0.0.1', '--skip-name-resolve',
+      '--skip-log-bin', '--performance-schema=OFF', '--max-connections=500', '--max-connect-errors=1000000',
+      '--character-set-server=utf8mb4', '--default-storage-engine=InnoDB',
+      '--sql-mode=STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',
+      // Survives kill -9 of the server, which tests do; only losing the machine would lose a commit.
+      '--innodb-flush-log-at-trx-commit=2', '--innodb-buffer-pool-size=64M', '--innodb-log-file-size=16M',
+      '--innodb-use-native-aio=0',
+    ],
+  })
+  await untilReady(started, async () => {
+    const connection = await createConnection({ socketPath: place.socket, user: 'root', connectTimeout: 2000 })
+    await connection.end()
+    return true
+  }, 60_000)
+  return started
+}
+
+function sharedArguments(binaries: MariaDbBinaries): string[] {
+  return [
+    ...(process.getuid?.() === 0 ? ['--user=root'] : []),
+    ...(binaries.unpackedAt === undefined ? [] : [
+      `--basedir=${binaries.unpackedAt}`, `--lc-messages-dir=${join(binaries.unpackedAt, 'share/mysql')}`,
+      `--character-sets-dir=${join(binaries.unpackedAt, 'share/mysql/charsets')}`,
+    ]),
+  ]
+}

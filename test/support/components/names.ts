@@ -1,0 +1,28 @@
+/**
+ * The real components that tests use, by the name that `--without` takes.
+ * `needs` are components without which this one is pointless.
+ */
+export const components = {
+  mariadb: { what: 'a private MariaDB server', needs: [] },
+  kubernetes: { what: 'a real kube-apiserver with etcd', needs: [] },
+  kubelet: { what: 'a stub kubelet for logs, exec, attach and port-forward', needs: ['kubernetes'] },
+  kubectl: { what: 'the kubectl command', needs: [] },
+} as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
+
+export type ComponentName = keyof typeof components
+
+export const componentNames = Object.keys(components) as readonly ComponentName[]
+
+/** The environment through which the runner tells test files what is there. */
+export const environmentNames = {
+  without: 'MOORAGE_TEST_WITHOUT',
+  mariaDbUrl: 'MOORAGE_TEST_MARIADB_URL',
+  kubeconfig: 'MOORAGE_TEST_KUBECONFIG',
+  kubectl: 'MOORAGE_TEST_KUBECTL',
+} as const
+
+/** True when the run was started with `--without` this component, or without one that it needs. */
+export function isSwitchedOff(name: ComponentName, environment: NodeJS.ProcessEnv = process.env): boolean {
+  const without = (environment[environmentNames.without] ?? '').split(',')
+  return without.includes(name) || components[name].needs.some((needed) => without.includes(needed))
+}
