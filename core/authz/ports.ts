@@ -1,21 +1,78 @@
-import type { AccessGrant, ObjectLocator } from '../kernel/access.ts'
+import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
+import type { AuditTrail } from '../kernel/audit.ts'
+import type { OrgId, RoleId, TeamId, UserId } from '../kernel/brand.ts'
 import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { AuthorizationSchema } from './schema.ts'
+import type { Catalogue, ObjectFact, ObjectId, Role, RoleContent, RolePrincipal, Sighting } from './types.ts'
 
 /** The caller may see the object but not do this. */
 export const AccessDenied: FailureType<'AccessDenied'> = defineFailure('AccessDenied', 'Forbidden')
 /** The object does not exist, or the caller may not know that it does; the two are one answer. */
 export const ObjectHidden: FailureType<'ObjectHidden'> = defineFailure('ObjectHidden', 'NotFound')
+/** Another role of the organization has this name, compared without regard to case. */
+export const RoleNameTaken: FailureType<'RoleNameTaken'> = defineFailure('RoleNameTaken', 'Unprocessable')
+
+export const CatalogueToken = token<Catalogue>('authz.Catalogue')
+/** The catalogue, checked and compiled; made once, at start. */
+export const AuthorizationSchemaToken = token<AuthorizationSchema>('authz.AuthorizationSchema')
 
 /** Decides whether a principal holds a relation on an object. The same evaluator serves every route and every list. */
 export interface Authorizer {
   /**
-   * Answers what was found on the way. The token's own limits (scope, confinement to an organization) count as well.
+   * Answers what was found on the way. A token's confinement (to one organization, to public objects) counts; its scope
+   * is the route's own declaration and was checked before.
    * The relation `member` on an organization is membership itself.
-   * At most one query for an organization, account, team, role or cluster.
+   * A role is named within an organization: outside of it the answer is AccessDenied, whatever the id.
+   * One query. Throws when the object's type has no such relation.
    */
   authorize(principal: Principal, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied'> | Failure<'ObjectHidden'>, AccessGrant>
 }
 export const AuthorizerToken = token<Authorizer>('authz.Authorizer')
+
+/** The stored facts that decisions are made of. Reads only. */
+export interface AuthorizationFacts {
+  /**
+   * Finds an object and what the person holds in the account that owns it: one query.
+   * Undefined when there is no such account, or no such team. Names compare without regard to case.
+   */
+  locate(userId: UserId, object: ObjectLocator): Promise<Sighting | undefined>
+  /**
+   * The objects of one type among `ids` that belong to the standing's account (for `token`: to the person), with the
+   * grants on them: at most two queries for each 500 ids. Any order; unknown and foreign ids are left out.
+   */
+  objectsOf(userId: UserId, standing: Standing, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]>
+}
+export const AuthorizationFactsToken = token<AuthorizationFacts>('authz.AuthorizationFacts')
+
+/** Custom roles. Every method stays inside the given organization: a role of another one does not exist. */
+export interface RoleStore {
+  /** By id, ascending. Permissions by namespace and action, team ids ascending. */
+  list(orgId: OrgId, page: PageRequest): Promise<Page<Role>>
+  get(orgId: OrgId, id: RoleId): Promise<Role | undefined>
+  /** As `get`, and keeps others from changing the role until the transaction ends. */
+  lock(orgId: OrgId, id: RoleId): Promise<Role | undefined>
+  /** Inserts with version 1. Failure: RoleNameTaken. */
+  insert(orgId: OrgId, content: RoleContent, at: Date): Outcome<Failure<'RoleNameTaken'>, Role>
+  /** Replaces the whole content and raises the version by one; the caller holds the lock. Failure: RoleNameTaken. */
+  replace(role: Role, content: RoleContent, at: Date): Outcome<Failure<'RoleNameTaken'>, Role>
+  /** Removes the role and detaches it from its teams. Does nothing when it does not exist. */
+  remove(orgId: OrgId, id: RoleId): Promise<void>
+  /** The teams that the role is attached to, then the people who hold it through them, each once; by type and id. */
+  principals(orgId: OrgId, id: RoleId, page: PageRequest): Promise<Page<RolePrincipal>>
+  /** Those of `teamIds` that are teams of the organization, and keeps them from going until the transaction ends. */
+  lockTeams(orgId: OrgId, teamIds: readonly TeamId[]): Promise<ReadonlySet<TeamId>>
+}
+/** Outside of a transaction: for reading. */
+export const RoleStoreToken = token<RoleStore>('authz.RoleStore')
+
+/** What changes to roles work on, in one transaction. */
+export interface RoleStores {
+  readonly roles: RoleStore
+  readonly audit: AuditTrail
+}
+export const RoleUnitOfWorkToken = token<UnitOfWork<RoleStores>>('authz.RoleUnitOfWork')

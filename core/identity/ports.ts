@@ -1,8 +1,25 @@
-import type { FailureType, Outcome } from '../kernel/failure.ts'
+import type { AuditTrail } from '../kernel/audit.ts'
+import type { OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
+import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type {
+  AccessTokenRecord,
+  AccountState,
+  EmailAddress,
+  EmailRecord,
+  NewAccessToken,
+  NewSession,
+  NewUser,
+  SessionRecord,
+  User,
+  UserChanges,
+  Viewer,
+} from './types.ts'
 
 /** No, or no valid, credential. The message never says which part was wrong. */
 export const NotAuthenticated: FailureType<'NotAuthenticated'> = defineFailure('NotAuthenticated', 'Unauthenticated')
@@ -33,3 +50,184 @@ export interface Authenticator {
   >
 }
 export const AuthenticatorToken = token<Authenticator>('identity.Authenticator')
+
+/** A one-way digest of a random secret: SHA-256, 32 bytes. Not for passwords. */
+export interface TokenDigest {
+  digest(value: string): Uint8Array
+}
+export const TokenDigestToken = token<TokenDigest>('identity.TokenDigest')
+
+/** The value that a script must repeat in `X-Csrf-Token`, derived from the session's key and from nothing else. */
+export interface CsrfTokens {
+  of(sessionKey: Secret): string
+  /** Compares in constant time. */
+  matches(sessionKey: Secret, presented: string): boolean
+}
+export const CsrfTokensToken = token<CsrfTokens>('identity.CsrfTokens')
+
+/** Passwords that many people chose. */
+export interface CommonPasswords {
+  /** `password` in lower case. */
+  includes(password: string): boolean
+}
+export const CommonPasswordsToken = token<CommonPasswords>('identity.CommonPasswords')
+
+/** Internationalized domain names. */
+export interface DomainNames {
+  /** The domain in ASCII (IDNA), lower case; undefined when it is no domain name. */
+  toAscii(domain: string): string | undefined
+}
+export const DomainNamesToken = token<DomainNames>('identity.DomainNames')
+
+/** Work that must not delay an answer. */
+export interface Background {
+  /** Runs `work` after the current answer, at most once; a throw is logged. Lost when the process ends before. */
+  run(what: string, work: () => Promise<void>): void
+}
+export const BackgroundToken = token<Background>('identity.Background')
+
+/** What an operator decides about identity. */
+export interface IdentitySettings {
+  /** Without a trailing slash. */
+  readonly baseUrl: string
+  readonly sessionCookie: string
+  readonly passwordMinLength: number
+  readonly sessionIdleSeconds: number
+  readonly sessionSeconds: number
+  readonly rememberSeconds: number
+}
+export const IdentitySettingsToken = token<IdentitySettings>('identity.Settings')
+
+/** Another user or organization has this name. */
+export const UserNameTaken: FailureType<'UserNameTaken'> = defineFailure('UserNameTaken', 'Unprocessable')
+/** The address belongs to an account already. */
+export const EmailTaken: FailureType<'EmailTaken'> = defineFailure('EmailTaken', 'Unprocessable')
+export const TokenNameTaken: FailureType<'TokenNameTaken'> = defineFailure('TokenNameTaken', 'Unprocessable')
+
+export interface PasswordRecord {
+  readonly account: AccountState
+  readonly phc: string
+}
+export interface TokenGrant {
+  readonly account: AccountState
+  readonly tokenId: TokenId
+  readonly scopeWords: readonly string[]
+  readonly onlyOrgId: OrgId | undefined
+  readonly expiresAt: Date | undefined
+  readonly lastUsedAt: Date | undefined
+}
+export interface SessionGrant {
+  readonly account: AccountState
+  readonly sessionId: SessionId
+  readonly remember: boolean
+  readonly lastSeenAt: Date
+  readonly idleExpiresAt: Date
+  readonly expiresAt: Date
+}
+
+/** What authentication reads: each method is one prepared query over a unique key. Expiry is the caller's to judge. */
+export interface CredentialStore {
+  tokenByHash(hash: Uint8Array): Promise<TokenGrant | undefined>
+  sessionByHash(hash: Uint8Array): Promise<SessionGrant | undefined>
+  /** `key` is a name or, with an `@`, a verified address, in lower case. Organizations have no password. */
+  passwordByKey(key: string): Promise<PasswordRecord | undefined>
+  /** The kind of account that has this name, and its state when it is a user. */
+  accountByName(name: string): Promise<AccountState | 'organization' | undefined>
+  /** Moves the mark forward only, so that late writers do no harm. */
+  markTokenUsed(id: TokenId, at: Date): Promise<void>
+  markSessionSeen(id: SessionId, at: Date, idleExpiresAt: Date): Promise<void>
+}
+export const CredentialStoreToken = token<CredentialStore>('identity.CredentialStore')
+
+/** Users. Each read that takes a viewer leaves out whom the viewer may not see. */
+export interface UserStore {
+  byId(id: UserId): Promise<User | undefined>
+  /** Those that exist, in the order of `ids`: for the lists of other parts. At most 500. */
+  byIds(ids: readonly UserId[]): Promise<readonly User[]>
+  /** Without regard to case. Undefined for an organization's name. */
+  byLogin(login: string): Promise<User | undefined>
+  /** What kind of account has the name, without regard to case. */
+  kindOfName(name: string): Promise<'user' | 'organization' | undefined>
+  /** Whose login starts with `prefix` (lower case), by login; `id` narrows to one user. At most `limit`. */
+  search(viewer: Viewer, prefix: string, id: UserId | undefined, limit: number): Promise<readonly User[]>
+  /** All users whose login starts with `prefix`, by login. The total is exact up to 10,000. */
+  list(prefix: string, page: PageRequest): Promise<Page<User>>
+  /** Inserts account and user. Failures: UserNameTaken. An old name that led elsewhere leads there no more. */
+  insert(user: NewUser): Outcome<Failure<'UserNameTaken'>, UserId>
+  /** Locks the user's row until the transaction ends; answers the current state. */
+  lock(id: UserId): Promise<User | undefined>
+  /** Changes what is given and the version. */
+  update(id: UserId, changes: UserChanges): Promise<void>
+  /** The hash now in force; undefined when there is no such user. */
+  passwordPhc(id: UserId): Promise<string | undefined>
+  /** Replaces the hash when it is still `expected` (any, when undefined). False when it is not. */
+  replacePassword(id: UserId, phc: string, expected: string | undefined, mustChange: boolean): Promise<boolean>
+  markLoggedIn(id: UserId, at: Date): Promise<void>
+  /** Locks and counts the site admins who are active and may sign in. */
+  lockActiveAdmins(): Promise<readonly UserId[]>
+  hasAdmin(): Promise<boolean>
+  /** Removes the account with its addresses, tokens, sessions and follow relations. */
+  remove(id: UserId): Promise<void>
+}
+
+/** What others hold of a user, so that the account cannot go: one line each for people to read. */
+export interface AccountHoldings {
+  of(id: UserId): Promise<readonly string[]>
+  /** Whether the user belongs to a client organization. */
+  isClientOrgUser(id: UserId): Promise<boolean>
+}
+
+export interface EmailStore {
+  /** Primary first, then in the order of adding. */
+  list(userId: UserId): Promise<readonly EmailRecord[]>
+  isTaken(key: string): Promise<boolean>
+  insert(userId: UserId, email: EmailAddress, verified: boolean, isPrimary: boolean, at: Date): Outcome<Failure<'EmailTaken'>, void>
+  /** Of this user only; the ids of other users' addresses are passed over. */
+  remove(userId: UserId, ids: readonly number[]): Promise<void>
+  makePrimary(userId: UserId, id: number): Promise<void>
+}
+
+export interface FollowStore {
+  /** No change when it is so already. Answers whether something changed. */
+  follow(userId: UserId, targetId: UserId, at: Date): Promise<boolean>
+  unfollow(userId: UserId, targetId: UserId): Promise<boolean>
+  isFollowing(userId: UserId, targetId: UserId): Promise<boolean>
+  /** By login. */
+  followers(viewer: Viewer, userId: UserId, page: PageRequest): Promise<Page<User>>
+  following(viewer: Viewer, userId: UserId, page: PageRequest): Promise<Page<User>>
+}
+
+/** Access tokens, each read and change within one user. */
+export interface AccessTokenStore {
+  /** In the order of making. */
+  list(userId: UserId, page: PageRequest): Promise<Page<AccessTokenRecord>>
+  insert(record: NewAccessToken): Outcome<Failure<'TokenNameTaken'>, TokenId>
+  /** The name of the token that went; undefined when the user has no such token. */
+  remove(userId: UserId, id: TokenId): Promise<string | undefined>
+  removeAll(userId: UserId): Promise<number>
+}
+
+/** Sessions, each read and change within one user. */
+export interface SessionStore {
+  /** Those that have not expired at `now`, newest first; at most 100. */
+  list(userId: UserId, now: Date): Promise<readonly SessionRecord[]>
+  insert(session: NewSession): Promise<SessionId>
+  remove(userId: UserId, id: SessionId): Promise<boolean>
+  /** All but `keep`; answers how many. */
+  removeAll(userId: UserId, keep: SessionId | undefined): Promise<number>
+  /** Keeps the newest `count`, removes the expired and the rest. */
+  trim(userId: UserId, count: number, now: Date): Promise<void>
+}
+
+/** Identity's stores: bound to the pool for reads, to one transaction for changes. */
+export interface IdentityStores {
+  readonly users: UserStore
+  readonly emails: EmailStore
+  readonly follows: FollowStore
+  readonly tokens: AccessTokenStore
+  readonly sessions: SessionStore
+  readonly holdings: AccountHoldings
+}
+export type IdentityChanges = IdentityStores & { readonly audit: AuditTrail }
+export const IdentityStoresToken = token<IdentityStores>('identity.Stores')
+export const IdentityUnitOfWorkToken = token<UnitOfWork<IdentityChanges>>('identity.UnitOfWork')

@@ -1,3 +1,5 @@
+import type { ScopeCategory } from './token-scope.ts'
+
 /** A permission that a custom role can carry; contributed by the plugin that owns the namespace. */
 export interface PermissionDefinition {
   /** `org_mgmt`, `cluster_mgmt`, ... */
@@ -13,9 +15,11 @@ export interface PermissionDefinition {
 
 /**
  * One way to hold a relation. A relation is the union of its terms; there is no negation.
- * `level`: a team of the owning organization gives at least this level. `permission`: a custom role gives it (a level
- * that includes the permission does too). `direct`: granted on the object itself. `owner`: the object belongs to the
- * caller's own account. `self`: the object is the caller. `member`: membership of the owning organization.
+ * `level`: a team of the owning organization gives at least this level (one's own account counts as `owner`).
+ * `permission`: a custom role gives it (a level that includes the permission does too).
+ * `direct`: granted on the object itself, to the caller or to one of the caller's teams.
+ * `owner`: the object belongs to the caller's own account. `self`: the object is the caller.
+ * `member`: membership of the owning organization. `signed-in`: any caller, unless the owning organization is private.
  */
 export type RelationTerm =
   | { readonly by: 'level'; readonly atLeast: 'read' | 'write' | 'admin' | 'owner' }
@@ -26,11 +30,19 @@ export type RelationTerm =
   | { readonly by: 'member' }
   | { readonly by: 'signed-in' }
 
-/** The relations of one object type, as data. A site admin holds every relation. */
+/**
+ * Relations of one object type, as data. A site admin holds every relation.
+ * Several plugins may contribute to one type (authz adds `can_create_role` to `organization`): the contributions are
+ * joined, and the same relation twice is refused at start.
+ */
 export interface ObjectTypeDefinition {
   /** A type of the specification (`cluster`), or an internal one (`role`). */
   readonly type: string
-  /** Whether the allowed-permissions routes accept it. */
+  /** Whether the allowed-permissions routes accept it; all contributions to a type agree. */
   readonly listed: boolean
+  /** What an access token must be allowed for these relations to be of use to it. */
+  readonly scope: ScopeCategory
+  /** The relations below that only look: a token needs level read for them, and write for all others. */
+  readonly reading: readonly string[]
   readonly relations: Readonly<Record<string, readonly RelationTerm[]>>
 }

@@ -57,8 +57,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F ext
   /** An id in the path that cannot exist: 404, or 400 where the specification lists it. */
   readonly badPathAs?: 400 | 404
   readonly gate?: Gate
-  /** A list whose answer takes `page` and `limit`. Set by the `list` reply. */
-  readonly isPaged?: boolean
+  /** `If-Match` is honoured; implied by the `versioned` reply. Elsewhere `If-Match` is refused, since nothing would guard. */
+  readonly honoursIfMatch?: boolean
   /** Not allowed while a site admin impersonates (credentials would be planted). */
   readonly refusesSudo?: boolean
   /** Shape of error bodies. */

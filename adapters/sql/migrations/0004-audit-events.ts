@@ -26,11 +26,16 @@ export const migration: Migration = {
       table.bigInteger('object_id').nullable()
       table.string('object_name', 255).notNullable().defaultTo('')
       table.text('changes').notNullable()
-      fixedBytes(table, dialect, 'previous_hash', 32).nullable()
-      fixedBytes(table, dialect, 'hash', 32).nullable()
+      fixedBytes(table, dialect, 'previous_hash', 32).notNullable()
+      fixedBytes(table, dialect, 'hash', 32).notNullable()
       table.index(['tenant_id', 'id'])
       table.index(['tenant_id', 'action', 'id'])
       table.index(['actor_id', 'id'])
+    })
+    // The end of each tenant's chain. Whoever appends locks this one row, so tenants do not wait for one another.
+    await createTable(knex, dialect, 'audit_heads', (table) => {
+      table.bigInteger('tenant_id').notNullable().unsigned().primary()
+      fixedBytes(table, dialect, 'hash', 32).notNullable()
     })
   },
 }

@@ -1,5 +1,6 @@
 import { createConnection } from 'mysql2/promise'
 import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort, startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
 import { findMariaDbBinaries, type MariaDbBinaries } from './mariadb-binaries.ts'
@@ -78,9 +79,10 @@ export function connectMariaDb(serverUrl: string): MariaDbAccess {
 }
 
 async function makeDataFolder(binaries: MariaDbBinaries, place: Place): Promise<void> {
+  await mkdir(join(place.folder, 'tmp'))
   await mustRun(binaries.installDb, [
-    '--no-defaults', `--datadir=${join(place.folder, 'data')}`, '--auth-root-authentication-method=normal', '--skip-test-db',
-    '--skip-name-resolve', ...sharedArguments(binaries),
+    '--no-defaults', '--auth-root-authentication-method=normal', '--skip-test-db',
+    '--skip-name-resolve', ...sharedArguments(binaries, place),
   ], { environment: binaries.environment })
 }
 
@@ -91,8 +93,7 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
     folder: place.folder,
     environment: binaries.environment,
     arguments: [
-      '--no-defaults', ...sharedArguments(binaries),
-      `--datadir=${join(place.folder, 'data')}`, `--socket=${place.socket}`, `--pid-file=${join(place.folder, 'pid')}`,
+      '--no-defaults', ...sharedArguments(binaries, place), `--socket=${place.socket}`, `--pid-file=${join(place.folder, 'pid')}`,
       `--port=${place.port}`, '--skip-networking=0', '--bind-address=127.0.0.1', '--skip-name-resolve',
       '--skip-log-bin', '--performance-schema=OFF', '--max-connections=500', '--max-connect-errors=1000000',
       '--character-set-server=utf8mb4', '--default-storage-engine=InnoDB',
@@ -110,8 +111,10 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
   return started
 }
 
-function sharedArguments(binaries: MariaDbBinaries): string[] {
+function sharedArguments(binaries: MariaDbBinaries, place: Place): string[] {
   return [
+    // A server that starts deletes the temporary tables that it finds, so the folder is its own.
+    `--datadir=${join(place.folder, 'data')}`, `--tmpdir=${join(place.folder, 'tmp')}`,
     ...(process.getuid?.() === 0 ? ['--user=root'] : []),
     ...(binaries.unpackedAt === undefined ? [] : [
       `--basedir=${binaries.unpackedAt}`, `--lc-messages-dir=${join(binaries.unpackedAt, 'share/mysql')}`,

@@ -16,8 +16,14 @@ export function createRunFolder(name: string): string {
   if (!hooked) {
     hooked = true
     process.on('exit', () => { for (const each of open) removeRunFolder(each) })
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) leaveOn(signal)
   }
   return folder
+}
+
+/** A signal would end the process without its exit hooks; whoever handles it already decides instead. */
+function leaveOn(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(1))
 }
 
 /** Ends what still runs in the folder and deletes it. */

@@ -1,0 +1,163 @@
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { parseDocument } from 'yaml'
+import { AccessConfigRefused, type KubeconfigParser } from '../../core/clusters/ports.ts'
+import type { ClusterCredential, ClusterIdentity } from '../../core/clusters/types.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
+import { secret } from '../../core/kernel/secret.ts'
+
+type Parsed<A> = Either<Failure<'AccessConfigRefused'>, A>
+const refuse = (message: string): Parsed<never> => left(AccessConfigRefused(message))
+
+/** Bytes; a kubeconfig with inline certificates is about 6 KB. */
+const maxBytes = 256 * 1024
+
+const Entry = t.record(t.string, t.unknown)
+const File = t.intersection([
+  t.type({
+    clusters: t.array(t.type({ name: t.string, cluster: Entry })),
+    users: t.array(t.type({ name: t.string, user: Entry })),
+    contexts: t.array(t.type({ name: t.string, context: t.type({ cluster: t.string, user: t.string }) })),
+  }),
+  t.partial({ 'current-context': t.union([t.string, t.null]) }),
+])
+type File = t.TypeOf<typeof File>
+
+/** Keys that would make us read files, run programs, trust anyone, or go another way. */
+const refusedInCluster: Readonly<Record<string, string>> = {
+  'certificate-authority': 'a certificate file; put its content into certificate-authority-data',
+  'insecure-skip-tls-verify': 'a connection whose server is not verified',
+  'proxy-url': 'a connection through a proxy',
+}
+const refusedInUser: Readonly<Record<string, string>> = {
+  exec: 'a program that makes credentials; create a service account token for this platform instead',
+  'auth-provider': 'an authentication plugin; create a service account token for this platform instead',
+  'client-certificate': 'a certificate file; put its content into client-certificate-data',
+  'client-key': 'a key file; put its content into client-key-data',
+  tokenFile: 'a token file; put its content into token',
+  username: 'a user name and password',
+  password: 'a user name and password',
+  as: 'impersonation',
+  'as-uid': 'impersonation',
+  'as-groups': 'impersonation',
+  'as-user-extra': 'impersonation',
+}
+
+const isSet = (value: unknown): boolean =>
+  value !== undefined && value !== null && value !== '' && value !== false && !(Array.isArray(value) && value.length === 0)
+
+const refusedKey = (entry: Readonly<Record<string, unknown>>, refused: Readonly<Record<string, string>>): string | undefined => {
+  const key = Object.keys(refused).find((name) => isSet(entry[name]))
+  return key === undefined ? undefined : `\`${key}\` is not accepted: it asks for ${refused[key]}.`
+}
+
+const readYaml = (text: string): Parsed<File> => {
+  if (Buffer.byteLength(text) > maxBytes) return refuse('The access config is larger than 256 KiB.')
+  const document = parseDocument(text, { schema: 'core', uniqueKeys: true, prettyErrors: false, logLevel: 'silent' })
+  if (document.errors.length > 0) return refuse('The access config is not valid YAML.')
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: 10 })
+  } catch {
+    return refuse('The access config is not valid YAML: it repeats parts of itself too often.')
+  }
+  const decoded = File.decode(value)
+  return isLeft(decoded) ? refuse('The access config is not a kubeconfig: it needs clusters, users and contexts.') : right(decoded.right)
+}
+
+interface Chosen {
+  readonly cluster: Readonly<Record<string, unknown>>
+  readonly user: Readonly<Record<string, unknown>>
+}
+
+const choose = (file: File): Parsed<Chosen> => {
+  const wanted = file['current-context']
+  const named = file.contexts.find((each) => each.name === wanted)
+  const only = file.contexts.length === 1 ? file.contexts[0] : undefined
+  const context = named ?? (isSet(wanted) ? undefined : only)
+  if (context === undefined) return refuse('The access config does not say which of its contexts to use: set current-context.')
+  const cluster = file.clusters.find((each) => each.name === context.context.cluster)
+  const user = file.users.find((each) => each.name === context.context.user)
+  if (cluster === undefined) return refuse('The context names a cluster that the access config does not contain.')
+  if (user === undefined) return refuse('The context names a user that the access config does not contain.')
+  return right({ cluster: cluster.cluster, user: user.user })
+}
+
+const readServer = (value: unknown): Parsed<string> => {
+  if (typeof value !== 'string' || value === '' || !URL.canParse(value)) return refuse('The cluster\'s `server` is not an address.')
+  const url = new URL(value)
+  if (url.protocol !== 'https:') return refuse('The cluster\'s `server` must be reached by https.')
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    return refuse('The cluster\'s `server` must be an address without user name, query or fragment.')
+  return right(`${url.origin}${url.pathname.replace(/\/+$/, '')}`)
+}
+
+/** PEM text from a `*-data` key; undefined when the key is absent. */
+const readPem = (entry: Readonly<Record<string, unknown>>, key: string): Parsed<string | undefined> => {
+  const value = entry[key]
+  if (!isSet(value)) return right(undefined)
+  if (typeof value !== 'string' || !/^[A-Za-z0-9+/=\s]+$/.test(value)) return refuse(`\`${key}\` is not base64 text.`)
+  const pem = Buffer.from(value, 'base64').toString('latin1')
+  return pem.includes('-----BEGIN ') ? right(pem) : refuse(`\`${key}\` does not hold PEM.`)
+}
+
+const readable = (what: string, read: () => unknown): string | undefined => {
+  try {
+    read()
+    return undefined
+  } catch {
+    return `\`${what}\` cannot be read.`
+  }
+}
+
+const readIdentity = (user: Readonly<Record<string, unknown>>): Parsed<ClusterIdentity> => {
+  const token = user.token
+  const certificate = readPem(user, 'client-certificate-data')
+  if (isLeft(certificate)) return certificate
+  const key = readPem(user, 'client-key-data')
+  if (isLeft(key)) return key
+  if (isSet(token)) {
+    // A header value: whatever stands outside visible ASCII would be cut or refused later, with a worse message.
+    if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token)) return refuse('`token` is not a bearer token.')
+    return right({ kind: 'token', token: secret(token) })
+  }
+  const [certificatePem, keyPem] = [certificate.right, key.right]
+  if (certificatePem === undefined && keyPem === undefined)
+    return refuse('The user carries no credential: a token, or client-certificate-data with client-key-data, is needed.')
+  if (certificatePem === undefined || keyPem === undefined)
+    return refuse('`client-certificate-data` and `client-key-data` are only accepted together.')
+  const problem =
+    readable('client-certificate-data', () => new X509Certificate(certificatePem)) ?? readable('client-key-data', () => createPrivateKey(keyPem))
+  return problem === undefined ? right({ kind: 'certificate', certificatePem, keyPem: secret(keyPem) }) : refuse(problem)
+}
+
+const readTlsServerName = (value: unknown): Parsed<string | undefined> => {
+  if (!isSet(value)) return right(undefined)
+  return typeof value === 'string' && /^[A-Za-z0-9.-]{1,253}$/.test(value) ? right(value) : refuse('`tls-server-name` is not a host name.')
+}
+
+const parse = (text: string): Parsed<ClusterCredential> => {
+  const file = readYaml(text)
+  if (isLeft(file)) return file
+  const chosen = choose(file.right)
+  if (isLeft(chosen)) return chosen
+  const { cluster, user } = chosen.right
+  const refused = refusedKey(cluster, refusedInCluster) ?? refusedKey(user, refusedInUser)
+  if (refused !== undefined) return refuse(refused)
+  const server = readServer(cluster.server)
+  if (isLeft(server)) return server
+  const authority = readPem(cluster, 'certificate-authority-data')
+  if (isLeft(authority)) return authority
+  const authorityPem = authority.right
+  const unreadable = authorityPem === undefined ? undefined : readable('certificate-authority-data', () => new X509Certificate(authorityPem))
+  if (unreadable !== undefined) return refuse(unreadable)
+  const tlsServerName = readTlsServerName(cluster['tls-server-name'])
+  if (isLeft(tlsServerName)) return tlsServerName
+  const identity = readIdentity(user)
+  if (isLeft(identity)) return identity
+  return right({ server: server.right, authorityPem, tlsServerName: tlsServerName.right, identity: identity.right })
+}
+
+/** Reads kubeconfigs by the rule of `KubeconfigParser`; no message repeats what the text holds. */
+export const makeKubeconfigParser = (): KubeconfigParser => ({ parse })

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import type { Dispatcher } from 'undici'
+import { CredentialRefused, type ReachFailure, type UpstreamRequest } from '../../core/clusters/ports.ts'
+import type { Exchange } from '../../core/kernel/exchange.ts'
+import { toReachFailure } from './reach-failure.ts'
+
+/** Bytes; a body that is larger goes on without an entity tag. */
+const entityTagLimit = 1024 * 1024
+
+/** Ends a dispatch whose client has left. */
+class ClientLeft extends Error {}
+
+/**
+ * Carries one answer from undici to an exchange, chunk by chunk, no faster than the client takes it.
+ * `settle` is called once: with a failure only while nothing was answered.
+ */
+export class RelayHandler implements Dispatcher.DispatchHandler {
+  #controller: Dispatcher.DispatchController | undefined
+  #held: Buffer[] | undefined
+  #heldBytes = 0
+  #status = 0
+  #headers: readonly (readonly [string, string])[] = []
+  #isSettled = false
+  readonly #exchange: Exchange
+  readonly #upstream: UpstreamRequest
+  readonly #signal: AbortSignal
+  readonly #settle: (failure: ReachFailure | undefined) => void
+
+  constructor(exchange: Exchange, upstream: UpstreamRequest, signal: AbortSignal, settle: (failure: ReachFailure | undefined) => void) {
+    this.#exchange = exchange
+    this.#upstream = upstream
+    this.#signal = signal
+    this.#settle = settle
+    signal.addEventListener('abort', this.#leave)
+    exchange.onDrain(() => this.#controller?.resume())
+  }
+
+  readonly #leave = (): void => {
+    this.#controller?.abort(new ClientLeft())
+    this.#finish(undefined)
+  }
+
+  #finish(failure: ReachFailure | undefined): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#signal.removeEventListener('abort', this.#leave)
+    this.#settle(failure)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#signal.aborted) this.#leave()
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    if (status < 200 || this.#isSettled) return
+    if (status === 401) {
+      this.#finish(CredentialRefused('The cluster refused the stored credential.'))
+      controller.abort(new ClientLeft())
+      return
+    }
+    this.#status = status === 201 && this.#upstream.createdAsOk ? 200 : status
+    this.#headers = this.#upstream.answerHeaders(headers)
+    if (status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined) this.#held = []
+    else this.#exchange.respond(this.#status, this.#headers)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isSettled) return
+    if (this.#held !== undefined) {
+      this.#held.push(chunk)
+      this.#heldBytes += chunk.byteLength
+      if (this.#heldBytes > entityTagLimit) this.#release(this.#headers)
+      return
+    }
+    if (!this.#exchange.write(chunk)) controller.pause()
+  }
+
+  #release(headers: readonly (readonly [string, string])[]): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    this.#exchange.respond(this.#status, headers)
+    for (const chunk of held) this.#exchange.write(chunk)
+  }
+
+  #releaseTagged(held: readonly Buffer[]): void {
+    const hash = createHash('sha256')
+    for (const chunk of held) hash.update(chunk)
+    const tag = `"${hash.digest('base64url')}"`
+    const known = this.#upstream.entityTag?.ifNoneMatch
+    const matches = known !== undefined && (known.trim() === '*' || known.split(',').some((each) => each.trim().replace(/^W\//, '') === tag))
+    if (!matches) return this.#release([...this.#headers, ['etag', tag]])
+    this.#held = undefined
+    this.#exchange.respond(304, [...this.#headers.filter(([name]) => !name.startsWith('content-')), ['etag', tag]])
+  }
+
+  onResponseEnd(): void {
+    if (this.#isSettled) return
+    if (this.#held !== undefined) this.#releaseTagged(this.#held)
+    this.#exchange.end()
+    this.#finish(undefined)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isSettled) return
+    if (this.#exchange.hasResponded) {
+      // Half an answer was sent: ending it in order would make it look whole.
+      this.#exchange.abort()
+      this.#finish(undefined)
+    } else this.#finish(toReachFailure(error))
+  }
+}

@@ -1,0 +1,117 @@
+import type { IncomingMessage } from 'node:http'
+import { request, type RequestOptions } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { ClusterUnreachable, CredentialRefused, type ReachFailure, type UpstreamRequest } from '../../core/clusters/ports.ts'
+import type { ClusterCredential } from '../../core/clusters/types.ts'
+import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
+import type { EgressPolicy } from '../outbound/egress-policy.ts'
+import { toReachFailure } from './reach-failure.ts'
+import { authorization, tlsOptions } from './tls-options.ts'
+
+const answerTimeoutMilliseconds = 60_000
+/** Bytes; the body of a refusal is a Kubernetes Status of a few hundred. */
+const refusalLimit = 64 * 1024
+
+const copy = (from: ByteDuplex, to: ByteDuplex): void => {
+  from.on('data', (chunk) => {
+    if (!to.destroyed && !to.write(chunk)) from.pause()
+  })
+  to.on('drain', () => from.resume())
+  from.on('end', () => to.end())
+  // One side gone means that the other has nobody to talk to.
+  from.on('close', () => to.destroy())
+  from.on('error', () => to.destroy())
+}
+
+const join = (client: ByteDuplex, clientHead: Uint8Array, cluster: Duplex, clusterHead: Uint8Array): Promise<void> =>
+  new Promise((done) => {
+    cluster.on('close', done)
+    if (clientHead.byteLength > 0) cluster.write(clientHead)
+    if (clusterHead.byteLength > 0) client.write(clusterHead)
+    copy(client, cluster as ByteDuplex)
+    copy(cluster as ByteDuplex, client)
+  })
+
+const readRefusal = async (answer: IncomingMessage): Promise<Uint8Array> => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength
+    if (bytes > refusalLimit) break
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+type Answer =
+  | { readonly kind: 'upgraded'; readonly answer: IncomingMessage; readonly socket: Duplex; readonly head: Uint8Array }
+  | { readonly kind: 'refused'; readonly answer: IncomingMessage }
+  | { readonly kind: 'failed'; readonly failure: ReachFailure }
+
+/** Sends the request on a connection of its own, which nobody will use afterwards. */
+const ask = (credential: ClusterCredential, egress: EgressPolicy, upstream: UpstreamRequest, signal: AbortSignal): Promise<Answer> =>
+  new Promise((done) => {
+    const server = new URL(credential.server)
+    const headers: Record<string, string | string[]> = {}
+    for (const [name, value] of [...upstream.headers, ...authorization(credential)]) {
+      const known = headers[name]
+      headers[name] = known === undefined ? value : [...(Array.isArray(known) ? known : [known]), value]
+    }
+    const options: RequestOptions & { ALPNProtocols: string[] } = {
+      ...tlsOptions(credential, egress),
+      host: server.hostname.replace(/^\[|\]$/g, ''),
+      port: server.port === '' ? 443 : Number(server.port),
+      method: upstream.method,
+      path: upstream.target,
+      headers: { host: server.host, ...headers },
+      agent: false,
+      ALPNProtocols: ['http/1.1'],
+      timeout: answerTimeoutMilliseconds,
+      signal,
+    }
+    const sent = request(options)
+    sent.on('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => done({ kind: 'upgraded', answer, socket, head }))
+    sent.on('response', (answer: IncomingMessage) => done({ kind: 'refused', answer }))
+    sent.on('timeout', () => sent.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })))
+    sent.on('error', (error) => done({ kind: 'failed', failure: toReachFailure(error) }))
+    sent.end()
+  })
+
+/** Passes an upgrade on as bytes, or answers with the cluster's refusal. */
+export const tunnel = async (
+  credential: ClusterCredential,
+  egress: EgressPolicy,
+  upstream: UpstreamRequest,
+  exchange: UpgradeExchange,
+  signal: AbortSignal,
+  opened: (socket: Duplex) => void,
+): Outcome<ReachFailure, void> => {
+  const answered = await ask(credential, egress, upstream, signal)
+  if (answered.kind === 'failed') return left(answered.failure)
+  if (answered.kind === 'upgraded' && answered.answer.statusCode === 101) {
+    const { socket } = answered
+    socket.on('error', () => socket.destroy())
+    opened(socket)
+    if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0)
+    const cut = (): void => void socket.destroy()
+    signal.addEventListener('abort', cut)
+    await join(exchange.accept(upstream.acceptHeaders(answered.answer.headers)), exchange.head, socket, answered.head)
+    signal.removeEventListener('abort', cut)
+    return right(undefined)
+  }
+  const { answer } = answered
+  if (answered.kind === 'upgraded') {
+    answered.socket.destroy()
+    return left(ClusterUnreachable('The cluster answered an upgrade in a way that is not understood.'))
+  }
+  if (answer.statusCode === 401) {
+    answer.destroy()
+    return left(CredentialRefused('The cluster refused the stored credential.'))
+  }
+  const body = await readRefusal(answer).catch(() => new Uint8Array())
+  answer.destroy()
+  exchange.refuse(answer.statusCode ?? 500, upstream.answerHeaders(answer.headers).filter(([name]) => name !== 'content-length'), body)
+  return right(undefined)
+}

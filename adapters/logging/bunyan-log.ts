@@ -1,0 +1,47 @@
+import bunyan from 'bunyan'
+import type { Log } from '../../core/kernel/log.ts'
+import type { BatchedLines } from './batched-lines.ts'
+import { errorFields } from './error-fields.ts'
+
+export interface BunyanLog {
+  readonly log: Log
+  /** For restify, which wants a bunyan logger. */
+  readonly logger: bunyan
+}
+
+export interface BunyanLogOptions {
+  readonly level: bunyan.LogLevelString
+  readonly lines: Pick<BatchedLines, 'add'>
+  readonly name?: string
+}
+
+/** Bunyan records, one JSON object a line. Serializers are ours only: `error` and `err` keep an explicit choice of fields. */
+export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptions): BunyanLog => {
+  const stream = { write: (record: object) => lines.add(lineOf(record)) } as unknown as NodeJS.WritableStream
+  const logger = bunyan.createLogger({
+    name,
+    streams: [{ type: 'raw', level, stream }],
+    serializers: { error: errorFields, err: errorFields },
+  })
+  const log: Log = {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+  }
+  return { log, logger }
+}
+
+const lineOf = (record: object): string => {
+  try {
+    return `${JSON.stringify(record, asJson)}\n`
+  } catch {
+    const { level, time, msg } = record as { readonly level?: unknown; readonly time?: unknown; readonly msg?: unknown }
+    return `${JSON.stringify({ level, time, msg, note: 'fields left out: they are no JSON' })}\n`
+  }
+}
+
+const asJson = (_key: string, value: unknown): unknown => {
+  if (typeof value === 'bigint') return value.toString()
+  return value instanceof Error ? errorFields(value) : value
+}

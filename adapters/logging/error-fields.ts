@@ -1,0 +1,39 @@
+/** What is logged of an error. */
+export interface ErrorFields {
+  readonly name: string
+  readonly code?: string
+  readonly message?: string
+  readonly at?: readonly string[]
+  readonly cause?: ErrorFields
+}
+
+const deepest = 3
+
+/**
+ * An explicit choice of an error's fields. A driver's message quotes values and statements, so of those only the code
+ * and the place are kept.
+ */
+export const errorFields = (error: unknown, depth = 0): ErrorFields => {
+  if (!(error instanceof Error)) return { name: typeof error }
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown }
+  return {
+    name: error.name,
+    ...(typeof code === 'string' ? { code } : {}),
+    ...(isOfDriver(error) ? {} : { message: error.message }),
+    at: frames(error),
+    ...(cause !== undefined && depth < deepest ? { cause: errorFields(cause, depth + 1) } : {}),
+  }
+}
+
+const isOfDriver = (error: Error): boolean => {
+  const { code } = error as { readonly code?: unknown }
+  return 'sql' in error || 'sqlMessage' in error || 'sqlState' in error || (typeof code === 'string' && /^(SQLITE_|ER_)/.test(code))
+}
+
+/** The stack without its first lines, which repeat the message. */
+const frames = (error: Error): readonly string[] =>
+  (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 12)
+    .map((line) => line.trim())

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { hash, parseOptions, verify } from '@node-rs/argon2'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { PasswordHasher } from '../../core/identity/password-hasher.ts'
+import { TooManyAttempts } from '../../core/identity/ports.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
+import type { WorkQueue } from './work-queue.ts'
+import { makeWorkQueue } from './work-queue.ts'
+
+/** OWASP's least parameters for argon2id; memory in KiB. `algorithm: 2` is argon2id (the library's enum is type-only). */
+const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 } as const
+
+/**
+ * One core stays free for everybody else: with two hashes at once on two cores, other requests' p99 during a sign-in
+ * storm was several times that with one (bench row 15). More than two of libuv's four threads would starve files and DNS.
+ */
+export const hashingConcurrency = (cores = availableParallelism()): number => Math.max(1, Math.min(2, cores - 1))
+
+const maxWaiting = 64
+
+const saturated = () => left(TooManyAttempts('Too many sign-ins at this moment, try again in a second.', { retryAfterSeconds: 1 }))
+
+export const makeArgon2PasswordHasher = (
+  queue: WorkQueue = makeWorkQueue({ concurrency: hashingConcurrency(), maxWaiting }),
+): PasswordHasher => {
+  const queued = async <A>(work: () => Promise<A>): Outcome<ReturnType<typeof TooManyAttempts>, A> => {
+    const started = queue.tryRun(work)
+    return started === undefined ? saturated() : right(await started)
+  }
+  const dummy = dummyPhc()
+  return {
+    hash: (password) => queued(() => hash(password.reveal(), parameters)),
+    verify: (phc, password) =>
+      isReadable(phc) ? queued(() => verify(phc, password.reveal())) : Promise.resolve(right(false)),
+    needsRehash: (phc) => !isReadable(phc) || !isCurrent(phc),
+    dummyPhc: () => Promise.resolve(dummy),
+  }
+}
+
+const isReadable = (phc: string): boolean => {
+  try {
+    return parseOptions(phc).memoryCost > 0
+  } catch {
+    return false
+  }
+}
+
+const isCurrent = (phc: string): boolean => {
+  const made = parseOptions(phc)
+  const names = ['memoryCost', 'timeCost', 'parallelism', 'outputLen'] as const
+  return phc.startsWith('$argon2id$v=19$') && names.every((name) => made[name] === parameters[name])
+}
+
+/** Random salt and tag: verifying costs the same, and no password gives this tag. */
+const dummyPhc = (): string => {
+  const { memoryCost, timeCost, parallelism, outputLen } = parameters
+  const encoded = (length: number): string => randomBytes(length).toString('base64').replaceAll('=', '')
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${encoded(16)}$${encoded(outputLen)}`
+}

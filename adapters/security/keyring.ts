@@ -1,0 +1,88 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Secret } from '../../core/kernel/secret.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { decrypt, encrypt } from './aead.ts'
+import type { KeyWrapper } from './key-wrapper.ts'
+
+/** The service's own keys: 32 bytes each. */
+export interface Keyring {
+  readonly wrapper: KeyWrapper
+  readonly keyIds: readonly string[]
+  readonly auditKey: Secret<Uint8Array>
+  readonly csrfKey: Secret<Uint8Array>
+}
+
+/** The file's content. Key-encryption keys are never removed while a sealed value names them. */
+export interface KeyringContent {
+  readonly version: 1
+  readonly currentKeyId: string
+  readonly keys: readonly { readonly id: string; readonly createdAt: string; readonly key: string }[]
+  readonly auditKey: string
+  readonly csrfKey: string
+}
+
+const keyLength = 32
+
+const newKey = (): { readonly id: string; readonly createdAt: string; readonly key: string } => {
+  const key = randomBytes(keyLength)
+  // Named after the key itself, so that two key rings never give one name to two keys.
+  const id = `kek-${createHash('sha256').update('moorage key id').update(key).digest('hex').slice(0, 12)}`
+  return { id, createdAt: new Date().toISOString(), key: key.toString('base64') }
+}
+
+export const newKeyring = (): KeyringContent => {
+  const first = newKey()
+  return {
+    version: 1,
+    currentKeyId: first.id,
+    keys: [first],
+    auditKey: randomBytes(keyLength).toString('base64'),
+    csrfKey: randomBytes(keyLength).toString('base64'),
+  }
+}
+
+/** The same key ring with one more key-encryption key, which new values are sealed with. */
+export const withNewKey = (content: KeyringContent): KeyringContent => {
+  const added = newKey()
+  return { ...content, currentKeyId: added.id, keys: [...content.keys, added] }
+}
+
+/** Checks the content and makes the keys usable. Throws with a sentence that names what is wrong, never a key. */
+export const openKeyring = (content: unknown): Keyring => {
+  const { version, currentKeyId, keys, auditKey, csrfKey } = (content ?? {}) as Partial<KeyringContent>
+  if (version !== 1) throw new Error('its version is not 1')
+  if (!Array.isArray(keys) || keys.length === 0) throw new Error('it holds no keys')
+  const byId = new Map<string, Uint8Array>()
+  for (const entry of keys as readonly Partial<KeyringContent['keys'][number]>[]) {
+    const id = typeof entry.id === 'string' && /^[\w-]{1,64}$/.test(entry.id) ? entry.id : undefined
+    if (id === undefined || byId.has(id)) throw new Error('a key has no id of its own')
+    byId.set(id, keyBytes(entry.key, `the key ${id}`))
+  }
+  if (typeof currentKeyId !== 'string' || !byId.has(currentKeyId)) throw new Error('its current key is not among its keys')
+  return {
+    wrapper: makeLocalKeyWrapper(byId, currentKeyId),
+    keyIds: [...byId.keys()],
+    auditKey: secret(keyBytes(auditKey, 'auditKey')),
+    csrfKey: secret(keyBytes(csrfKey, 'csrfKey')),
+  }
+}
+
+const keyBytes = (text: unknown, name: string): Uint8Array => {
+  const bytes = typeof text === 'string' ? Buffer.from(text, 'base64') : Buffer.alloc(0)
+  if (bytes.length !== keyLength) throw new Error(`${name} is not 32 bytes in base64`)
+  return new Uint8Array(bytes)
+}
+
+const makeLocalKeyWrapper = (keys: ReadonlyMap<string, Uint8Array>, currentKeyId: string): KeyWrapper => {
+  const keyOf = (id: string): Uint8Array => {
+    const key = keys.get(id)
+    if (key === undefined) throw new Error(`The key ring does not hold the key ${id} that a sealed value needs.`)
+    return key
+  }
+  const associated = (id: string): Uint8Array => Buffer.from(`moorage data key v1 ${id}`, 'ascii')
+  return {
+    currentKeyId,
+    wrap: async (dataKey) => encrypt(keyOf(currentKeyId), dataKey, associated(currentKeyId)),
+    unwrap: async (keyId, wrapped) => decrypt(keyOf(keyId), wrapped, associated(keyId)),
+  }
+}

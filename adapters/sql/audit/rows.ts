@@ -1,0 +1,72 @@
+import type { AuditEvent, ChainedEvent } from '../../../core/audit/types.ts'
+
+/** A row of `audit_events` as both drivers give it. */
+export interface AuditRow {
+  readonly id: number
+  readonly at: number
+  readonly tenant_id: number
+  readonly actor_id: number | null
+  readonly actor_name: string
+  readonly impersonator_id: number | null
+  readonly impersonator_name: string
+  readonly method: string
+  readonly token_id: number | null
+  readonly source_ip: string
+  readonly request_id: string
+  readonly operation: string
+  readonly action: string
+  readonly result: string
+  readonly object_type: string
+  readonly object_id: number | null
+  readonly object_name: string
+  readonly changes: string
+  readonly previous_hash: Uint8Array
+  readonly hash: Uint8Array
+}
+
+type EventColumns = Omit<AuditRow, 'id' | 'previous_hash' | 'hash'>
+
+/** An event as columns. */
+export const auditColumns = (event: Omit<AuditEvent, 'id'>): EventColumns => ({
+  at: event.at.getTime(),
+  tenant_id: event.tenantId,
+  actor_id: event.actorId ?? null,
+  actor_name: event.actorName,
+  impersonator_id: event.impersonatorId ?? null,
+  impersonator_name: event.impersonatorName,
+  method: event.method,
+  token_id: event.tokenId ?? null,
+  source_ip: event.sourceIp,
+  request_id: event.requestId,
+  operation: event.operation,
+  action: event.action,
+  result: event.result,
+  object_type: event.objectType,
+  object_id: event.objectId ?? null,
+  object_name: event.objectName,
+  changes: event.changes,
+})
+
+/** A row as an event of a chain. */
+export const chainedEvent = (row: AuditRow): ChainedEvent => ({
+  id: row.id,
+  at: new Date(row.at),
+  tenantId: row.tenant_id,
+  actorId: row.actor_id ?? undefined,
+  actorName: row.actor_name,
+  impersonatorId: row.impersonator_id ?? undefined,
+  impersonatorName: row.impersonator_name,
+  method: row.method,
+  tokenId: row.token_id ?? undefined,
+  sourceIp: row.source_ip,
+  requestId: row.request_id,
+  operation: row.operation,
+  action: row.action,
+  result: row.result === 'denied' ? 'denied' : 'done',
+  objectType: row.object_type,
+  objectId: row.object_id ?? undefined,
+  objectName: row.object_name,
+  changes: row.changes,
+  previousHash: row.previous_hash,
+  hash: row.hash,
+})

@@ -1,0 +1,189 @@
+import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
+import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { makeWaitQueue, type WaitQueue } from './wait-queue.ts'
+
+/** Where the server is and as whom to speak to it. */
+export type MysqlPlace = Pick<PoolOptions, 'host' | 'port' | 'socketPath' | 'user' | 'password' | 'database'>
+
+export interface MysqlOptions {
+  /** Connections of this process; several instances share the server's limit. */
+  readonly connectionLimit?: number
+  readonly connectTimeoutMilliseconds?: number
+  /** How long a statement waits for a free connection. */
+  readonly acquireTimeoutMilliseconds?: number
+  /** From asking for a connection to the last row. The connection of a statement that takes longer is destroyed. */
+  readonly statementTimeoutMilliseconds?: number
+}
+
+export interface Limits {
+  readonly connectTimeoutMilliseconds: number
+  readonly statementTimeoutMilliseconds: number
+}
+
+/** A pool whose every wait is bounded. */
+export interface MysqlPool {
+  readonly limits: Limits
+  /** Gives a connection with the session settings in force, or an error. Give it back with `release` or destroy it. */
+  acquire(done: (error: unknown, connection?: PoolConnection) => void): void
+  release(connection: PoolConnection): void
+  /** Closes a connection that is in use and can no longer be trusted. */
+  destroy(connection: PoolConnection): void
+  /** A connection outside the pool, without limits on its statements. */
+  openUnbounded(): Promise<Connection>
+  close(): Promise<void>
+}
+
+const shared = (place: MysqlPlace, connectTimeoutMilliseconds: number): PoolOptions => ({
+  ...place,
+  charset: 'utf8mb4_bin',
+  connectTimeout: connectTimeoutMilliseconds,
+  enableKeepAlive: true,
+  keepAliveInitialDelay: 10_000,
+  // An integer beyond 2^53 arrives as text, which the runner refuses or turns into a bigint.
+  supportBigNumbers: true,
+  multipleStatements: false,
+  dateStrings: true,
+  timezone: 'Z',
+  flags: ['-LOCAL_FILES'],
+  maxPreparedStatements: 1000,
+})
+
+export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPool => {
+  const connectionLimit = options.connectionLimit ?? 10
+  const limits = {
+    connectTimeoutMilliseconds: options.connectTimeoutMilliseconds ?? 3000,
+    statementTimeoutMilliseconds: options.statementTimeoutMilliseconds ?? 4500,
+  }
+  const pool = mysql.createPool({ ...shared(place, limits.connectTimeoutMilliseconds), connectionLimit, idleTimeout: 60_000 })
+  const places = makeWaitQueue(
+    connectionLimit,
+    options.acquireTimeoutMilliseconds ?? 2000,
+    'The database is busy: no connection came free in time. Try again.',
+  )
+  const ready = new WeakSet<object>()
+  const open = new Set<PoolConnection>()
+  pool.on('connection', (connection) => {
+    open.add(connection)
+    connection.once('end', () => open.delete(connection))
+    connection.once('error', () => open.delete(connection))
+  })
+  const destroy = (connection: PoolConnection): void => {
+    open.delete(connection)
+    connection.destroy()
+    places.release()
+  }
+  return {
+    limits,
+    acquire: (done) => acquire({ pool, places, ready, destroy, limits }, done),
+    release: (connection) => {
+      connection.release()
+      places.release()
+    },
+    destroy,
+    openUnbounded: () => openUnbounded(place, limits),
+    close: () => closePool(pool, open),
+  }
+}
+
+interface Acquiring {
+  readonly pool: Pool
+  readonly places: WaitQueue
+  readonly ready: WeakSet<object>
+  readonly destroy: (connection: PoolConnection) => void
+  readonly limits: Limits
+}
+
+// The places are as many as the pool's connections, so that the pool itself never queues.
+const acquire = (
+  { pool, places, ready, destroy, limits }: Acquiring,
+  done: (error: unknown, connection?: PoolConnection) => void,
+): void => {
+  places.take((refused) => {
+    if (refused !== undefined) return done(refused)
+    pool.getConnection((error, connection) => {
+      if (error !== null) {
+        places.release()
+        return done(error)
+      }
+      if (ready.has(connection)) return done(undefined, connection)
+      setUp(connection, limits.statementTimeoutMilliseconds, (failed) => {
+        if (failed !== undefined) {
+          destroy(connection)
+          return done(failed)
+        }
+        ready.add(connection)
+        done(undefined, connection)
+      })
+    })
+  })
+}
+
+const sqlMode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY'
+
+/** The settings that every session has, whatever the server's defaults are. */
+const sessionSettings = (version: string, statementTimeoutMilliseconds: number): string[] => {
+  // The server gives up before we do, so that a slow statement frees its locks and keeps its connection.
+  const serverMilliseconds = Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1)
+  const lockSeconds = Math.max(Math.floor((statementTimeoutMilliseconds * 0.8) / 1000), 1)
+  const limit = /mariadb/i.test(version)
+    ? `max_statement_time = ${serverMilliseconds / 1000}`
+    : `max_execution_time = ${serverMilliseconds}`
+  return [
+    'set session transaction isolation level read committed',
+    `set session sql_mode = '${sqlMode}', session time_zone = '+00:00', session innodb_lock_wait_timeout = ${lockSeconds}, session ${limit}`,
+  ]
+}
+
+const setUp = (connection: Connection, statementTimeoutMilliseconds: number, done: (failed: unknown) => void): void => {
+  let isDone = false
+  const end = (failed: unknown): void => {
+    if (isDone) return
+    isDone = true
+    clearTimeout(timer)
+    done(failed)
+  }
+  const timer = setTimeout(
+    () => end(Object.assign(new Error('The database did not answer while a connection was set up'), { code: 'MOORAGE_STATEMENT_TIMEOUT' })),
+    statementTimeoutMilliseconds,
+  )
+  connection.query('select version() as version', (error, rows) => {
+    if (error !== null) return end(error)
+    const version = (rows as { version: string }[])[0]?.version ?? ''
+    const [isolation, settings] = sessionSettings(version, statementTimeoutMilliseconds) as [string, string]
+    connection.query(isolation, (isolationError) => {
+      if (isolationError !== null) return end(isolationError)
+      connection.query(settings, (settingsError) => end(settingsError ?? undefined))
+    })
+  })
+}
+
+const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =>
+  new Promise((resolve, reject) => {
+    const connection = mysql.createConnection(shared(place, limits.connectTimeoutMilliseconds))
+    connection.on('error', () => undefined)
+    connection.connect((error) => {
+      if (error !== null) return reject(error)
+      setUp(connection, 24 * 3600 * 1000, (failed) => {
+        if (failed === undefined) return resolve(connection)
+        connection.destroy()
+        reject(failed)
+      })
+    })
+  })
+
+// A link on which nothing answers any more would keep an orderly end waiting.
+const farewellMilliseconds = 1000
+
+const closePool = (pool: Pool, open: ReadonlySet<PoolConnection>): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      for (const connection of open) connection.destroy()
+      resolve()
+    }, farewellMilliseconds)
+    pool.end(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+export const closedError = (): Unavailable => new Unavailable('The database has been closed.')

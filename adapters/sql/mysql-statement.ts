@@ -1,0 +1,91 @@
+import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2'
+import { bindValues, encodeForMysql } from './bind-values.ts'
+import type { Bind, RunResult, Statement } from './statement.ts'
+
+export type Answer = Record<string, unknown>[] | ResultSetHeader
+
+/** Tells an error or the driver's answer, once. */
+export type Answered = (error: unknown, answer?: Answer) => void
+
+const timedOut = (sql: string): Error =>
+  Object.assign(new Error(`The database did not answer in time: ${sql}`), { code: 'MOORAGE_STATEMENT_TIMEOUT' })
+
+/**
+ * Runs a statement, prepared, on this connection. After the time limit nothing of the connection can be trusted:
+ * the error has the code MOORAGE_STATEMENT_TIMEOUT and the caller destroys the connection.
+ */
+export const execute = (
+  connection: PoolConnection,
+  statement: Statement,
+  binds: Readonly<Record<string, Bind>>,
+  timeoutMilliseconds: number,
+  answered: Answered,
+): void => {
+  let values: (string | null | Buffer)[]
+  try {
+    values = bindValues(statement, binds, encodeForMysql)
+  } catch (error) {
+    return answered(error)
+  }
+  let isOver = false
+  const timer = setTimeout(() => {
+    isOver = true
+    answered(timedOut(statement.sql))
+  }, timeoutMilliseconds)
+  const done = (error: unknown, answer: unknown, fields: readonly FieldPacket[] | undefined): void => {
+    if (isOver) return
+    isOver = true
+    clearTimeout(timer)
+    if (error !== null) return answered(error)
+    try {
+      if (Array.isArray(answer)) settleIntegers(answer as Record<string, unknown>[], fields ?? [], statement)
+    } catch (refused) {
+      return answered(refused)
+    }
+    answered(undefined, answer as Answer)
+  }
+  if (statement.int64) connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
+  else connection.execute(statement.sql, values, done)
+}
+
+/** Runs a statement of the text protocol, as `commit`. */
+export const command = (connection: PoolConnection, sql: string, timeoutMilliseconds: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timedOut(sql)), timeoutMilliseconds)
+    connection.query(sql, (error) => {
+      clearTimeout(timer)
+      if (error === null) resolve()
+      else reject(error)
+    })
+  })
+
+// The protocol's column types TINY, SHORT, LONG, LONGLONG and INT24.
+const integerTypes = new Set([1, 2, 3, 8, 9])
+
+const settleIntegers = (rows: Record<string, unknown>[], fields: readonly FieldPacket[], statement: Statement): void => {
+  if (rows.length === 0) return
+  for (const field of fields) {
+    const type = field.columnType
+    if (type === undefined || !integerTypes.has(type)) continue
+    if (statement.int64) toBigInts(rows, field.name)
+    else if (type === 8) refuseText(rows, field.name, statement)
+  }
+}
+
+const toBigInts = (rows: Record<string, unknown>[], name: string): void => {
+  for (const row of rows) {
+    const value = row[name]
+    if (typeof value === 'string' || typeof value === 'number') row[name] = BigInt(value)
+  }
+}
+
+const refuseText = (rows: Record<string, unknown>[], name: string, statement: Statement): void => {
+  for (const row of rows) {
+    if (typeof row[name] === 'string') {
+      throw new RangeError(`The column ${name} holds an integer beyond 2^53; compose the statement with int64: ${statement.sql}`)
+    }
+  }
+}
+
+export const asRunResult = (answer: Answer): RunResult =>
+  Array.isArray(answer) ? { affected: 0, insertId: 0 } : { affected: answer.affectedRows, insertId: answer.insertId }

@@ -1,0 +1,4 @@
+import { randomBytes } from 'node:crypto'
+import type { Entropy } from '../../core/kernel/entropy.ts'
+
+export const systemEntropy: Entropy = { bytes: (length) => new Uint8Array(randomBytes(length)) }

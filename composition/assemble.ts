@@ -1,0 +1,117 @@
+import { catalogueProblems } from '../core/authz/catalogue-problems.ts'
+import type { Deployment, Gate } from '../core/kernel/deployment.ts'
+import { isOpen } from '../core/kernel/deployment.ts'
+import type { Job } from '../plugins/kit/job.ts'
+import type { AnyPlugin } from '../plugins/kit/plugin.ts'
+import type { AnyBoundRoute, Method } from '../plugins/kit/route.ts'
+import { accessProblems } from './assemble-access.ts'
+import type { Catalogue } from './boot.ts'
+import type { Container } from './container.ts'
+import { StartRefused } from './start-refused.ts'
+
+export type Listener = AnyPlugin['listener']
+
+export const listenerRoots: Readonly<Record<Listener, string>> = { api: '/api/v1', marketplace: '/marketplace/api/v1' }
+
+/** A route that exists on this deployment. */
+export interface AssembledRoute {
+  readonly pluginId: string
+  readonly listener: Listener
+  /** With the listener's root: `/api/v1/authz/roles/{id}`. */
+  readonly fullPath: string
+  readonly methods: readonly Method[]
+  /** The narrower of the plugin's and the route's own. */
+  readonly gate: Gate
+  readonly bound: AnyBoundRoute
+}
+
+export interface AssembledJob {
+  readonly pluginId: string
+  readonly job: Job
+}
+
+/** What this deployment is made of. */
+export interface Assembly extends Catalogue {
+  readonly plugins: readonly AnyPlugin[]
+  readonly routes: readonly AssembledRoute[]
+  readonly jobs: readonly AssembledJob[]
+}
+
+export const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
+  plugins.filter((plugin) => isOpen(plugin.gate, deployment))
+
+/** The union of what the open plugins contribute. */
+export const catalogueOf = (plugins: readonly AnyPlugin[], deployment: Deployment): Catalogue => {
+  const open = openPlugins(plugins, deployment)
+  return {
+    permissions: open.flatMap((plugin) => plugin.permissions ?? []),
+    objectTypes: open.flatMap((plugin) => plugin.objectTypes ?? []),
+  }
+}
+
+/**
+ * Gives each open plugin its ports and collects routes and jobs. Throws StartRefused with every problem at once:
+ * missing ports first, since without them no plugin says what its routes are.
+ */
+export const assemble = (plugins: readonly AnyPlugin[], container: Container, deployment: Deployment): Assembly => {
+  const open = openPlugins(plugins, deployment)
+  refuseIfAny([...repeatedIds(plugins, 'plugin id'), ...missingNeeds(open, container)])
+  const catalogue = catalogueOf(plugins, deployment)
+  const routes: AssembledRoute[] = []
+  const jobs: AssembledJob[] = []
+  for (const plugin of open) {
+    const given = Object.fromEntries(Object.entries(plugin.needs).map(([name, need]) => [name, container.resolve(need)]))
+    routes.push(...plugin.routes(given).map((bound) => assembledRoute(plugin, bound)))
+    jobs.push(...(plugin.jobs?.(given) ?? []).map((job) => ({ pluginId: plugin.id, job })))
+  }
+  refuseIfAny([
+    ...catalogueProblems(catalogue),
+    ...repeatedIds(routes.map(({ bound }) => bound.route), 'route id'),
+    ...repeatedIds(jobs.map(({ job }) => job), 'job id'),
+    ...repeatedShapes(routes),
+    ...routes.flatMap((route) => accessProblems(route, catalogue.objectTypes)),
+  ])
+  return { plugins: open, routes: routes.filter((route) => isOpen(route.gate, deployment)), jobs, ...catalogue }
+}
+
+const refuseIfAny = (problems: readonly string[]): void => {
+  if (problems.length > 0) throw new StartRefused(problems)
+}
+
+const assembledRoute = (plugin: AnyPlugin, bound: AnyBoundRoute): AssembledRoute => ({
+  pluginId: plugin.id,
+  listener: plugin.listener,
+  fullPath: listenerRoots[plugin.listener] + bound.route.path,
+  methods: bound.kind === 'stream' ? bound.route.methods : [bound.route.method],
+  gate: (bound.kind === 'json' ? bound.route.gate : undefined) ?? plugin.gate,
+  bound,
+})
+
+const missingNeeds = (plugins: readonly AnyPlugin[], container: Container): readonly string[] =>
+  plugins.flatMap((plugin) =>
+    Object.entries(plugin.needs)
+      .filter(([, need]) => !container.has(need))
+      .map(([name, need]) => `Plugin ${plugin.id} needs ${name}: nothing provides the port ${need.name}.`),
+  )
+
+const repeatedIds = (things: readonly { readonly id: string }[], noun: string): readonly string[] => {
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const { id } of things) (seen.has(id) ? repeated : seen).add(id)
+  return [...repeated].map((id) => `The ${noun} ${id} is declared twice.`)
+}
+
+/** Method and path are the same route whatever the parameters are called. */
+const repeatedShapes = (routes: readonly AssembledRoute[]): readonly string[] => {
+  const seen = new Map<string, AssembledRoute>()
+  const problems: string[] = []
+  for (const route of routes) {
+    for (const method of route.methods) {
+      const shape = `${method} ${route.fullPath.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '')}`
+      const earlier = seen.get(shape)
+      if (earlier === undefined) seen.set(shape, route)
+      else problems.push(`${method} ${route.fullPath} of ${route.bound.route.id} is already ${earlier.fullPath} of ${earlier.bound.route.id}.`)
+    }
+  }
+  return problems
+}

@@ -1,0 +1,42 @@
+import type { SqlDatabase } from '../adapters/sql/statement.ts'
+import type { Deployment } from '../core/kernel/deployment.ts'
+import type { Log } from '../core/kernel/log.ts'
+import type { ObjectTypeDefinition, PermissionDefinition } from '../core/kernel/permission.ts'
+import type { Secret } from '../core/kernel/secret.ts'
+import type { SecretBox } from '../core/kernel/secret-box.ts'
+import type { Container } from './container.ts'
+import type { Settings } from './settings.ts'
+
+/** What the open plugins of this deployment contribute to the authorization catalogue. */
+export interface Catalogue {
+  readonly permissions: readonly PermissionDefinition[]
+  readonly objectTypes: readonly ObjectTypeDefinition[]
+}
+
+/** Keys that are no key-encryption keys, from the same key ring, 32 bytes each. */
+export interface ServiceKeys {
+  /** HMAC-SHA256 over values that the audit log keeps comparable but unreadable. */
+  readonly audit: Secret<Uint8Array>
+  /** HMAC-SHA256 that binds a CSRF value to its session. */
+  readonly csrf: Secret<Uint8Array>
+}
+
+/** What stands before the ports are provided; the providers of each part read it. */
+export interface Boot {
+  readonly settings: Settings
+  readonly deployment: Deployment
+  readonly log: Log
+  readonly database: SqlDatabase
+  readonly secretBox: SecretBox
+  readonly keys: ServiceKeys
+  readonly catalogue: Catalogue
+  /** This process among several instances; new at each start. */
+  readonly instanceId: string
+  /** `{base_url}` without a trailing slash: MOORAGE_BASE_URL, else where the API listener is bound. */
+  baseUrl(): string
+  /** Has `close` called when the service stops, last registered first. */
+  onStop(name: string, close: () => Promise<void>): void
+}
+
+/** Provides the ports of one part. */
+export type Provide = (container: Container, boot: Boot) => void

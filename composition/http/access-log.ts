@@ -1,0 +1,39 @@
+import type { ServerResponse } from 'node:http'
+import type { Log } from '../../core/kernel/log.ts'
+import type { RequestContext } from './request-context.ts'
+
+/** What the binder reports of a finished request. */
+export interface RequestObserver {
+  finished(context: RequestContext, status: number, seconds: number): void
+}
+
+/**
+ * One line for each finished request, from an allow list of fields: never the raw URL, a header or a body. Server
+ * errors are warnings; a client that left before the answer was complete is status 499.
+ */
+export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): ((res: ServerResponse, context: RequestContext) => void) => {
+  const report = (res: ServerResponse, context: RequestContext): void => {
+    const status = res.writableFinished || res.headersSent ? res.statusCode : 499
+    const seconds = Number(process.hrtime.bigint() - context.startedNs) / 1e9
+    for (const observer of observers) observer.finished(context, status, seconds)
+    const fields = {
+      requestId: context.requestId,
+      method: context.method,
+      route: context.routePath,
+      operation: context.routeId,
+      status,
+      ms: Math.round(seconds * 1e5) / 100,
+      bytesIn: context.bytesIn,
+      bytesOut: context.bytesOut,
+      ip: context.sourceIp,
+      ...(context.principal === undefined ? {} : { userId: context.principal.userId, via: context.principal.method }),
+      ...(context.principal?.impersonator === undefined ? {} : { impersonatorId: context.principal.impersonator.userId }),
+      ...(context.code === undefined ? {} : { code: context.code }),
+    }
+    if (status >= 500) log.warn(fields, 'request')
+    else log.info(fields, 'request')
+  }
+  return (res, context) => {
+    res.once('close', () => report(res, context))
+  }
+}

@@ -1,0 +1,160 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import restify from 'restify'
+import type { AssembledRoute } from '../assemble.ts'
+import { bindRoute } from './bind-route.ts'
+import type { BinderDeps, NodeHandler } from './binder-deps.ts'
+import type { Pages } from './guard.ts'
+import { answerUnrouted, makeFirst, makeGuard } from './guard.ts'
+import { contextOf } from './request-context.ts'
+import { bindStreamRoute } from './stream-route.ts'
+import { makeUpgradeListener, mayUpgrade, refuseUpgrade } from './upgrade.ts'
+
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export interface ApiServerDeps extends BinderDeps {
+  readonly routes: readonly AssembledRoute[]
+  /** `/api/v1`, and `/marketplace/api/v1` where one socket serves both. */
+  readonly roots: readonly string[]
+  readonly pages: Pages
+  readonly clientIp: (req: IncomingMessage) => string
+}
+
+/** A listener of the service. */
+export interface ApiServer {
+  listen(address: ListenAddress): Promise<ListenAddress>
+  /** Takes no new connection; keep-alive connections close after their current answer. */
+  stopAccepting(): void
+  /** Waits for requests in flight, at most `graceMs`; endless streams (watch, exec) are cut after `streamGraceMs`. */
+  close(graceMs: number, streamGraceMs: number): Promise<void>
+}
+
+/** The four calls of restify that are used; its own types describe version 8. */
+interface RestifyServer {
+  readonly server: Server
+  first(guard: (req: IncomingMessage, res: ServerResponse) => boolean): void
+  on(event: 'restifyError', listener: (req: IncomingMessage, res: ServerResponse, error: { statusCode?: number }) => void): void
+  get(options: { path: string; name: string }, handler: NodeHandler): void
+  post(options: { path: string; name: string }, handler: NodeHandler): void
+  put(options: { path: string; name: string }, handler: NodeHandler): void
+  patch(options: { path: string; name: string }, handler: NodeHandler): void
+  del(options: { path: string; name: string }, handler: NodeHandler): void
+}
+
+const verbs = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
+
+/** restify logs through pino by default; its own lines would hold raw requests. */
+const silent = Object.fromEntries(['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [level, () => undefined]))
+const silentLog = { ...silent, child: () => silentLog, level: () => 100 } as unknown
+
+const restifyPath = (path: string): string => path.replaceAll(/\{([^}]+)\}/g, ':$1')
+
+const tune = (server: Server): void => {
+  server.headersTimeout = 15_000
+  server.requestTimeout = 60_000
+  // Above what load balancers keep, so that it is never us who close a connection that they are about to use.
+  server.keepAliveTimeout = 75_000
+  server.maxRequestsPerSocket = 1_000
+  server.maxConnections = 20_000
+}
+
+const statusOfClientError: Readonly<Record<string, readonly [number, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'The request headers are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+}
+
+/** Answers what is no HTTP at all, and closes. */
+const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
+  refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '')
+}
+
+const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>): void => {
+  for (const { bound, fullPath } of deps.routes) {
+    const path = restifyPath(fullPath)
+    if (bound.kind === 'json') {
+      server[verbs[bound.route.method]]({ path, name: bound.route.id.replaceAll('.', '') }, bindRoute(deps, bound))
+      continue
+    }
+    const handler = bindStreamRoute(deps, bound, fullPath.slice(0, fullPath.length - bound.route.path.length))
+    const tracked: NodeHandler = async (req, res) => {
+      streams.add(res)
+      res.once('close', () => streams.delete(res))
+      await handler(req, res)
+    }
+    for (const method of bound.route.methods) {
+      const name = `${bound.route.id.replaceAll('.', '')}${method}`
+      server[verbs[method]]({ path, name }, tracked)
+      // The wildcard does not match the bare prefix, which is the discovery root of a proxied API.
+      server[verbs[method]]({ path: path.replace(/\/\*$/, ''), name: `${name}root` }, tracked)
+    }
+  }
+}
+
+const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typeof makeGuard>, tunnels: Set<Duplex>): void => {
+  const streamRoutes = deps.routes.flatMap(({ bound }) => (bound.kind === 'stream' ? [bound] : []))
+  const serve = makeUpgradeListener(deps, streamRoutes, deps.roots[0] ?? '')
+  Object.assign(node, { shouldUpgradeCallback: mayUpgrade })
+  node.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    tunnels.add(socket)
+    socket.once('close', () => tunnels.delete(socket))
+    const guarded = guard(req)
+    if (!guarded.ok) return refuseUpgrade(socket, guarded.refused, deps.docsUrl, guarded.context.requestId)
+    void serve(req, socket, head, guarded.context)
+  })
+}
+
+/** Builds a listener over restify: a guard in `first`, the router, and one composed async handler a route. */
+export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
+  const server = restify.createServer({
+    name: '',
+    log: silentLog,
+    maxParamLength: 1000,
+    ignoreTrailingSlash: true,
+  } as unknown as Parameters<typeof restify.createServer>[0]) as unknown as RestifyServer
+  const guard = makeGuard(deps.clientIp)
+  const streams = new Set<ServerResponse>()
+  const tunnels = new Set<Duplex>()
+  server.first(makeFirst(deps, guard, deps.roots, deps.pages))
+  // The callback is not called: the answer is complete, and restify would write its own behind it.
+  server.on('restifyError', (req, res, error) => answerUnrouted(deps, req, res, contextOf(req), error))
+  bindAll(server, deps, streams)
+  const node = server.server
+  tune(node)
+  node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.docsUrl))
+  attachUpgrades(node, deps, guard, tunnels)
+  let closed: Promise<void> | undefined
+
+  return {
+    listen: (address) =>
+      new Promise((resolve, reject) => {
+        node.once('error', reject)
+        node.listen(address.port, address.host, () => {
+          node.off('error', reject)
+          const bound = node.address() as AddressInfo
+          resolve({ host: bound.address, port: bound.port })
+        })
+      }),
+    stopAccepting() {
+      closed ??= new Promise((resolve) => node.close(() => resolve()))
+      node.closeIdleConnections()
+    },
+    async close(graceMs, streamGraceMs) {
+      this.stopAccepting()
+      const cutStreams = setTimeout(() => {
+        for (const res of streams) res.destroy()
+        for (const socket of tunnels) socket.destroy()
+      }, streamGraceMs)
+      const cutAll = setTimeout(() => node.closeAllConnections(), graceMs)
+      await closed
+      clearTimeout(cutStreams)
+      clearTimeout(cutAll)
+      for (const socket of tunnels) socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Authorizer } from '../../core/authz/ports.ts'
+import type { Authenticator, CsrfTokens } from '../../core/identity/ports.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import type { Call } from '../../core/kernel/principal.ts'
+import type { SecretBox } from '../../core/kernel/secret-box.ts'
+import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
+import type { RateDecision } from './rate-limit.ts'
+import type { RequestContext } from './request-context.ts'
+
+/** A refusal worth keeping: who was denied what. */
+export interface DenialRecorder {
+  recordDenial(call: Call, denial: { readonly code: string; readonly objectType: string; readonly objectName: string }): void
+}
+
+/** What every bound route shares. Made once at start. */
+export interface BinderDeps {
+  readonly authenticator: Authenticator
+  readonly authorizer: Authorizer
+  readonly csrf: CsrfTokens
+  readonly idempotency: IdempotencyStore
+  readonly secretBox: SecretBox
+  readonly denials: DenialRecorder
+  readonly log: Log
+  /** Whether a text has the form of an access token, so that Basic can carry one. */
+  readonly isAccessToken: (text: string) => boolean
+  readonly rateLimit: ((key: string) => RateDecision) | undefined
+  /** The session cookie's name as browsers send it, prefix included. */
+  readonly sessionCookie: string
+  readonly secureCookies: boolean
+  /** `{base_url}`, without trailing slash. */
+  readonly baseUrl: string
+  /** Where error bodies point: the API description. */
+  readonly docsUrl: string
+  readonly accessLog: (res: ServerResponse, context: RequestContext) => void
+}
+
+export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>

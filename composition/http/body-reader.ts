@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Why a body was not taken. `status` is the answer's. */
+export interface BodyRefusal {
+  readonly status: 400 | 408 | 413 | 415
+  readonly code: string
+  readonly message: string
+}
+export type BodyResult = { readonly ok: true; readonly text: string | undefined } | { readonly ok: false; readonly refusal: BodyRefusal }
+
+const refuse = (status: BodyRefusal['status'], code: string, message: string): BodyResult => ({
+  ok: false,
+  refusal: { status, code, message },
+})
+
+/** Whether the request announces a body at all. */
+export const announcesBody = (req: IncomingMessage): boolean =>
+  req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+
+const jsonType = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+
+const headRefusal = (req: IncomingMessage, limitBytes: number): BodyResult | undefined => {
+  const encoding = req.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return refuse(415, 'UnsupportedEncoding', 'Compressed request bodies are not taken; send the body without Content-Encoding.')
+  }
+  if (!jsonType.test(req.headers['content-type'] ?? '')) {
+    return refuse(415, 'UnsupportedMediaType', 'The body must be sent as application/json in UTF-8.')
+  }
+  if (Number(req.headers['content-length'] ?? 0) > limitBytes) return tooLarge(limitBytes)
+  return undefined
+}
+
+const tooLarge = (limitBytes: number): BodyResult =>
+  refuse(413, 'BodyTooLarge', `The body is larger than the ${limitBytes} bytes that this route takes.`)
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const decode = (chunks: readonly Uint8Array[]): BodyResult => {
+  try {
+    return { ok: true, text: decoder.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }
+  } catch {
+    return refuse(400, 'MalformedBody', 'The body is not valid UTF-8.')
+  }
+}
+
+/**
+ * Reads a JSON body as text, and stops reading once it is over the limit: what is announced, what arrives and what is
+ * kept are all bounded. The caller closes the connection after a 413, since the rest of the body is never read.
+ */
+export const readBody = (req: IncomingMessage, limitBytes: number): Promise<BodyResult> => {
+  if (!announcesBody(req)) return Promise.resolve({ ok: true, text: undefined })
+  const refused = headRefusal(req, limitBytes)
+  if (refused !== undefined) return Promise.resolve(refused)
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    const finish = (result: BodyResult): void => {
+      req.off('data', onData)
+      req.off('end', onEnd)
+      req.off('close', onClose)
+      resolve(result)
+    }
+    const onData = (chunk: Uint8Array): void => {
+      size += chunk.length
+      if (size > limitBytes) {
+        req.pause()
+        finish(tooLarge(limitBytes))
+      } else chunks.push(chunk)
+    }
+    const onEnd = (): void => finish(size === 0 ? { ok: true, text: undefined } : decode(chunks))
+    const onClose = (): void => finish(refuse(400, 'BodyCutShort', 'The connection ended before the body did.'))
+    req.on('data', onData)
+    req.on('end', onEnd)
+    req.on('close', onClose)
+  })
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Range = [Address, number]
+
+/** Parses `10.0.0.0/8`, `::1/128` or a single address; undefined when it is none of them. */
+export const parseRange = (text: string): Range | undefined => {
+  try {
+    if (text.includes('/')) return ipaddr.parseCIDR(text)
+    const address = ipaddr.process(text)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  } catch {
+    return undefined
+  }
+}
+
+const parse = (text: string): Address | undefined => (ipaddr.isValid(text.trim()) ? ipaddr.process(text.trim()) : undefined)
+
+const isIn = (address: Address, ranges: readonly Range[]): boolean =>
+  ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network as ipaddr.IPv4, bits))
+
+/**
+ * The caller's address, canonical. Forwarded headers count only when the peer is a trusted proxy, and then the
+ * right-most hop that is not one itself: whatever stands left of it, the caller may have written.
+ */
+export const makeClientIp = (trustedProxies: readonly string[]): ((req: IncomingMessage) => string) => {
+  const ranges = trustedProxies.map(parseRange).filter((range): range is Range => range !== undefined)
+  return (req) => {
+    const peer = parse(req.socket.remoteAddress ?? '')
+    if (peer === undefined) return '0.0.0.0'
+    const forwarded = req.headers['x-forwarded-for']
+    if (ranges.length === 0 || !isIn(peer, ranges) || forwarded === undefined) return peer.toString()
+    const hops = String(forwarded).split(',').reverse()
+    let last = peer
+    for (const hop of hops) {
+      const address = parse(hop)
+      if (address === undefined) return last.toString()
+      last = address
+      if (!isIn(address, ranges)) return address.toString()
+    }
+    return last.toString()
+  }
+}

@@ -1,0 +1,121 @@
+import type { IncomingMessage } from 'node:http'
+import { parseCookie } from 'cookie'
+import type { Credential } from '../../core/identity/ports.ts'
+import { secret } from '../../core/kernel/secret.ts'
+
+/** What a request carries: none, one, or a contradiction. */
+export type Carried =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'one'; readonly credential: Credential }
+  | { readonly kind: 'bad'; readonly message: string }
+
+/** The length no genuine credential reaches. */
+const maxCredentialLength = 4096
+/** Names under which clients send a one-time code; the first is ours, the others are those of existing clients. */
+const oneTimeCodeHeaders = ['x-otp', 'x-gitea-otp', 'x-forgejo-otp'] as const
+
+const bad = (message: string): Carried => ({ kind: 'bad', message })
+const tokenCredential = (text: string): Credential => ({ kind: 'token', token: secret(text) })
+
+const oneTimeCode = (req: IncomingMessage): string | undefined => {
+  for (const name of oneTimeCodeHeaders) {
+    const value = req.headers[name]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return undefined
+}
+
+/** A token that travels in a Basic header: as the password, or as the user name with an empty or marker password. */
+const basicToken = (login: string, password: string, isToken: (text: string) => boolean): string | undefined => {
+  if (isToken(password)) return password
+  if ((password === '' || password === 'x-oauth-basic') && isToken(login)) return login
+  return undefined
+}
+
+const decodeBasic = (encoded: string): { login: string; password: string } | undefined => {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(encoded, 'base64'))
+  } catch {
+    return undefined
+  }
+  const colon = text.indexOf(':')
+  return colon === -1 ? undefined : { login: text.slice(0, colon), password: text.slice(colon + 1) }
+}
+
+const fromHeader = (req: IncomingMessage, header: string, isToken: (text: string) => boolean): Carried => {
+  if (header.length > maxCredentialLength) return bad('The Authorization header is too long.')
+  const match = /^([A-Za-z]+) +(\S+)$/.exec(header.trim())
+  if (match === null) return bad('The Authorization header is not of a form that is understood.')
+  const scheme = (match[1] as string).toLowerCase()
+  const value = match[2] as string
+  if (scheme === 'token' || scheme === 'bearer') return { kind: 'one', credential: tokenCredential(value) }
+  if (scheme !== 'basic') return bad('The Authorization scheme is none of token, Bearer and Basic.')
+  const basic = decodeBasic(value)
+  if (basic === undefined) return bad('The Basic credentials are not "name:password" in base64 of UTF-8.')
+  const asToken = basicToken(basic.login, basic.password, isToken)
+  if (asToken !== undefined) return { kind: 'one', credential: tokenCredential(asToken) }
+  return {
+    kind: 'one',
+    credential: { kind: 'password', login: basic.login, password: secret(basic.password), oneTimeCode: oneTimeCode(req) },
+  }
+}
+
+const sameCredential = (a: Credential, b: Credential): boolean =>
+  a.kind === 'token' && b.kind === 'token' && a.token.reveal() === b.token.reveal()
+
+const sessionFrom = (req: IncomingMessage, cookieName: string): Credential | undefined => {
+  const header = req.headers.cookie
+  if (header === undefined || header.length > 16_384) return undefined
+  // Two cookies of one name: a parent domain may have planted one, so neither counts.
+  if (header.split(`${cookieName}=`).length > 2) return undefined
+  const value = parseCookie(header)[cookieName]
+  return value === undefined || value === '' || value.length > maxCredentialLength
+    ? undefined
+    : { kind: 'session', sessionKey: secret(value) }
+}
+
+/**
+ * Finds the credential of a request. A session cookie counts only where nothing else is sent, since browsers add it
+ * unasked; two explicit credentials that differ are refused rather than ranked.
+ */
+export const carriedCredential = (
+  req: IncomingMessage,
+  params: URLSearchParams,
+  cookieName: string,
+  isToken: (text: string) => boolean,
+): Carried => {
+  const explicit: Credential[] = []
+  const header = req.headers.authorization
+  if (header !== undefined && header.trim() !== '') {
+    const carried = fromHeader(req, header, isToken)
+    if (carried.kind !== 'one') return carried
+    explicit.push(carried.credential)
+  } else if (header !== undefined) return bad('The Authorization header is empty.')
+  for (const name of ['token', 'access_token']) {
+    for (const value of params.getAll(name)) {
+      if (value.length > maxCredentialLength) return bad('The token parameter is too long.')
+      explicit.push(tokenCredential(value))
+    }
+  }
+  const first = explicit[0]
+  if (first === undefined) {
+    const session = sessionFrom(req, cookieName)
+    return session === undefined ? { kind: 'none' } : { kind: 'one', credential: session }
+  }
+  if (explicit.some((other) => other !== first && !sameCredential(first, other))) {
+    return bad('The request carries two different credentials; send one.')
+  }
+  return { kind: 'one', credential: first }
+}
+
+/** Who a site admin wants to act as: query `sudo` first, then header `Sudo`. Two different names are a contradiction. */
+export const sudoOf = (req: IncomingMessage, params: URLSearchParams): { readonly login: string | undefined; readonly contradicts: boolean } => {
+  const inQuery = params.get('sudo') ?? undefined
+  const inHeader = typeof req.headers['sudo'] === 'string' && req.headers['sudo'] !== '' ? req.headers['sudo'] : undefined
+  return {
+    login: inQuery ?? inHeader,
+    contradicts: inQuery !== undefined && inHeader !== undefined && inQuery.toLowerCase() !== inHeader.toLowerCase(),
+  }
+}

@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+import { stringifyJson } from './json-text.ts'
+import type { OpenApiDocument } from './openapi/document.ts'
+import { staticAnswer } from './static-answer.ts'
+import type { Answer } from './write-answer.ts'
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  // Swagger UI sets style attributes; it brings no style of others.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Moorage API documentation</title>
+<link rel="icon" href="/api/v1/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/api/v1/docs/swagger-ui.css">
+</head>
+<body>
+<main id="swagger-ui"><noscript><p>This page needs JavaScript. The description itself is <a href="/api/v1/openapi.json">openapi.json</a>.</p></noscript></main>
+<script src="/api/v1/docs/swagger-ui-bundle.js"></script>
+<script src="/api/v1/docs/start.js"></script>
+</body>
+</html>
+`
+
+// "Try it out" goes to the origin that showed the page, whatever name the service knows itself by.
+const starter = `fetch('/api/v1/openapi.json', { credentials: 'omit' })
+  .then((reply) => reply.json())
+  .then((spec) => {
+    SwaggerUIBundle({
+      spec: { ...spec, servers: [{ url: location.origin + '/api/v1' }] },
+      dom_id: '#swagger-ui',
+      deepLinking: true,
+      filter: true,
+      docExpansion: 'none',
+      defaultModelsExpandDepth: 0,
+      persistAuthorization: false,
+      validatorUrl: null,
+      presets: [SwaggerUIBundle.presets.apis],
+    })
+  })
+  .catch((error) => {
+    document.getElementById('swagger-ui').textContent = 'The API description could not be loaded: ' + error.message
+  })
+`
+
+/** The documentation page, for browsers. It loads nothing from elsewhere. */
+export const docsPage: Answer = staticAnswer('text/html; charset=utf-8', page, { 'Content-Security-Policy': policy, Vary: 'Accept' })
+
+const assetTypes: Readonly<Record<string, string>> = {
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+}
+
+const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+const compress = promisify(gzip)
+
+interface DocsAsset {
+  readonly plain: Answer
+  readonly compressed: Answer
+}
+
+const loadAsset = async (name: string, contentType: string): Promise<DocsAsset> => {
+  const bytes = name === 'start.js' ? Buffer.from(starter) : await readFile(join(assetFolder, name))
+  const packed = await compress(bytes, { level: constants.Z_DEFAULT_COMPRESSION })
+  return {
+    plain: staticAnswer(contentType, bytes, { Vary: 'Accept-Encoding' }),
+    compressed: staticAnswer(contentType, packed, { Vary: 'Accept-Encoding', 'Content-Encoding': 'gzip' }),
+  }
+}
+
+/**
+ * Serves what the documentation page loads, by the name behind `/api/v1/docs/`; undefined for any other name.
+ * Each file is read and compressed at its first request, off the event loop.
+ */
+export const makeDocsAssets = (): ((name: string, acceptEncoding: string | undefined) => Promise<Answer | undefined>) => {
+  const loaded = new Map<string, Promise<DocsAsset>>()
+  return async (name, acceptEncoding) => {
+    const contentType = name === 'start.js' ? 'text/javascript; charset=utf-8' : Object.hasOwn(assetTypes, name) ? assetTypes[name] : undefined
+    if (contentType === undefined) return undefined
+    const asset = loaded.get(name) ?? loadAsset(name, contentType)
+    loaded.set(name, asset)
+    const { plain, compressed } = await asset
+    return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '') ? compressed : plain
+  }
+}
+
+/** The OpenAPI document, serialised once. */
+export const openapiJson = (document: OpenApiDocument): Answer =>
+  staticAnswer('application/json; charset=utf-8', stringifyJson(document), { Vary: 'Accept' })
+
+const weightOf = (accept: string, type: string): number => {
+  for (const part of accept.split(',')) {
+    const [range = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    if (range !== type) continue
+    const q = parameters.find((parameter) => parameter.startsWith('q='))
+    return q === undefined ? 1 : Number(q.slice(2)) || 0
+  }
+  return 0
+}
+
+/** `GET /api/v1/swagger`: the page for whoever asks for HTML by name, the document for every other client. */
+export const swaggerAnswer = (accept: string | undefined, document: Answer): Answer =>
+  weightOf(accept ?? '', 'text/html') > weightOf(accept ?? '', 'application/json') ? docsPage : document

@@ -1,0 +1,78 @@
+import type { Failure, FailureKind } from '../../core/kernel/failure.ts'
+import type { Route } from '../../plugins/kit/route.ts'
+
+/** The shapes of error bodies: see architecture §6. */
+export type Dialect = NonNullable<Route['dialect']>
+
+/** A refusal that is about to be sent. */
+export interface Refusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly errors?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const statusOfKind: Readonly<Record<FailureKind, number>> = {
+  Invalid: 400,
+  Unauthenticated: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  Prohibited: 405,
+  Conflict: 409,
+  Gone: 410,
+  StaleVersion: 412,
+  Unprocessable: 422,
+  Backoff: 429,
+  Upstream: 500,
+  Unavailable: 503,
+}
+
+/** The status of a failure: the route's own where it has one, else its kind's. */
+export const statusOfFailure = (failure: Pick<Failure, 'tag' | 'kind'>, route?: Pick<Route, 'statusOf'>): number =>
+  route?.statusOf?.[failure.tag] ?? statusOfKind[failure.kind]
+
+/** How a client may prove itself, as 401 must say. */
+export const challenges = 'Bearer realm="moorage", Basic realm="moorage", charset="UTF-8"'
+
+const headersOf = (status: number, failure: Failure): Record<string, string> => ({
+  ...(failure.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(failure.retryAfterSeconds))) }),
+  ...(status === 401 ? { 'WWW-Authenticate': challenges } : {}),
+})
+
+export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf'>): Refusal => {
+  const status = statusOfFailure(failure, route)
+  return {
+    status,
+    code: failure.tag,
+    message: failure.message,
+    ...(failure.errors === undefined ? {} : { errors: failure.errors }),
+    headers: headersOf(status, failure),
+  }
+}
+
+export const refusal = (status: number, code: string, message: string, extras: Pick<Refusal, 'errors' | 'headers'> = {}): Refusal => ({
+  status,
+  code,
+  message,
+  ...extras,
+})
+
+/** Every error body is a JSON object with a string `message`: clients of this interface rely on it. */
+export const errorBody = (dialect: Dialect, refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => {
+  if (dialect === 'marketplace') return { message: refused.message }
+  if (dialect === 'metering') return { code: refused.code, message: refused.message, origErr: {} }
+  return {
+    message: refused.message,
+    url: docsUrl,
+    code: refused.code,
+    requestId,
+    ...(refused.errors === undefined ? {} : { errors: refused.errors }),
+  }
+}
+
+export const internalError: Refusal = {
+  status: 500,
+  code: 'InternalError',
+  message: 'Something went wrong on our side. The request id finds it in the log.',
+}

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { BinderDeps } from './binder-deps.ts'
+import type { Refusal } from './failure-response.ts'
+import { refusal } from './failure-response.ts'
+import type { RequestContext } from './request-context.ts'
+import { attachContext } from './request-context.ts'
+import { guardTarget } from './request-target.ts'
+import type { Answer } from './write-answer.ts'
+import { writeAnswer, writeInternalError, writeRefusal } from './write-answer.ts'
+
+/** What is served beside the declared routes: documentation, and the frontend outside the API's root. */
+export interface Pages {
+  /** The documentation page, its assets and the API description, by checked path; undefined when it is none of them. */
+  documentation(path: string, accept: string | undefined): Answer | undefined
+  /** Any other GET outside the API. */
+  frontend(path: string): Answer
+}
+
+const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
+const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const reading: readonly string[] = ['GET', 'HEAD']
+
+/** Every Host header that was sent; Node's `headers` keeps only the first. */
+const hostsOf = (req: IncomingMessage): readonly string[] => {
+  const hosts: string[] = []
+  for (let i = 0; i < req.rawHeaders.length; i += 2) {
+    if (req.rawHeaders[i]?.toLowerCase() === 'host') hosts.push(req.rawHeaders[i + 1] ?? '')
+  }
+  return hosts
+}
+
+const requestIdOf = (req: IncomingMessage): string => {
+  const sent = req.headers['x-request-id']
+  return typeof sent === 'string' && requestIdPattern.test(sent) ? sent : randomUUID()
+}
+
+export type Guarded = { readonly ok: true; readonly context: RequestContext } | { readonly ok: false; readonly context: RequestContext; readonly refused: Refusal }
+
+/** Makes the request's context from a checked target. Nothing before this has looked at the Host header or the path. */
+export const makeGuard =
+  (clientIp: (req: IncomingMessage) => string) =>
+  (req: IncomingMessage): Guarded => {
+    const target = guardTarget(hostsOf(req), req.url ?? '')
+    const context: RequestContext = {
+      requestId: requestIdOf(req),
+      sourceIp: clientIp(req),
+      startedNs: process.hrtime.bigint(),
+      method: req.method ?? '',
+      path: target.ok ? target.path : '',
+      query: target.ok ? target.query : '',
+      params: new URLSearchParams(target.ok ? target.query : ''),
+      routeId: '',
+      routePath: '',
+      principal: undefined,
+      bytesIn: 0,
+      bytesOut: 0,
+      code: undefined,
+      idempotencyRecordId: undefined,
+    }
+    attachContext(req, context)
+    if (!target.ok) return { ok: false, context, refused: refusal(400, 'BadRequestTarget', target.message, { headers: { Connection: 'close' } }) }
+    if (!methods.includes(context.method)) {
+      return { ok: false, context, refused: refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } }) }
+    }
+    return { ok: true, context }
+  }
+
+const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
+
+/**
+ * restify's `first`: the only code that runs before its router, which builds a URL from the Host header and throws on a
+ * bad one. Answers true when a declared route may follow. It must never throw.
+ */
+export const makeFirst = (
+  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log'>,
+  guard: (req: IncomingMessage) => Guarded,
+  roots: readonly string[],
+  pages: Pages,
+): ((req: IncomingMessage, res: ServerResponse) => boolean) => {
+  const page = (req: IncomingMessage, context: RequestContext): Answer | undefined => {
+    const documented = pages.documentation(context.path, req.headers.accept)
+    if (documented !== undefined) return documented
+    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path)
+  }
+
+  const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
+    const guarded = guard(req)
+    const { context } = guarded
+    deps.accessLog(res, context)
+    if (!guarded.ok) {
+      writeRefusal(req, res, context, guarded.refused, 'platform', deps.docsUrl)
+      return false
+    }
+    if (reading.includes(context.method)) {
+      const answer = page(req, context)
+      if (answer !== undefined) {
+        context.routePath = 'page'
+        writeAnswer(req, res, context, answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer)
+        return false
+      }
+    }
+    // What was checked is what is routed. HEAD is routed as GET; Node has already decided to send no body for it.
+    req.url = context.query === '' ? context.path : `${context.path}?${context.query}`
+    if (context.method === 'HEAD') req.method = 'GET'
+    return true
+  }
+
+  return (req, res) => {
+    try {
+      return decide(req, res)
+    } catch (error) {
+      deps.log.error({ error: error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : {} }, 'guard failed')
+      if (!res.headersSent) {
+        res.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
+        res.end('{"message":"Something went wrong on our side."}')
+      }
+      return false
+    }
+  }
+}
+
+/** Answers what restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
+export const answerUnrouted = (
+  deps: Pick<BinderDeps, 'docsUrl'>,
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  error: { readonly statusCode?: number },
+): void => {
+  if (error.statusCode === 404) {
+    return writeRefusal(req, res, context, refusal(404, 'NotFound', 'Not Found'), 'platform', deps.docsUrl)
+  }
+  if (error.statusCode !== 405) return writeInternalError(req, res, context, deps.docsUrl)
+  const routed = (res as ServerResponse & { methods?: readonly string[] }).methods ?? []
+  const allow = [...new Set([...routed, ...(routed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort().join(', ')
+  if (context.method === 'OPTIONS') return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })
+  const refused = refusal(405, 'MethodNotAllowed', `${context.method} is not served at this path; it takes ${allow}.`, { headers: { Allow: allow } })
+  writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
+}

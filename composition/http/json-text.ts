@@ -1,0 +1,64 @@
+/** Why a JSON text was refused. */
+export type JsonRefusal = 'syntax' | 'depth'
+
+/** How deep arrays and objects may nest: beyond this, recursive decoders and encoders would be at risk. */
+export const maxJsonDepth = 64
+
+const quote = 34
+const backslash = 92
+
+/** The deepest nesting of a JSON text, found without building it; stops counting above `limit`. */
+export const depthExceeds = (text: string, limit: number): boolean => {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (inString) {
+      if (c === backslash) i++
+      else if (c === quote) inString = false
+    } else if (c === quote) inString = true
+    else if (c === 91 || c === 123) {
+      if (++depth > limit) return true
+    } else if (c === 93 || c === 125) depth--
+  }
+  return false
+}
+
+// A literal of 16 digits may be beyond 2^53; a literal with point or exponent is no integer literal, even `1.0`.
+const needsSource = /\d{16}|\d[.eE]/
+const integerLiteral = /^-?\d+$/
+
+const reviveNumber = (value: unknown, source: string | undefined): unknown => {
+  if (typeof value !== 'number' || source === undefined) return value
+  if (!integerLiteral.test(source)) return Number.isInteger(value) ? Object(value) : value
+  return Number.isSafeInteger(value) ? value : BigInt(source)
+}
+
+/**
+ * Parses JSON without losing integers: beyond 2^53 they become bigint. A whole number that was not written as an
+ * integer literal (`1.0`, `1e3`) becomes a Number object, which integer codecs refuse and `Float` takes.
+ */
+export const parseJson = (text: string): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: JsonRefusal } => {
+  if (depthExceeds(text, maxJsonDepth)) return { ok: false, why: 'depth' }
+  try {
+    const value: unknown = needsSource.test(text)
+      ? JSON.parse(text, (_key, parsed: unknown, context?: { source?: string }) => reviveNumber(parsed, context?.source))
+      : JSON.parse(text)
+    return { ok: true, value }
+  } catch {
+    return { ok: false, why: 'syntax' }
+  }
+}
+
+/** `JSON.rawJSON`, which the type library does not know yet. */
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON
+
+/** Serialises an answer; a bigint leaves as an exact JSON number. */
+export const stringifyJson = (value: unknown): string => {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? rawJson(String(item)) : item))
+  }
+}

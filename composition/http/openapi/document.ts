@@ -1,0 +1,128 @@
+import type { Deployment, Gate } from '../../../core/kernel/deployment.ts'
+import { interfaceVersion, releaseVersion } from '../../../core/platform/version.ts'
+import type { Access } from '../../../plugins/kit/access.ts'
+import type { BodySpec, Route, StreamRoute } from '../../../plugins/kit/route.ts'
+import type { AssembledRoute } from '../../assemble.ts'
+import { listenerRoots } from '../../assemble.ts'
+import type { ParameterRef } from './parameters.ts'
+import { parametersOf, sharedParameters, streamParametersOf } from './parameters.ts'
+import type { Responses } from './responses.ts'
+import { responsesOf, streamResponsesOf } from './responses.ts'
+import type { Schema, SchemaRegistry } from './schema.ts'
+import { makeSchemaRegistry } from './schema.ts'
+import { schemaOf } from './schema-of.ts'
+import { securityOf, securitySchemes } from './security.ts'
+import { documentTags } from './tags.ts'
+
+/** What the document must know of the installation that serves it. */
+export interface DocumentFacts {
+  /** `{base_url}`, without a trailing slash. */
+  readonly baseUrl: string
+  readonly sessionCookie: string
+  readonly deployment: Deployment
+}
+
+export interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly tags: readonly string[]
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters?: readonly ParameterRef[]
+  readonly requestBody?: object
+  readonly responses: Responses
+  readonly [extension: `x-${string}`]: unknown
+}
+
+/** An OpenAPI 3.1 document. */
+export interface OpenApiDocument {
+  readonly openapi: string
+  readonly info: Readonly<Record<string, unknown>>
+  readonly servers: readonly { readonly url: string; readonly description: string }[]
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation | readonly object[]>>>>
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>> & { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+const describeAccess = (access: Access): object =>
+  access.kind === 'granted' ? { kind: access.kind, relation: access.relation, object: access.object.type, hiddenAs: access.hiddenAs } : { kind: access.kind }
+
+const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): object => ({
+  required: body.whenAbsent === undefined,
+  content: { 'application/json': { schema: schemaOf(body.codec, registry), example: body.example } },
+})
+
+const bodyInQuery = 'The keys of the body may stand in the query string as well, and win there.'
+
+const jsonOperation = (route: Route, gate: Gate, registry: SchemaRegistry): Operation => {
+  const { body, scope } = route
+  const isInQuery = body?.orQuery === true
+  const description = [route.description, isInQuery ? bodyInQuery : undefined].filter((part) => part !== undefined).join(' ')
+  const parameters = parametersOf(route, registry)
+  return {
+    operationId: route.id,
+    summary: route.summary,
+    ...(description === '' ? {} : { description }),
+    tags: [route.tag],
+    security: securityOf(route.access),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined || isInQuery ? {} : { requestBody: requestBodyOf(body, registry) }),
+    responses: responsesOf(route, registry),
+    'x-gate': gate,
+    'x-access': describeAccess(route.access),
+    ...(scope === undefined ? {} : { 'x-scope': `${scope.level}:${scope.category}` }),
+  }
+}
+
+const streamOperation = (route: StreamRoute, gate: Gate, method: string, registry: SchemaRegistry): Operation => ({
+  operationId: `${route.id}.${method}`,
+  summary: route.summary,
+  ...(route.description === undefined ? {} : { description: route.description }),
+  tags: [route.tag],
+  security: securityOf(route.access),
+  parameters: streamParametersOf(route, registry),
+  ...(method === 'get' ? {} : { requestBody: { description: 'Passed on unchanged.', content: { '*/*': { schema: {} } } } }),
+  responses: streamResponsesOf(route, registry),
+  'x-gate': gate,
+  'x-access': describeAccess(route.access),
+  'x-scope': `${method === 'get' ? 'read' : 'write'}:${route.scopeCategory}`,
+})
+
+/** A path as the document writes it: a trailing wildcard becomes the parameter `path`. */
+export const documentPath = (path: string): string => path.replace(/\*$/, '{path}')
+
+type Paths = Record<string, Record<string, Operation | readonly object[]>>
+
+const pathItem = (paths: Paths, { listener, bound }: AssembledRoute, facts: DocumentFacts): Record<string, Operation | readonly object[]> => {
+  const servers = [{ url: facts.baseUrl + listenerRoots.marketplace, description: 'The marketplace webhook listener' }]
+  return (paths[documentPath(bound.route.path)] ??= listener === 'marketplace' ? { servers } : {})
+}
+
+const info = (deployment: Deployment): OpenApiDocument['info'] => ({
+  title: 'Moorage platform API',
+  version: interfaceVersion,
+  summary: 'Identity, authorization, clusters, packages, contracts, billing and multi-cluster management for many tenants.',
+  description: `Release ${releaseVersion}, deployment type ${deployment.type}. Errors are JSON objects with a string \`message\`. Lists take \`page\` and \`limit\` and answer \`Link\` and \`X-Total-Count\`.`,
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+})
+
+/** The document of the given routes: what this deployment serves, and nothing else. */
+export const buildDocument = (routes: readonly AssembledRoute[], facts: DocumentFacts): OpenApiDocument => {
+  const registry = makeSchemaRegistry()
+  const paths: Paths = {}
+  for (const route of routes) {
+    const { bound, gate } = route
+    const item = pathItem(paths, route, facts)
+    if (bound.kind === 'json') item[bound.route.method.toLowerCase()] = jsonOperation(bound.route, gate, registry)
+    else for (const method of bound.route.methods) item[method.toLowerCase()] = streamOperation(bound.route, gate, method.toLowerCase(), registry)
+  }
+  const used = new Set(routes.map(({ bound }) => bound.route.tag))
+  return {
+    openapi: '3.1.0',
+    info: info(facts.deployment),
+    servers: [{ url: facts.baseUrl + listenerRoots.api, description: 'This installation' }],
+    tags: documentTags.filter((tag) => used.has(tag.name)),
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: { schemas: registry.all(), parameters: sharedParameters, securitySchemes: securitySchemes(facts.sessionCookie) },
+  }
+}

@@ -1,0 +1,118 @@
+import type * as t from 'io-ts'
+import { noteOf, optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
+import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
+import { defaultPageLimit, maxPageLimit } from '../../../core/kernel/page.ts'
+import { propsOf } from '../query-string.ts'
+import type { Schema, SchemaRegistry } from './schema.ts'
+import { schemaOf } from './schema-of.ts'
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly description?: string
+  readonly required?: boolean
+  readonly style?: string
+  readonly explode?: boolean
+  readonly schema: Schema
+}
+export type ParameterRef = Parameter | { readonly $ref: string }
+
+/** Parameters that many operations share. */
+export const sharedParameters: Readonly<Record<string, Parameter>> = {
+  Page: { name: 'page', in: 'query', description: 'Which page of the list, from 1.', schema: { type: 'integer', minimum: 0 } },
+  Limit: {
+    name: 'limit',
+    in: 'query',
+    description: `How many items a page holds: ${defaultPageLimit} unless told, ${maxPageLimit} at most.`,
+    schema: { type: 'integer', minimum: 0 },
+  },
+  Sudo: { name: 'Sudo', in: 'header', description: 'The user as whom a site admin acts. The query parameter `sudo` does the same.', schema: { type: 'string' } },
+  Csrf: { name: 'X-Csrf-Token', in: 'header', description: 'With a session cookie: the value of the cookie `_csrf`.', schema: { type: 'string' } },
+  OneTimeCode: { name: 'X-OTP', in: 'header', description: 'The one-time code, where two-factor authentication is on.', schema: { type: 'string', pattern: '^[0-9]{6}$' } },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'Chosen by the client: the same request with the same key takes effect once and is answered alike.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+  IfMatch: { name: 'If-Match', in: 'header', description: 'The ETag that the change is meant for; 412 when the object has changed since.', schema: { type: 'string' } },
+}
+const shared = (name: string): ParameterRef => ({ $ref: `#/components/parameters/${name}` })
+
+/** The names in a path template, a trailing wildcard under the name `path`. */
+export const pathNames = (path: string): readonly string[] => [...path.replace(/\*$/, '{path}').matchAll(/\{([^}]+)\}/g)].map((match) => match[1] as string)
+
+const described = (codec: t.Any): { readonly description?: string } => {
+  const description = noteOf(optionalInner(codec) ?? codec)?.description
+  return description === undefined ? {} : { description }
+}
+
+const pathParameters = (path: string, codec: t.Any | undefined, registry: SchemaRegistry): readonly Parameter[] => {
+  const props = propsOf(codec)
+  return pathNames(path).map((name) => {
+    const prop = props[name]
+    return {
+      name,
+      in: 'path',
+      required: true,
+      ...(prop === undefined ? {} : described(prop)),
+      schema: prop === undefined ? { type: 'string' } : schemaOf(prop, registry),
+    }
+  })
+}
+
+const queryParameter = (name: string, codec: t.Any, registry: SchemaRegistry): Parameter => {
+  const isList = repeatedItem(optionalInner(codec) ?? codec) !== undefined
+  const isRequired = !isList && optionalInner(codec) === undefined
+  return {
+    name,
+    in: 'query',
+    ...described(codec),
+    ...(isRequired ? { required: true } : {}),
+    ...(isList ? { style: 'form', explode: true } : {}),
+    schema: schemaOf(codec, registry),
+  }
+}
+
+const queryParameters = (codec: t.Any | undefined, registry: SchemaRegistry): readonly Parameter[] =>
+  Object.entries(propsOf(codec)).map(([name, prop]) => queryParameter(name, prop, registry))
+
+const isUnsafe = (method: string): boolean => method !== 'GET'
+
+/** Whether a change of this route can be guarded by the version that it is meant for. */
+export const honoursIfMatch = (route: Route): boolean => route.method !== 'GET' && (route.honoursIfMatch === true || route.ok.kind === 'versioned')
+
+/** Whether an Idempotency-Key makes the route's effect happen at most once. */
+export const isKeyed = (route: Route): boolean => route.method !== 'GET' && route.ok.kind !== 'cookies' && route.access.kind !== 'public'
+
+const sharedOf = (route: Route): readonly ParameterRef[] => {
+  const declared = propsOf(route.query)
+  const { kind } = route.access
+  const isPagedHere = route.ok.kind === 'list' && declared['page'] === undefined
+  return [
+    ...(isPagedHere ? [shared('Page'), shared('Limit')] : []),
+    ...(kind !== 'public' && kind !== 'password' && route.refusesSudo !== true ? [shared('Sudo')] : []),
+    ...(kind === 'password' ? [shared('OneTimeCode')] : []),
+    ...(kind !== 'public' && kind !== 'password' && isUnsafe(route.method) ? [shared('Csrf')] : []),
+    ...(honoursIfMatch(route) ? [shared('IfMatch')] : []),
+    ...(isKeyed(route) ? [shared('IdempotencyKey')] : []),
+  ]
+}
+
+/** Every parameter of a route: path, query (a GET's body among it), and the shared ones. */
+export const parametersOf = (route: Route, registry: SchemaRegistry): readonly ParameterRef[] => {
+  const fromBody = route.body?.orQuery === true ? queryParameters(route.body.codec, registry) : []
+  const fromQuery = queryParameters(route.query, registry)
+  const names = new Set(fromQuery.map((parameter) => parameter.name))
+  return [
+    ...pathParameters(route.path, route.params, registry),
+    ...fromQuery,
+    ...fromBody.filter((parameter) => !names.has(parameter.name)).map((parameter) => ({ ...parameter, required: false })),
+    ...sharedOf(route),
+  ]
+}
+
+export const streamParametersOf = (route: StreamRoute, registry: SchemaRegistry): readonly ParameterRef[] => [
+  ...pathParameters(route.path, undefined, registry),
+  shared('Sudo'),
+]

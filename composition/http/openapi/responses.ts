@@ -1,0 +1,128 @@
+import type { FailureType } from '../../../core/kernel/failure.ts'
+import type { ReplySpec } from '../../../plugins/kit/reply.ts'
+import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
+import { ErrorBody } from '../../../plugins/kit/client-reply.ts'
+import { statusOfFailure } from '../failure-response.ts'
+import type { Dialect } from '../failure-response.ts'
+import { honoursIfMatch, isKeyed, pathNames } from './parameters.ts'
+import type { Schema, SchemaRegistry } from './schema.ts'
+import { schemaOf } from './schema-of.ts'
+
+export interface Response {
+  readonly description: string
+  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: Schema }>>
+  readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
+}
+export type Responses = Readonly<Record<string, Response>>
+
+const text = (description: string): { readonly description: string; readonly schema: Schema } => ({ description, schema: { type: 'string' } })
+const requestId = { 'X-Request-Id': text('Finds this request in the log.') }
+
+const okHeaders: Readonly<Record<ReplySpec<unknown>['kind'], Response['headers']>> = {
+  json: {},
+  // A version guards changes by If-Match.
+  versioned: { ETag: text('The version of the object; send it as If-Match with a change.') },
+  list: {
+    Link: text('The next, last, first and previous page.'),
+    'X-Total-Count': { description: 'How many items the whole list has.', schema: { type: 'integer' } },
+  },
+  empty: {},
+  cookies: { 'Set-Cookie': text('The cookies that change.') },
+  text: {},
+}
+
+const okResponse = ({ kind, codec, description, contentType, example }: ReplySpec<unknown>, registry: SchemaRegistry): Response => {
+  const base: Response = { description, headers: { ...requestId, ...okHeaders[kind] } }
+  const shown = example === undefined ? {} : { example }
+  if (kind === 'text') return { ...base, content: { [contentType ?? 'text/plain']: { schema: { type: 'string' }, ...shown } } }
+  if (codec === undefined) return base
+  const schema = schemaOf(codec, registry)
+  return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown } } }
+}
+
+/** What each status says when no failure of the route explains it better. */
+const generalMeaning: Readonly<Record<number, string>> = {
+  400: 'The request or one of its parameters is malformed.',
+  401: 'No credential, or one that is not valid.',
+  403: 'The caller may not do this.',
+  404: 'No such object, or none that the caller may know of.',
+  409: 'The change contradicts what stands, or a request with the same Idempotency-Key is under way.',
+  412: 'The object has changed since the version that `If-Match` names.',
+  413: 'The body is larger than this route takes.',
+  415: 'The body is not JSON in UTF-8, or it is compressed.',
+  422: 'The body does not have the documented shape; `errors` lists the fields.',
+  429: 'Too many requests; try again after `Retry-After` seconds.',
+  500: 'Something went wrong on our side; the request id finds it in the log.',
+  503: 'The service or something it needs is not available; try again after `Retry-After` seconds.',
+}
+
+const generalStatuses = (route: Route): readonly number[] => {
+  const { access, body } = route
+  return [
+    400,
+    401,
+    ...(access.kind === 'public' ? [] : [403]),
+    ...(access.kind === 'granted' && access.hiddenAs === 'not-found' ? [404] : []),
+    ...(pathNames(route.path).length === 0 ? [] : [route.badPathAs ?? 404]),
+    ...(honoursIfMatch(route) ? [412] : []),
+    ...(isKeyed(route) ? [409] : []),
+    ...(body === undefined ? [] : [413, 415, body.refusedAs ?? 422]),
+    429,
+    500,
+    503,
+  ]
+}
+
+const words = (tag: string): string => tag.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase()
+
+const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schema>> = {
+  platform: (registry) => schemaOf(ErrorBody, registry),
+  marketplace: (registry) => registry.reference('ApiError', errorSchemas, () => ({ type: 'object', properties: { message: { type: 'string' } }, required: ['message'] })),
+  metering: (registry) =>
+    registry.reference('CloudAMeteringProxyErr', generalMeaning, () => ({
+      type: 'object',
+      properties: { code: { type: 'string' }, message: { type: 'string' }, origErr: { type: 'object' } },
+      required: ['message'],
+    })),
+}
+
+const retryAfter = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } as Schema } }
+
+const errorResponse = (status: number, tags: readonly string[], error: Schema): Response => {
+  const named = tags.length === 0 ? undefined : `\`${tags.join('`, `')}\`: ${tags.map(words).join('; ')}.`
+  const description = [generalMeaning[status], named].filter((part) => part !== undefined).join(' ')
+  return {
+    description: description === '' ? `Refused with ${status}.` : description,
+    headers: { ...requestId, ...(status === 429 || status === 503 ? retryAfter : {}) },
+    content: { 'application/json': { schema: error } },
+  }
+}
+
+const errorResponses = (
+  statuses: readonly number[],
+  failures: readonly FailureType<string>[],
+  route: Pick<Route, 'statusOf' | 'dialect'>,
+  registry: SchemaRegistry,
+): Responses => {
+  const tagsByStatus = new Map<number, string[]>(statuses.map((status) => [status, []]))
+  for (const failure of failures) {
+    const status = statusOfFailure(failure, route)
+    tagsByStatus.set(status, [...(tagsByStatus.get(status) ?? []), failure.tag])
+  }
+  const error = errorSchemas[route.dialect ?? 'platform'](registry)
+  const sorted = [...tagsByStatus].sort(([a], [b]) => a - b)
+  return Object.fromEntries(sorted.map(([status, tags]) => [String(status), errorResponse(status, [...new Set(tags)], error)]))
+}
+
+/** Every status that a route may answer, with its body's shape. */
+export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
+  [String(route.ok.status)]: okResponse(route.ok, registry),
+  ...(route.method === 'GET' && route.ok.codec !== undefined ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.' } } : {}),
+  ...errorResponses(generalStatuses(route), route.failures, route, registry),
+})
+
+/** A stream route answers whatever the other side answers, and its own refusals. */
+export const streamResponsesOf = (route: StreamRoute, registry: SchemaRegistry): Responses => ({
+  default: { description: "The other side's answer, passed on unchanged.", headers: requestId, content: { '*/*': { schema: {} } } },
+  ...errorResponses([400, 401, 403, 404, 429, 500, 503], route.failures, {}, registry),
+})

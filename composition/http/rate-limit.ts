@@ -1,0 +1,41 @@
+/** One caller's bucket: refilled continuously, spent by one a request. */
+interface Bucket {
+  tokens: number
+  atMs: number
+}
+
+export interface RateDecision {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until the bucket is full again; on refusal, until one request is allowed. */
+  readonly resetSeconds: number
+}
+
+/** Buckets beyond this are dropped oldest first; a dropped bucket starts full, which only ever favours the caller. */
+const maxBuckets = 50_000
+
+/**
+ * A token bucket for each caller, in this process: the configured limit is per instance. Sign-in attempts are limited
+ * elsewhere, on the shared store.
+ */
+export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: string) => RateDecision) | undefined => {
+  if (perMinute <= 0) return undefined
+  const perMs = perMinute / 60_000
+  const buckets = new Map<string, Bucket>()
+  return (key) => {
+    const now = nowMs()
+    let bucket = buckets.get(key)
+    if (bucket === undefined) {
+      bucket = { tokens: perMinute, atMs: now }
+      if (buckets.size >= maxBuckets) buckets.delete(buckets.keys().next().value as string)
+      buckets.set(key, bucket)
+    }
+    bucket.tokens = Math.min(perMinute, bucket.tokens + (now - bucket.atMs) * perMs)
+    bucket.atMs = now
+    const allowed = bucket.tokens >= 1
+    if (allowed) bucket.tokens -= 1
+    const missing = allowed ? perMinute - bucket.tokens : 1 - bucket.tokens
+    return { allowed, limit: perMinute, remaining: Math.floor(bucket.tokens), resetSeconds: Math.ceil(missing / perMs / 1000) }
+  }
+}

@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Principal } from '../../core/kernel/principal.ts'
+
+/** What the binder knows about one request, made before routing and completed on the way. */
+export interface RequestContext {
+  readonly requestId: string
+  readonly sourceIp: string
+  readonly startedNs: bigint
+  /** The method as sent; HEAD is routed as GET. */
+  readonly method: string
+  /** The path as sent, less trailing slashes: what was checked is what is routed and forwarded. */
+  readonly path: string
+  readonly query: string
+  readonly params: URLSearchParams
+  /** The template of the route, for logs and metrics; never the raw path. */
+  routeId: string
+  routePath: string
+  principal: Principal | undefined
+  bytesIn: number
+  bytesOut: number
+  /** A failure's tag, for the access log. */
+  code: string | undefined
+  idempotencyRecordId: number | undefined
+}
+
+const contextKey = Symbol('moorage.context')
+type WithContext = IncomingMessage & { [contextKey]?: RequestContext }
+
+export const attachContext = (req: IncomingMessage, context: RequestContext): void => {
+  ;(req as WithContext)[contextKey] = context
+}
+
+/** The context that the guard attached; every routed request has one. */
+export const contextOf = (req: IncomingMessage): RequestContext => {
+  const context = (req as WithContext)[contextKey]
+  if (context === undefined) throw new Error('a request reached a handler without passing the guard')
+  return context
+}
+
+/** Aborts when the client has gone before the answer was complete. */
+export const clientSignal = (res: ServerResponse): AbortSignal => {
+  const controller = new AbortController()
+  res.once('close', () => {
+    if (!res.writableFinished) controller.abort()
+  })
+  return controller.signal
+}

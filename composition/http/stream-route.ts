@@ -1,0 +1,129 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { Exchange } from '../../core/kernel/exchange.ts'
+import type { SignedInCall } from '../../core/kernel/principal.ts'
+import type { BoundStreamRoute, StreamRoute } from '../../plugins/kit/route.ts'
+import { makeAuthenticate } from './authenticate.ts'
+import { authorize } from './authorize.ts'
+import { answerError, rateRefusal } from './bind-route.ts'
+import type { BinderDeps, NodeHandler } from './binder-deps.ts'
+import { announcesBody } from './body-reader.ts'
+import type { Refusal } from './failure-response.ts'
+import { refusalOf } from './failure-response.ts'
+import { platformParameters } from './query-string.ts'
+import type { RequestContext } from './request-context.ts'
+import { clientSignal, contextOf } from './request-context.ts'
+import { writeRefusal } from './write-answer.ts'
+
+/** What a stream route's request was found to be allowed. */
+export interface Admission {
+  readonly call: SignedInCall
+  readonly grant: AccessGrant
+}
+
+const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+const stripped = new Set<string>(platformParameters.filter((name) => name !== 'page' && name !== 'limit'))
+
+/** The query as sent, less the platform's own parameters, byte for byte and in its order. */
+export const forwardedQuery = (query: string): string =>
+  query
+    .split('&')
+    .filter((pair) => {
+      const name = new URLSearchParams(pair).keys().next()
+      return name.done === true || !stripped.has(name.value)
+    })
+    .join('&')
+
+/** The part of the checked path below a route's wildcard; `/` when there is none. */
+export const pathBelow = (routePath: string, path: string): string => {
+  const prefixSegments = routePath.split('/').length - 1
+  const rest = path.split('/').slice(prefixSegments).join('/')
+  return `/${rest}`
+}
+
+/** Authenticates and authorizes a streamed request or an upgrade, before a byte of it is read. */
+export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
+  const authenticate = makeAuthenticate(deps)
+  return async (
+    req: IncomingMessage,
+    context: RequestContext,
+    params: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    level: 'read' | 'write',
+  ): Promise<Either<Refusal, Admission>> => {
+    const scope = { category: route.scopeCategory, level }
+    const proven = await authenticate(req, context, { access: route.access, scope, refusesSudo: false })
+    if (isLeft(proven)) return proven
+    const rate = rateRefusal(deps, context)
+    if (rate.refused !== undefined) return left(rate.refused)
+    const principal = proven.right
+    if (principal === undefined) throw new Error('a stream route must not be public')
+    const grant = await authorize(deps.authorizer, principal, route.access, { path: params, query: context.params })
+    const call: SignedInCall = { principal, requestId: context.requestId, sourceIp: context.sourceIp, operation: route.id, signal }
+    if (!isLeft(grant)) return right({ call, grant: grant.right })
+    deps.denials.recordDenial(call, { code: grant.left.code, objectType: route.access.object.type, objectName: '' })
+    return grant
+  }
+}
+
+/** Whether a request only reads, for the token's scope. A read that upgrades (exec) counts as a write. */
+export const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
+
+/** Node's request and response in the terms of the core. */
+const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestContext, route: StreamRoute, prefix: string): Exchange => ({
+  method: context.method,
+  path: pathBelow(prefix + route.path, context.path),
+  query: forwardedQuery(context.query),
+  headers: req.headers,
+  body: announcesBody(req) ? req : undefined,
+  respond(status, headers) {
+    if (res.destroyed || res.headersSent) return
+    const flat: string[] = ['X-Request-Id', context.requestId, 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
+    for (const [name, value] of headers) flat.push(name, value)
+    res.writeHead(status, flat)
+  },
+  write(chunk) {
+    context.bytesOut += chunk.length
+    return res.destroyed ? true : res.write(chunk)
+  },
+  onDrain(listener) {
+    res.once('drain', listener)
+  },
+  end() {
+    if (!res.destroyed) res.end()
+  },
+  abort() {
+    res.destroy()
+  },
+  get hasResponded() {
+    return res.headersSent
+  },
+})
+
+const finished = (res: ServerResponse): Promise<void> =>
+  res.writableFinished || res.destroyed ? Promise.resolve() : new Promise((resolve) => res.once('close', resolve))
+
+/** Binds a streaming route: everything but the bodies is treated as for any other route. */
+export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefix: string): NodeHandler => {
+  const { route } = bound
+  const admit = makeAdmit(deps, route)
+  return async (req, res) => {
+    const context = contextOf(req)
+    context.routeId = route.id
+    context.routePath = route.path
+    const params = (req as IncomingMessage & { params: Record<string, string> }).params
+    try {
+      const admitted = await admit(req, context, params, clientSignal(res), scopeLevelOf(context.method))
+      if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'platform', deps.docsUrl)
+      const exchange = exchangeOf(req, res, context, route, prefix)
+      const outcome = await bound.handler({ params, exchange, ...admitted.right })
+      if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'platform', deps.docsUrl)
+      // restify counts the request as done when this resolves; a stream is done when its connection says so.
+      await finished(res)
+    } catch (error) {
+      answerError(deps, req, res, context, error, 'platform')
+    }
+  }
+}

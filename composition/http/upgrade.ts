@@ -1,0 +1,121 @@
+import type { IncomingMessage } from 'node:http'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { UpgradeExchange } from '../../core/kernel/exchange.ts'
+import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
+import type { BinderDeps } from './binder-deps.ts'
+import type { Refusal } from './failure-response.ts'
+import { errorBody, internalError, refusal, refusalOf } from './failure-response.ts'
+import { stringifyJson } from './json-text.ts'
+import type { RequestContext } from './request-context.ts'
+import { forwardedQuery, makeAdmit, pathBelow } from './stream-route.ts'
+
+type Headers = readonly (readonly [string, string])[]
+
+/** Protocols that may leave HTTP here. Anything else is answered as the plain request that it also is. */
+const protocols: readonly string[] = ['websocket', 'spdy/3.1']
+
+/** Whether Node should hand this request to the upgrade listener at all. */
+export const mayUpgrade = (req: IncomingMessage): boolean => protocols.includes((req.headers.upgrade ?? '').toLowerCase())
+
+const headerValue = (value: string): string => value.replace(/[\r\n\0]/g, ' ')
+
+const writeHead = (socket: Duplex, status: number, headers: Headers): void => {
+  const lines = headers.map(([name, value]) => `${name}: ${headerValue(value)}`)
+  socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Status'}`, ...lines, '', ''].join('\r\n'))
+}
+
+/** Answers an upgrade request with an ordinary response and closes: the connection is never reused (CVE-2018-1002105). */
+const answerAndClose = (socket: Duplex, status: number, headers: Headers, body: Uint8Array): void => {
+  if (socket.destroyed) return
+  const kept = headers.filter(([name]) => !['content-length', 'connection', 'transfer-encoding'].includes(name.toLowerCase()))
+  writeHead(socket, status, [...kept, ['Content-Length', String(body.length)], ['Connection', 'close']])
+  socket.end(body)
+}
+
+export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string): void => {
+  const headers: Headers = [
+    ['Content-Type', 'application/json; charset=utf-8'],
+    ['X-Request-Id', requestId],
+    ...Object.entries(refused.headers ?? {}),
+  ]
+  answerAndClose(socket, refused.status, headers, Buffer.from(stringifyJson(errorBody('platform', refused, docsUrl, requestId))))
+}
+
+const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({
+  method: context.method,
+  path: pathBelow(fullPath, context.path),
+  query: forwardedQuery(context.query),
+  headers: req.headers,
+  body: undefined,
+  head,
+  accept(headers) {
+    writeHead(socket, 101, headers)
+    return socket
+  },
+  refuse: (status, headers, body) => answerAndClose(socket, status, headers, body),
+  abort: () => socket.destroy(),
+})
+
+interface UpgradeRoute {
+  readonly bound: BoundStreamRoute
+  readonly fullPath: string
+  readonly admit: ReturnType<typeof makeAdmit>
+}
+
+/** The parameters of a path under a route's template, or undefined when it is not under it. */
+const paramsUnder = (fullPath: string, path: string): Record<string, string> | undefined => {
+  const wanted = fullPath.split('/').slice(0, -1)
+  const given = path.split('/')
+  if (given.length < wanted.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [i, segment] of wanted.entries()) {
+    const name = /^\{(.+)\}$/.exec(segment)?.[1]
+    const value = given[i] as string
+    if (name === undefined ? segment !== value : value === '') return undefined
+    if (name !== undefined) params[name] = decodeURIComponent(value)
+  }
+  return params
+}
+
+/**
+ * Serves `Connection: Upgrade`: restify's own way leaks its in-flight count and swallows every Upgrade header, so this
+ * listens on Node's server and authenticates, authorizes and logs as for any request.
+ */
+export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStreamRoute[], prefix: string) => {
+  const upgradable: readonly UpgradeRoute[] = routes
+    .filter((bound) => bound.upgrade !== undefined)
+    .map((bound) => ({ bound, fullPath: prefix + bound.route.path, admit: makeAdmit(deps, bound.route) }))
+
+  const serve = async (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, signal: AbortSignal): Promise<Refusal | undefined> => {
+    for (const { bound, fullPath, admit } of upgradable) {
+      const params = paramsUnder(fullPath, context.path)
+      if (params === undefined || bound.upgrade === undefined) continue
+      context.routeId = bound.route.id
+      context.routePath = bound.route.path
+      const admitted = await admit(req, context, params, signal, 'write')
+      if (isLeft(admitted)) return admitted.left
+      const exchange = upgradeExchangeOf(req, socket, head, context, fullPath)
+      const outcome = await bound.upgrade({ params, exchange, ...admitted.right })
+      return isLeft(outcome) ? refusalOf(outcome.left) : undefined
+    }
+    return refusal(404, 'NotFound', 'Nothing at this path takes an upgraded connection.')
+  }
+
+  return async (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext): Promise<void> => {
+    const gone = new AbortController()
+    socket.once('close', () => gone.abort())
+    socket.on('error', () => socket.destroy())
+    try {
+      const refused = await serve(req, socket, head, context, gone.signal)
+      if (refused === undefined) return
+      context.code = refused.code
+      refuseUpgrade(socket, refused, deps.docsUrl, context.requestId)
+    } catch (error) {
+      const shown = error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : { name: 'thrown' }
+      deps.log.error({ requestId: context.requestId, operation: context.routeId, error: shown }, 'upgrade failed')
+      refuseUpgrade(socket, internalError, deps.docsUrl, context.requestId)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Dialect, Refusal } from './failure-response.ts'
+import { errorBody, internalError } from './failure-response.ts'
+import { stringifyJson } from './json-text.ts'
+import type { RequestContext } from './request-context.ts'
+
+/** Sent with every answer: browsers must not guess types, frame, or keep what only the caller may see. */
+export const securityHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cache-Control': 'no-store',
+} as const
+
+/** An answer that is complete in memory. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: string | Uint8Array | undefined
+  /** The 304 to send instead, when the client already holds this representation. */
+  readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
+}
+
+/** The largest unread body that is read away to keep a connection; beyond it closing is cheaper. */
+const drainableBytes = 65_536
+
+/** Whether the rest of the request's body would have to be read before this connection can carry another request. */
+const leavesUnreadBody = (req: IncomingMessage): boolean => {
+  if (req.complete || req.readableEnded) return false
+  if (req.headers['transfer-encoding'] !== undefined) return true
+  return Number(req.headers['content-length'] ?? 0) > drainableBytes
+}
+
+/** Writes an answer. A client that has gone is no error. */
+export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer): void => {
+  if (res.destroyed || res.headersSent) return
+  const body = answer.body
+  const length = body === undefined ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  const headers: Record<string, string | string[] | number> = {
+    ...securityHeaders,
+    'X-Request-Id': context.requestId,
+    ...(answer.headers as Record<string, string | string[]>),
+  }
+  if (answer.status !== 204 && answer.status !== 304) headers['Content-Length'] = length
+  const closes = leavesUnreadBody(req)
+  if (closes) headers['Connection'] = 'close'
+  context.bytesOut = length
+  res.writeHead(answer.status, headers)
+  if (closes) res.once('finish', () => req.destroy())
+  res.end(body)
+}
+
+export const jsonAnswer = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
+  body: stringifyJson(value),
+})
+
+export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, requestId: string): Answer =>
+  jsonAnswer(refused.status, errorBody(dialect, refused, docsUrl, requestId), refused.headers ?? {})
+
+/** Answers a refusal and notes its code for the access log. */
+export const writeRefusal = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  refused: Refusal,
+  dialect: Dialect,
+  docsUrl: string,
+): void => {
+  context.code = refused.code
+  writeAnswer(req, res, context, refusalAnswer(refused, dialect, docsUrl, context.requestId))
+}
+
+export const writeInternalError = (req: IncomingMessage, res: ServerResponse, context: RequestContext, docsUrl: string): void =>
+  writeRefusal(req, res, context, internalError, 'platform', docsUrl)

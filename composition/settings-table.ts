@@ -1,0 +1,83 @@
+import { deploymentTypes } from '../core/kernel/deployment.ts'
+import type { SettingType } from './setting-type.ts'
+import {
+  addressRange, listenAddress, listOf, matching, origin, secretUrl, secretWords, wholeNumber, wordOf, words, yesNo,
+} from './setting-type.ts'
+
+/** What is known when a default that depends on another setting is made. */
+export interface DefaultBasis {
+  readonly dataDir: string
+}
+
+/** One setting. The YAML key is the variable's name without `MOORAGE_`, in lower case. */
+export interface SettingRow<A, Presence extends 'always' | 'maybe' = 'always' | 'maybe'> {
+  readonly env: `MOORAGE_${string}`
+  readonly type: SettingType<A>
+  readonly description: string
+  /** The default as text, or how it is made. Without one the setting may be absent. */
+  readonly fallback?: string | ((basis: DefaultBasis) => string)
+  /** The default in words, where it is not a plain text. */
+  readonly fallbackText?: string
+  readonly __presence?: Presence
+}
+
+type Extra = Pick<SettingRow<unknown>, 'fallbackText'>
+
+const withDefault = <A>(
+  env: SettingRow<A>['env'],
+  type: SettingType<A>,
+  fallback: string | ((basis: DefaultBasis) => string),
+  description: string,
+  extra: Extra = {},
+): SettingRow<A, 'always'> => ({ env, type, fallback, description, ...extra })
+
+const absentUnlessSet = <A>(
+  env: SettingRow<A>['env'],
+  type: SettingType<A>,
+  description: string,
+  extra: Extra = {},
+): SettingRow<A, 'maybe'> => ({ env, type, description, ...extra })
+
+/**
+ * Every setting, once. `Settings`, the environment's and the file's reading, `config print`, `config schema` and the
+ * documentation come from this table: a new setting is one row.
+ */
+export const settingsTable = {
+  listen: withDefault('MOORAGE_LISTEN', listenAddress, '127.0.0.1:3000', 'Platform API (/api/v1), docs page and web frontend.'),
+  marketplaceListen: withDefault('MOORAGE_MARKETPLACE_LISTEN', listenAddress, '127.0.0.1:3001',
+    'Marketplace webhook listener, opened on marketplace deployments only. Equal to MOORAGE_LISTEN, one socket serves both.'),
+  opsListen: withDefault('MOORAGE_OPS_LISTEN', listenAddress, '127.0.0.1:3002', '/livez, /readyz and /metrics. Not meant for the public.'),
+  baseUrl: absentUnlessSet('MOORAGE_BASE_URL', origin,
+    'How clients reach the service; used in links and cookies (https means Secure cookies).', { fallbackText: 'from the listen address' }),
+  dataDir: withDefault('MOORAGE_DATA_DIR', words, './data', 'Folder of the embedded database, keys, objects and caches.'),
+  databaseUrl: withDefault('MOORAGE_DATABASE_URL',
+    secretUrl(/^(sqlite:.+|mysql:\/\/.+|mysql\+unix:\/\/.+)$/s, 'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/name or mysql+unix://user@/name?socket=PATH'),
+    ({ dataDir }) => `sqlite:${dataDir}/moorage.sqlite`, 'Database.', { fallbackText: 'sqlite: in the data folder' }),
+  busUrl: withDefault('MOORAGE_BUS_URL', secretUrl(/^(inproc:|nats:\/\/.+)$/s, 'inproc: or nats://host:port (several, comma-separated)'), 'inproc:',
+    'Message bus: inproc: for one instance, nats://host:port (several, comma-separated) for more.'),
+  deploymentType: withDefault('MOORAGE_DEPLOYMENT_TYPE', wordOf(...deploymentTypes), 'SelfHosted',
+    'What kind of installation this is; decides which plugins and routes exist.'),
+  billingEnabled: withDefault('MOORAGE_BILLING_ENABLED', yesNo, 'false', 'Registers the usage-report routes.'),
+  runMode: withDefault('MOORAGE_RUN_MODE', wordOf('production', 'development'), 'production', 'production or development.'),
+  migrate: withDefault('MOORAGE_MIGRATE', yesNo, 'true', 'Whether `serve` brings the schema up to date before it listens.'),
+  adminUsername: withDefault('MOORAGE_ADMIN_USERNAME', words, 'admin', 'First site admin, made when the store has none.'),
+  adminEmail: withDefault('MOORAGE_ADMIN_EMAIL', words, 'admin@localhost', 'E-mail address of the first site admin.'),
+  adminPassword: absentUnlessSet('MOORAGE_ADMIN_PASSWORD', secretWords,
+    'Password of the first site admin.', { fallbackText: 'generated, printed once on stdout' }),
+  keyring: withDefault('MOORAGE_KEYRING', words, ({ dataDir }) => `${dataDir}/keyring.json`,
+    'Key-encryption keys for secrets at rest, made at first start with mode 0600.', { fallbackText: 'keyring.json in the data folder' }),
+  trustedProxies: withDefault('MOORAGE_TRUSTED_PROXIES', listOf(addressRange), '', 'Address ranges whose forwarded headers count.'),
+  passwordMinLength: withDefault('MOORAGE_PASSWORD_MIN_LENGTH', wholeNumber(8, 64), '12', 'Least characters of a password.'),
+  sessionCookie: withDefault('MOORAGE_SESSION_COOKIE', matching(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, _ and -'), 'moorage_session',
+    'Session cookie name (`__Host-` is put before it when the base URL is https).'),
+  helm: absentUnlessSet('MOORAGE_HELM', words, 'Helm binary.', { fallbackText: 'helm on PATH, else the bundled one' }),
+  kubernetesAllow: withDefault('MOORAGE_KUBERNETES_ALLOW', listOf(wordOf('public', 'private', 'loopback')), 'public,private',
+    "Where a cluster's API server may live: public, private, loopback."),
+  egressAllow: withDefault('MOORAGE_EGRESS_ALLOW', listOf(words), '', 'Extra hosts or ranges that user-given URLs may reach.'),
+  logLevel: withDefault('MOORAGE_LOG_LEVEL', wordOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'), 'info', 'Least level that is logged.'),
+  plugins: withDefault('MOORAGE_PLUGINS', listOf(words), '', "Module paths of a deployer's own plugins."),
+  marketplaceSecret: absentUnlessSet('MOORAGE_MARKETPLACE_SECRET', secretWords, 'Shared secret of the marketplace webhooks.'),
+} as const
+
+/** The YAML key of a setting. */
+export const fileKey = (row: Pick<SettingRow<unknown>, 'env'>): string => row.env.slice('MOORAGE_'.length).toLowerCase()

@@ -1,0 +1,9 @@
+/** The service does not start, for reasons that its operator can act on: each is one plain sentence. */
+export class StartRefused extends Error {
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'StartRefused'
+    this.problems = problems
+  }
+}

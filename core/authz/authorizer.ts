@@ -1,0 +1,59 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
+import type { OrgId } from '../kernel/brand.ts'
+import { evaluate } from './evaluate.ts'
+import type { AuthorizationFacts, Authorizer } from './ports.ts'
+import { AccessDenied, ObjectHidden } from './ports.ts'
+import type { AuthorizationSchema, CompiledType } from './schema.ts'
+import { relationBit } from './schema.ts'
+import { subjectOf } from './subject.ts'
+import type { ObjectFact } from './types.ts'
+
+/** The Authorizer over stored facts: one look-up, then the pure evaluator. */
+export const makeAuthorizer = (deps: {
+  readonly schema: AuthorizationSchema
+  readonly facts: AuthorizationFacts
+}): Authorizer => ({
+  async authorize(principal, locator, relation) {
+    const type = typeNamed(deps.schema, objectTypeOf(locator))
+    const wanted = relationBit(type, relation)
+    const sighting = await deps.facts.locate(principal.userId, locator)
+    if (sighting === undefined) return left(locator.type === 'role' ? outsider(locator.org) : hidden(locator))
+
+    const subject = subjectOf(principal, sighting.standing)
+    const isInsider = subject.standing.isMember || subject.isSiteAdmin
+    if (locator.type === 'role' && !isInsider) return left(outsider(locator.org))
+    if (sighting.object === undefined) return left(hidden(locator))
+
+    const held = evaluate(type, subject, sighting.object)
+    if ((held & wanted) !== 0n) return right(grantOf(sighting.object, subject.standing))
+    if ((held & relationBit(type, 'can_view')) === 0n) return left(hidden(locator))
+    return left(AccessDenied(`You need "${relation}" on this ${type.type}.`))
+  },
+})
+
+/** The type whose relations a locator is checked by. */
+export const objectTypeOf = (locator: Pick<ObjectLocator, 'type'>): string =>
+  locator.type === 'account' ? 'organization' : locator.type
+
+const typeNamed = (schema: AuthorizationSchema, name: string): CompiledType => {
+  const type = schema.types.get(name)
+  if (type === undefined) throw new Error(`No plugin declares the object type ${name}.`)
+  return type
+}
+
+const outsider = (org: string) => AccessDenied(`You are not a member of the organization "${org}".`)
+
+const hidden = (locator: ObjectLocator) => {
+  const name = 'name' in locator ? `"${locator.name}"` : String(locator.id)
+  return ObjectHidden(`There is no ${locator.type} ${name} that you may see.`)
+}
+
+const grantOf = (object: ObjectFact, standing: Standing): AccessGrant => ({
+  objectType: object.type === 'organization' ? standing.accountKind : object.type,
+  objectId: object.id,
+  objectName: object.name,
+  ownerId: standing.accountId,
+  ...(standing.accountKind === 'organization' ? { orgId: standing.accountId as OrgId } : {}),
+  standing,
+})

@@ -1,0 +1,126 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Level } from '../kernel/access.ts'
+import { levels } from '../kernel/access.ts'
+import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '../kernel/permission.ts'
+import type { ScopeSet } from '../kernel/token-scope.ts'
+import { allows } from '../kernel/token-scope.ts'
+import { catalogueProblems } from './catalogue-problems.ts'
+import type { Catalogue, PermissionRef } from './types.ts'
+
+/** A set of relations of one object type: bit n stands for the n-th relation in alphabetical order. */
+export type RelationMask = bigint
+
+/** One object type, ready for evaluation: for each way to hold relations, the relations that it gives. */
+export interface CompiledType {
+  readonly type: string
+  readonly listed: boolean
+  /** Sorted; the position is the bit. */
+  readonly relations: readonly string[]
+  readonly every: RelationMask
+  /** By level, lower levels and the permissions that a level includes already in. */
+  readonly byLevel: Readonly<Record<Level, RelationMask>>
+  /** By permission key. */
+  readonly byPermission: ReadonlyMap<string, RelationMask>
+  /** By the relation that is granted on the object itself. */
+  readonly byGrant: ReadonlyMap<string, RelationMask>
+  readonly byOwning: RelationMask
+  readonly bySelf: RelationMask
+  readonly byMembership: RelationMask
+  readonly bySigningIn: RelationMask
+  /** The relations that a token with these scopes can make use of. */
+  withinScope(scopes: ScopeSet): RelationMask
+}
+
+/** The compiled catalogue. */
+export interface AuthorizationSchema {
+  readonly types: ReadonlyMap<string, CompiledType>
+  /** The types that the allowed-permissions routes accept, sorted. */
+  readonly listedTypes: readonly string[]
+  /** By namespace and action. */
+  readonly permissions: readonly PermissionDefinition[]
+  permission(ref: PermissionRef): PermissionDefinition | undefined
+}
+
+/** How a standing names a permission. */
+export const permissionKey = (ref: PermissionRef): string => `${ref.namespace}/${ref.action}`
+
+export const reaches = (level: Level, atLeast: Level): boolean => levels.indexOf(level) >= levels.indexOf(atLeast)
+
+const bit = (index: number): RelationMask => 1n << BigInt(index)
+
+/** Joins the contributions to each type and compiles them. Left lists every problem of the catalogue, for the start to fail with. */
+export const compileSchema = (catalogue: Catalogue): Either<readonly string[], AuthorizationSchema> => {
+  const problems = catalogueProblems(catalogue)
+  if (problems.length > 0) return left(problems)
+  const permissions = new Map(catalogue.permissions.map((definition) => [permissionKey(definition), definition]))
+  const levelOf = (ref: PermissionRef): Level | undefined => permissions.get(permissionKey(ref))?.level
+  const names = [...new Set(catalogue.objectTypes.map((definition) => definition.type))].sort()
+  const types = new Map(
+    names.map((type) => [type, compileType(type, catalogue.objectTypes.filter((definition) => definition.type === type), levelOf)]),
+  )
+  return right({
+    types,
+    listedTypes: names.filter((type) => types.get(type)?.listed === true),
+    permissions: [...permissions.values()].sort((a, b) => (permissionKey(a) < permissionKey(b) ? -1 : 1)),
+    permission: (ref) => permissions.get(permissionKey(ref)),
+  })
+}
+
+const compileType = (
+  type: string,
+  contributions: readonly ObjectTypeDefinition[],
+  levelOf: (ref: PermissionRef) => Level | undefined,
+): CompiledType => {
+  const relations = contributions.flatMap((contribution) => Object.keys(contribution.relations)).sort()
+  const terms = contributions.flatMap((contribution) =>
+    Object.entries(contribution.relations).flatMap(([relation, ways]) => ways.map((term) => ({ relation, term }))),
+  )
+  const maskOf = (chosen: readonly string[]): RelationMask =>
+    chosen.reduce((mask, relation) => mask | bit(relations.indexOf(relation)), 0n)
+  const maskWhere = (holds: (term: RelationTerm) => boolean): RelationMask =>
+    maskOf(terms.filter(({ term }) => holds(term)).map(({ relation }) => relation))
+  const masksBy = (keyOf: (term: RelationTerm) => string | undefined): ReadonlyMap<string, RelationMask> => {
+    const keys = new Set(terms.map(({ term }) => keyOf(term)).filter((key) => key !== undefined))
+    return new Map([...keys].map((key) => [key, maskWhere((term) => keyOf(term) === key)]))
+  }
+  const levelGives = (level: Level) => (term: RelationTerm) => {
+    const needed = term.by === 'level' ? term.atLeast : term.by === 'permission' ? levelOf(term) : undefined
+    return needed !== undefined && reaches(level, needed)
+  }
+  const every = maskOf(relations)
+  const scopes = contributions.map((contribution) => ({
+    category: contribution.scope,
+    reading: maskOf(contribution.reading),
+    all: maskOf(Object.keys(contribution.relations)),
+  }))
+  return {
+    type,
+    listed: contributions.some((contribution) => contribution.listed),
+    relations,
+    every,
+    byLevel: Object.fromEntries(levels.map((level) => [level, maskWhere(levelGives(level))])) as Record<Level, RelationMask>,
+    byPermission: masksBy((term) => (term.by === 'permission' ? permissionKey(term) : undefined)),
+    byGrant: masksBy((term) => (term.by === 'direct' ? term.relation : undefined)),
+    byOwning: maskWhere((term) => term.by === 'owner'),
+    bySelf: maskWhere((term) => term.by === 'self'),
+    byMembership: maskWhere((term) => term.by === 'member'),
+    bySigningIn: maskWhere((term) => term.by === 'signed-in'),
+    withinScope: (granted) =>
+      scopes.reduce((mask, { category, reading, all }) => {
+        if (allows(granted, { category, level: 'write' })) return mask | all
+        return allows(granted, { category, level: 'read' }) ? mask | reading : mask
+      }, 0n),
+  }
+}
+
+/** The bit of a relation. Throws when the type has no such relation: a route that asks for it is a mistake of the build. */
+export const relationBit = (type: CompiledType, relation: string): RelationMask => {
+  const index = type.relations.indexOf(relation)
+  if (index < 0) throw new Error(`The object type ${type.type} has no relation ${relation}.`)
+  return bit(index)
+}
+
+/** The names of the relations in a mask, sorted. */
+export const relationNames = (type: CompiledType, mask: RelationMask): readonly string[] =>
+  type.relations.filter((_, index) => (mask & bit(index)) !== 0n)

@@ -1,0 +1,26 @@
+import type { Standing } from '../kernel/access.ts'
+import type { Principal } from '../kernel/principal.ts'
+import type { Subject } from './evaluate.ts'
+
+/**
+ * What of a person's rights counts for a call. A token that is confined to one organization stands outside of every
+ * other account, and one for public objects outside of all of them: there its holder is a stranger who sees what is
+ * public, also when the holder is a site admin.
+ */
+export const subjectOf = (principal: Principal, standing: Standing): Subject => {
+  const { userId, scopes, onlyOrgId } = principal
+  const isConfined = scopes.publicOnly || onlyOrgId !== undefined
+  const isOutside = scopes.publicOnly || (onlyOrgId !== undefined && onlyOrgId !== standing.accountId)
+  return isOutside
+    ? { userId, isConfined, isSiteAdmin: false, standing: strangerTo(standing) }
+    : { userId, isConfined, isSiteAdmin: principal.isSiteAdmin, standing }
+}
+
+const strangerTo = (standing: Standing): Standing => ({
+  ...standing,
+  isOpen: standing.isPublic,
+  isMember: false,
+  level: 'none',
+  permissions: new Set(),
+  teamIds: [],
+})

@@ -1,0 +1,166 @@
+import type { AccountId, ClusterId, UserId } from '../kernel/brand.ts'
+import type { Secret } from '../kernel/secret.ts'
+
+/** Who manages a cluster. The number is the bit in the stored mask; never renumber. */
+export const managerBits = {
+  Platform: 1,
+  OCMHub: 2,
+  OCMMulticlusterControlplane: 4,
+  OCMSpoke: 8,
+  OpenShift: 16,
+  Rancher: 32,
+  VirtualCluster: 64,
+} as const
+export type ClusterManager = keyof typeof managerBits
+
+const names = Object.keys(managerBits) as readonly ClusterManager[]
+
+export const toManagerMask = (managers: readonly ClusterManager[]): number =>
+  managers.reduce((mask, manager) => mask | managerBits[manager], 0)
+
+/** The managers of a mask, in the order of their bits. Unknown bits are left out. */
+export const fromManagerMask = (mask: number): readonly ClusterManager[] =>
+  names.filter((manager) => (mask & managerBits[manager]) !== 0)
+
+export const clusterPhases = ['Active', 'Inactive', 'NotReady', 'NotConnected', 'Registered', 'NotImported', 'Lost'] as const
+export type ClusterPhase = (typeof clusterPhases)[number]
+
+export const phaseReasons = ['Unknown', 'ClusterNotFound', 'AuthIssue', 'MissingComponent'] as const
+export type PhaseReason = (typeof phaseReasons)[number]
+
+/** How we prove to a cluster who we are. */
+export type ClusterIdentity =
+  | { readonly kind: 'token'; readonly token: Secret }
+  | { readonly kind: 'certificate'; readonly certificatePem: string; readonly keyPem: Secret }
+
+/** Everything needed to reach a cluster, as read from a kubeconfig. */
+export interface ClusterCredential {
+  /** `https://host[:port][/prefix]`, without a trailing slash. */
+  readonly server: string
+  /** PEM; absent when the server's certificate is signed by a public authority. */
+  readonly authorityPem: string | undefined
+  /** The name to expect in the server's certificate, where it differs from the host. */
+  readonly tlsServerName: string | undefined
+  readonly identity: ClusterIdentity
+}
+
+/** What a node tells about where it runs. */
+export interface NodeFacts {
+  readonly providerId: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** What a cluster answered when it was looked at. */
+export interface ClusterSurvey {
+  /** UID of the namespace kube-system. */
+  readonly uid: string
+  readonly kubernetesVersion: string
+  readonly isReady: boolean
+  /** A sample of the nodes; empty where there are none or they may not be listed. */
+  readonly nodes: readonly NodeFacts[]
+  readonly nodeCount: number
+  /** Names of the API groups that it serves. */
+  readonly groups: readonly string[]
+  readonly servesManagedClusters: boolean
+  readonly servesDeployments: boolean
+  readonly hasKlusterlet: boolean
+}
+
+/** What was concluded from a survey. */
+export interface ClusterFacts {
+  /** UID of the namespace kube-system. */
+  readonly uid: string
+  readonly provider: HostingProvider
+  readonly location: string
+  readonly project: string
+  readonly kubernetesVersion: string
+  readonly nodeCount: number
+  readonly managers: readonly ClusterManager[]
+  /** Whether `/readyz` said ok. */
+  readonly isReady: boolean
+}
+
+export const hostingProviders = [
+  'AKS',
+  'DigitalOcean',
+  'EKS',
+  'Exoscale',
+  'Generic',
+  'GKE',
+  'Linode',
+  'Akamai',
+  'Packet',
+  'Rancher',
+  'Scaleway',
+  'Vultr',
+] as const
+export type HostingProvider = (typeof hostingProviders)[number]
+
+export interface ClusterStatus {
+  readonly phase: ClusterPhase
+  readonly reason: PhaseReason | undefined
+  /** For people; carries no secret. */
+  readonly message: string
+}
+
+/** A cluster that an account has imported, without its credential. */
+export interface Cluster {
+  readonly id: ClusterId
+  readonly ownerId: AccountId
+  readonly ownerName: string
+  readonly ownerIsOrganization: boolean
+  readonly name: string
+  readonly displayName: string
+  readonly uid: string
+  readonly externalId: string
+  readonly provider: HostingProvider
+  readonly vendor: string
+  readonly endpoint: string
+  readonly location: string
+  readonly project: string
+  readonly kubernetesVersion: string
+  readonly nodeCount: number
+  readonly managers: readonly ClusterManager[]
+  readonly hubClusterUid: string
+  readonly infraNamespace: string
+  readonly status: ClusterStatus
+  readonly impersonatesUsers: boolean
+  readonly hasCredential: boolean
+  readonly createdAt: Date
+  readonly checkedAt: Date | undefined
+  readonly importedBy: UserId | undefined
+  readonly version: number
+}
+
+/** A new record; the store allots id and version. */
+export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential'> & {
+  /** The random reference that the sealed credential is bound to. */
+  readonly ref: string
+  readonly sealedCredential: Uint8Array
+}
+
+/** What may change later. */
+export interface ClusterChange {
+  readonly displayName?: string
+  readonly provider?: HostingProvider
+  readonly infraNamespace?: string
+  readonly impersonatesUsers?: boolean
+  readonly uid?: string
+  readonly endpoint?: string
+  readonly sealedCredential?: Uint8Array
+}
+
+/** The state of a record that decides how a request to its cluster is made. */
+export interface ClusterLink {
+  readonly id: ClusterId
+  readonly ownerId: AccountId
+  readonly ownerName: string
+  readonly version: number
+  readonly impersonatesUsers: boolean
+}
+
+/** A link with its opened credential: what a connection is made from. */
+export interface ClusterConnection {
+  readonly link: ClusterLink
+  readonly credential: ClusterCredential
+}

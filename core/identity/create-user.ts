@@ -1,0 +1,98 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../kernel/account-name.ts'
+import type { Call } from '../kernel/principal.ts'
+import type { Secret } from '../kernel/secret.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import { parseEmailAddress } from './email-address.ts'
+import type { PasswordHasher } from './password-hasher.ts'
+import type { PasswordPolicy } from './password-policy.ts'
+import { checkPassword } from './password-policy.ts'
+import type { DomainNames, IdentityChanges } from './ports.ts'
+import type { User, UserVisibility } from './types.ts'
+
+export const UserNameRefused: FailureType<'UserNameRefused'> = defineFailure('UserNameRefused', 'Unprocessable')
+
+export interface CreateUserDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly hasher: PasswordHasher
+  readonly passwords: PasswordPolicy
+  readonly domains: DomainNames
+  readonly clock: Clock
+}
+
+export interface CreateUserInput {
+  readonly login: string
+  readonly email: string
+  readonly password: Secret
+  readonly fullName?: string | undefined
+  readonly mustChangePassword?: boolean | undefined
+  readonly isAdmin?: boolean | undefined
+  readonly restricted?: boolean | undefined
+  readonly visibility?: UserVisibility | undefined
+  /** For the operator at the command line: a word of the routes is taken all the same. */
+  readonly allowsReservedName?: boolean
+}
+
+export type CreateUserFailure =
+  | Failure<'UserNameRefused'>
+  | Failure<'UserNameTaken'>
+  | Failure<'EmailInvalid'>
+  | Failure<'EmailTaken'>
+  | Failure<'PasswordTooWeak'>
+  | Failure<'TooManyAttempts'>
+
+const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undefined => {
+  const isWellFormed = input.login.length <= maxAccountNameLength && accountNamePattern.test(input.login)
+  if (input.allowsReservedName === true && isWellFormed) return undefined
+  const name = parseAccountName(input.login)
+  return isLeft(name) ? UserNameRefused(name.left.message) : undefined
+}
+
+/**
+ * Makes a user with a primary address that counts as verified, since an administrator gives it. One transaction.
+ * The hash is made before it.
+ */
+export const makeCreateUser =
+  (deps: CreateUserDeps) =>
+  async (call: Call, input: CreateUserInput): Outcome<CreateUserFailure, User> => {
+    const refused = nameRefusal(input)
+    if (refused !== undefined) return left(refused)
+    const email = parseEmailAddress(input.email, deps.domains)
+    if (isLeft(email)) return email
+    const fullName = input.fullName ?? ''
+    const password = checkPassword(deps.passwords, input.password, { login: input.login, emails: [email.right.text], fullName })
+    if (isLeft(password)) return password
+    const phc = await deps.hasher.hash(password.right)
+    if (isLeft(phc)) return phc
+    return deps.unitOfWork.run<CreateUserFailure, User>(call, async (stores) => {
+      const now = deps.clock.now()
+      const id = await stores.users.insert({
+        login: input.login,
+        fullName,
+        passwordPhc: phc.right,
+        mustChangePassword: input.mustChangePassword ?? false,
+        isAdmin: input.isAdmin ?? false,
+        isActive: true,
+        restricted: input.restricted ?? false,
+        visibility: input.visibility ?? 'public',
+        createdAt: now,
+      })
+      if (isLeft(id)) return id
+      const added = await stores.emails.insert(id.right, email.right, true, true, now)
+      if (isLeft(added)) return added
+      await stores.audit.record({
+        action: 'user.created',
+        objectType: 'user',
+        objectId: id.right,
+        objectName: input.login,
+        tenantId: id.right,
+        changes: { is_admin: input.isAdmin ?? false },
+      })
+      const user = await stores.users.byId(id.right)
+      if (user === undefined) throw new Error('a user that was just inserted is not there')
+      return right(user)
+    })
+  }

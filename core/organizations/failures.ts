@@ -1,0 +1,29 @@
+import { defineFailure } from '../kernel/failure.ts'
+
+export const OrganizationMissing = defineFailure('OrganizationMissing', 'NotFound')
+export const OrganizationNameRefused = defineFailure('OrganizationNameRefused', 'Unprocessable')
+export const OrganizationNameTaken = defineFailure('OrganizationNameTaken', 'Unprocessable')
+export const OrganizationFieldRefused = defineFailure('OrganizationFieldRefused', 'Unprocessable')
+export const OrganizationCreationDenied = defineFailure('OrganizationCreationDenied', 'Forbidden')
+export const OrganizationInUse = defineFailure('OrganizationInUse', 'Conflict')
+/** The row changed since the version that the caller named. */
+export const OrganizationChanged = defineFailure('OrganizationChanged', 'StaleVersion')
+
+export const TeamMissing = defineFailure('TeamMissing', 'NotFound')
+export const TeamNameRefused = defineFailure('TeamNameRefused', 'Unprocessable')
+export const TeamNameTaken = defineFailure('TeamNameTaken', 'Unprocessable')
+export const TeamTypeUnknown = defineFailure('TeamTypeUnknown', 'Invalid')
+export const TeamRolesRefused = defineFailure('TeamRolesRefused', 'Invalid')
+export const TeamLevelRefused = defineFailure('TeamLevelRefused', 'Unprocessable')
+/** The team Owners is what it is: it cannot be deleted, renamed or lowered. */
+export const OwnersTeamFixed = defineFailure('OwnersTeamFixed', 'Conflict')
+export const TeamChanged = defineFailure('TeamChanged', 'StaleVersion')
+
+export const MemberMissing = defineFailure('MemberMissing', 'NotFound')
+export const AccountNotEligible = defineFailure('AccountNotEligible', 'Unprocessable')
+export const LastOwner = defineFailure('LastOwner', 'Conflict')
+export const AlreadyTeamMember = defineFailure('AlreadyTeamMember', 'Conflict')
+/** The caller would give, or take from someone, more than the caller holds. */
+export const BeyondOwnRights = defineFailure('BeyondOwnRights', 'Forbidden')
+export const MembershipActionUnknown = defineFailure('MembershipActionUnknown', 'Invalid')
+export const OrganizationTokenMissing = defineFailure('OrganizationTokenMissing', 'NotFound')

@@ -1,0 +1,150 @@
+import type { Level } from '../kernel/access.ts'
+import type { AuditTrail } from '../kernel/audit.ts'
+import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/brand.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import { token } from '../kernel/token.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type {
+  AccountSummary,
+  BlockingObject,
+  Membership,
+  Organization,
+  OrganizationProfile,
+  OrganizationToken,
+  PermissionRef,
+  Standing,
+  Team,
+  TeamPermission,
+  Visibility,
+} from './types.ts'
+
+export interface NewOrganization extends OrganizationProfile {
+  readonly name: string
+  readonly orgType: number
+  readonly createdAt: Date
+}
+
+/** Organizations. Names compare without regard to case; lists are ordered by name. */
+export interface OrganizationStore {
+  findByName(name: string): Promise<Organization | undefined>
+  findById(id: OrgId): Promise<Organization | undefined>
+  findByIds(ids: readonly OrgId[]): Promise<readonly Organization[]>
+  /** The organization that was renamed away from this name, while nobody else has taken it. */
+  findByFormerName(name: string): Promise<Organization | undefined>
+  list(visible: readonly Visibility[], page: PageRequest): Promise<Page<Organization>>
+  listOfUser(userId: UserId, page: PageRequest): Promise<Page<Organization>>
+  /** The user's organizations as another sees them: `visible` ones with public membership, and those that the viewer is in. */
+  listOfUserSeenBy(
+    userId: UserId,
+    viewerId: UserId | undefined,
+    visible: readonly Visibility[],
+    page: PageRequest,
+  ): Promise<Page<Organization>>
+  /** Takes the name from users and organizations alike; a redirect that stood on it is dropped. */
+  insert(organization: NewOrganization): Outcome<Failure<'OrganizationNameTaken'>, OrgId>
+  /** False when the row is gone or, with `expectedVersion`, has another version. */
+  update(id: OrgId, changes: Partial<OrganizationProfile>, expectedVersion: number | undefined): Promise<boolean>
+  /** Leaves a redirect under the old name. */
+  rename(id: OrgId, from: string, to: string): Outcome<Failure<'OrganizationNameTaken'>, void>
+  /** Deletes the organization with its teams, memberships, roles, grants and the tokens that are confined to it. */
+  remove(id: OrgId): Promise<void>
+  /**
+   * Holds the organization's row until the transaction ends. Every change of teams and memberships takes it first, so
+   * that rules over several rows (the last owner, the last team) see one state. False when the organization is gone.
+   */
+  lock(id: OrgId): Promise<boolean>
+  /** What refers to the organization and would be orphaned, at most `limit`, by type and name. */
+  blockingObjects(id: OrgId, limit: number): Promise<readonly BlockingObject[]>
+  /** Whether the user may create organizations at all. */
+  mayCreate(userId: UserId): Promise<boolean>
+}
+export const OrganizationStoreToken = token<OrganizationStore>('organizations.OrganizationStore')
+
+export interface NewTeam {
+  readonly orgId: OrgId
+  readonly name: string
+  readonly description: string
+  readonly permission: TeamPermission
+  readonly type: string
+  readonly createdAt: Date
+}
+export type TeamChanges = Partial<Pick<Team, 'name' | 'description' | 'permission' | 'type'>>
+
+export interface TeamSearch {
+  /** Part of the name, without regard to case. */
+  readonly text: string
+  readonly includesDescription: boolean
+  /** Only teams that this user is in. */
+  readonly memberId: UserId | undefined
+}
+
+/** Teams of one organization. `Owners` comes first, then by name. */
+export interface TeamStore {
+  findById(id: TeamId): Promise<Team | undefined>
+  list(orgId: OrgId, page: PageRequest): Promise<Page<Team>>
+  search(orgId: OrgId, search: TeamSearch, page: PageRequest): Promise<Page<Team>>
+  /** Teams of a user in all organizations, or in one, by id. */
+  listOfUser(userId: UserId, onlyOrgId: OrgId | undefined, page: PageRequest): Promise<Page<Team>>
+  /** The user's teams in one organization, roles not filled in; a handful, so not paged. */
+  listOfMember(orgId: OrgId, userId: UserId): Promise<readonly Team[]>
+  /** The oldest team of exactly this level. */
+  findByPermission(orgId: OrgId, permission: TeamPermission): Promise<Team | undefined>
+  insert(team: NewTeam): Outcome<Failure<'TeamNameTaken'>, TeamId>
+  /** Right false when the row is gone or, with `expectedVersion`, has another version. */
+  update(id: TeamId, changes: TeamChanges, expectedVersion: number | undefined): Outcome<Failure<'TeamNameTaken'>, boolean>
+  /** Deletes the team with its memberships, role attachments and grants. */
+  remove(id: TeamId): Promise<void>
+  /** Permissions of those of the roles that belong to the organization; other ids are absent from the answer. */
+  rolePermissions(orgId: OrgId, roleIds: readonly RoleId[]): Promise<ReadonlyMap<RoleId, readonly PermissionRef[]>>
+  replaceRoles(team: Pick<Team, 'id' | 'orgId'>, roleIds: readonly RoleId[]): Promise<void>
+  listMembers(id: TeamId, page: PageRequest): Promise<Page<UserId>>
+  hasMember(id: TeamId, userId: UserId): Promise<boolean>
+  /** Counts at most `limit`. */
+  countMembers(id: TeamId, limit: number): Promise<number>
+  addMember(team: Pick<Team, 'id' | 'orgId'>, userId: UserId, at: Date): Promise<void>
+  removeMember(id: TeamId, userId: UserId): Promise<void>
+}
+export const TeamStoreToken = token<TeamStore>('organizations.TeamStore')
+
+/** Memberships of organizations. Lists are ordered by login. */
+export interface MembershipStore {
+  /** The account of this name, whatever it is. */
+  findAccount(name: string): Promise<AccountSummary | undefined>
+  findAccountById(id: number): Promise<AccountSummary | undefined>
+  find(orgId: OrgId, userId: UserId): Promise<Membership | undefined>
+  /** One query. Someone who is no member has level `none` and no permissions. */
+  standing(orgId: OrgId, userId: UserId): Promise<Standing>
+  list(orgId: OrgId, only: 'all' | 'public', page: PageRequest): Promise<Page<UserId>>
+  add(orgId: OrgId, userId: UserId, at: Date): Promise<void>
+  /** Removes the membership, the user's team memberships and direct grants there. */
+  remove(orgId: OrgId, userId: UserId): Promise<void>
+  setPublic(orgId: OrgId, userId: UserId, isPublic: boolean): Promise<void>
+  /** Members who are in no team of the organization. */
+  listWithoutTeam(orgId: OrgId): Promise<readonly UserId[]>
+}
+export const MembershipStoreToken = token<MembershipStore>('organizations.MembershipStore')
+
+/** Access tokens that are confined to one organization; tokens that reach further are their owner's own affair. */
+export interface OrganizationTokenStore {
+  list(orgId: OrgId, page: PageRequest): Promise<Page<OrganizationToken>>
+  find(orgId: OrgId, id: TokenId): Promise<OrganizationToken | undefined>
+  remove(orgId: OrgId, id: TokenId): Promise<boolean>
+}
+export const OrganizationTokenStoreToken = token<OrganizationTokenStore>('organizations.OrganizationTokenStore')
+
+/** The lowest level that includes a permission, from the union of all plugins' catalogues; undefined for an unknown one. */
+export interface PermissionLevels {
+  levelOf(permission: PermissionRef): Exclude<Level, 'none'> | undefined
+}
+export const PermissionLevelsToken = token<PermissionLevels>('organizations.PermissionLevels')
+
+/** The stores of this part, bound to one transaction. */
+export interface OrganizationStores {
+  readonly organizations: OrganizationStore
+  readonly teams: TeamStore
+  readonly memberships: MembershipStore
+  readonly tokens: OrganizationTokenStore
+  readonly audit: AuditTrail
+}
+export const OrganizationUnitOfWorkToken = token<UnitOfWork<OrganizationStores>>('organizations.UnitOfWork')

@@ -1,0 +1,38 @@
+import type { ObjectTypeDefinition, RelationTerm } from '../../core/kernel/permission.ts'
+
+const held = (action: string, atLeast: 'read' | 'write' | 'admin' | 'owner', direct: readonly string[] = []): readonly RelationTerm[] => [
+  { by: 'owner' },
+  { by: 'level', atLeast },
+  { by: 'permission', namespace: 'cluster_mgmt', action },
+  ...direct.map((relation): RelationTerm => ({ by: 'direct', relation })),
+]
+
+const clusterRelations: ObjectTypeDefinition = {
+  type: 'cluster',
+  listed: true,
+  scope: 'cluster',
+  reading: ['can_view', 'can_view_accessconfig'],
+  relations: {
+    can_view: held('view clusters', 'read', ['viewer', 'editor']),
+    can_connect: held('connect to clusters', 'write', ['editor']),
+    can_view_accessconfig: held('view accessconfig', 'write', ['editor']),
+    can_edit: held('reconfigure clusters', 'admin', ['editor']),
+    can_reconfigure: held('reconfigure clusters', 'admin', ['editor']),
+    can_remove: held('remove clusters', 'admin'),
+    can_delete: held('remove clusters', 'admin'),
+  },
+}
+
+/** An account holds clusters: a user's own, or an organization's. An account locator is checked by these relations. */
+const accountRelations: ObjectTypeDefinition = {
+  type: 'organization',
+  listed: true,
+  scope: 'cluster',
+  reading: ['can_list_clusters'],
+  relations: {
+    can_list_clusters: held('view clusters', 'read'),
+    can_import_clusters: held('import clusters', 'admin'),
+  },
+}
+
+export const clusterObjectTypes: readonly ObjectTypeDefinition[] = [clusterRelations, accountRelations]

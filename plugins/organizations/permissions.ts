@@ -1,0 +1,36 @@
+import type { PermissionDefinition } from '../../core/kernel/permission.ts'
+
+const namespace = 'org_mgmt'
+
+const define = (
+  action: string,
+  level: PermissionDefinition['level'],
+  description: string,
+  needs: readonly string[] = [],
+): PermissionDefinition => ({
+  namespace,
+  action,
+  level,
+  description,
+  ...(needs.length > 0 ? { associated: needs.map((needed) => ({ namespace, action: needed, required: true })) } : {}),
+})
+
+/** What custom roles can carry over organizations, members and teams. */
+export const organizationPermissions: readonly PermissionDefinition[] = [
+  define('view', 'read', 'See the profile of the organization'),
+  define('edit', 'admin', 'Change the profile of the organization', ['view']),
+  define('rename', 'owner', 'Rename the organization', ['view', 'edit']),
+  define('delete', 'owner', 'Delete the organization', ['view']),
+  define('view members', 'read', 'See all members, those with hidden membership as well'),
+  define('add members', 'admin', 'Make users members of the organization', ['view members']),
+  define('remove members', 'owner', 'Remove members from the organization', ['view members']),
+  define('view teams', 'read', 'See the teams and their members'),
+  define('create teams', 'admin', 'Create teams', ['view teams']),
+  define('edit teams', 'admin', 'Change the name, level and roles of teams', ['view teams']),
+  define('delete teams', 'admin', 'Delete teams', ['view teams']),
+  define('add team members', 'admin', 'Add users to teams', ['view teams', 'add members']),
+  define('remove team members', 'admin', 'Remove users from teams', ['view teams']),
+  define('view access tokens', 'admin', 'See the access tokens that are confined to the organization'),
+  define('delete access tokens', 'owner', 'Revoke access tokens that are confined to the organization', ['view access tokens']),
+  define('view audit log', 'owner', 'Read the audit log of the organization'),
+]

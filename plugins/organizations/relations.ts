@@ -1,0 +1,43 @@
+import type { ObjectTypeDefinition, RelationTerm } from '../../core/kernel/permission.ts'
+
+const by = (action: string): readonly RelationTerm[] => [{ by: 'permission', namespace: 'org_mgmt', action }]
+
+/** What someone can be to an organization. Other parts add relations for what they keep in organizations. */
+export const organizationRelations: ObjectTypeDefinition = {
+  type: 'organization',
+  listed: true,
+  scope: 'organization',
+  reading: ['member', 'owner', 'can_view', 'can_view_members', 'can_list_teams', 'can_list_tokens', 'can_view_audit'],
+  relations: {
+    member: [{ by: 'member' }],
+    owner: [{ by: 'level', atLeast: 'owner' }],
+    can_view: [{ by: 'member' }],
+    can_edit: by('edit'),
+    can_rename: by('rename'),
+    can_delete: by('delete'),
+    can_view_members: by('view members'),
+    can_add_member: by('add members'),
+    can_remove_member: by('remove members'),
+    can_list_teams: by('view teams'),
+    can_create_team: by('create teams'),
+    can_list_tokens: by('view access tokens'),
+    can_delete_token: by('delete access tokens'),
+    can_view_audit: by('view audit log'),
+  },
+}
+
+/** What someone can be to a team. `member` is membership of the team's organization. */
+export const teamRelations: ObjectTypeDefinition = {
+  type: 'team',
+  listed: true,
+  scope: 'organization',
+  reading: ['member', 'can_view'],
+  relations: {
+    member: [{ by: 'member' }],
+    can_view: by('view teams'),
+    can_edit: by('edit teams'),
+    can_delete: by('delete teams'),
+    can_add_member: by('add team members'),
+    can_remove_member: by('remove team members'),
+  },
+}

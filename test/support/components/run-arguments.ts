@@ -1,0 +1,83 @@
+import { componentNames, components, type ComponentName } from './names.ts'
+
+/** What can be left out of a run by name: the static checks, and each real component. */
+export const switchNames = ['static', ...componentNames] as const
+export type SwitchName = 'static' | ComponentName
+
+const parts = ['static', 'components', 'tests'] as const
+export type RunPart = (typeof parts)[number]
+
+export interface RunArguments {
+  readonly without: readonly SwitchName[]
+  readonly only: RunPart | undefined
+  /** Passed to ava as they are; empty means every test file. */
+  readonly patterns: readonly string[]
+}
+
+export type ParsedArguments =
+  | { readonly kind: 'run'; readonly run: RunArguments }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** Reads the command line of the test runner. */
+export function parseRunArguments(args: readonly string[]): ParsedArguments {
+  const without: SwitchName[] = []
+  const patterns: string[] = []
+  let only: RunPart | undefined
+  const left = args.flatMap((each) => /^--[a-z]+=/.test(each) ? [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)] : [each])
+  for (let next = left.shift(); next !== undefined; next = left.shift()) {
+    if (next === '--help' || next === '-h') return { kind: 'help' }
+    if (next === '--without') {
+      const name = left.shift() ?? ''
+      if (!isOneOf(switchNames, name)) return refused(`--without takes one of: ${switchNames.join(', ')}; "${name}" is none of them`)
+      without.push(name)
+    } else if (next === '--only') {
+      const part = left.shift() ?? ''
+      if (!isOneOf(parts, part)) return refused(`--only takes one of: ${parts.join(', ')}; "${part}" is none of them`)
+      only = part
+    } else if (next.startsWith('-')) {
+      return refused(`unknown option ${next}; --help tells what there is`)
+    } else {
+      patterns.push(next)
+    }
+  }
+  return { kind: 'run', run: { without, only, patterns } }
+}
+
+/** What `--help` prints. */
+export function helpText(): string {
+  const width = Math.max(...switchNames.map((name) => name.length)) + 2
+  const lines = componentNames.map((name) => `  ${name.padEnd(width)}${components[name].what}`)
+  return `Runs the checks and tests of this repository against real components.
+
+  npm test                                  everything: type check, lint, components, tests
+  npm test -- test/authz/*.test.ts          these test files only, without the static checks;
+                                            a component starts when a file first asks for it
+  npm test -- --without kubernetes          everything else; the tests that need it are skipped and counted
+  npm test -- --only components             fetch or build the components and start each once
+
+Options
+  --without NAME    leave something out; may be given several times
+  --only PART       static (type check and lint), components, or tests
+  --help            this text
+
+Names for --without
+  ${'static'.padEnd(width)}type check and lint
+${lines.join('\n')}
+
+Components are taken from this machine where it has them, else fetched or built once and kept in
+MOORAGE_TEST_CACHE (by default the folder moorage-test of the user's cache folder). The usual envtest
+variables (KUBEBUILDER_ASSETS, TEST_ASSET_KUBE_APISERVER, TEST_ASSET_ETCD, TEST_ASSET_KUBECTL) are honoured.
+
+One file alone also runs with: npx ava test/authz/roles.test.ts
+Exit status: 0 all passed, 1 something failed or nothing ran, 2 the arguments were not understood.
+`
+}
+
+function refused(reason: string): ParsedArguments {
+  return { kind: 'refused', reason }
+}
+
+function isOneOf<Name extends string>(names: readonly Name[], name: string): name is Name {
+  return (names as readonly string[]).includes(name)
+}

@@ -1,0 +1,52 @@
+import { startControlPlane } from './control-plane.ts'
+import { goBuilt } from './go-build.ts'
+import { findKubectl } from './kubectl.ts'
+import { startMariaDb } from './mariadb.ts'
+import { componentNames, environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
+import { withProgress, type Say } from './progress.ts'
+
+export interface StartedComponents {
+  /** What test files find them by. */
+  readonly environment: Readonly<Record<string, string>>
+  stop(): Promise<void>
+}
+
+interface Started {
+  readonly environment: Readonly<Record<string, string>>
+  stop?(): Promise<void>
+}
+
+const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> = {
+  mariadb: async (say) => {
+    const server = await startMariaDb(say)
+    return { environment: { [environmentNames.mariaDbUrl]: server.url('') }, stop: server.stop }
+  },
+  kubernetes: async (say) => {
+    const server = await startControlPlane(say)
+    return { environment: { [environmentNames.kubeconfig]: server.adminKubeconfigPath }, stop: server.stop }
+  },
+  // Each test file starts a kubelet of its own; here it only has to be there.
+  kubelet: async (say) => {
+    await goBuilt('stub-kubelet', say)
+    return { environment: {} }
+  },
+  kubectl: async (say) => ({ environment: { [environmentNames.kubectl]: await findKubectl(say) } }),
+}
+
+/** Starts every component that `environment` does not switch off; all of them, or none. */
+export async function startComponents(say: Say, environment: NodeJS.ProcessEnv): Promise<StartedComponents> {
+  const started: Started[] = []
+  const stop = async () => {
+    for (const each of started.splice(0).toReversed()) await each.stop?.()
+  }
+  for (const name of componentNames.filter((each) => !isSwitchedOff(each, environment))) {
+    try {
+      started.push(await withProgress(say, name, () => starters[name](say)))
+    } catch (cause) {
+      await stop()
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new Error(`The component ${name} cannot be had: ${reason}\nTo run the other tests without it: npm test -- --without ${name}`, { cause })
+    }
+  }
+  return { environment: Object.assign({}, ...started.map((each) => each.environment)) as Record<string, string>, stop }
+}

@@ -1,0 +1,10 @@
+import { request } from 'undici'
+import type { Send } from '../../plugins/kit/send.ts'
+
+/** A Send over undici to one server. Redirects are answers, not followed. */
+export const httpSend =
+  (baseUrl: string): Send =>
+  async ({ method, path, headers, body }) => {
+    const reply = await request(new URL(path, baseUrl), { method: method as 'GET', headers, ...(body === undefined ? {} : { body }) })
+    return { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
+  }
