@@ -103,7 +103,9 @@ function conclude(results: TapResults & { status: number }, brokenSteps: readonl
   if (!results.isComplete) problems.push('ava did not finish its report')
   if (results.isComplete && results.passed + results.failed === 0) problems.push('no test was run')
   if (results.status !== 0 && results.failed === 0 && problems.length === 0) problems.push(`ava ended with status ${results.status}`)
-  if (results.failures.length > 0) process.stdout.write(`\nFailures:\n\n${results.failures.join('\n\n')}\n`)
+  if (results.failures.length > 0) {
+    process.stdout.write(`\nFailures (npx ava FILE shows one file's with their source lines):\n\n${results.failures.join('\n\n')}\n`)
+  }
   for (const problem of problems) process.stdout.write(`\n${problem}\n`)
   const failed = results.failed + problems.length
   const isPartial = results.skipped > 0 || wanted.without.length > 0

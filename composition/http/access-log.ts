@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { Log } from '../../core/kernel/log.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** What the binder reports of a finished request. */
+/** What the binder reports of requests: each that starts also finishes. */
 export interface RequestObserver {
+  started(): void
   finished(context: RequestContext, status: number, seconds: number): void
 }
 
@@ -12,8 +13,9 @@ export interface RequestObserver {
  * errors are warnings; a client that left before the answer was complete is status 499.
  */
 export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): ((res: ServerResponse, context: RequestContext) => void) => {
-  const report = (res: ServerResponse, context: RequestContext): void => {
-    const status = res.writableFinished || res.headersSent ? res.statusCode : 499
+  const report = (context: RequestContext): void => {
+    // restify overwrites res.statusCode when the request's stream ends early, so the binder's own note counts.
+    const status = context.status === 0 ? 499 : context.status
     const seconds = Number(process.hrtime.bigint() - context.startedNs) / 1e9
     for (const observer of observers) observer.finished(context, status, seconds)
     const fields = {
@@ -34,6 +36,7 @@ export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): 
     else log.info(fields, 'request')
   }
   return (res, context) => {
-    res.once('close', () => report(res, context))
+    for (const observer of observers) observer.started()
+    res.once('close', () => report(context))
   }
 }

@@ -109,7 +109,8 @@ const recordDenial = (deps: BinderDeps, call: Call, route: Route, refused: Refus
   if (refused.status !== 403 && refused.status !== 401) return
   if (refused.status === 401 && refused.message.startsWith('Sign in')) return
   const objectType = route.access.kind === 'granted' ? route.access.object.type : ''
-  deps.denials.recordDenial(call, { code: refused.code, objectType, objectName: '' })
+  // Not awaited: the answer does not depend on it, and the port never throws.
+  void deps.denials.recordDenial(call, { code: refused.code, objectType })
 }
 
 /** Binds one declared route: gate, authenticate, decode path and query, authorize, decode body, handle, encode. */

@@ -1,17 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AuditDenials } from '../../core/audit/ports.ts'
 import type { Authorizer } from '../../core/authz/ports.ts'
 import type { Authenticator, CsrfTokens } from '../../core/identity/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import type { Call } from '../../core/kernel/principal.ts'
 import type { SecretBox } from '../../core/kernel/secret-box.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
 import type { RateDecision } from './rate-limit.ts'
 import type { RequestContext } from './request-context.ts'
-
-/** A refusal worth keeping: who was denied what. */
-export interface DenialRecorder {
-  recordDenial(call: Call, denial: { readonly code: string; readonly objectType: string; readonly objectName: string }): void
-}
 
 /** What every bound route shares. Made once at start. */
 export interface BinderDeps {
@@ -20,7 +15,7 @@ export interface BinderDeps {
   readonly csrf: CsrfTokens
   readonly idempotency: IdempotencyStore
   readonly secretBox: SecretBox
-  readonly denials: DenialRecorder
+  readonly denials: Pick<AuditDenials, 'recordDenial'>
   readonly log: Log
   /** Whether a text has the form of an access token, so that Basic can carry one. */
   readonly isAccessToken: (text: string) => boolean

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import { stringifyJson } from './json-text.ts'
 import type { OpenApiDocument } from './openapi/document.ts'
 import { staticAnswer } from './static-answer.ts'
@@ -65,39 +65,32 @@ const assetTypes: Readonly<Record<string, string>> = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'swagger-ui.css': 'text/css; charset=utf-8',
   'favicon-32x32.png': 'image/png',
+  'start.js': 'text/javascript; charset=utf-8',
 }
 
 const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 const compress = promisify(gzip)
 
-interface DocsAsset {
-  readonly plain: Answer
-  readonly compressed: Answer
-}
+const loadAsset = async (name: string): Promise<Uint8Array> => (name === 'start.js' ? Buffer.from(starter) : readFile(join(assetFolder, name)))
 
-const loadAsset = async (name: string, contentType: string): Promise<DocsAsset> => {
-  const bytes = name === 'start.js' ? Buffer.from(starter) : await readFile(join(assetFolder, name))
-  const packed = await compress(bytes, { level: constants.Z_DEFAULT_COMPRESSION })
-  return {
-    plain: staticAnswer(contentType, bytes, { Vary: 'Accept-Encoding' }),
-    compressed: staticAnswer(contentType, packed, { Vary: 'Accept-Encoding', 'Content-Encoding': 'gzip' }),
-  }
-}
+const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
 
-/**
- * Serves what the documentation page loads, by the name behind `/api/v1/docs/`; undefined for any other name.
- * Each file is read and compressed at its first request, off the event loop.
- */
-export const makeDocsAssets = (): ((name: string, acceptEncoding: string | undefined) => Promise<Answer | undefined>) => {
-  const loaded = new Map<string, Promise<DocsAsset>>()
-  return async (name, acceptEncoding) => {
-    const contentType = name === 'start.js' ? 'text/javascript; charset=utf-8' : Object.hasOwn(assetTypes, name) ? assetTypes[name] : undefined
-    if (contentType === undefined) return undefined
-    const asset = loaded.get(name) ?? loadAsset(name, contentType)
-    loaded.set(name, asset)
-    const { plain, compressed } = await asset
-    return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '') ? compressed : plain
+/** Answers what the documentation page loads, by the name behind `/api/v1/docs/`; undefined for any other name. */
+export type DocsAssets = (name: string, acceptEncoding: string | undefined) => Answer | undefined
+
+/** Reads the assets into memory. They are compressed off the event loop, and sent plain until that is done. */
+export const loadDocsAssets = async (): Promise<DocsAssets> => {
+  const plain = new Map<string, Answer>()
+  const compressed = new Map<string, Answer>()
+  for (const [name, contentType] of Object.entries(assetTypes)) {
+    const bytes = await loadAsset(name)
+    plain.set(name, staticAnswer(contentType, bytes, { Vary: 'Accept-Encoding' }))
+    if (contentType.startsWith('image/')) continue
+    void compress(bytes).then((packed) => {
+      compressed.set(name, staticAnswer(contentType, packed, { Vary: 'Accept-Encoding', 'Content-Encoding': 'gzip' }))
+    })
   }
+  return (name, acceptEncoding) => (acceptsGzip(acceptEncoding) ? (compressed.get(name) ?? plain.get(name)) : plain.get(name))
 }
 
 /** The OpenAPI document, serialised once. */

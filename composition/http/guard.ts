@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
@@ -12,7 +12,7 @@ import { writeAnswer, writeInternalError, writeRefusal } from './write-answer.ts
 /** What is served beside the declared routes: documentation, and the frontend outside the API's root. */
 export interface Pages {
   /** The documentation page, its assets and the API description, by checked path; undefined when it is none of them. */
-  documentation(path: string, accept: string | undefined): Answer | undefined
+  documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
   /** Any other GET outside the API. */
   frontend(path: string): Answer
 }
@@ -53,6 +53,7 @@ export const makeGuard =
       routeId: '',
       routePath: '',
       principal: undefined,
+      status: 0,
       bytesIn: 0,
       bytesOut: 0,
       code: undefined,
@@ -79,7 +80,7 @@ export const makeFirst = (
   pages: Pages,
 ): ((req: IncomingMessage, res: ServerResponse) => boolean) => {
   const page = (req: IncomingMessage, context: RequestContext): Answer | undefined => {
-    const documented = pages.documentation(context.path, req.headers.accept)
+    const documented = pages.documentation(context.path, req.headers)
     if (documented !== undefined) return documented
     return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path)
   }
@@ -96,7 +97,7 @@ export const makeFirst = (
       const answer = page(req, context)
       if (answer !== undefined) {
         context.routePath = 'page'
-        writeAnswer(req, res, context, answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer)
+        void sendPage(req, res, context, Promise.resolve(answer))
         return false
       }
     }

@@ -16,6 +16,8 @@ export interface RequestContext {
   routeId: string
   routePath: string
   principal: Principal | undefined
+  /** The status that was written; 0 while nothing was. */
+  status: number
   bytesIn: number
   bytesOut: number
   /** A failure's tag, for the access log. */

@@ -63,7 +63,7 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
     const grant = await authorize(deps.authorizer, principal, route.access, { path: params, query: context.params })
     const call: SignedInCall = { principal, requestId: context.requestId, sourceIp: context.sourceIp, operation: route.id, signal }
     if (!isLeft(grant)) return right({ call, grant: grant.right })
-    deps.denials.recordDenial(call, { code: grant.left.code, objectType: route.access.object.type, objectName: '' })
+    void deps.denials.recordDenial(call, { code: grant.left.code, objectType: route.access.object.type })
     return grant
   }
 }
@@ -82,6 +82,7 @@ const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestC
     if (res.destroyed || res.headersSent) return
     const flat: string[] = ['X-Request-Id', context.requestId, 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
     for (const [name, value] of headers) flat.push(name, value)
+    context.status = status
     res.writeHead(status, flat)
   },
   write(chunk) {

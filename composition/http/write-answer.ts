@@ -46,6 +46,7 @@ export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: 
   const closes = leavesUnreadBody(req)
   if (closes) headers['Connection'] = 'close'
   context.bytesOut = length
+  context.status = answer.status
   res.writeHead(answer.status, headers)
   if (closes) res.once('finish', () => req.destroy())
   res.end(body)

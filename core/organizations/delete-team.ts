@@ -21,15 +21,14 @@ export const makeDeleteTeam =
       const below = mayChange(rights, levelOfTeam(team.permission))
       if (isLeft(below)) return below
       await stores.teams.remove(id)
-      const leaving = await stores.memberships.listWithoutTeam(team.orgId)
-      for (const userId of leaving) await stores.memberships.remove(team.orgId, userId)
+      const membersWhoLeft = await stores.memberships.removeWithoutTeam(team.orgId)
       await stores.audit.record({
         action: 'team.deleted',
         objectType: 'team',
         objectId: id,
         objectName: team.name,
         tenantId: team.orgId,
-        changes: { left: leaving },
+        changes: { membersWhoLeft },
       })
       return right(undefined)
     })

@@ -120,8 +120,8 @@ export interface MembershipStore {
   /** Removes the membership, the user's team memberships and direct grants there. */
   remove(orgId: OrgId, userId: UserId): Promise<void>
   setPublic(orgId: OrgId, userId: UserId, isPublic: boolean): Promise<void>
-  /** Members who are in no team of the organization. */
-  listWithoutTeam(orgId: OrgId): Promise<readonly UserId[]>
+  /** Removes the members who are in no team of the organization, as `remove` does; answers how many. */
+  removeWithoutTeam(orgId: OrgId): Promise<number>
 }
 export const MembershipStoreToken = token<MembershipStore>('organizations.MembershipStore')
 

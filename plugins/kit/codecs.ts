@@ -50,13 +50,13 @@ export const patternText = (pattern: RegExp, max: number, name: string): t.Type<
   })
 
 /** A JSON integer literal in -(2^53-1)..2^53-1. */
-export const SafeInteger = scalar('integer', (u): u is number => typeof u === 'number' && Number.isSafeInteger(u), {
+export const SafeInteger = scalar('an integer', (u): u is number => typeof u === 'number' && Number.isSafeInteger(u), {
   type: 'integer',
   format: 'int64',
 })
 
 /** An id in a body: an integer literal in 1..2^53-1. */
-export const Id = scalar('id, an integer from 1', (u): u is number => typeof u === 'number' && Number.isSafeInteger(u) && u >= 1, {
+export const Id = scalar('an id (an integer from 1)', (u): u is number => typeof u === 'number' && Number.isSafeInteger(u) && u >= 1, {
   type: 'integer',
   format: 'int64',
   minimum: 1,
@@ -85,7 +85,7 @@ export const int32 = (min = -(2 ** 31), max = 2 ** 31 - 1): t.Type<number, numbe
 /** A finite number, however it was written (the body reader keeps `1.0` apart from the integer literal `1`). */
 export const Float = noted(
   new t.Type<number, number, unknown>(
-    'number',
+    'a number',
     (u): u is number => typeof u === 'number' && Number.isFinite(u),
     (u, c) => {
       const n = u instanceof Number ? u.valueOf() : u
@@ -102,7 +102,7 @@ export const Float = noted(
  */
 export const PathId = noted(
   new t.Type<number, string, unknown>(
-    'id, an integer from 1',
+    'an id (an integer from 1)',
     (u): u is number => typeof u === 'number' && Number.isSafeInteger(u),
     (u, c) => {
       if (typeof u !== 'string' || !/^[1-9][0-9]{0,18}$/.test(u)) return t.failure(u, c)
@@ -117,7 +117,7 @@ export const PathId = noted(
 
 /** An account, team or cluster name as it stands in a path or query; whether it exists is another question. */
 export const PathName = scalar(
-  'name',
+  'a name',
   (u): u is string => typeof u === 'string' && u.length >= 1 && u.length <= 253 && /^[\w.-]+$/.test(u),
   { type: 'string', maxLength: 253, pattern: '^[\\w.-]+$' },
 )
@@ -125,7 +125,7 @@ export const PathName = scalar(
 /** A whole number in a query string. */
 export const QueryInt = noted(
   new t.Type<number, string, unknown>(
-    'integer',
+    'an integer',
     (u): u is number => typeof u === 'number' && Number.isSafeInteger(u),
     (u, c) => {
       if (typeof u !== 'string' || !/^-?[0-9]{1,16}$/.test(u)) return t.failure(u, c)
@@ -209,7 +209,7 @@ export const AnyJson = scalar('any JSON value', isJson, {})
 
 /** A free-form JSON object. */
 export const FreeObjectCodec = scalar(
-  'object',
+  'an object',
   (u): u is FreeObject => typeof u === 'object' && u !== null && !Array.isArray(u),
   { type: 'object' },
 )

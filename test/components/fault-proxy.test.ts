@@ -10,7 +10,7 @@ interface Scene {
   readonly proxy: FaultProxy
   /** Past the proxy. */
   readonly direct: Connection
-  open(): Promise<Connection>
+  readonly open: () => Promise<Connection>
 }
 
 /** A database with an empty table `note`, reached through a fault proxy. */

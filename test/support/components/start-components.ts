@@ -19,11 +19,11 @@ interface Started {
 const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> = {
   mariadb: async (say) => {
     const server = await startMariaDb(say)
-    return { environment: { [environmentNames.mariaDbUrl]: server.url('') }, stop: server.stop }
+    return { environment: { [environmentNames.mariaDbUrl]: server.url('') }, stop: () => server.stop() }
   },
   kubernetes: async (say) => {
     const server = await startControlPlane(say)
-    return { environment: { [environmentNames.kubeconfig]: server.adminKubeconfigPath }, stop: server.stop }
+    return { environment: { [environmentNames.kubeconfig]: server.adminKubeconfigPath }, stop: () => server.stop() }
   },
   // Each test file starts a kubelet of its own; here it only has to be there.
   kubelet: async (say) => {

@@ -29,7 +29,7 @@ export async function startStubKubelet(controlPlane: ControlPlaneAccess, say: Sa
   const folder = createRunFolder('kubelet')
   const kubelet = startProcess({ name: 'stub-kubelet', file, folder, arguments: [folder] })
   let port = 0
-  await untilReady(kubelet, async () => {
+  await untilReady(kubelet, () => {
     port = Number(/^listening (\d+)$/m.exec(kubelet.output())?.[1] ?? 0)
     return port > 0
   }, 20_000)

@@ -1,0 +1,97 @@
+import type { Knex } from 'knex'
+import type { SessionId, TokenId } from '../../../core/kernel/brand.ts'
+import type { CredentialStore } from '../../../core/identity/ports.ts'
+import type { SqlDatabase } from '../statement.ts'
+import type { SessionRow, StateRow, TokenRow } from './rows.ts'
+import { optionalInstant, orgIdOf, sessionColumns, sessionOf, stateColumns, stateOf, tokenColumns, wordsOf } from './rows.ts'
+
+const statements = (db: SqlDatabase) => ({
+  tokenByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
+    k('access_tokens as t')
+      .join('users as u', 'u.id', 't.user_id')
+      .join('accounts as a', 'a.id', 'u.id')
+      .where('t.token_hash', p('hash'))
+      .select(...stateColumns, ...tokenColumns.filter((column) => column !== 'user_id').map((column) => `t.${column}`)),
+  ),
+  sessionByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
+    k('sessions as s')
+      .join('users as u', 'u.id', 's.user_id')
+      .join('accounts as a', 'a.id', 'u.id')
+      .where('s.session_hash', p('hash'))
+      .select(...stateColumns, ...sessionColumns.filter((column) => column !== 'user_id').map((column) => `s.${column}`)),
+  ),
+  passwordByName: db.prepare((k, p: (n: 'key') => Knex.Value) =>
+    k('accounts as a')
+      .join('users as u', 'u.id', 'a.id')
+      .where('a.lower_name', p('key'))
+      .select(...stateColumns, 'u.password_hash'),
+  ),
+  passwordByEmail: db.prepare((k, p: (n: 'key') => Knex.Value) =>
+    k('emails as e')
+      .join('users as u', 'u.id', 'e.user_id')
+      .join('accounts as a', 'a.id', 'u.id')
+      .where('e.lower_email', p('key'))
+      .where('e.verified', 1)
+      .select(...stateColumns, 'u.password_hash'),
+  ),
+  accountByName: db.prepare((k, p: (n: 'key') => Knex.Value) =>
+    k('accounts as a')
+      .leftJoin('users as u', 'u.id', 'a.id')
+      .where('a.lower_name', p('key'))
+      .select('a.kind', ...stateColumns),
+  ),
+  markToken: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
+    k('access_tokens')
+      .where('id', p('id'))
+      .where((older) => older.whereNull('last_used_at').orWhere('last_used_at', '<', p('at')))
+      .update({ last_used_at: p('at') }),
+  ),
+  markSession: db.prepare((k, p: (n: 'id' | 'at' | 'idle') => Knex.Value) =>
+    k('sessions')
+      .where('id', p('id'))
+      .where('last_seen_at', '<', p('at'))
+      .update({ last_seen_at: p('at'), idle_expires_at: p('idle') }),
+  ),
+})
+
+type PasswordRow = StateRow & { readonly password_hash: string }
+
+/** Reads credentials straight from the pool: no transaction, one prepared query each. */
+export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
+  const s = statements(db)
+  return {
+    async tokenByHash(hash) {
+      const row = await db.first<TokenRow & StateRow>(s.tokenByHash, { hash })
+      if (row === undefined) return undefined
+      return {
+        account: stateOf(row),
+        tokenId: Number(row.id) as TokenId,
+        scopeWords: wordsOf(row.scopes),
+        onlyOrgId: orgIdOf(row.only_org_id),
+        expiresAt: optionalInstant(row.expires_at),
+        lastUsedAt: optionalInstant(row.last_used_at),
+      }
+    },
+    async sessionByHash(hash) {
+      const row = await db.first<SessionRow & StateRow>(s.sessionByHash, { hash })
+      if (row === undefined) return undefined
+      const { remember, lastSeenAt, idleExpiresAt, expiresAt } = sessionOf(row)
+      return { account: stateOf(row), sessionId: Number(row.id) as SessionId, remember, lastSeenAt, idleExpiresAt, expiresAt }
+    },
+    async passwordByKey(key) {
+      const row = await db.first<PasswordRow>(key.includes('@') ? s.passwordByEmail : s.passwordByName, { key })
+      return row === undefined ? undefined : { account: stateOf(row), phc: row.password_hash }
+    },
+    async accountByName(name) {
+      const row = await db.first<StateRow & { readonly kind: string }>(s.accountByName, { key: name.toLowerCase() })
+      if (row === undefined) return undefined
+      return row.kind === 'user' ? stateOf(row) : 'organization'
+    },
+    async markTokenUsed(id, at) {
+      await db.run(s.markToken, { id, at: at.getTime() })
+    },
+    async markSessionSeen(id, at, idleExpiresAt) {
+      await db.run(s.markSession, { id, at: at.getTime(), idle: idleExpiresAt.getTime() })
+    },
+  }
+}

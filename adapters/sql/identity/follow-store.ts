@@ -1,0 +1,72 @@
+import type { Knex } from 'knex'
+import type { UserId } from '../../../core/kernel/brand.ts'
+import type { Page, PageRequest } from '../../../core/kernel/page.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import type { FollowStore } from '../../../core/identity/ports.ts'
+import type { User, Viewer } from '../../../core/identity/types.ts'
+import type { SqlDatabase, SqlRunner, Statement } from '../statement.ts'
+import type { CountRow, UserRow, ViewerBind } from './rows.ts'
+import { countOf, pageOf, selectUsers, userOf, viewerBinds, visibleTo } from './rows.ts'
+
+/** One side of the relation: those whose `other` column is joined to the users, found by the `fixed` column. */
+const sideStatements = (db: SqlDatabase, fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_id') => ({
+  list: db.prepare((k, p: (n: 'userId' | 'limit' | 'offset' | ViewerBind) => Knex.Value & number) =>
+    selectUsers(k)
+      .join('follows as side', `side.${other}`, 'u.id')
+      .where(`side.${fixed}`, p('userId'))
+      .modify(visibleTo(k, p))
+      .orderBy('a.lower_name')
+      .limit(p('limit'))
+      .offset(p('offset')),
+  ),
+  count: db.prepare((k, p: (n: 'userId' | ViewerBind) => Knex.Value) =>
+    countOf(
+      k,
+      k('users as u').join('follows as side', `side.${other}`, 'u.id').where(`side.${fixed}`, p('userId')).modify(visibleTo(k, p)).select('u.id'),
+    ),
+  ),
+})
+
+const statements = (db: SqlDatabase) => ({
+  follow: db.prepare((k, p: (n: 'userId' | 'targetId' | 'at') => Knex.Value) =>
+    k('follows').insert({ user_id: p('userId'), target_id: p('targetId'), created_at: p('at') }).onConflict(['user_id', 'target_id']).ignore(),
+  ),
+  unfollow: db.prepare((k, p: (n: 'userId' | 'targetId') => Knex.Value) =>
+    k('follows').where('user_id', p('userId')).where('target_id', p('targetId')).delete(),
+  ),
+  isFollowing: db.prepare((k, p: (n: 'userId' | 'targetId') => Knex.Value) =>
+    k('follows').where('user_id', p('userId')).where('target_id', p('targetId')).select('user_id'),
+  ),
+  followers: sideStatements(db, 'target_id', 'user_id'),
+  following: sideStatements(db, 'user_id', 'target_id'),
+})
+
+/** Follow relations on SQL. */
+export const makeSqlFollowStore = (db: SqlDatabase): ((runner: SqlRunner) => FollowStore) => {
+  const s = statements(db)
+  return (runner) => {
+    const side = async (
+      { list, count }: { readonly list: Statement; readonly count: Statement },
+      viewer: Viewer,
+      userId: UserId,
+      page: PageRequest,
+    ): Promise<Page<User>> => {
+      const binds = { userId, ...viewerBinds(viewer) }
+      const rows = await runner.all<UserRow>(list, { ...binds, limit: page.limit, offset: pageOffset(page) })
+      return pageOf(rows.map(userOf), await runner.first<CountRow>(count, binds))
+    }
+    return {
+      async follow(userId, targetId, at) {
+        return (await runner.run(s.follow, { userId, targetId, at: at.getTime() })).affected > 0
+      },
+      async unfollow(userId, targetId) {
+        return (await runner.run(s.unfollow, { userId, targetId })).affected > 0
+      },
+      async isFollowing(userId, targetId) {
+        return (await runner.first(s.isFollowing, { userId, targetId })) !== undefined
+      },
+      followers: (viewer, userId, page) => side(s.followers, viewer, userId, page),
+      following: (viewer, userId, page) => side(s.following, viewer, userId, page),
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import type { Knex } from 'knex'
+import type { OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/brand.ts'
+import type { Page } from '../../../core/kernel/page.ts'
+import type { AccessTokenRecord, AccountState, EmailRecord, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
+
+/** How a driver gives a BIGINT or a boolean. */
+type Num = number | string
+const instantOf = (value: Num | null): Date | undefined => (value === null ? undefined : new Date(Number(value)))
+const truth = (value: Num | boolean): boolean => Number(value) === 1
+
+export interface UserRow {
+  readonly id: Num
+  readonly login: string
+  readonly full_name: string
+  readonly primary_email: string | null
+  readonly is_admin: Num
+  readonly is_active: Num
+  readonly prohibit_login: Num
+  readonly restricted: Num
+  readonly must_change_password: Num
+  readonly allow_create_organization: Num
+  readonly hide_email: Num
+  readonly visibility: string
+  readonly language: string
+  readonly website: string
+  readonly location: string
+  readonly description: string
+  readonly last_login_at: Num | null
+  readonly created_at: Num
+  readonly version: Num
+  readonly followers_count: Num
+  readonly following_count: Num
+}
+
+const plainColumns = [
+  'full_name',
+  'is_admin',
+  'is_active',
+  'prohibit_login',
+  'restricted',
+  'must_change_password',
+  'allow_create_organization',
+  'hide_email',
+  'visibility',
+  'language',
+  'website',
+  'location',
+  'description',
+  'last_login_at',
+  'created_at',
+  'version',
+] as const
+
+/** Users `u` with their account `a` and primary address `e`; the follow counts come from an index each. */
+export const selectUsers = (k: Knex): Knex.QueryBuilder =>
+  k('users as u')
+    .join('accounts as a', 'a.id', 'u.id')
+    .leftJoin('emails as e', (join) => join.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')))
+    .select(
+      'u.id',
+      'a.name as login',
+      'e.email as primary_email',
+      ...plainColumns.map((column) => `u.${column}`),
+      k.raw('(select count(*) from follows as f where f.target_id = u.id) as followers_count'),
+      k.raw('(select count(*) from follows as f where f.user_id = u.id) as following_count'),
+    )
+
+export const userOf = (row: UserRow): User => ({
+  id: Number(row.id) as UserId,
+  login: row.login,
+  fullName: row.full_name,
+  primaryEmail: row.primary_email ?? '',
+  isAdmin: truth(row.is_admin),
+  isActive: truth(row.is_active),
+  prohibitLogin: truth(row.prohibit_login),
+  restricted: truth(row.restricted),
+  mustChangePassword: truth(row.must_change_password),
+  allowCreateOrganization: truth(row.allow_create_organization),
+  hideEmail: truth(row.hide_email),
+  visibility: row.visibility as UserVisibility,
+  language: row.language,
+  website: row.website,
+  location: row.location,
+  description: row.description,
+  lastLoginAt: instantOf(row.last_login_at),
+  createdAt: new Date(Number(row.created_at)),
+  followersCount: Number(row.followers_count),
+  followingCount: Number(row.following_count),
+  version: Number(row.version),
+})
+
+export type ViewerBind = 'viewerId' | 'seesLimited' | 'seesAll'
+
+/** Binds of `visibleTo`. */
+export const viewerBinds = (viewer: Viewer): Record<ViewerBind, number> => ({
+  viewerId: viewer.userId ?? 0,
+  seesLimited: viewer.userId === undefined ? 0 : 1,
+  seesAll: viewer.isSiteAdmin ? 1 : 0,
+})
+
+/** Leaves out the users `u` whom a viewer may not see. */
+export const visibleTo =
+  (k: Knex, p: (name: ViewerBind) => Knex.Value) =>
+  (query: Knex.QueryBuilder): void => {
+    query.where((any) =>
+      any
+        .where('u.visibility', 'public')
+        .orWhere((limited) => limited.where('u.visibility', 'limited').where(k.raw('? = 1', [p('seesLimited')])))
+        .orWhere('u.id', p('viewerId'))
+        .orWhere(k.raw('? = 1', [p('seesAll')])),
+    )
+  }
+
+/** Counting stops here: an exact number of more rows than this helps nobody and costs a scan. */
+export const countCap = 10_000
+
+/** Counts the rows of a query, up to one beyond the cap. */
+export const countOf = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  k.from(rows.limit(countCap + 1).as('counted')).count({ total: '*' })
+
+export interface CountRow {
+  readonly total: Num
+}
+export const pageOf = <A>(items: readonly A[], row: CountRow | undefined): Page<A> => {
+  const total = Number(row?.total ?? 0)
+  return total > countCap ? { items, total: countCap, totalIsCapped: true } : { items, total }
+}
+
+export interface StateRow {
+  readonly user_id: Num
+  readonly login: string
+  readonly is_admin: Num
+  readonly is_active: Num
+  readonly prohibit_login: Num
+}
+export const stateColumns = ['u.id as user_id', 'a.name as login', 'u.is_admin', 'u.is_active', 'u.prohibit_login'] as const
+export const stateOf = (row: StateRow): AccountState => ({
+  userId: Number(row.user_id) as UserId,
+  login: row.login,
+  isSiteAdmin: truth(row.is_admin),
+  isEnabled: truth(row.is_active) && !truth(row.prohibit_login),
+})
+
+export interface TokenRow {
+  readonly id: Num
+  readonly user_id: Num
+  readonly name: string
+  readonly last_eight: string
+  readonly scopes: string
+  readonly only_org_id: Num | null
+  readonly created_at: Num
+  readonly expires_at: Num | null
+  readonly last_used_at: Num | null
+}
+export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'scopes', 'only_org_id', 'created_at', 'expires_at', 'last_used_at'] as const
+export const wordsOf = (scopes: string): readonly string[] => scopes.split(' ').filter((word) => word !== '')
+export const orgIdOf = (value: Num | null): OrgId | undefined => (value === null ? undefined : (Number(value) as OrgId))
+export const optionalInstant = instantOf
+
+export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
+  id: Number(row.id) as TokenId,
+  userId: Number(row.user_id) as UserId,
+  name: row.name,
+  lastEight: row.last_eight,
+  scopeWords: wordsOf(row.scopes),
+  onlyOrgId: orgIdOf(row.only_org_id),
+  createdAt: new Date(Number(row.created_at)),
+  expiresAt: instantOf(row.expires_at),
+  lastUsedAt: instantOf(row.last_used_at),
+})
+
+export interface SessionRow {
+  readonly id: Num
+  readonly user_id: Num
+  readonly remember: Num
+  readonly source_ip: string
+  readonly user_agent: string
+  readonly created_at: Num
+  readonly last_seen_at: Num
+  readonly idle_expires_at: Num
+  readonly expires_at: Num
+}
+export const sessionColumns = ['id', 'user_id', 'remember', 'source_ip', 'user_agent', 'created_at', 'last_seen_at', 'idle_expires_at', 'expires_at'] as const
+export const sessionOf = (row: SessionRow): SessionRecord => ({
+  id: Number(row.id) as SessionId,
+  userId: Number(row.user_id) as UserId,
+  remember: truth(row.remember),
+  sourceIp: row.source_ip,
+  userAgent: row.user_agent,
+  createdAt: new Date(Number(row.created_at)),
+  lastSeenAt: new Date(Number(row.last_seen_at)),
+  idleExpiresAt: new Date(Number(row.idle_expires_at)),
+  expiresAt: new Date(Number(row.expires_at)),
+})
+
+export interface EmailRow {
+  readonly id: Num
+  readonly user_id: Num
+  readonly email: string
+  readonly verified: Num
+  readonly is_primary: Num
+}
+export const emailColumns = ['id', 'user_id', 'email', 'verified', 'is_primary'] as const
+export const emailOf = (row: EmailRow): EmailRecord => ({
+  id: Number(row.id),
+  userId: Number(row.user_id) as UserId,
+  email: row.email,
+  verified: truth(row.verified),
+  isPrimary: truth(row.is_primary),
+})

@@ -1,0 +1,102 @@
+import type { Knex } from 'knex'
+import type { SqlDatabase } from '../statement.ts'
+import type { ViewerBind } from './rows.ts'
+import { countOf, selectUsers, visibleTo } from './rows.ts'
+
+type RowBind =
+  | 'id'
+  | 'fullName'
+  | 'searchName'
+  | 'isAdmin'
+  | 'isActive'
+  | 'prohibitLogin'
+  | 'restricted'
+  | 'mustChangePassword'
+  | 'allowCreateOrganization'
+  | 'hideEmail'
+  | 'visibility'
+  | 'language'
+  | 'website'
+  | 'location'
+  | 'description'
+type P<N extends string> = (name: N) => Knex.Value
+
+const changeable = (p: P<RowBind>): Record<string, Knex.Value> => ({
+  full_name: p('fullName'),
+  search_name: p('searchName'),
+  is_admin: p('isAdmin'),
+  is_active: p('isActive'),
+  prohibit_login: p('prohibitLogin'),
+  restricted: p('restricted'),
+  must_change_password: p('mustChangePassword'),
+  allow_create_organization: p('allowCreateOrganization'),
+  hide_email: p('hideEmail'),
+  visibility: p('visibility'),
+  language: p('language'),
+  website: p('website'),
+  location: p('location'),
+  description: p('description'),
+})
+
+/**
+ * A prefix search is a range over the index of `search_name`, which both databases compare by bytes: it reads the rows
+ * that it answers and stops at the limit, however many users there are. A pattern with LIKE would need its wildcards
+ * escaped, and SQLite would not use the index for it. Ordering by the same column costs no sort, and since a space
+ * sorts before every character of a login it is the order of logins.
+ */
+const startingWith = (query: Knex.QueryBuilder, p: P<'from' | 'to'>): Knex.QueryBuilder =>
+  query.where('u.search_name', '>=', p('from')).where('u.search_name', '<', p('to'))
+
+const reads = (db: SqlDatabase) => ({
+  byId: db.prepare((k, p: P<'id'>) => selectUsers(k).where('u.id', p('id'))),
+  byLogin: db.prepare((k, p: P<'key'>) => selectUsers(k).where('a.lower_name', p('key'))),
+  kindOfName: db.prepare((k, p: P<'key'>) => k('accounts').where('lower_name', p('key')).select('kind')),
+  search: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | ViewerBind) => Knex.Value & number) =>
+    startingWith(selectUsers(k), p).modify(visibleTo(k, p)).orderBy('u.search_name').limit(p('limit')),
+  ),
+  searchOne: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'id' | ViewerBind) => Knex.Value & number) =>
+    startingWith(selectUsers(k), p).where('u.id', p('id')).modify(visibleTo(k, p)).limit(p('limit')),
+  ),
+  list: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number) =>
+    startingWith(selectUsers(k), p).orderBy('u.search_name').limit(p('limit')).offset(p('offset')),
+  ),
+  countList: db.prepare((k, p: P<'from' | 'to'>) => countOf(k, startingWith(k('users as u').select('u.id'), p))),
+  passwordPhc: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).select('password_hash')),
+  anyAdmin: db.prepare((k) => k('users').where('is_admin', 1).select('id').limit(1)),
+  lock: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).select('id').forUpdate()),
+  lockActiveAdmins: db.prepare((k) =>
+    k('users').where({ is_admin: 1, is_active: 1, prohibit_login: 0 }).select('id').orderBy('id').forUpdate(),
+  ),
+})
+
+const writes = (db: SqlDatabase) => ({
+  insertAccount: db.prepare((k, p: P<'name' | 'key' | 'at'>) =>
+    k('accounts').insert({ kind: 'user', name: p('name'), lower_name: p('key'), created_at: p('at') }),
+  ),
+  dropRedirect: db.prepare((k, p: P<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
+  insertUser: db.prepare((k, p: P<RowBind | 'phc' | 'at'>) =>
+    k('users').insert({ id: p('id'), password_hash: p('phc'), created_at: p('at'), ...changeable(p) }),
+  ),
+  update: db.prepare((k, p: P<RowBind>) =>
+    k('users')
+      .where('id', p('id'))
+      .update({ ...changeable(p), version: k.raw('version + 1') }),
+  ),
+  setPassword: db.prepare((k, p: P<'id' | 'phc' | 'mustChange'>) =>
+    k('users').where('id', p('id')).update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
+  ),
+  swapPassword: db.prepare((k, p: P<'id' | 'phc' | 'mustChange' | 'expected'>) =>
+    k('users')
+      .where('id', p('id'))
+      .where('password_hash', p('expected'))
+      .update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
+  ),
+  markLoggedIn: db.prepare((k, p: P<'id' | 'at'>) => k('users').where('id', p('id')).update({ last_login_at: p('at') })),
+  remove: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).delete()),
+})
+
+/** Every statement of the user store. */
+export const userStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
+  ...reads(db),
+  ...writes(db),
+})

@@ -1,0 +1,133 @@
+import type { Knex } from 'knex'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { UserId } from '../../../core/kernel/brand.ts'
+import { accountNameKey } from '../../../core/kernel/account-name.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import type { UserStore } from '../../../core/identity/ports.ts'
+import { UserNameTaken } from '../../../core/identity/ports.ts'
+import type { NewUser, User } from '../../../core/identity/types.ts'
+import { isUniqueViolation } from '../driver-errors.ts'
+import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import type { CountRow, UserRow } from './rows.ts'
+import { pageOf, userOf, viewerBinds } from './rows.ts'
+import { userStatements } from './user-statements.ts'
+
+const maxSearchName = 160
+/** Sorts after every text that starts with the prefix before it: the greatest code point. */
+const afterAll = '\u{10FFFF}'
+
+/** What users are found by: login and full name, lower case, cut to the column. */
+const searchNameOf = (login: string, fullName: string): string =>
+  [...`${accountNameKey(login)} ${fullName.normalize('NFC').toLowerCase()}`].slice(0, maxSearchName).join('')
+
+const rangeOf = (prefix: string): { readonly from: string; readonly to: string } => ({ from: prefix, to: prefix + afterAll })
+
+const columnsOf = (user: Omit<User, 'id' | 'primaryEmail' | 'followersCount' | 'followingCount' | 'createdAt' | 'lastLoginAt' | 'version'>) => ({
+  fullName: user.fullName,
+  searchName: searchNameOf(user.login, user.fullName),
+  isAdmin: user.isAdmin,
+  isActive: user.isActive,
+  prohibitLogin: user.prohibitLogin,
+  restricted: user.restricted,
+  mustChangePassword: user.mustChangePassword,
+  allowCreateOrganization: user.allowCreateOrganization,
+  hideEmail: user.hideEmail,
+  visibility: user.visibility,
+  language: user.language,
+  website: user.website,
+  location: user.location,
+  description: user.description,
+})
+
+const freshUser = (user: NewUser) =>
+  columnsOf({
+    ...user,
+    prohibitLogin: false,
+    allowCreateOrganization: true,
+    hideEmail: true,
+    language: 'en-US',
+    website: '',
+    location: '',
+    description: '',
+  })
+
+/** Users on SQL: statements composed once, the store bound to the pool or to a transaction. */
+export const makeSqlUserStore = (db: SqlDatabase): ((runner: SqlRunner) => UserStore) => {
+  const s = userStatements(db)
+  return (runner) => {
+    const byId = async (id: UserId): Promise<User | undefined> => {
+      const row = await runner.first<UserRow>(s.byId, { id })
+      return row === undefined ? undefined : userOf(row)
+    }
+    const insertAccount = async (user: NewUser): Promise<UserId | undefined> => {
+      const key = accountNameKey(user.login)
+      try {
+        const inserted = await runner.run(s.insertAccount, { name: user.login, key, at: user.createdAt.getTime() })
+        await runner.run(s.dropRedirect, { key })
+        return inserted.insertId as UserId
+      } catch (error) {
+        if (isUniqueViolation(error, 'lower_name')) return undefined
+        throw error
+      }
+    }
+    return {
+      byId,
+      async byLogin(login) {
+        const row = await runner.first<UserRow>(s.byLogin, { key: accountNameKey(login) })
+        return row === undefined ? undefined : userOf(row)
+      },
+      async kindOfName(name) {
+        const row = await runner.first<{ kind: string }>(s.kindOfName, { key: accountNameKey(name) })
+        if (row === undefined) return undefined
+        return row.kind === 'user' ? 'user' : 'organization'
+      },
+      async search(viewer, prefix, id, limit) {
+        const binds = { ...rangeOf(prefix), ...viewerBinds(viewer), limit }
+        const rows = await runner.all<UserRow>(id === undefined ? s.search : s.searchOne, { ...binds, ...(id === undefined ? {} : { id }) })
+        return rows.map(userOf)
+      },
+      async list(prefix, page) {
+        const range = rangeOf(prefix)
+        const rows = await runner.all<UserRow>(s.list, { ...range, limit: page.limit, offset: pageOffset(page) })
+        return pageOf(rows.map(userOf), await runner.first<CountRow>(s.countList, range))
+      },
+      async insert(user) {
+        const id = await insertAccount(user)
+        if (id === undefined) return left(UserNameTaken('Another user or organization has this name.'))
+        await runner.run(s.insertUser, { id, phc: user.passwordPhc, at: user.createdAt.getTime(), ...freshUser(user) })
+        return right(id)
+      },
+      async lock(id) {
+        await runner.first(s.lock, { id })
+        return byId(id)
+      },
+      async update(id, changes) {
+        const user = await byId(id)
+        if (user !== undefined) await runner.run(s.update, { id, ...columnsOf({ ...user, ...changes }) })
+      },
+      async passwordPhc(id) {
+        return (await runner.first<{ password_hash: string }>(s.passwordPhc, { id }))?.password_hash
+      },
+      async replacePassword(id, phc, expected, mustChange) {
+        const changed =
+          expected === undefined
+            ? await runner.run(s.setPassword, { id, phc, mustChange })
+            : await runner.run(s.swapPassword, { id, phc, mustChange, expected })
+        return changed.affected > 0
+      },
+      async markLoggedIn(id, at) {
+        await runner.run(s.markLoggedIn, { id, at: at.getTime() })
+      },
+      async lockActiveAdmins() {
+        const rows = await runner.all<{ id: number | string }>(s.lockActiveAdmins, {})
+        return rows.map((row) => Number(row.id) as UserId)
+      },
+      async hasAdmin() {
+        return (await runner.first(s.anyAdmin, {})) !== undefined
+      },
+      async remove(id) {
+        await runner.run(s.remove, { id })
+      },
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import type { AuditTrail } from '../../core/kernel/audit.ts'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
+import type { Call } from '../../core/kernel/principal.ts'
+import type { UnitOfWork } from '../../core/kernel/unit-of-work.ts'
+import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable.ts'
+import { makeAppliedMark, type AppliedMark } from './applied-mark.ts'
+import { isRetryable } from './driver-errors.ts'
+import type { SqlDatabase, SqlRunner } from './statement.ts'
+
+const attempts = 4
+
+/** Carries a Left out of the transaction, which would commit if the work's promise resolved. */
+class Refused {
+  readonly outcome: Either<Failure, never>
+
+  constructor(outcome: Either<Failure, never>) {
+    this.outcome = outcome
+  }
+}
+
+interface Progress<A> {
+  /** What the work answered in the last attempt. */
+  result?: Either<Failure, A>
+  /** Whether that attempt's mark tells, once found, that it was committed. */
+  isProvable: boolean
+}
+
+/**
+ * Transactions over SQL stores. Right commits; Left and throw roll back; after a deadlock the work runs again, at most
+ * four times in all. When the answer to a commit is lost, the call's idempotency record decides what happened; without
+ * one, `CommitOutcomeUnknown` is thrown.
+ * `makeStores` gets the transaction and the audit trail bound to it, made by `makeAudit` for the call.
+ */
+export const makeSqlUnitOfWork = <Stores>(
+  database: SqlDatabase,
+  makeStores: (tx: SqlRunner, audit: AuditTrail) => Stores,
+  makeAudit: (tx: SqlRunner, call: Call) => AuditTrail,
+): UnitOfWork<Stores> => {
+  const mark = makeAppliedMark(database)
+  return {
+    run: async <F extends Failure, A>(call: Call, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A> => {
+      const runOnce = (progress: Progress<A>): Promise<Either<F, A>> =>
+        database.transaction(async (tx) => {
+          const outcome = await work(makeStores(tx, makeAudit(tx, call)))
+          if (isLeft(outcome)) throw new Refused(outcome)
+          if (call.idempotencyRecordId !== undefined) progress.isProvable = await mark.set(tx, call.idempotencyRecordId)
+          progress.result = outcome
+          return outcome
+        })
+      for (let attempt = 1; ; attempt++) {
+        const progress: Progress<A> = { isProvable: false }
+        try {
+          return await runOnce(progress)
+        } catch (error) {
+          if (error instanceof Refused) return error.outcome as Either<F, A>
+          if (error instanceof CommitOutcomeUnknown) {
+            if (await wasCommitted(mark, call, progress, error)) return progress.result as Either<F, A>
+          } else if (!isRetryable(error)) throw error
+          if (attempt === attempts) throw new Unavailable('The database is busy with other changes. Try again.', { cause: error })
+        }
+        // Those who collided must not collide again.
+        await sleep(Math.random() * 10 * 2 ** attempt)
+      }
+    },
+  }
+}
+
+/** Whether the change whose commit got no answer stands. Throws the error when nothing tells. */
+const wasCommitted = async (
+  mark: AppliedMark,
+  call: Call,
+  progress: Progress<unknown>,
+  unknown: CommitOutcomeUnknown,
+): Promise<boolean> => {
+  if (call.idempotencyRecordId === undefined || !progress.isProvable) throw unknown
+  try {
+    return await mark.isProven(call.idempotencyRecordId)
+  } catch {
+    throw unknown
+  }
+}

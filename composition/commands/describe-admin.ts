@@ -1,0 +1,52 @@
+import type { CommonOptions } from '../command-context.ts'
+import type { Describe } from '../cli.ts'
+import { examples, withJson } from './command-options.ts'
+
+export interface CreateUserOptions extends CommonOptions {
+  readonly email: string
+  readonly admin?: boolean
+  readonly passwordFile?: string
+}
+export interface SetPasswordOptions extends CommonOptions {
+  readonly passwordFile?: string
+}
+export interface CreateTokenOptions extends CommonOptions {
+  readonly name: string
+  readonly scopes: string
+}
+
+const passwordOption = ['--password-file <file>', 'file with the password in its first line, - for stdin; generated and printed when left out'] as const
+
+export const describeAdmin: Describe = (program, run, context) => {
+  const admin = program.command('admin').description('Site-admin work straight on the store; no running service is needed.')
+
+  withJson(admin.command('create-user <username>'))
+    .description('Create a user account.')
+    .requiredOption('--email <address>', 'e-mail address')
+    .option('--admin', 'make a site admin')
+    .option(...passwordOption)
+    .addHelpText('after', examples('moorage admin create-user alice --email alice@example.com', 'pass show moorage | moorage admin create-user bob --email bob@example.com --admin --password-file -'))
+    .action((username: string, options: CreateUserOptions) =>
+      run(async () => (await import('./admin.ts')).createUser(context, username, options)))
+
+  withJson(admin.command('set-password <username>'))
+    .description("Set a user's password and end the user's sessions.")
+    .option(...passwordOption)
+    .addHelpText('after', examples('moorage admin set-password admin', 'moorage admin set-password alice --password-file secret.txt'))
+    .action((username: string, options: SetPasswordOptions) =>
+      run(async () => (await import('./admin.ts')).setPassword(context, username, options)))
+
+  withJson(admin.command('unlock <username>'))
+    .description('Let a user sign in again who was locked after wrong passwords.')
+    .addHelpText('after', examples('moorage admin unlock alice'))
+    .action((username: string, options: CommonOptions) =>
+      run(async () => (await import('./admin.ts')).unlockUser(context, username, options)))
+
+  withJson(admin.command('create-token <username>'))
+    .description('Make a personal access token; it is printed once.')
+    .requiredOption('--name <name>', "the token's name")
+    .option('--scopes <list>', 'what it grants, comma-separated', 'all')
+    .addHelpText('after', examples('moorage admin create-token alice --name laptop', 'moorage admin create-token ci --name deploy --scopes cluster:write,misc:read'))
+    .action((username: string, options: CreateTokenOptions) =>
+      run(async () => (await import('./admin.ts')).createToken(context, username, options)))
+}

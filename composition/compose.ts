@@ -1,0 +1,64 @@
+import { makeSecretBox } from '../adapters/security/secret-box.ts'
+import type { Log } from '../core/kernel/log.ts'
+import type { AnyPlugin } from '../plugins/kit/plugin.ts'
+import type { Assembly } from './assemble.ts'
+import { assemble, catalogueOf } from './assemble.ts'
+import type { Boot, Provide } from './boot.ts'
+import type { Container } from './container.ts'
+import { makeContainer } from './container.ts'
+import { deploymentOf } from './deployment-of.ts'
+import { loadExternalPlugins } from './external-plugins.ts'
+import type { Foundation } from './foundation.ts'
+import { plugins as ownPlugins, providers as ownProviders } from './plugins.ts'
+import { showAddress } from './setting-type.ts'
+import type { Settings } from './settings.ts'
+import type { StopSequence } from './stop-sequence.ts'
+
+export interface ComposeInput {
+  readonly settings: Settings
+  readonly foundation: Foundation
+  readonly log: Log
+  readonly stops: Pick<StopSequence, 'add'>
+  /** Added to those of this repository, as MOORAGE_PLUGINS would. */
+  readonly extraPlugins?: readonly AnyPlugin[]
+}
+
+/** A deployment put together: nothing listens and nothing runs yet. */
+export interface Composition {
+  readonly boot: Boot
+  readonly container: Container
+  readonly assembly: Assembly
+}
+
+/** Provides every port, a deployer's last so that it may swap adapters, and assembles the open plugins. Throws StartRefused. */
+export const compose = async (input: ComposeInput): Promise<Composition> => {
+  const { settings } = input
+  const external = await loadExternalPlugins(settings.plugins, process.cwd())
+  const plugins = [...ownPlugins, ...(input.extraPlugins ?? []), ...external.map(({ plugin }) => plugin)]
+  const providers = [...ownProviders, ...external.flatMap(({ provide }): readonly Provide[] => (provide === undefined ? [] : [provide]))]
+  const boot = bootOf(input, plugins)
+  const container = makeContainer()
+  for (const provide of providers) provide(container, boot)
+  return { boot, container, assembly: assemble(plugins, container, boot.deployment) }
+}
+
+const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: readonly AnyPlugin[]): Boot => {
+  const deployment = deploymentOf(settings)
+  const { keyring, database, instanceId } = foundation
+  return {
+    settings,
+    deployment,
+    log,
+    database,
+    instanceId,
+    secretBox: makeSecretBox(keyring.wrapper),
+    keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
+    catalogue: catalogueOf(plugins, deployment),
+    baseUrl: settings.baseUrl ?? addressUrl(settings.listen),
+    onStop: (name, close) => stops.add(name, close),
+  }
+}
+
+/** A listener on every address is reached by the name of this machine itself. */
+export const addressUrl = (address: Settings['listen']): string =>
+  `http://${showAddress(['0.0.0.0', '::'].includes(address.host) ? { ...address, host: 'localhost' } : address)}`

@@ -1,0 +1,51 @@
+import { AuditDenialsToken } from '../../core/audit/ports.ts'
+import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { hasAccessTokenForm } from '../../core/identity/access-token.ts'
+import { AuthenticatorToken, CsrfTokensToken } from '../../core/identity/ports.ts'
+import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import type { Assembly } from '../assemble.ts'
+import { listenerRoots } from '../assemble.ts'
+import type { Boot } from '../boot.ts'
+import type { Container } from '../container.ts'
+import type { RequestObserver } from './access-log.ts'
+import { makeAccessLog } from './access-log.ts'
+import type { ApiServer } from './api-server.ts'
+import { makeApiServer } from './api-server.ts'
+import { makeClientIp } from './client-ip.ts'
+import { buildDocument } from './openapi/document.ts'
+import { makePages } from './pages.ts'
+import { makeRateLimit } from './rate-limit.ts'
+
+/** The name of the session cookie as browsers send it: `__Host-` pins it to this host where cookies are Secure. */
+export const sessionCookieName = (name: string, baseUrl: string): string => (baseUrl.startsWith('https:') ? `__Host-${name}` : name)
+
+/**
+ * The API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must be known
+ * already: links, cookies and error bodies name it.
+ */
+export const makeApiListener = (boot: Boot, container: Container, assembly: Assembly, observers: readonly RequestObserver[]): ApiServer => {
+  const { settings, log } = boot
+  const baseUrl = boot.baseUrl()
+  const sessionCookie = sessionCookieName(settings.sessionCookie, baseUrl)
+  const routes = assembly.routes.filter((route) => route.listener === 'api')
+  return makeApiServer({
+    authenticator: container.resolve(AuthenticatorToken),
+    authorizer: container.resolve(AuthorizerToken),
+    csrf: container.resolve(CsrfTokensToken),
+    idempotency: container.resolve(IdempotencyStoreToken),
+    secretBox: boot.secretBox,
+    denials: container.resolve(AuditDenialsToken),
+    log,
+    isAccessToken: hasAccessTokenForm,
+    rateLimit: makeRateLimit(settings.rateLimitPerMinute, () => performance.now()),
+    sessionCookie,
+    secureCookies: baseUrl.startsWith('https:'),
+    baseUrl,
+    docsUrl: `${baseUrl}${listenerRoots.api}/swagger`,
+    accessLog: makeAccessLog(log, observers),
+    routes,
+    roots: [listenerRoots.api],
+    pages: makePages(() => buildDocument(routes, { baseUrl, sessionCookie, deployment: boot.deployment }), baseUrl),
+    clientIp: makeClientIp(settings.trustedProxies),
+  })
+}

@@ -1,0 +1,109 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import type { RequestObserver } from './access-log.ts'
+
+/** Numbers that other parts already know; each is read when the metrics are asked for, never per request. */
+export interface MetricSources {
+  /** Connections of the database pool: in use, idle, and callers that wait for one. */
+  readonly databasePool?: () => { readonly used: number; readonly free: number; readonly waiting: number }
+  /** Password checks that wait for their turn. */
+  readonly passwordQueue?: () => number
+  /** Streamed proxy exchanges and upgraded connections that are open. */
+  readonly openStreams?: () => { readonly exchanges: number; readonly tunnels: number }
+}
+
+/** What is counted. The binder reports requests; everything else is read from its source. */
+export interface Metrics extends RequestObserver {
+  started(): void
+  /** One run of a job. */
+  jobRan(job: string, outcome: 'done' | 'failed', seconds: number): void
+  /** Adds sources that stand only after the metrics do. */
+  read(sources: MetricSources): void
+  /** The text exposition and its content type. */
+  expose(): Promise<{ readonly contentType: string; readonly text: string }>
+}
+
+const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+/** Failure tags are a closed list; the bound only guards against a plugin that makes them up. */
+const maxCodes = 300
+
+interface Increment {
+  inc(): void
+}
+
+const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'finished'> => {
+  const registers = [registry]
+  const total = new Counter({ name: 'moorage_http_requests_total', help: 'Requests by route template.', labelNames: ['method', 'route', 'status'], registers })
+  const seconds = new Histogram({ name: 'moorage_http_request_seconds', help: 'Time to answer; streams excluded.', labelNames: ['method', 'route'], buckets: bucketsSeconds, registers })
+  const inFlight = new Gauge({ name: 'moorage_http_requests_in_flight', help: 'Requests that are not answered yet.', registers })
+  const refusals = new Counter({ name: 'moorage_refusals_total', help: 'Refusals by code.', labelNames: ['code'], registers })
+  const totals = new Map<string, Increment>()
+  const codes = new Map<string, Increment>()
+  return {
+    started: () => inFlight.inc(),
+    finished: (context, status, took) => {
+      inFlight.dec()
+      const method = knownMethods.has(context.method) ? context.method : 'other'
+      const route = context.routePath === '' ? 'unrouted' : context.routePath
+      const key = `${method} ${status} ${route}`
+      const counted = totals.get(key) ?? total.labels(method, route, String(status))
+      totals.set(key, counted)
+      counted.inc()
+      if (!route.endsWith('*')) seconds.labels(method, route).observe(took)
+      if (context.code === undefined) return
+      const code = codes.has(context.code) || codes.size < maxCodes ? context.code : 'other'
+      const refused = codes.get(code) ?? refusals.labels(code)
+      codes.set(code, refused)
+      refused.inc()
+    },
+  }
+}
+
+const readGauges = (registry: Registry): Metrics['read'] => {
+  let sources: MetricSources = {}
+  const registers = [registry]
+  new Gauge({
+    name: 'moorage_database_connections',
+    help: 'Connections of the database pool by state; waiting counts callers.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const pool = sources.databasePool?.()
+      if (pool !== undefined) for (const state of ['used', 'free', 'waiting'] as const) this.labels(state).set(pool[state])
+    },
+  })
+  new Gauge({ name: 'moorage_password_checks_waiting', help: 'Password checks that wait.', registers, collect() { this.set(sources.passwordQueue?.() ?? 0) } })
+  new Gauge({
+    name: 'moorage_proxy_open',
+    help: 'Open proxied exchanges and tunnels.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      const open = sources.openStreams?.()
+      this.labels('exchange').set(open?.exchanges ?? 0)
+      this.labels('tunnel').set(open?.tunnels ?? 0)
+    },
+  })
+  return (more) => {
+    sources = { ...sources, ...more }
+  }
+}
+
+/** One registry of its own: nothing is shared with another instance in the same process. */
+export const makeMetrics = (release: string): Metrics => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  new Gauge({ name: 'moorage_build_info', help: 'Always 1; the release stands in the label.', labelNames: ['version'], registers }).labels(release).set(1)
+  const jobs = new Counter({ name: 'moorage_job_runs_total', help: 'Runs of jobs.', labelNames: ['job', 'outcome'], registers })
+  const jobSeconds = new Gauge({ name: 'moorage_job_last_run_seconds', help: 'How long the last run took.', labelNames: ['job'], registers })
+  return {
+    ...makeRequestMetrics(registry),
+    read: readGauges(registry),
+    jobRan: (job, outcome, took) => {
+      jobs.labels(job, outcome).inc()
+      jobSeconds.labels(job).set(took)
+    },
+    expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  }
+}

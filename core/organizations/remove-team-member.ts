@@ -1,0 +1,44 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { TeamId } from '../kernel/brand.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import { MemberMissing } from './failures.ts'
+import { asUser, findAccount } from './find-user.ts'
+import type { UserRef } from './find-user.ts'
+import { inTeam } from './in-team.ts'
+import type { TeamChangeDeps } from './in-team.ts'
+import { leaveTeam } from './leave-team.ts'
+import { levelOfTeam, mayChange, mustHold } from './rights.ts'
+
+type Refusal = Failure<'MemberMissing' | 'BeyondOwnRights' | 'TeamMissing' | 'LastOwner'>
+
+/** Takes a user out of a team: anyone themselves, others from a team below the caller. With the last team goes the membership. */
+export const makeRemoveTeamMember =
+  (deps: TeamChangeDeps) =>
+  (call: SignedInCall, id: TeamId, ref: UserRef): Outcome<Refusal, void> =>
+    inTeam<Refusal, void>(deps, call, id, async ({ stores, team, rights }) => {
+      const account = await findAccount(stores.memberships, ref)
+      const userId = asUser(account)
+      const isSelf = !isLeft(userId) && userId.right === call.principal.userId
+      if (!isSelf) {
+        const isAllowed = mustHold(rights, 'remove team members')
+        if (isLeft(isAllowed)) return isAllowed
+        const below = mayChange(rights, levelOfTeam(team.permission))
+        if (isLeft(below)) return below
+      }
+      if (isLeft(userId)) return userId
+      if (!(await stores.teams.hasMember(id, userId.right))) return left(MemberMissing('The user is not in this team.'))
+      const gone = await leaveTeam(stores, team, userId.right)
+      if (isLeft(gone)) return gone
+      const remaining = await stores.teams.listOfMember(team.orgId, userId.right)
+      if (remaining.length === 0) await stores.memberships.remove(team.orgId, userId.right)
+      await stores.audit.record({
+        action: 'team.member-removed',
+        objectType: 'team',
+        objectId: id,
+        objectName: team.name,
+        tenantId: team.orgId,
+        changes: { user: userId.right, login: account?.name ?? '', leftOrganization: remaining.length === 0 },
+      })
+      return right(undefined)
+    })

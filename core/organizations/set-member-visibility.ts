@@ -1,0 +1,36 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { OrgId } from '../kernel/brand.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import { BeyondOwnRights, MemberMissing } from './failures.ts'
+import { asUser, findAccount } from './find-user.ts'
+import type { UserRef } from './find-user.ts'
+import { inOrganization } from './in-organization.ts'
+import type { TeamChangeDeps } from './in-team.ts'
+
+type Refusal = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing'>
+
+/** Shows a membership to everyone or hides it from outsiders: each member's own choice, and the owners'. */
+export const makeSetMemberVisibility =
+  (deps: TeamChangeDeps) =>
+  (call: SignedInCall, id: OrgId, ref: UserRef, isPublic: boolean): Outcome<Refusal, void> =>
+    inOrganization<Refusal, void>(deps, call, id, async ({ stores, organization, rights }) => {
+      const account = await findAccount(stores.memberships, ref)
+      const userId = asUser(account)
+      const isSelf = !isLeft(userId) && userId.right === call.principal.userId
+      if (!isSelf && !rights.isOwner) return left(BeyondOwnRights('Only owners decide this for other members.'))
+      if (isLeft(userId)) return userId
+      const membership = await stores.memberships.find(id, userId.right)
+      if (membership === undefined) return left(MemberMissing('The user is no member of this organization.'))
+      if (membership.isPublic === isPublic) return right(undefined)
+      await stores.memberships.setPublic(id, userId.right, isPublic)
+      await stores.audit.record({
+        action: isPublic ? 'organization.member-published' : 'organization.member-concealed',
+        objectType: 'organization',
+        objectId: id,
+        objectName: organization.name,
+        tenantId: id,
+        changes: { user: userId.right },
+      })
+      return right(undefined)
+    })

@@ -1,0 +1,134 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Level } from '../kernel/access.ts'
+import type { OrgId, UserId } from '../kernel/brand.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import { TeamNameTaken } from './failures.ts'
+import { asNewMember, findAccount } from './find-user.ts'
+import { inOrganization } from './in-organization.ts'
+import type { HeldOrganization } from './in-organization.ts'
+import type { TeamChangeDeps } from './in-team.ts'
+import { leaveTeam } from './leave-team.ts'
+import { atLeast, levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './rights.ts'
+import { defaultTeamType, permissionsOfTeam } from './team-rules.ts'
+import type { MembershipRole, Organization, Team } from './types.ts'
+
+export interface SettledMembership {
+  readonly userId: UserId
+  readonly organization: Organization
+  readonly role: MembershipRole
+}
+
+type Refusal = Failure<
+  | 'MemberMissing'
+  | 'AccountNotEligible'
+  | 'BeyondOwnRights'
+  | 'OrganizationMissing'
+  | 'LastOwner'
+  | 'TeamNameTaken'
+>
+
+/**
+ * Makes a user a member in exactly this role: into the oldest team of the role's level, out of every team above it.
+ * A role `member` leaves someone who is in lower teams where they are.
+ */
+export const makeSetMembership =
+  (deps: TeamChangeDeps & { readonly clock: Clock }) =>
+  (call: SignedInCall, id: OrgId, login: string, role: MembershipRole): Outcome<Refusal, SettledMembership> =>
+    inOrganization<Refusal, SettledMembership>(deps, call, id, async (held) => {
+      const { stores, organization, rights } = held
+      const isAllowed = mustHold(rights, 'add members')
+      if (isLeft(isAllowed)) return isAllowed
+      const account = await findAccount(stores.memberships, { name: login })
+      const userId = asNewMember(account)
+      if (isLeft(userId)) return userId
+      const at = deps.clock.now()
+      const teams = await stores.teams.listOfMember(id, userId.right)
+      const entered = await enterRole(held, teams, userId.right, role, at)
+      if (isLeft(entered)) return entered
+      const lowered = await leaveTeamsAbove(held, teams, userId.right, levelOfRole(role))
+      if (isLeft(lowered)) return lowered
+      if (entered.right || lowered.right > 0) {
+        await stores.audit.record({
+          action: 'organization.membership-set',
+          objectType: 'organization',
+          objectId: id,
+          objectName: organization.name,
+          tenantId: id,
+          changes: { user: userId.right, login: account?.name ?? '', role },
+        })
+      }
+      return right({ userId: userId.right, organization, role })
+    })
+
+/** A member needs some team at or below the role's level; admins and owners one of exactly that level. */
+const isInRole = (teams: readonly Team[], role: MembershipRole): boolean =>
+  role === 'member'
+    ? teams.some((team) => !atLeast(levelOfTeam(team.permission), 'admin'))
+    : teams.some((team) => team.permission === role)
+
+/** Right true when the user entered a team. */
+const enterRole = async (
+  held: HeldOrganization,
+  teams: readonly Team[],
+  userId: UserId,
+  role: MembershipRole,
+  at: Date,
+): Outcome<Failure<'BeyondOwnRights' | 'TeamNameTaken'>, boolean> => {
+  if (isInRole(teams, role)) return right(false)
+  const { stores, organization, rights } = held
+  const team = await teamForRole(held, role, at)
+  if (isLeft(team)) return team
+  const given = mayGive(rights, levelOfTeam(team.right.permission), await permissionsOfTeam(stores.teams, team.right))
+  if (isLeft(given)) return given
+  if ((await stores.memberships.find(organization.id, userId)) === undefined) {
+    await stores.memberships.add(organization.id, userId, at)
+  }
+  await stores.teams.addMember(team.right, userId, at)
+  return right(true)
+}
+
+/** The oldest team of the role's level; one is made where the organization has none. */
+const teamForRole = async (
+  { stores, organization }: HeldOrganization,
+  role: MembershipRole,
+  at: Date,
+): Outcome<Failure<'TeamNameTaken'>, Team> => {
+  const permission: Level = levelOfRole(role)
+  const existing = await stores.teams.findByPermission(organization.id, permission)
+  if (existing !== undefined) return right(existing)
+  const name = role === 'admin' ? 'Admins' : 'Viewers'
+  const inserted = await stores.teams.insert({
+    orgId: organization.id,
+    name,
+    description: '',
+    permission,
+    type: defaultTeamType,
+    createdAt: at,
+  })
+  if (isLeft(inserted)) {
+    return left(TeamNameTaken(`No team gives the level "${permission}", and the name "${name}" is taken by another team.`))
+  }
+  const team = await stores.teams.findById(inserted.right)
+  if (team === undefined) throw new Error('The team that was just inserted is not there.')
+  return right(team)
+}
+
+/** Right with the number of teams that were left. */
+const leaveTeamsAbove = async (
+  { stores, rights }: HeldOrganization,
+  teams: readonly Team[],
+  userId: UserId,
+  level: Level,
+): Outcome<Failure<'BeyondOwnRights' | 'LastOwner'>, number> => {
+  const limit: Level = level === 'read' ? 'write' : level
+  const above = teams.filter((team) => !atLeast(limit, levelOfTeam(team.permission)))
+  for (const team of above) {
+    const below = mayChange(rights, levelOfTeam(team.permission))
+    if (isLeft(below)) return below
+    const gone = await leaveTeam(stores, team, userId)
+    if (isLeft(gone)) return gone
+  }
+  return right(above.length)
+}
