@@ -33,7 +33,7 @@ export interface Boot {
   /** This process among several instances; new at each start. */
   readonly instanceId: string
   /** `{base_url}` without a trailing slash: MOORAGE_BASE_URL, else where the API listener is bound. */
-  readonly baseUrl: string
+  baseUrl(): string
   /** Has `close` called when the service stops, last registered first. */
   onStop(name: string, close: () => Promise<void>): void
 }

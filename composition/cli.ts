@@ -5,7 +5,7 @@ import { describeMigrate } from './commands/describe-migrate.ts'
 import { describeService } from './commands/describe-service.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { StartRefused } from './start-refused.ts'
-import { readVersion } from './version.ts'
+import { releaseVersion } from '../core/platform/version.ts'
 
 /** Takes part in building the command line: adds commands whose action sets the exit code. */
 export type Describe = (program: Command, run: RunCommand, context: CommandContext) => void
@@ -35,7 +35,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
 const makeProgram = (context: CommandContext): Command =>
   new Command('moorage')
     .description('A multi-tenant platform API server. `moorage serve` starts it on embedded defaults: nothing else is needed.')
-    .version(readVersion(), '-V, --version', 'print the version')
+    .version(releaseVersion, '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.print(text.replace(/\n$/, '')),

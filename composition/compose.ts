@@ -45,6 +45,7 @@ export const compose = async (input: ComposeInput): Promise<Composition> => {
 const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: readonly AnyPlugin[]): Boot => {
   const deployment = deploymentOf(settings)
   const { keyring, database, instanceId } = foundation
+  const baseUrl = settings.baseUrl ?? addressUrl(settings.listen)
   return {
     settings,
     deployment,
@@ -54,7 +55,7 @@ const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: rea
     secretBox: makeSecretBox(keyring.wrapper),
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
     catalogue: catalogueOf(plugins, deployment),
-    baseUrl: settings.baseUrl ?? addressUrl(settings.listen),
+    baseUrl: () => baseUrl,
     onStop: (name, close) => stops.add(name, close),
   }
 }

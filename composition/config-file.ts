@@ -21,12 +21,16 @@ export const readConfigYaml = (file: string): ConfigFile => {
   if (document.errors.length > 0) {
     const problems = document.errors.map((error) => {
       const { line, col } = lines.linePos(error.pos[0])
-      return `${file}, line ${line}, column ${col}: not valid YAML (${error.code.toLowerCase().replaceAll('_', ' ')}).`
+      return `${file}, line ${line}, column ${col}: not valid YAML (${hintOf(error.code)}).`
     })
     return { values: {}, problems }
   }
   return asSettings(file, document.toJS({ maxAliasCount: 0 }))
 }
+
+/** The library's own messages can quote the file, so only its codes are used. */
+const hintOf = (code: string): string =>
+  code === 'BLOCK_AS_IMPLICIT_KEY' ? 'a value that ends in a colon needs quotes, as "inproc:"' : code.toLowerCase().replaceAll('_', ' ')
 
 const asSettings = (file: string, content: unknown): ConfigFile => {
   if (content === null || content === undefined) return { values: {}, problems: [] }

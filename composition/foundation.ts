@@ -18,9 +18,19 @@ export interface Foundation {
 /** Makes the data folder and the key ring at the first start, and opens the database, which is not migrated here. */
 export const openFoundation = async (settings: Settings): Promise<Foundation> => {
   makeDataFolder(settings.dataDir)
+  const keyring = await inPlainWords(async () => openOrMakeKeyringFile(settings.keyring))
+  return { keyring, database: await openStore(settings), instanceId: randomUUID() }
+}
+
+/** Opens the database alone. A server that cannot be reached shows at the first statement only. */
+export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
+  makeDataFolder(settings.dataDir)
+  return inPlainWords(() => openDatabase(settings.databaseUrl.reveal()))
+}
+
+const inPlainWords = async <A>(step: () => Promise<A>): Promise<A> => {
   try {
-    const keyring = openOrMakeKeyringFile(settings.keyring)
-    return { keyring, database: await openDatabase(settings.databaseUrl.reveal()), instanceId: randomUUID() }
+    return await step()
   } catch (cause) {
     throw new StartRefused([(cause as Error).message])
   }

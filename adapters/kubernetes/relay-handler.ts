@@ -32,7 +32,6 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     this.#signal = signal
     this.#settle = settle
     signal.addEventListener('abort', this.#leave)
-    exchange.onDrain(() => this.#controller?.resume())
   }
 
   readonly #leave = (): void => {
@@ -63,6 +62,8 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     this.#headers = this.#upstream.answerHeaders(headers)
     if (status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined) this.#held = []
     else this.#exchange.respond(this.#status, this.#headers)
+    // A watch may stay silent for minutes: its client must see at once that it was accepted.
+    if (this.#upstream.isLongLived) this.#exchange.write(new Uint8Array(0))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -70,33 +71,39 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     if (this.#held !== undefined) {
       this.#held.push(chunk)
       this.#heldBytes += chunk.byteLength
-      if (this.#heldBytes > entityTagLimit) this.#release(this.#headers)
+      if (this.#heldBytes > entityTagLimit) this.#release(this.#headers, controller)
       return
     }
-    if (!this.#exchange.write(chunk)) controller.pause()
+    this.#write(chunk, controller)
   }
 
-  #release(headers: readonly (readonly [string, string])[]): void {
-    const held = this.#held ?? []
+  #write(chunk: Uint8Array, controller: Dispatcher.DispatchController): void {
+    if (this.#exchange.write(chunk) || controller.paused) return
+    controller.pause()
+    this.#exchange.onDrain(() => controller.resume())
+  }
+
+  #release(headers: readonly (readonly [string, string])[], controller: Dispatcher.DispatchController): void {
+    const held = Buffer.concat(this.#held ?? [])
     this.#held = undefined
     this.#exchange.respond(this.#status, headers)
-    for (const chunk of held) this.#exchange.write(chunk)
+    this.#write(held, controller)
   }
 
-  #releaseTagged(held: readonly Buffer[]): void {
+  #releaseTagged(held: readonly Buffer[], controller: Dispatcher.DispatchController): void {
     const hash = createHash('sha256')
     for (const chunk of held) hash.update(chunk)
     const tag = `"${hash.digest('base64url')}"`
     const known = this.#upstream.entityTag?.ifNoneMatch
     const matches = known !== undefined && (known.trim() === '*' || known.split(',').some((each) => each.trim().replace(/^W\//, '') === tag))
-    if (!matches) return this.#release([...this.#headers, ['etag', tag]])
+    if (!matches) return this.#release([...this.#headers, ['etag', tag]], controller)
     this.#held = undefined
     this.#exchange.respond(304, [...this.#headers.filter(([name]) => !name.startsWith('content-')), ['etag', tag]])
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled) return
-    if (this.#held !== undefined) this.#releaseTagged(this.#held)
+    if (this.#held !== undefined) this.#releaseTagged(this.#held, controller)
     this.#exchange.end()
     this.#finish(undefined)
   }

@@ -89,3 +89,12 @@ const words = (error: unknown): string => {
 /** What the runner throws for a driver's error: `Unavailable` where a retry later may work, else the error itself. */
 export const toThrown = (error: unknown): unknown =>
   error instanceof Unavailable || isRetryable(error) || !isUnavailable(error) ? error : new Unavailable(words(error), { cause: error })
+
+// Table, column, key or foreign key exists; table, column or key to drop is gone.
+const alreadyDoneNumbers = new Set([1050, 1060, 1061, 1068, 1826, 1051, 1091])
+
+/** Whether a change of the schema was refused because it has been made already. */
+export const isAlreadyDone = (error: unknown): boolean => {
+  const { number, message } = read(error)
+  return alreadyDoneNumbers.has(number) || (number === 1005 && message.includes('errno: 121'))
+}

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -71,19 +71,19 @@ const assetTypes: Readonly<Record<string, string>> = {
 const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 const compress = promisify(gzip)
 
-const loadAsset = async (name: string): Promise<Uint8Array> => (name === 'start.js' ? Buffer.from(starter) : readFile(join(assetFolder, name)))
+const readAsset = (name: string): Uint8Array => (name === 'start.js' ? Buffer.from(starter) : readFileSync(join(assetFolder, name)))
 
 const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
 
 /** Answers what the documentation page loads, by the name behind `/api/v1/docs/`; undefined for any other name. */
 export type DocsAssets = (name: string, acceptEncoding: string | undefined) => Answer | undefined
 
-/** Reads the assets into memory. They are compressed off the event loop, and sent plain until that is done. */
-export const loadDocsAssets = async (): Promise<DocsAssets> => {
+/** Reads the assets into memory, at start. They are compressed off the event loop, and sent plain until that is done. */
+export const makeDocsAssets = (): DocsAssets => {
   const plain = new Map<string, Answer>()
   const compressed = new Map<string, Answer>()
   for (const [name, contentType] of Object.entries(assetTypes)) {
-    const bytes = await loadAsset(name)
+    const bytes = readAsset(name)
     plain.set(name, staticAnswer(contentType, bytes, { Vary: 'Accept-Encoding' }))
     if (contentType.startsWith('image/')) continue
     void compress(bytes).then((packed) => {

@@ -97,7 +97,7 @@ export const makeFirst = (
       const answer = page(req, context)
       if (answer !== undefined) {
         context.routePath = 'page'
-        void sendPage(req, res, context, Promise.resolve(answer))
+        writeAnswer(req, res, context, answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer)
         return false
       }
     }

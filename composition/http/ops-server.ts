@@ -24,8 +24,8 @@ export interface OpsServer {
 }
 
 const checkTimeoutMs = 2_000
-/** Probes of several callers within this time share one answer. */
-const readinessKeptMs = 1_000
+/** Probes of several callers within this time share one run of the checks. */
+const resultsKeptMs = 1_000
 
 interface CheckResult {
   readonly name: string
@@ -34,23 +34,22 @@ interface CheckResult {
 
 const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => resolve({ name: check.name, passed: false }), checkTimeoutMs)
-    const done = (passed: boolean): void => {
+    const finish = (passed: boolean): void => {
       clearTimeout(timer)
       resolve({ name: check.name, passed })
     }
-    check.check().then(done, () => done(false))
+    const timer = setTimeout(() => finish(false), checkTimeoutMs)
+    check.check().then(finish, () => finish(false))
   })
 
+/** Whether the process was asked to end is looked at last and never kept: that must show at once. */
 const makeReadiness = ({ checks, isStopping }: OpsServerDeps): (() => Promise<readonly CheckResult[]>) => {
-  let running: Promise<readonly CheckResult[]> | undefined
+  let kept: { readonly atMs: number; readonly results: Promise<readonly CheckResult[]> } | undefined
   return async () => {
-    const stopping = { name: 'not-stopping', passed: !isStopping() }
-    if (running === undefined) {
-      running = Promise.all(checks.map(withinTimeout))
-      setTimeout(() => (running = undefined), readinessKeptMs).unref()
-    }
-    return [stopping, ...(await running)]
+    const nowMs = performance.now()
+    if (kept === undefined || nowMs - kept.atMs > resultsKeptMs) kept = { atMs: nowMs, results: Promise.all(checks.map(withinTimeout)) }
+    const results = await kept.results
+    return [...results, { name: 'not stopping', passed: !isStopping() }]
   }
 }
 
@@ -66,8 +65,11 @@ const answer = (res: ServerResponse, status: number, contentType: string, body: 
 
 const plain = 'text/plain; charset=utf-8'
 
-const readinessText = (results: readonly CheckResult[], isReady: boolean): string =>
-  results.map(({ name, passed }) => `[${passed ? '+' : '-'}] ${name}\n`).join('') + (isReady ? 'ready\n' : 'not ready\n')
+const readinessText = (results: readonly CheckResult[], isVerbose: boolean): string => {
+  const failing = results.filter(({ passed }) => !passed).map(({ name }) => name)
+  const summary = failing.length === 0 ? 'ok' : `not ready: ${failing.join(', ')}`
+  return [...(isVerbose ? results.map(({ name, passed }) => `[${passed ? '+' : '-'}] ${name}`) : []), summary, ''].join('\n')
+}
 
 const route = async (req: IncomingMessage, res: ServerResponse, deps: OpsServerDeps, readiness: () => Promise<readonly CheckResult[]>): Promise<void> => {
   const [path, query = ''] = (req.url ?? '').split('?')
@@ -79,9 +81,7 @@ const route = async (req: IncomingMessage, res: ServerResponse, deps: OpsServerD
   if (path === '/readyz') {
     const results = await readiness()
     const isReady = results.every(({ passed }) => passed)
-    const isVerbose = new URLSearchParams(query).has('verbose')
-    const short = isReady ? 'ok\n' : `not ready: ${results.filter((result) => !result.passed).map(({ name }) => name).join(', ')}\n`
-    return answer(res, isReady ? 200 : 503, plain, isVerbose ? readinessText(results, isReady) : short)
+    return answer(res, isReady ? 200 : 503, plain, readinessText(results, new URLSearchParams(query).has('verbose')))
   }
   if (path !== '/metrics') return answer(res, 404, plain, 'not found; this listener serves /livez, /readyz and /metrics\n')
   const { contentType, text } = await deps.metrics.expose()

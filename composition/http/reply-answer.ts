@@ -2,6 +2,7 @@ import type * as t from 'io-ts'
 import { stringifySetCookie } from 'cookie'
 import type { Page, PageRequest } from '../../core/kernel/page.ts'
 import type { CookieChange, Versioned } from '../../plugins/kit/reply.ts'
+import { Redirect } from '../../plugins/kit/reply.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { entityTag, noneMatch } from './conditional.ts'
@@ -37,8 +38,28 @@ const tagged = (route: Route, value: unknown, version: number | undefined, heade
   }
 }
 
+/** The listener's root, from a path that the route's template matched. */
+const rootOf = (route: Route, path: string): string => path.split('/').slice(0, 1 - route.path.split('/').length).join('/')
+
+const redirected = (route: Route, baseUrl: string, context: RequestContext, { status, path }: Redirect): Answer => ({
+  status,
+  headers: { Location: baseUrl + rootOf(route, context.path) + path },
+  body: undefined,
+})
+
 /** Makes the function that turns a handler's result into an answer, as the route declares it. */
 export const makeReply = (
+  route: Route,
+  deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>,
+): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
+  const answer = makeDeclaredReply(route, deps)
+  return route.ok.redirects === undefined
+    ? answer
+    : (result, context, request) =>
+        result instanceof Redirect ? redirected(route, deps.baseUrl, context, result) : answer(result, context, request)
+}
+
+const makeDeclaredReply = (
   route: Route,
   deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>,
 ): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {

@@ -1,17 +1,24 @@
-import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/entropy.ts'
-import { LogToken } from '../../core/kernel/log.ts'
-import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
-import { PasswordHasherToken } from '../../core/identity/password-hasher.ts'
 import { makeArgon2PasswordHasher } from '../../adapters/security/argon2-password-hasher.ts'
+import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
+import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
+import { PasswordHasherToken } from '../../core/identity/password-hasher.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import { LeaseStoreToken } from '../../core/kernel/lease.ts'
+import { LogToken } from '../../core/kernel/log.ts'
+import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
 import type { Provide } from '../boot.ts'
 
+/** The ports that belong to no part, and the password hasher, whose queue the whole process shares. */
 export const provideKernel: Provide = (container, boot) => {
   container.provideValue(ClockToken, systemClock)
   container.provideValue(EntropyToken, systemEntropy)
   container.provideValue(LogToken, boot.log)
   container.provideValue(SecretBoxToken, boot.secretBox)
   container.provide(PasswordHasherToken, () => makeArgon2PasswordHasher())
+  container.provide(LeaseStoreToken, () => makeSqlLeaseStore(boot.database))
+  container.provide(IdempotencyStoreToken, () => makeSqlIdempotencyStore(boot.database))
 }

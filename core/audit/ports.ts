@@ -1,15 +1,31 @@
 import type { AuditEntry } from '../kernel/audit.ts'
-import type { AccountId } from '../kernel/brand.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Call } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
 import type { AuditEvent, AuditFilter, ChainedEvent } from './types.ts'
 
 /** A keyed digest (HMAC-SHA256, 32 bytes) that nobody without the audit key can make. */
-export interface AuditSeal {
+export interface KeyedDigest {
   digest(text: string): Uint8Array
 }
-export const AuditSealToken = token<AuditSeal>('audit.AuditSeal')
+export const AuditDigestToken = token<KeyedDigest>('audit.KeyedDigest')
+
+/** Forms the rows of a chain: each row's hash covers the row and the hash of the row before it. */
+export interface AuditChain {
+  /** The hash before a chain's first row. */
+  readonly start: Uint8Array
+  /** The row that tells of an entry: who (and on whose behalf), how, from where, in which request, what. */
+  link(previousHash: Uint8Array, told: ToldEntry): Omit<ChainedEvent, 'id'>
+}
+
+/** An entry with what surrounds it. */
+export interface ToldEntry {
+  readonly call: Call
+  readonly entry: AuditEntry
+  readonly result: AuditEvent['result']
+  /** By the database's clock. */
+  readonly at: Date
+}
 
 /** What was refused, and to whom it is shown. */
 export interface Denial extends Pick<AuditEntry, 'objectType' | 'objectId' | 'objectName' | 'tenantId'> {
@@ -29,11 +45,23 @@ export interface AuditDenials {
 }
 export const AuditDenialsToken = token<AuditDenials>('audit.AuditDenials')
 
+/** Writes the row of a refusal, in a transaction of its own. */
+export interface DenialWriter {
+  write(call: Call, entry: AuditEntry): Promise<void>
+}
+
 /** Reads the audit log. */
 export interface AuditLog {
-  /** Newest first. With `tenantId`, only that account's rows; without, every row (for site admins). */
+  /** Newest first. With `tenantId`, only that account's rows; without, every row (for site admins). Counting stops at 10,000. */
   list(filter: AuditFilter, page: PageRequest): Promise<Page<AuditEvent>>
-  /** Every chain, one after the other, each oldest first; in pieces. `head` is the chain's recorded last hash. */
-  chains(): AsyncIterable<{ readonly tenantId: AccountId | 0; readonly head: Uint8Array; readonly events: AsyncIterable<ChainedEvent> }>
+  /** Every account's chain, for `verifyChain`; read in pieces. */
+  chains(): AsyncIterable<StoredChain>
 }
 export const AuditLogToken = token<AuditLog>('audit.AuditLog')
+
+/** One account's chain: its recorded last hash, and its rows from the oldest, read after that. */
+export interface StoredChain {
+  readonly tenantId: number
+  readonly head: Uint8Array
+  readonly events: AsyncIterable<ChainedEvent>
+}

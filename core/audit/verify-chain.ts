@@ -1,5 +1,5 @@
-import type { AuditSeal } from './ports.ts'
-import { sealedText } from './sealed-text.ts'
+import { chainStart, hex, sealedText } from './audit-chain.ts'
+import type { KeyedDigest } from './ports.ts'
 import type { ChainedEvent } from './types.ts'
 
 /** What the check of one chain found. `brokenAt` is the id of the first row that does not fit. */
@@ -8,30 +8,27 @@ export type ChainVerdict =
   | { readonly state: 'altered'; readonly rows: number; readonly brokenAt: number }
   | { readonly state: 'cut'; readonly rows: number }
 
-/** The previous hash of a chain's first row. */
-export const chainStart: Uint8Array = new Uint8Array(32)
-
-export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-
 /**
- * Checks one account's chain, oldest row first: each row's hash must be the seal over its columns and the hash before
- * it (else `altered`: a row was changed, removed from the middle, or put in), and the last must be `head` (else `cut`:
- * rows are gone from the end).
+ * Checks one account's chain, oldest row first: each row's hash must be the keyed digest of its columns and the hash
+ * before it (else `altered`: a row was changed, removed from the middle, or put in), and one of them must be `head`, which
+ * was read before the rows (else `cut`: rows are gone from the end). Rows that came after `head` was read are checked too.
  */
 export const verifyChain = async (
-  seal: AuditSeal,
+  key: KeyedDigest,
   events: AsyncIterable<ChainedEvent>,
   head: Uint8Array,
 ): Promise<ChainVerdict> => {
-  let previous = hex(chainStart)
+  let previous = chainStart
   let rows = 0
+  let hasHead = hex(head) === hex(chainStart)
   for await (const event of events) {
     rows += 1
-    const expected = hex(seal.digest(sealedText(previous, event)))
-    if (hex(event.previousHash) !== previous || hex(event.hash) !== expected) {
+    const expected = key.digest(sealedText(previous, event))
+    if (hex(event.previousHash) !== hex(previous) || hex(event.hash) !== hex(expected)) {
       return { state: 'altered', rows, brokenAt: event.id }
     }
     previous = expected
+    hasHead ||= hex(expected) === hex(head)
   }
-  return previous === hex(head) ? { state: 'whole', rows } : { state: 'cut', rows }
+  return hasHead ? { state: 'whole', rows } : { state: 'cut', rows }
 }

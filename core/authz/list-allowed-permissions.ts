@@ -16,6 +16,8 @@ export interface ListAllowedPermissionsInput {
   /** The caller's standing in the organization that the questions are asked within. */
   readonly standing: Standing
   readonly objects: readonly RawIdentifier[]
+  /** Refusals of a batch name the element by its index. */
+  readonly isBatch: boolean
 }
 
 export type ListAllowedPermissions = (
@@ -32,8 +34,9 @@ export type ListAllowedPermissions = (
  */
 export const makeListAllowedPermissions =
   (deps: { readonly schema: AuthorizationSchema; readonly facts: AuthorizationFacts }): ListAllowedPermissions =>
-  async ({ principal }, { standing, objects }) => {
-    const questions = parseObjectIdentifiers(deps.schema, principal.userId, objects)
+  async ({ principal }, { standing, objects, isBatch }) => {
+    const where = (index: number): string => (isBatch ? `element ${index}: ` : '')
+    const questions = parseObjectIdentifiers(deps.schema, principal.userId, objects, where)
     if (isLeft(questions)) return questions
 
     const subject = subjectOf(principal, standing)

@@ -21,35 +21,28 @@ const isObjectId = (value: unknown): value is number | bigint =>
   (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) ||
   (typeof value === 'bigint' && value >= 1n && value <= maxId)
 
-/** Reads one question. `where` opens the message: `element 3: `, or nothing for a single question. */
-export const parseObjectIdentifier = (
-  schema: AuthorizationSchema,
-  userId: UserId,
-  raw: RawIdentifier,
-  where = '',
-): Either<Failure<'ObjectIdentifierInvalid'>, ObjectIdentifier> => {
-  const { objectType: type, objectID: id } = raw
-  if (typeof type !== 'string' || !schema.listedTypes.includes(type)) {
-    return left(ObjectIdentifierInvalid(`${where}invalid object type, expected one of ${schema.listedTypes.join(', ')}`))
-  }
-  if (!isObjectId(id)) return left(ObjectIdentifierInvalid(`${where}invalid object id, expected an integer from 1`))
-  if (type === 'user' && Number(id) !== userId) {
-    return left(ObjectIdentifierInvalid(`${where}invalid object id, for the type user it must be your own id`))
-  }
-  return right({ type, id })
-}
-
-/** Reads a batch: the first bad element, by its index from 0, refuses the whole. */
+/**
+ * Reads questions. The first bad one refuses them all; `where` opens the message, given the question's index from 0.
+ * Failure: ObjectIdentifierInvalid.
+ */
 export const parseObjectIdentifiers = (
   schema: AuthorizationSchema,
   userId: UserId,
   raws: readonly RawIdentifier[],
+  where: (index: number) => string,
 ): Either<Failure<'ObjectIdentifierInvalid'>, readonly ObjectIdentifier[]> => {
   const questions: ObjectIdentifier[] = []
-  for (const [index, raw] of raws.entries()) {
-    const parsed = parseObjectIdentifier(schema, userId, raw, `element ${index}: `)
-    if (parsed._tag === 'Left') return parsed
-    questions.push(parsed.right)
+  for (const [index, { objectType: type, objectID: id }] of raws.entries()) {
+    if (typeof type !== 'string' || !schema.listedTypes.includes(type)) {
+      return refused(where(index), `invalid object type, expected one of ${schema.listedTypes.join(', ')}`)
+    }
+    if (!isObjectId(id)) return refused(where(index), 'invalid object id, expected an integer from 1')
+    if (type === 'user' && Number(id) !== userId) {
+      return refused(where(index), 'invalid object id, for the type user it must be your own id')
+    }
+    questions.push({ type, id })
   }
   return right(questions)
 }
+
+const refused = (where: string, problem: string) => left(ObjectIdentifierInvalid(where + problem))

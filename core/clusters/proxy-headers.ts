@@ -27,17 +27,15 @@ const forwardedOnUpgrade: readonly string[] = [
   'x-stream-protocol-version',
 ]
 
-/** What a cluster may tell a client: no cookies, no challenges, nothing that concerns our own origin. */
+/** What a cluster may tell a client: no cookies, no challenges, nothing that concerns our own origin. Caching is forbidden by the service. */
 const returned: ReadonlySet<string> = new Set([
   'audit-id',
-  'cache-control',
   'content-disposition',
   'content-encoding',
   'content-length',
   'content-type',
   'deprecation',
   'etag',
-  'expires',
   'last-modified',
   'link',
   'location',
@@ -105,10 +103,7 @@ export const upgradeHeaders = (headers: HeaderBag, as: ImpersonatedUser | undefi
 }
 
 /** A page that a pod serves must not run scripts on our origin. */
-const guards: HeaderList = [
-  ['content-security-policy', 'sandbox'],
-  ['x-content-type-options', 'nosniff'],
-]
+const guards: HeaderList = [['content-security-policy', 'sandbox']]
 
 /** The answer's headers that go to the client. */
 export const clientHeaders = (headers: HeaderBag): HeaderList => [

@@ -83,6 +83,9 @@ const readResource = (group: string, version: string, rest: readonly string[]): 
   return right({ group, version, namespace, resource, name, subresource: sub.length === 0 ? undefined : sub.join('/') })
 }
 
+const isOwnRoot = (segments: readonly string[]): boolean =>
+  segments.at(-1) === 'proxy' && ['services', 'pods', 'nodes'].includes(segments.at(-3) ?? '')
+
 const readWider = (segments: readonly string[]): Parsed<ProxyTarget> => {
   const [group, version, ...rest] = segments
   if (group === 'batch-delete' && version === undefined) return right({ form: 'batch-delete' })
@@ -110,8 +113,8 @@ export const parseProxyPath = (path: string): Parsed<ProxyTarget> => {
   const [root] = segments
   if (root === undefined) return right({ form: 'raw', path: '/', segments })
   if (!rawRoots.has(root)) return readWider(segments)
-  // Behind a service's own proxy a trailing slash makes a difference.
-  return right({ form: 'raw', path: path.endsWith('/') ? `${encode(segments)}/` : encode(segments), segments })
+  // The API server redirects a service's own root to the same path with a slash, and the slash does not reach us.
+  return right({ form: 'raw', path: isOwnRoot(segments) ? `${encode(segments)}/` : encode(segments), segments })
 }
 
 /** A query string as an HTTP parser lets through, and nothing else. */

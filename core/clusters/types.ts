@@ -145,9 +145,9 @@ export interface ClusterChange {
   readonly provider?: HostingProvider
   readonly infraNamespace?: string
   readonly impersonatesUsers?: boolean
-  readonly uid?: string
   readonly endpoint?: string
-  readonly sealedCredential?: Uint8Array
+  /** A new credential, with the reference that it is bound to. */
+  readonly sealed?: { readonly ref: string; readonly box: Uint8Array }
 }
 
 /** The state of a record that decides how a request to its cluster is made. */

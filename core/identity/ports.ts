@@ -88,8 +88,8 @@ export const BackgroundToken = token<Background>('identity.Background')
 
 /** What an operator decides about identity. */
 export interface IdentitySettings {
-  /** Without a trailing slash. */
-  readonly baseUrl: string
+  /** `{base_url}` without a trailing slash; asked for at each use, since it may follow the listener's port. */
+  baseUrl(): string
   readonly sessionCookie: string
   readonly passwordMinLength: number
   readonly sessionIdleSeconds: number
@@ -162,6 +162,8 @@ export interface UserStore {
   passwordPhc(id: UserId): Promise<string | undefined>
   /** Replaces the hash when it is still `expected` (any, when undefined). False when it is not. */
   replacePassword(id: UserId, phc: string, expected: string | undefined, mustChange: boolean): Promise<boolean>
+  /** The same password under other parameters, when the hash is still `expected`. */
+  rehashPassword(id: UserId, phc: string, expected: string): Promise<void>
   markLoggedIn(id: UserId, at: Date): Promise<void>
   /** Locks and counts the site admins who are active and may sign in. */
   lockActiveAdmins(): Promise<readonly UserId[]>

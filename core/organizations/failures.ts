@@ -2,7 +2,6 @@ import { defineFailure } from '../kernel/failure.ts'
 
 export const OrganizationMissing = defineFailure('OrganizationMissing', 'NotFound')
 export const OrganizationNameRefused = defineFailure('OrganizationNameRefused', 'Unprocessable')
-export const OrganizationNameTaken = defineFailure('OrganizationNameTaken', 'Unprocessable')
 export const OrganizationFieldRefused = defineFailure('OrganizationFieldRefused', 'Unprocessable')
 export const OrganizationCreationDenied = defineFailure('OrganizationCreationDenied', 'Forbidden')
 export const OrganizationInUse = defineFailure('OrganizationInUse', 'Conflict')
@@ -11,7 +10,6 @@ export const OrganizationChanged = defineFailure('OrganizationChanged', 'StaleVe
 
 export const TeamMissing = defineFailure('TeamMissing', 'NotFound')
 export const TeamNameRefused = defineFailure('TeamNameRefused', 'Unprocessable')
-export const TeamNameTaken = defineFailure('TeamNameTaken', 'Unprocessable')
 export const TeamTypeUnknown = defineFailure('TeamTypeUnknown', 'Invalid')
 export const TeamRolesRefused = defineFailure('TeamRolesRefused', 'Invalid')
 export const TeamLevelRefused = defineFailure('TeamLevelRefused', 'Unprocessable')

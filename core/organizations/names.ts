@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { parseAccountName } from '../kernel/account-name.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { OrganizationNameRefused, TeamNameRefused } from './failures.ts'
+import { teamNameKey } from './types.ts'
 
 export const ownersTeamName = 'Owners'
 export const maxTeamNameLength = 255
@@ -10,9 +11,6 @@ export const maxTeamNameLength = 255
 export const teamNamePattern = /^[0-9A-Za-z][-.\w]*$/
 
 const reservedTeamNames: ReadonlySet<string> = new Set(['new'])
-
-/** The key by which team names are unique within an organization. */
-export const teamNameKey = (name: string): string => name.toLowerCase()
 
 export const parseOrganizationName = (text: string): Either<Failure<'OrganizationNameRefused'>, string> => {
   const name = parseAccountName(text)

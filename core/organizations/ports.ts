@@ -1,7 +1,8 @@
 import type { Level } from '../kernel/access.ts'
 import type { AuditTrail } from '../kernel/audit.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/brand.ts'
-import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -18,6 +19,11 @@ import type {
   TeamPermission,
   Visibility,
 } from './types.ts'
+
+/** A user or another organization has this name. */
+export const OrganizationNameTaken: FailureType<'OrganizationNameTaken'> = defineFailure('OrganizationNameTaken', 'Unprocessable')
+/** Another team of the organization has this name. */
+export const TeamNameTaken: FailureType<'TeamNameTaken'> = defineFailure('TeamNameTaken', 'Unprocessable')
 
 export interface NewOrganization extends OrganizationProfile {
   readonly name: string

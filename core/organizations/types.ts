@@ -99,3 +99,6 @@ export interface BlockingObject {
   readonly type: string
   readonly name: string
 }
+
+/** The key by which team names are unique within an organization. */
+export const teamNameKey = (name: string): string => name.toLowerCase()

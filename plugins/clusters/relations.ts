@@ -23,7 +23,7 @@ const clusterRelations: ObjectTypeDefinition = {
   },
 }
 
-/** An account holds clusters: a user's own, or an organization's. An account locator is checked by these relations. */
+/** What an organization, or a person in the own account, may do about the clusters that it holds. */
 const accountRelations: ObjectTypeDefinition = {
   type: 'organization',
   listed: true,

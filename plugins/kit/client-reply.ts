@@ -1,7 +1,8 @@
 import * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { HeaderBag } from '../../core/kernel/exchange.ts'
-import type { CookieChange } from './reply.ts'
+import type { CookieChange, RedirectStatus } from './reply.ts'
+import { Redirect } from './reply.ts'
 import type { Route } from './route.ts'
 import type { SendReply, SendRequest } from './send.ts'
 import { fromWireJson } from './wire-json.ts'
@@ -97,6 +98,10 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
 export const readReply = <R>(route: Route, request: SendRequest, reply: SendReply): ClientReply<R> => {
   const { status, headers, body: text } = reply
   if (status === route.ok.status) return { ok: true, status, headers, value: readValue(route, request, reply) as R, text }
+  if (route.ok.redirects?.includes(status as RedirectStatus)) {
+    const value = new Redirect(status as RedirectStatus, headerText(headers, 'location') ?? '')
+    return { ok: true, status, headers, value: value as R, text }
+  }
   if (status < 400) return refuse(request, reply, `the route declares ${route.ok.status}`)
   const error = ErrorBody.decode(parse(request, reply))
   if (isLeft(error)) return refuse(request, reply, 'the error body lacks a string message')

@@ -18,6 +18,18 @@ export interface Versioned<A> {
   readonly version: number
 }
 
+/** Another place to ask, answered instead of the declared value. The path stands below the listener's root, percent-encoded. */
+export class Redirect {
+  readonly status: RedirectStatus
+  readonly path: string
+  constructor(status: RedirectStatus, path: string) {
+    this.status = status
+    this.path = path
+  }
+}
+/** 302: look there; 307: send the same request there. */
+export type RedirectStatus = 302 | 307
+
 /** What a route answers when all went well. `__result` is what its handler returns. */
 export interface ReplySpec<Result> {
   readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text'
@@ -27,6 +39,8 @@ export interface ReplySpec<Result> {
   readonly contentType?: string
   /** An answer body that decodes with the codec; shown in the documentation. */
   readonly example?: unknown
+  /** Statuses of the redirects that the handler may answer instead. */
+  readonly redirects?: readonly RedirectStatus[]
   readonly __result?: Result
 }
 
@@ -73,4 +87,10 @@ export const text = (contentType: string, example: string, description = 'OK'): 
   contentType,
   example,
   description,
+})
+
+/** The same reply, or a redirect: the handler may answer a `Redirect` of one of these statuses. */
+export const orRedirect = <R>(reply: ReplySpec<R>, ...redirects: readonly RedirectStatus[]): ReplySpec<R | Redirect> => ({
+  ...reply,
+  redirects,
 })

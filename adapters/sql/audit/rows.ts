@@ -1,4 +1,4 @@
-import type { AuditEvent, ChainedEvent } from '../../../core/audit/types.ts'
+import type { ChainedEvent } from '../../../core/audit/types.ts'
 
 /** A row of `audit_events` as both drivers give it. */
 export interface AuditRow {
@@ -24,10 +24,33 @@ export interface AuditRow {
   readonly hash: Uint8Array
 }
 
-type EventColumns = Omit<AuditRow, 'id' | 'previous_hash' | 'hash'>
+export type AuditColumn = Exclude<keyof AuditRow, 'id'>
+
+/** Every column that a row is written with. */
+export const auditColumns: readonly AuditColumn[] = [
+  'at',
+  'tenant_id',
+  'actor_id',
+  'actor_name',
+  'impersonator_id',
+  'impersonator_name',
+  'method',
+  'token_id',
+  'source_ip',
+  'request_id',
+  'operation',
+  'action',
+  'result',
+  'object_type',
+  'object_id',
+  'object_name',
+  'changes',
+  'previous_hash',
+  'hash',
+]
 
 /** An event as columns. */
-export const auditColumns = (event: Omit<AuditEvent, 'id'>): EventColumns => ({
+export const auditColumnsOf = (event: Omit<ChainedEvent, 'id'>): Omit<AuditRow, 'id'> => ({
   at: event.at.getTime(),
   tenant_id: event.tenantId,
   actor_id: event.actorId ?? null,
@@ -45,6 +68,8 @@ export const auditColumns = (event: Omit<AuditEvent, 'id'>): EventColumns => ({
   object_id: event.objectId ?? null,
   object_name: event.objectName,
   changes: event.changes,
+  previous_hash: event.previousHash,
+  hash: event.hash,
 })
 
 /** A row as an event of a chain. */

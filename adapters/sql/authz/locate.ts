@@ -33,7 +33,7 @@ const sources: Readonly<Record<ObjectLocator['type'], (k: Knex, p: Slot) => Knex
 const storedTypeOf = (type: ObjectLocator['type']): string => (type === 'account' ? 'organization' : type)
 
 /** Grants on the object to the person or to a team of the person; of a member only, as `m` and `t` are. */
-const joinGrants = (k: Knex, from: Knex.QueryBuilder, type: string): Knex.QueryBuilder =>
+const joinGrants = (from: Knex.QueryBuilder, type: string): Knex.QueryBuilder =>
   from.leftJoin('object_grants as g', (on) =>
     on
       .onVal('g.object_type', type)
@@ -48,7 +48,7 @@ const joinGrants = (k: Knex, from: Knex.QueryBuilder, type: string): Knex.QueryB
 
 const statementFor = (db: SqlDatabase, type: ObjectLocator['type']): Statement =>
   db.prepare((k, p: Slot) =>
-    joinGrants(k, joinStanding(sources[type](k, p), p('userId')), storedTypeOf(type)).select(
+    joinGrants(joinStanding(sources[type](k, p), p('userId')), storedTypeOf(type)).select(
       ...standingColumns,
       'x.id as object_id',
       'x.name as object_name',

@@ -91,6 +91,9 @@ const writes = (db: SqlDatabase) => ({
       .where('password_hash', p('expected'))
       .update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
   ),
+  rehashPassword: db.prepare((k, p: P<'id' | 'phc' | 'expected'>) =>
+    k('users').where('id', p('id')).where('password_hash', p('expected')).update({ password_hash: p('phc') }),
+  ),
   markLoggedIn: db.prepare((k, p: P<'id' | 'at'>) => k('users').where('id', p('id')).update({ last_login_at: p('at') })),
   remove: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).delete()),
 })

@@ -1,4 +1,3 @@
-import type { Knex } from 'knex'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../../core/kernel/brand.ts'
 import { accountNameKey } from '../../../core/kernel/account-name.ts'
@@ -114,6 +113,9 @@ export const makeSqlUserStore = (db: SqlDatabase): ((runner: SqlRunner) => UserS
             ? await runner.run(s.setPassword, { id, phc, mustChange })
             : await runner.run(s.swapPassword, { id, phc, mustChange, expected })
         return changed.affected > 0
+      },
+      async rehashPassword(id, phc, expected) {
+        await runner.run(s.rehashPassword, { id, phc, expected })
       },
       async markLoggedIn(id, at) {
         await runner.run(s.markLoggedIn, { id, at: at.getTime() })

@@ -114,10 +114,16 @@ const errorResponses = (
   return Object.fromEntries(sorted.map(([status, tags]) => [String(status), errorResponse(status, [...new Set(tags)], error)]))
 }
 
+const redirectResponse: Response = {
+  description: 'The answer stands at the address in `Location`.',
+  headers: { ...requestId, Location: { description: 'Where to ask instead.', schema: { type: 'string' } } },
+}
+
 /** Every status that a route may answer, with its body's shape. */
 export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
   [String(route.ok.status)]: okResponse(route.ok, registry),
   ...(route.method === 'GET' && route.ok.codec !== undefined ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.' } } : {}),
+  ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), redirectResponse])),
   ...errorResponses(generalStatuses(route), route.failures, route, registry),
 })
 

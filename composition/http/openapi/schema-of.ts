@@ -80,7 +80,7 @@ const isNamed = ({ _tag, name }: Tagged): boolean => _tag !== undefined && namea
 /** `exact` and `readonly` wrap a codec that often carries the same name: one component, not two. */
 const shapeOf = (codec: Tagged): Tagged => {
   const wrapped = codec.type as Tagged | undefined
-  const isWrapper = codec._tag === 'ExactType' || codec._tag === 'ReadonlyType'
+  const isWrapper = ['ExactType', 'ReadonlyType', 'RecursiveType'].includes(codec._tag ?? '')
   return isWrapper && wrapped !== undefined && wrapped.name === codec.name ? shapeOf(wrapped) : codec
 }
 

@@ -1,0 +1,170 @@
+import type { Knex } from 'knex'
+import { accountNameKey } from '../../../core/kernel/account-name.ts'
+import { levels } from '../../../core/kernel/access.ts'
+import type { Level } from '../../../core/kernel/access.ts'
+import type { UserId } from '../../../core/kernel/brand.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import type { MembershipStore } from '../../../core/organizations/ports.ts'
+import type { AccountSummary, Standing } from '../../../core/organizations/types.ts'
+import type { CountRow } from '../identity/rows.ts'
+import { countOf, pageOf } from '../identity/rows.ts'
+import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import type { Num } from './rows.ts'
+
+type P<N extends string> = (name: N) => Knex.Value & number
+type Place = 'orgId' | 'userId'
+
+const accounts = (k: Knex): Knex.QueryBuilder =>
+  k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login')
+
+/** Everyone, or with `onlyPublic` 1 those who show their membership. */
+const listed = (k: Knex, p: P<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
+  k('org_members as m')
+    .where('m.org_id', p('orgId'))
+    .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('m.is_public', 1))
+
+/** Three kinds of rows: `m` for the membership, `t` with a team's permission, `p` with a permission of a role. */
+const standing = (k: Knex, p: P<Place>): Knex.QueryBuilder => {
+  const teamsOfUser = (): Knex.QueryBuilder =>
+    k('team_members as tm').where('tm.user_id', p('userId')).where('tm.org_id', p('orgId'))
+  return k('org_members as m')
+    .where('m.org_id', p('orgId'))
+    .where('m.user_id', p('userId'))
+    .select(k.raw("'m' as kind"), k.raw("'' as word"), k.raw("'' as action"))
+    .unionAll(
+      teamsOfUser()
+        .join('teams as t', 't.id', 'tm.team_id')
+        .select(k.raw("'t' as kind"), 't.permission as word', k.raw("'' as action")),
+    )
+    .unionAll(
+      teamsOfUser()
+        .join('team_roles as tr', 'tr.team_id', 'tm.team_id')
+        .join('role_permissions as rp', 'rp.role_id', 'tr.role_id')
+        .distinct(k.raw("'p' as kind"), 'rp.namespace as word', 'rp.action as action'),
+    )
+}
+
+const teamless = (k: Knex, p: P<'orgId'>, m: string): Knex.QueryBuilder =>
+  k('team_members as tm').select(k.raw('1')).whereRaw(`tm.user_id = ${m}.user_id`).where('tm.org_id', p('orgId'))
+
+const statements = (db: SqlDatabase) => ({
+  byName: db.prepare((k, p: P<'key'>) => accounts(k).where('a.lower_name', p('key'))),
+  byId: db.prepare((k, p: P<'id'>) => accounts(k).where('a.id', p('id'))),
+  find: db.prepare((k, p: P<Place>) =>
+    k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).select('is_public'),
+  ),
+  standing: db.prepare(standing),
+  list: db.prepare((k, p: P<'orgId' | 'onlyPublic' | 'limit' | 'offset'>) =>
+    listed(k, p)
+      .join('accounts as a', 'a.id', 'm.user_id')
+      .select('m.user_id')
+      .orderBy('a.lower_name')
+      .limit(p('limit'))
+      .offset(p('offset')),
+  ),
+  countList: db.prepare((k, p: P<'orgId' | 'onlyPublic'>) => countOf(k, listed(k, p).select('m.user_id'))),
+  add: db.prepare((k, p: P<Place | 'at'>) =>
+    k('org_members').insert({ org_id: p('orgId'), user_id: p('userId'), is_public: 0, created_at: p('at') }),
+  ),
+  setPublic: db.prepare((k, p: P<Place | 'isPublic'>) =>
+    k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).update({ is_public: p('isPublic') }),
+  ),
+  removeFromTeams: db.prepare((k, p: P<Place>) =>
+    k('team_members').where('user_id', p('userId')).where('org_id', p('orgId')).delete(),
+  ),
+  removeGrants: db.prepare((k, p: P<Place>) =>
+    k('object_grants').where('subject_type', 'user').where('subject_id', p('userId')).where('org_id', p('orgId')).delete(),
+  ),
+  remove: db.prepare((k, p: P<Place>) => k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).delete()),
+  removeTeamlessGrants: db.prepare((k, p: P<'orgId'>) =>
+    k('object_grants')
+      .where('subject_type', 'user')
+      .where('org_id', p('orgId'))
+      .whereIn(
+        'subject_id',
+        k('org_members as m').where('m.org_id', p('orgId')).whereNotExists(teamless(k, p, 'm')).select('m.user_id'),
+      )
+      .delete(),
+  ),
+  removeTeamless: db.prepare((k, p: P<'orgId'>) =>
+    k('org_members').where('org_id', p('orgId')).whereNotExists(teamless(k, p, 'org_members')).delete(),
+  ),
+})
+
+interface AccountRow {
+  readonly id: Num
+  readonly kind: string
+  readonly name: string
+  readonly is_active: Num | null
+  readonly prohibit_login: Num | null
+}
+const summaryOf = (row: AccountRow): AccountSummary => ({
+  id: Number(row.id),
+  kind: row.kind === 'user' ? 'user' : 'organization',
+  name: row.name,
+  isActive: Number(row.is_active) === 1 && Number(row.prohibit_login) === 0,
+})
+
+interface StandingRow {
+  readonly kind: string
+  readonly word: string
+  readonly action: string
+}
+const levelOf = (permission: string): Level => levels.find((level) => level === permission) ?? 'none'
+
+/** What the rows of `standing` come to. Teams count only for members. */
+const standingOf = (rows: readonly StandingRow[]): Standing => {
+  const isMember = rows.some(({ kind }) => kind === 'm')
+  const held = isMember ? rows : []
+  const highest = Math.max(0, ...held.filter(({ kind }) => kind === 't').map(({ word }) => levels.indexOf(levelOf(word))))
+  return {
+    isMember,
+    level: levels[highest] ?? 'none',
+    permissions: new Set(held.filter(({ kind }) => kind === 'p').map(({ word, action }) => `${word}/${action}`)),
+  }
+}
+
+/** Memberships on SQL: statements composed once, the store bound to the pool or to a transaction. */
+export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) => MembershipStore) => {
+  const s = statements(db)
+  return (runner) => ({
+    async findAccount(name) {
+      const row = await runner.first<AccountRow>(s.byName, { key: accountNameKey(name) })
+      return row === undefined ? undefined : summaryOf(row)
+    },
+    async findAccountById(id) {
+      const row = await runner.first<AccountRow>(s.byId, { id })
+      return row === undefined ? undefined : summaryOf(row)
+    },
+    async find(orgId, userId) {
+      const row = await runner.first<{ is_public: Num }>(s.find, { orgId, userId })
+      return row === undefined ? undefined : { userId, isPublic: Number(row.is_public) === 1 }
+    },
+    async standing(orgId, userId) {
+      return standingOf(await runner.all<StandingRow>(s.standing, { orgId, userId }))
+    },
+    async list(orgId, only, page) {
+      const binds = { orgId, onlyPublic: only === 'public' ? 1 : 0 }
+      const rows = await runner.all<{ user_id: Num }>(s.list, { ...binds, limit: page.limit, offset: pageOffset(page) })
+      return pageOf(
+        rows.map((row) => Number(row.user_id) as UserId),
+        await runner.first<CountRow>(s.countList, binds),
+      )
+    },
+    async add(orgId, userId, at) {
+      await runner.run(s.add, { orgId, userId, at: at.getTime() })
+    },
+    async setPublic(orgId, userId, isPublic) {
+      await runner.run(s.setPublic, { orgId, userId, isPublic: isPublic ? 1 : 0 })
+    },
+    async remove(orgId, userId) {
+      await runner.run(s.removeFromTeams, { orgId, userId })
+      await runner.run(s.removeGrants, { orgId, userId })
+      await runner.run(s.remove, { orgId, userId })
+    },
+    async removeWithoutTeam(orgId) {
+      await runner.run(s.removeTeamlessGrants, { orgId })
+      return (await runner.run(s.removeTeamless, { orgId })).affected
+    },
+  })
+}

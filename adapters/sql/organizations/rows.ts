@@ -1,0 +1,121 @@
+import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../../core/kernel/brand.ts'
+import type { Organization, OrganizationToken, Team, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
+
+/** How a driver gives a BIGINT or a boolean. */
+export type Num = number | string
+
+export interface OrganizationRow {
+  readonly id: Num
+  readonly name: string
+  readonly full_name: string
+  readonly email: string
+  readonly description: string
+  readonly website: string
+  readonly location: string
+  readonly visibility: string
+  readonly org_type: Num
+  readonly fleet_endpoint: string
+  readonly created_at: Num
+  readonly version: Num
+}
+export const organizationColumns = [
+  'o.id',
+  'a.name',
+  'o.full_name',
+  'o.email',
+  'o.description',
+  'o.website',
+  'o.location',
+  'o.visibility',
+  'o.org_type',
+  'o.fleet_endpoint',
+  'o.created_at',
+  'o.version',
+] as const
+
+export const organizationOf = (row: OrganizationRow): Organization => ({
+  id: Number(row.id) as OrgId,
+  name: row.name,
+  fullName: row.full_name,
+  email: row.email,
+  description: row.description,
+  website: row.website,
+  location: row.location,
+  visibility: row.visibility as Visibility,
+  orgType: Number(row.org_type),
+  fleetEndpoint: row.fleet_endpoint,
+  createdAt: new Date(Number(row.created_at)),
+  version: Number(row.version),
+})
+
+export interface TeamRow {
+  readonly id: Num
+  readonly org_id: Num
+  readonly name: string
+  readonly description: string
+  readonly permission: string
+  readonly type: string
+  readonly created_at: Num
+  readonly version: Num
+}
+export const teamColumns = [
+  't.id',
+  't.org_id',
+  't.name',
+  't.description',
+  't.permission',
+  't.type',
+  't.created_at',
+  't.version',
+] as const
+
+export const teamOf = (row: TeamRow, roleIds: readonly RoleId[]): Team => ({
+  id: Number(row.id) as TeamId,
+  orgId: Number(row.org_id) as OrgId,
+  name: row.name,
+  description: row.description,
+  permission: row.permission as TeamPermission,
+  type: row.type,
+  roleIds,
+  createdAt: new Date(Number(row.created_at)),
+  version: Number(row.version),
+})
+
+export interface TokenRow {
+  readonly id: Num
+  readonly user_id: Num
+  readonly name: string
+  readonly last_eight: string
+  readonly created_at: Num
+  readonly last_used_at: Num | null
+  readonly expires_at: Num | null
+}
+export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'created_at', 'last_used_at', 'expires_at'] as const
+
+const instantOf = (value: Num | null): Date | undefined => (value === null ? undefined : new Date(Number(value)))
+
+export const tokenOf = (row: TokenRow): OrganizationToken => ({
+  id: Number(row.id) as TokenId,
+  userId: Number(row.user_id) as UserId,
+  name: row.name,
+  lastEight: row.last_eight,
+  createdAt: new Date(Number(row.created_at)),
+  lastUsedAt: instantOf(row.last_used_at),
+  expiresAt: instantOf(row.expires_at),
+})
+
+/** List lengths for which a statement with `IN` is kept, so that few statements exist. */
+const listSizes = [1, 10, 100, 500] as const
+export type ListSize = (typeof listSizes)[number]
+
+/** One statement for each list length; `names` are the binds that stand in the list. */
+export const forEachSize = <S>(make: (names: readonly string[]) => S): ReadonlyMap<ListSize, S> =>
+  new Map(listSizes.map((size) => [size, make(Array.from({ length: size }, (_, index) => `v${index}`))]))
+
+/** The smallest kept length that takes the values, and the binds, filled up with the last value. */
+export const listBinds = (values: readonly number[]): { readonly size: ListSize; readonly binds: Record<string, number> } => {
+  const size = listSizes.find((candidate) => candidate >= values.length)
+  const last = values.at(-1)
+  if (size === undefined || last === undefined) throw new RangeError(`A list of ${values.length} values is not between 1 and 500.`)
+  return { size, binds: Object.fromEntries(Array.from({ length: size }, (_, index) => [`v${index}`, values[index] ?? last])) }
+}

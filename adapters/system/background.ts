@@ -1,0 +1,33 @@
+import type { Background } from '../../core/identity/ports.ts'
+import type { Log } from '../../core/kernel/log.ts'
+
+export interface StoppableBackground extends Background {
+  /** Starts nothing more and waits for what is running. */
+  stop(): Promise<void>
+}
+
+/** Runs work in a later turn of the event loop, so that the answer under way goes first. */
+export const makeBackground = (log: Log): StoppableBackground => {
+  const running = new Set<Promise<void>>()
+  let stopped = false
+  const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
+    await new Promise((resume) => setImmediate(resume))
+    if (stopped) return
+    try {
+      await work()
+    } catch (error) {
+      log.warn({ what, reason: error instanceof Error ? error.message : 'unknown' }, 'background work failed')
+    }
+  }
+  return {
+    run(what, work) {
+      if (stopped) return
+      const done = attempt(what, work).finally(() => running.delete(done))
+      running.add(done)
+    },
+    async stop() {
+      stopped = true
+      await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+// Starts the command on Node 24, whatever Node npm's link was made for: the one that came with `npm ci` when this one is
+// older. Written for old Nodes: no TypeScript, no new syntax.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const neededMajor = 24
+
+/** A build's output when there is one, else the sources, which Node 24 runs as they stand (but not under node_modules). */
+const entry = [join(here, '..', 'main.js'), join(here, '..', '..', 'dist', 'composition', 'main.js'), join(here, '..', 'main.ts')].find(existsSync)
+
+const runHere = () => {
+  delete process.env.MOORAGE_REEXECUTED
+  return import(pathToFileURL(entry).href)
+}
+
+const runOn = (node) => {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  const passOn = (signal) => () => child.kill(signal)
+  process.on('SIGTERM', passOn('SIGTERM'))
+  // A terminal sends SIGINT to the whole group; the child must not be left behind by this process ending first.
+  process.on('SIGINT', () => undefined)
+  child.on('exit', (code) => process.exit(code ?? 1))
+  child.on('error', fail)
+}
+
+/** node_modules/.bin/node beside this package, or beside the package that depends on it. */
+const installedNode = () => {
+  for (let folder = here; ; folder = dirname(folder)) {
+    const node = join(folder, 'node_modules', '.bin', 'node')
+    if (existsSync(node)) return node
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+const fail = () => {
+  process.stderr.write(`moorage: Node ${neededMajor} or newer is needed; this is ${process.version}. On Linux it comes with \`npm ci\`, elsewhere install it.\n`)
+  process.exit(1)
+}
+
+if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
+  await runHere()
+} else {
+  const node = process.env.MOORAGE_REEXECUTED === undefined ? installedNode() : undefined
+  if (node === undefined) fail()
+  else {
+    process.env.MOORAGE_REEXECUTED = '1'
+    runOn(node)
+  }
+}

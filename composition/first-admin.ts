@@ -1,0 +1,33 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeCreateFirstAdmin } from '../core/identity/create-first-admin.ts'
+import { IdentityStoresToken } from '../core/identity/ports.ts'
+import { secret } from '../core/kernel/secret.ts'
+import type { Container } from './container.ts'
+import { userCreation } from './account-creation.ts'
+import { generatePassword } from './generated-password.ts'
+import { operatorCall } from './operator-call.ts'
+import type { Settings } from './settings.ts'
+import { StartRefused } from './start-refused.ts'
+
+/** The first site admin, when this start made one. */
+export interface FirstAdmin {
+  readonly username: string
+  /** Set when it was generated: it is shown once and nowhere kept. */
+  readonly generatedPassword: string | undefined
+}
+
+/** Makes the first site admin when the store has none; undefined when there was one, or another instance was quicker. */
+export const ensureFirstAdmin = async (container: Container, settings: Settings): Promise<FirstAdmin | undefined> => {
+  const { adminUsername, adminEmail, adminPassword } = settings
+  const generatedPassword = adminPassword === undefined ? generatePassword() : undefined
+  const createFirstAdmin = makeCreateFirstAdmin({ ...userCreation(container, settings), stores: container.resolve(IdentityStoresToken) })
+  const created = await createFirstAdmin(operatorCall('identity.createFirstAdmin'), {
+    login: adminUsername,
+    email: adminEmail,
+    password: adminPassword ?? secret(generatedPassword ?? ''),
+  })
+  if (isLeft(created)) {
+    throw new StartRefused([`The first site admin ${adminUsername} cannot be made: ${created.left.message} Check MOORAGE_ADMIN_USERNAME, MOORAGE_ADMIN_EMAIL and MOORAGE_ADMIN_PASSWORD.`])
+  }
+  return created.right ? { username: adminUsername, generatedPassword } : undefined
+}

@@ -1,0 +1,134 @@
+import { migrateUp, MigrationRefused, migrationStatus } from '../adapters/sql/migrations.ts'
+import { makeDatabaseHealth } from '../adapters/sql/kernel/database-health.ts'
+import { releaseVersion } from '../core/platform/version.ts'
+import { LeaseStoreToken } from '../core/kernel/lease.ts'
+import type { Log } from '../core/kernel/log.ts'
+import type { AnyPlugin } from '../plugins/kit/plugin.ts'
+import type { Assembly } from './assemble.ts'
+import type { Composition } from './compose.ts'
+import { addressUrl, compose } from './compose.ts'
+import type { Container } from './container.ts'
+import type { FirstAdmin } from './first-admin.ts'
+import { ensureFirstAdmin } from './first-admin.ts'
+import type { Foundation } from './foundation.ts'
+import { openFoundation } from './foundation.ts'
+import { withFreePorts } from './free-port.ts'
+import { makeApiListener } from './http/api-listener.ts'
+import type { ApiServer } from './http/api-server.ts'
+import type { Metrics } from './http/metrics.ts'
+import { makeMetrics } from './http/metrics.ts'
+import { makeOpsServer } from './http/ops-server.ts'
+import { startJobs } from './jobs.ts'
+import { showAddress } from './setting-type.ts'
+import type { ListenAddress } from './setting-type.ts'
+import type { Settings } from './settings.ts'
+import { StartRefused } from './start-refused.ts'
+import type { StopSequence } from './stop-sequence.ts'
+import { makeStopSequence } from './stop-sequence.ts'
+
+export interface ServiceInput {
+  readonly settings: Settings
+  readonly log: Log
+  /** Added to those of this repository, as MOORAGE_PLUGINS would. */
+  readonly extraPlugins?: readonly AnyPlugin[]
+}
+
+/** A service that listens. */
+export interface RunningService {
+  readonly baseUrl: string
+  readonly opsUrl: string
+  readonly firstAdmin: FirstAdmin | undefined
+  readonly assembly: Assembly
+  readonly container: Container
+  /** Readiness says no at once, requests in flight end, jobs hand back, everything closes. True when all did in order. */
+  stop(): Promise<boolean>
+}
+
+/** Requests in flight have this long at a stop; watches and tunnels, which never end by themselves, less. */
+const requestGraceMs = 20_000
+const streamGraceMs = 3_000
+
+/** Migrates, puts the deployment together, makes the first admin, listens, and starts the jobs. Throws StartRefused. */
+export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
+  const settings = await withFreePorts(input.settings)
+  const stops = makeStopSequence(input.log)
+  try {
+    const foundation = await openFoundation(settings)
+    stops.add('database', () => foundation.database.close())
+    await bringSchemaUp(foundation, settings, input.log)
+    const composition = await compose({ ...input, settings, foundation, stops })
+    const firstAdmin = await ensureFirstAdmin(composition.container, settings)
+    return { ...(await openListeners(composition, foundation, stops)), firstAdmin }
+  } catch (error) {
+    await stops.run()
+    throw error
+  }
+}
+
+const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: Log): Promise<void> => {
+  if (!settings.migrate) {
+    const missing = (await migrationStatus(database)).filter(({ state }) => state !== 'done' && state !== 'unknown')
+    if (missing.length > 0) throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
+    return
+  }
+  try {
+    await migrateUp(database, { say: (line) => log.info({}, line) })
+  } catch (error) {
+    throw error instanceof MigrationRefused ? new StartRefused([error.message]) : error
+  }
+}
+
+type Listening = Omit<RunningService, 'firstAdmin'>
+
+const openListeners = async (composition: Composition, foundation: Foundation, stops: StopSequence): Promise<Listening> => {
+  const { boot, container, assembly } = composition
+  const metrics = makeMetrics(releaseVersion)
+  let isStopping = false
+  const ops = makeOpsServer({ checks: readinessChecks(foundation), isStopping: () => isStopping, metrics })
+  const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
+  stops.add('operations listener', () => ops.close())
+  runJobs(composition, foundation, metrics, stops)
+  const api = makeApiListener(boot, container, assembly, [metrics])
+  await listenAt('MOORAGE_LISTEN', boot.settings.listen, api)
+  stops.add('API listener', () => api.close(requestGraceMs, streamGraceMs))
+  return {
+    baseUrl: boot.baseUrl(),
+    opsUrl: addressUrl(opsAddress),
+    assembly,
+    container,
+    stop: async () => {
+      isStopping = true
+      return stops.run()
+    },
+  }
+}
+
+const readinessChecks = ({ database }: Foundation): Parameters<typeof makeOpsServer>[0]['checks'] => {
+  const health = makeDatabaseHealth(database)
+  return [{ name: 'database', check: async () => (await health()).isHealthy }]
+}
+
+const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Foundation, metrics: Metrics, stops: StopSequence): void => {
+  const jobs = startJobs({
+    jobs: assembly.jobs.map(({ job }) => job),
+    leases: container.resolve(LeaseStoreToken),
+    holder: instanceId,
+    log: boot.log,
+    onRun: metrics.jobRan,
+  })
+  stops.add('jobs', () => jobs.stop())
+}
+
+const listenAt = async (name: string, address: ListenAddress, server: Pick<ApiServer, 'listen'>): Promise<ListenAddress> => {
+  try {
+    return await server.listen(address)
+  } catch (cause) {
+    throw new StartRefused([`${name}: ${showAddress(address)} cannot be bound: ${bindProblem(cause)}.`])
+  }
+}
+
+const bindProblem = (cause: unknown): string => {
+  const { code } = cause as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return 'another process listens there'
+  return code === 'EACCES' ? 'this user may not bind that port' : `the system says ${code ?? 'no'}`
+}

@@ -1,0 +1,82 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Standing } from '../kernel/access.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { AuthorizationSchema } from './schema.ts'
+import { permissionKey, reaches } from './schema.ts'
+import type { PermissionRef } from './types.ts'
+
+/** A name of no or too many characters, or with characters that cannot be seen. */
+export const RoleNameRefused = defineFailure('RoleNameRefused', 'Unprocessable')
+/** A role without permissions would give nothing: delete it instead. */
+export const RolePermissionsEmpty = defineFailure('RolePermissionsEmpty', 'Unprocessable')
+/** A permission that no part of the service declares. */
+export const PermissionUnknown = defineFailure('PermissionUnknown', 'Invalid')
+/** A permission without another one that it requires. */
+export const PermissionIncomplete = defineFailure('PermissionIncomplete', 'Invalid')
+/** The caller would give a permission that the caller does not hold. */
+export const PermissionNotHeld = defineFailure('PermissionNotHeld', 'Forbidden')
+
+/** In UTF-16 units; twice as many fit the column, because lower case can be longer. */
+export const maxRoleNameLength = 100
+
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+
+/** A role's name: trimmed, composed (NFC), 1 to 100 characters, none of them invisible. */
+export const parseRoleName = (text: string): Either<Failure<'RoleNameRefused'>, string> => {
+  const name = text.trim().normalize('NFC')
+  return name.length >= 1 && name.length <= maxRoleNameLength && !invisible.test(name)
+    ? right(name)
+    : left(RoleNameRefused(`A role name has 1 to ${maxRoleNameLength} visible characters.`))
+}
+
+/**
+ * The permissions of a role, each once: all known, every required companion among them.
+ * Failures: RolePermissionsEmpty, PermissionUnknown, PermissionIncomplete (both list every such permission in `errors`).
+ */
+export const parseRolePermissions = (
+  schema: AuthorizationSchema,
+  wanted: readonly PermissionRef[],
+): Either<Failure<'RolePermissionsEmpty' | 'PermissionUnknown' | 'PermissionIncomplete'>, readonly PermissionRef[]> => {
+  const chosen = new Map(wanted.map((ref) => [permissionKey(ref), ref]))
+  if (chosen.size === 0) return left(RolePermissionsEmpty('A role has at least one permission.'))
+
+  const unknown = [...chosen.values()].filter((ref) => schema.permission(ref) === undefined).map(named)
+  if (unknown.length > 0) return left(PermissionUnknown(`Unknown permission: ${unknown.join(', ')}`, { errors: unknown }))
+
+  const missing = [...chosen.values()].flatMap((ref) =>
+    (schema.permission(ref)?.associated ?? [])
+      .filter((other) => other.required && !chosen.has(permissionKey(other)))
+      .map((other) => `${named(ref)} requires ${named(other)}`),
+  )
+  if (missing.length > 0) return left(PermissionIncomplete(`${missing.join('; ')} in the same role.`, { errors: missing }))
+  return right([...chosen.values()].map(({ namespace, action }) => ({ namespace, action })).sort(byKey))
+}
+
+/** Whether someone holds a permission, by a role or by a level that includes it. */
+export const holdsPermission = (schema: AuthorizationSchema, standing: Standing, ref: PermissionRef): boolean => {
+  if (!standing.isMember) return false
+  if (standing.permissions.has(permissionKey(ref))) return true
+  const definition = schema.permission(ref)
+  return definition !== undefined && reaches(standing.level, definition.level)
+}
+
+/**
+ * Nobody gives more than they hold: every permission of the role must be the giver's own; site admins hold all.
+ * Failure: PermissionNotHeld, with each such permission in `errors`.
+ */
+export const mayGivePermissions = (
+  schema: AuthorizationSchema,
+  giver: { readonly isSiteAdmin: boolean; readonly standing: Standing },
+  permissions: readonly PermissionRef[],
+): Either<Failure<'PermissionNotHeld'>, void> => {
+  if (giver.isSiteAdmin) return right(undefined)
+  const beyond = permissions.filter((ref) => !holdsPermission(schema, giver.standing, ref)).map(named)
+  return beyond.length === 0
+    ? right(undefined)
+    : left(PermissionNotHeld(`You cannot give what you do not hold: ${beyond.join(', ')}`, { errors: beyond }))
+}
+
+const named = ({ namespace, action }: PermissionRef): string => `${namespace}: ${action}`
+const byKey = (a: PermissionRef, b: PermissionRef): number => (permissionKey(a) < permissionKey(b) ? -1 : 1)

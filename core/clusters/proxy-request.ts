@@ -1,0 +1,142 @@
+import { isLeft, left } from 'fp-ts/lib/Either.js'
+import type { ClusterId, UserId } from '../kernel/brand.ts'
+import type { Exchange, UpgradeExchange } from '../kernel/exchange.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import {
+  ClusterUnreachable,
+  ProxyPathRefused,
+  type ClusterConnections,
+  type ClusterTransport,
+  type ImpersonatedUser,
+  type ReachFailure,
+  type UpstreamRequest,
+} from './ports.ts'
+import { acceptedHeaders, clientHeaders, upgradeHeaders, upstreamHeaders } from './proxy-headers.ts'
+import { checkProxyQuery, parseProxyPath, type ProxyTarget } from './proxy-path.ts'
+import type { ClusterLink } from './types.ts'
+import type { AnswerWiderForm } from './wider-forms.ts'
+
+export type ProxyFailure =
+  | Failure<'ProxyPathRefused'>
+  | Failure<'ClusterMissing'>
+  | Failure<'ClusterNotConnected'>
+  | Failure<'ClusterUnreachable'>
+  | Failure<'CredentialRefused'>
+
+/** Who asks, and for which record; authorization has already found both. */
+export interface ProxyInput<E> {
+  readonly clusterId: ClusterId
+  readonly exchange: E
+}
+
+/** As whom the cluster sees the caller; undefined when the stored credential speaks for itself. */
+export const impersonated = (link: ClusterLink, caller: { readonly userId: UserId; readonly login: string }): ImpersonatedUser | undefined =>
+  link.impersonatesUsers
+    ? { login: caller.login, userId: caller.userId, groups: ['moorage:authenticated', `moorage:org:${link.ownerName}`] }
+    : undefined
+
+const isOn = (value: string | null): boolean => value === '1' || value === 'true' || value === ''
+
+/** A watch, a log that is followed, or a stream through a pod or service. */
+const isLongLived = (segments: readonly string[], query: string): boolean => {
+  const params = new URLSearchParams(query)
+  if (isOn(params.get('watch'))) return true
+  if (segments[2] === 'watch' || segments[3] === 'watch') return true
+  return segments.at(-1) === 'log' || segments.includes('proxy')
+}
+
+/** An address that the policy refuses is our configuration's fault, not the request's. */
+export const asUpstream = (failure: ReachFailure): Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'> =>
+  failure.tag === 'AddressRefused' ? ClusterUnreachable(failure.message) : failure
+
+const targetOf = (path: string, query: string): string => (query === '' ? path : `${path}?${query}`)
+
+type Streamed = Extract<ProxyTarget, { form: 'raw' | 'resource' }>
+
+const upstreamOf = (target: Streamed, exchange: Exchange, as: ImpersonatedUser | undefined): UpstreamRequest => {
+  const { query } = exchange
+  const isWider = target.form === 'resource'
+  const longLived = isLongLived(target.segments, query)
+  const { accept, query: rest } = isWider ? tableOf(query) : { accept: undefined, query }
+  const known = exchange.headers['if-none-match']
+  const headers = upstreamHeaders(exchange.headers, as).filter(([name]) => accept === undefined || name !== 'accept')
+  return {
+    method: exchange.method,
+    target: targetOf(target.path, rest),
+    headers: [...(isWider ? headers.map(asMergePatch(exchange.method)) : headers), ...(accept === undefined ? [] : [['accept', accept] as const])],
+    isLongLived: longLived,
+    createdAsOk: isWider && exchange.method === 'POST',
+    ...(isWider && exchange.method === 'GET' && !longLived ? { entityTag: { ifNoneMatch: typeof known === 'string' ? known : undefined } } : {}),
+    answerHeaders: clientHeaders,
+    acceptHeaders: acceptedHeaders,
+  }
+}
+
+/** `convertToTable` is the wider surface's word for a media type. */
+const tableOf = (query: string): { readonly accept: string | undefined; readonly query: string } => {
+  const pairs = query.split('&')
+  const rest = pairs.filter((pair) => !/^convertToTable(?:=|$)/.test(pair))
+  const wanted = pairs.some((pair) => /^convertToTable(?:=(?:true|1)?)?$/.test(pair))
+  return {
+    accept: wanted ? 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' : undefined,
+    query: rest.join('&'),
+  }
+}
+
+/** Kubernetes takes no patch of plain JSON; an object that shows the wished state is a merge patch. */
+const asMergePatch =
+  (method: string) =>
+  (header: readonly [string, string]): readonly [string, string] =>
+    method === 'PATCH' && header[0] === 'content-type' && /^application\/json(?:;|$)/i.test(header[1])
+      ? ['content-type', 'application/merge-patch+json']
+      : header
+
+/** Carries one request of a caller to the Kubernetes API of a cluster and its answer back. */
+export const makeProxyRequest = (deps: {
+  readonly connections: ClusterConnections
+  readonly transport: ClusterTransport
+  readonly answerWiderForm: AnswerWiderForm
+}) =>
+  async (call: SignedInCall, { clusterId, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
+    const target = parseProxyPath(exchange.path)
+    if (isLeft(target)) return target
+    const query = checkProxyQuery(exchange.query)
+    if (isLeft(query)) return query
+    const connection = await deps.connections.open(clusterId)
+    if (isLeft(connection)) return connection
+    const as = impersonated(connection.right.link, call.principal)
+    const answered = deps.answerWiderForm({ connection: connection.right, target: target.right, exchange, as, signal: call.signal })
+    if (answered !== undefined) return answered
+    if (target.right.form === 'batch-delete' || target.right.form === 'all-available')
+      return left(ProxyPathRefused('That path does not take this method.'))
+    const upstream = upstreamOf(target.right, exchange, as)
+    const relayed = await deps.transport.relay(connection.right, upstream, exchange, call.signal)
+    return isLeft(relayed) ? left(asUpstream(relayed.left)) : relayed
+  }
+
+/** Carries a connection that leaves HTTP: exec, attach, port-forward. */
+export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnections; readonly transport: ClusterTransport }) =>
+  async (call: SignedInCall, { clusterId, exchange }: ProxyInput<UpgradeExchange>): Outcome<ProxyFailure, void> => {
+    const target = parseProxyPath(exchange.path)
+    if (isLeft(target)) return target
+    const query = checkProxyQuery(exchange.query)
+    if (isLeft(query)) return query
+    if (target.right.form !== 'raw' && target.right.form !== 'resource')
+      return left(ProxyPathRefused('That path does not take an upgraded connection.'))
+    const connection = await deps.connections.open(clusterId)
+    if (isLeft(connection)) return connection
+    const headers = upgradeHeaders(exchange.headers, impersonated(connection.right.link, call.principal))
+    if (headers === undefined) return left(ProxyPathRefused('Only WebSocket and SPDY/3.1 connections are passed on.'))
+    const upstream: UpstreamRequest = {
+      method: exchange.method,
+      target: targetOf(target.right.path, exchange.query),
+      headers,
+      isLongLived: true,
+      createdAsOk: false,
+      answerHeaders: clientHeaders,
+      acceptHeaders: acceptedHeaders,
+    }
+    const tunnelled = await deps.transport.tunnel(connection.right, upstream, exchange, call.signal)
+    return isLeft(tunnelled) ? left(asUpstream(tunnelled.left)) : tunnelled
+  }

@@ -1,0 +1,109 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { UserId } from '../kernel/brand.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Entropy } from '../kernel/entropy.ts'
+import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { Call, Principal } from '../kernel/principal.ts'
+import type { Secret } from '../kernel/secret.ts'
+import { secret } from '../kernel/secret.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import { lastEightOf, makeAccessToken } from './access-token.ts'
+import type { IdentityChanges, TokenDigest } from './ports.ts'
+import { parseScopeWords, ScopeExceeded, scopeCovers, scopeSetOf, wordsOfScope } from './scope-words.ts'
+import type { AccessTokenRecord } from './types.ts'
+
+export const TokenNameInvalid: FailureType<'TokenNameInvalid'> = defineFailure('TokenNameInvalid', 'Unprocessable')
+export const TokenExpiryInvalid: FailureType<'TokenExpiryInvalid'> = defineFailure('TokenExpiryInvalid', 'Unprocessable')
+
+export interface CreateTokenDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly digest: TokenDigest
+  readonly entropy: Entropy
+  readonly clock: Clock
+}
+
+export interface CreateTokenInput {
+  readonly name: string
+  /** Absent: everything that the caller may. */
+  readonly scopes: readonly string[] | undefined
+  /** Absent: never. */
+  readonly expiresAt: Date | undefined
+}
+
+/** Whose token it becomes. */
+export interface TokenOwner {
+  readonly userId: UserId
+  readonly login: string
+}
+
+export type CreateTokenFailure =
+  | Failure<'TokenNameInvalid'>
+  | Failure<'TokenNameTaken'>
+  | Failure<'TokenExpiryInvalid'>
+  | Failure<'ScopeUnknown'>
+  | Failure<'ScopesEmpty'>
+  | Failure<'ScopeExceeded'>
+
+export interface CreatedToken {
+  readonly record: AccessTokenRecord
+  /** The only time that the value is known. */
+  readonly value: Secret
+}
+
+/** A token made with a token grants no more, and lives no longer, than that one. */
+const grantedScopes = (principal: Principal | undefined, asked: readonly string[] | undefined): Either<CreateTokenFailure, readonly string[]> => {
+  if (principal === undefined || principal.method !== 'token') return parseScopeWords(asked)
+  const words = asked === undefined ? right(wordsOfScope(principal.scopes)) : parseScopeWords(asked)
+  if (isLeft(words)) return words
+  return scopeCovers(principal.scopes, scopeSetOf(words.right))
+    ? words
+    : left(ScopeExceeded('A token cannot make a token that may do more than itself.'))
+}
+
+const grantedExpiry = (principal: Principal | undefined, asked: Date | undefined, now: Date): Either<CreateTokenFailure, Date | undefined> => {
+  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(TokenExpiryInvalid('The expiry lies in the past.'))
+  const bound = principal?.tokenExpiresAt
+  if (bound === undefined) return right(asked)
+  if (asked !== undefined && asked.getTime() > bound.getTime()) {
+    return left(TokenExpiryInvalid('A token cannot make a token that lives longer than itself.'))
+  }
+  return right(asked ?? bound)
+}
+
+/** Makes an access token for `owner` and answers its value, once. */
+export const makeCreateToken =
+  (deps: CreateTokenDeps) =>
+  async (call: Call, owner: TokenOwner, input: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
+    const name = input.name.trim()
+    if (name === '') return left(TokenNameInvalid('A token needs a name.'))
+    const now = deps.clock.now()
+    const scopeWords = grantedScopes(call.principal, input.scopes)
+    if (isLeft(scopeWords)) return scopeWords
+    const expiresAt = grantedExpiry(call.principal, input.expiresAt, now)
+    if (isLeft(expiresAt)) return expiresAt
+    const value = makeAccessToken(deps.entropy)
+    const facts = {
+      userId: owner.userId,
+      name,
+      lastEight: lastEightOf(value),
+      scopeWords: scopeWords.right,
+      onlyOrgId: call.principal?.onlyOrgId,
+      createdAt: now,
+      expiresAt: expiresAt.right,
+    }
+    return deps.unitOfWork.run<CreateTokenFailure, CreatedToken>(call, async (stores) => {
+      const id = await stores.tokens.insert({ ...facts, hash: deps.digest.digest(value), createdBy: call.principal?.userId })
+      if (isLeft(id)) return id
+      await stores.audit.record({
+        action: 'token.created',
+        objectType: 'token',
+        objectId: id.right,
+        objectName: name,
+        tenantId: owner.userId,
+        changes: { scopes: facts.scopeWords, expires_at: facts.expiresAt?.toISOString() ?? null },
+      })
+      return right({ record: { id: id.right, ...facts, lastUsedAt: undefined }, value: secret(value) })
+    })
+  }

@@ -1,0 +1,25 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { IdentityStores } from './ports.ts'
+import type { User, Viewer } from './types.ts'
+
+export const UserMissing: FailureType<'UserMissing'> = defineFailure('UserMissing', 'NotFound')
+
+/** One message for a user who is not there and one who may not be seen. */
+export const userMissing = (): Failure<'UserMissing'> => UserMissing('There is no such user.')
+
+/** Whether a user is shown to a viewer at all. */
+export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility'>): boolean =>
+  user.visibility === 'public' ||
+  viewer.isSiteAdmin ||
+  viewer.userId === user.id ||
+  (user.visibility === 'limited' && viewer.userId !== undefined)
+
+/** Finds a user by name for a viewer. An organization's name is no user. */
+export const makeFindUser =
+  (stores: IdentityStores) =>
+  async (viewer: Viewer, login: string): Outcome<Failure<'UserMissing'>, User> => {
+    const user = await stores.users.byLogin(login)
+    return user !== undefined && maySee(viewer, user) ? right(user) : left(userMissing())
+  }

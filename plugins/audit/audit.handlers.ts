@@ -1,0 +1,48 @@
+import { right } from 'fp-ts/lib/Either.js'
+import type { AuditLog } from '../../core/audit/ports.ts'
+import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
+import { mapPage } from '../../core/kernel/page.ts'
+import type { BoundRoute } from '../kit/route.ts'
+import { handle } from '../kit/route.ts'
+import { listOrganizationAudit, listSiteAudit } from './audit.routes.ts'
+import { changesOf } from './codecs.ts'
+
+const toWire = (event: AuditEvent) => ({
+  id: event.id,
+  time: event.at.toISOString(),
+  action: event.action,
+  result: event.result,
+  actor_id: event.actorId,
+  actor: event.actorName,
+  impersonator_id: event.impersonatorId,
+  impersonator: event.impersonatorId === undefined ? undefined : event.impersonatorName,
+  method: event.method,
+  token_id: event.tokenId,
+  source_ip: event.sourceIp,
+  request_id: event.requestId,
+  operation: event.operation,
+  object_type: event.objectType,
+  object_id: event.objectId,
+  object_name: event.objectName,
+  owner_id: event.tenantId === 0 ? undefined : event.tenantId,
+  changes: changesOf(event.changes),
+})
+
+interface Asked {
+  readonly action: string | undefined
+  readonly actor: string | undefined
+  readonly since: Date | undefined
+}
+
+const filterOf = ({ action, actor, since }: Asked): AuditFilter => ({
+  ...(action === undefined ? {} : { action }),
+  ...(actor === undefined ? {} : { actor }),
+  ...(since === undefined ? {} : { since }),
+})
+
+export const auditRoutes = ({ log }: { readonly log: AuditLog }): readonly BoundRoute[] => [
+  handle(listOrganizationAudit, async ({ query, grant, page }) =>
+    right(mapPage(await log.list({ ...filterOf(query), tenantId: grant.ownerId }, page), toWire)),
+  ),
+  handle(listSiteAudit, async ({ query, page }) => right(mapPage(await log.list(filterOf(query), page), toWire))),
+]

@@ -1,0 +1,60 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { answer, DateTime, FreeObjectCodec, noted, oneOf, optional, patternText, PathName, request, SafeInteger } from '../kit/codecs.ts'
+
+/** An RFC 3339 instant in a query string. */
+const QueryInstant = noted(
+  new t.Type<Date, string, unknown>(
+    'an RFC 3339 date-time',
+    (u): u is Date => u instanceof Date,
+    (u, c) => {
+      const isForm = typeof u === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(u)
+      const at = isForm ? new Date(u) : undefined
+      return at === undefined || Number.isNaN(at.getTime()) ? t.failure(u, c) : t.success(at)
+    },
+    (date) => date.toISOString(),
+  ),
+  { type: 'string', format: 'date-time' },
+)
+
+const ActionWord = patternText(/^[a-z][a-zA-Z]*\.[a-z][a-zA-Z]*$/, 64, 'an action, as role.created')
+
+/** What to list; every given part must match. */
+export const AuditQuery = request(
+  { action: optional(ActionWord), actor: optional(PathName), since: optional(QueryInstant) },
+  'AuditQuery',
+)
+
+export const AuditEventResponse = answer(
+  {
+    id: SafeInteger,
+    time: DateTime,
+    action: t.string,
+    result: oneOf('done', 'denied'),
+    actor_id: optional(SafeInteger),
+    actor: t.string,
+    impersonator_id: optional(SafeInteger),
+    impersonator: optional(t.string),
+    method: t.string,
+    token_id: optional(SafeInteger),
+    source_ip: t.string,
+    request_id: t.string,
+    operation: t.string,
+    object_type: t.string,
+    object_id: optional(SafeInteger),
+    object_name: t.string,
+    owner_id: optional(SafeInteger),
+    changes: FreeObjectCodec,
+  },
+  'AuditEvent',
+)
+
+/** Stored text is JSON of our own; anything else would be a damaged row, which must not hide the others. */
+export const changesOf = (text: string): t.TypeOf<typeof FreeObjectCodec> => {
+  try {
+    const decoded = FreeObjectCodec.decode(JSON.parse(text))
+    return isRight(decoded) ? decoded.right : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,63 @@
+import type { ObjectTypeDefinition, RelationTerm } from '../../core/kernel/permission.ts'
+
+const by = (action: string): readonly RelationTerm[] => [{ by: 'permission', namespace: 'org_mgmt', action }]
+
+/** What someone can do with the custom roles of an organization: the specification's view, edit and delete:role. */
+const role: ObjectTypeDefinition = {
+  type: 'role',
+  listed: false,
+  scope: 'authz',
+  reading: ['can_view'],
+  relations: {
+    can_view: [{ by: 'member' }],
+    can_edit: by('edit roles'),
+    can_delete: by('delete roles'),
+  },
+}
+
+/** The specification's create_role:org. */
+const rolesOfOrganization: ObjectTypeDefinition = {
+  type: 'organization',
+  listed: true,
+  scope: 'authz',
+  reading: [],
+  relations: { can_create_role: by('create roles') },
+}
+
+/** Oneself. The allowed-permissions routes accept no other id. */
+const user: ObjectTypeDefinition = {
+  type: 'user',
+  listed: true,
+  scope: 'user',
+  reading: ['can_view'],
+  relations: {
+    can_view: [{ by: 'self' }],
+    can_edit: [{ by: 'self' }],
+  },
+}
+
+/** One's own access tokens. */
+const accessToken: ObjectTypeDefinition = {
+  type: 'token',
+  listed: true,
+  scope: 'user',
+  reading: ['can_view'],
+  relations: {
+    can_view: [{ by: 'owner' }],
+    can_delete: [{ by: 'owner' }],
+  },
+}
+
+/** Types of the specification whose part does not exist yet: known, but without objects, so every answer is empty. */
+const withoutObjects: readonly ObjectTypeDefinition[] = [
+  { type: 'contract', listed: true, scope: 'contract', reading: [], relations: {} },
+  { type: 'robot_ac', listed: true, scope: 'organization', reading: [], relations: {} },
+]
+
+export const authorizationObjectTypes: readonly ObjectTypeDefinition[] = [
+  role,
+  rolesOfOrganization,
+  user,
+  accessToken,
+  ...withoutObjects,
+]

@@ -1,0 +1,107 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { CreateRole } from '../../core/authz/create-role.ts'
+import type { DeleteRole } from '../../core/authz/delete-role.ts'
+import type { RoleStore } from '../../core/authz/ports.ts'
+import type { AuthorizationSchema } from '../../core/authz/schema.ts'
+import type { Role, RolePrincipal } from '../../core/authz/types.ts'
+import type { UpdateRole } from '../../core/authz/update-role.ts'
+import { RoleMissing } from '../../core/authz/update-role.ts'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { OrgId, RoleId, TeamId } from '../../core/kernel/brand.ts'
+import { mapPage } from '../../core/kernel/page.ts'
+import type { BoundRoute } from '../kit/route.ts'
+import { handle } from '../kit/route.ts'
+import {
+  createRole,
+  deleteRole,
+  getRole,
+  listAvailablePermissions,
+  listRolePrincipals,
+  listRoles,
+  updateRole,
+} from './roles.routes.ts'
+
+export interface RoleHandlers {
+  readonly schema: AuthorizationSchema
+  readonly roles: RoleStore
+  readonly create: CreateRole
+  readonly update: UpdateRole
+  readonly remove: DeleteRole
+}
+
+/** Every route of this group is granted within an organization, which authorization has found. */
+const orgOf = (grant: AccessGrant): OrgId => grant.ownerId as OrgId
+const teamsOf = (ids: readonly number[]): readonly TeamId[] => ids as readonly TeamId[]
+
+const toWire = (role: Role) => ({
+  id: role.id,
+  name: role.name,
+  owner_id: role.orgId,
+  description: role.description,
+  permissions: role.permissions,
+  team_ids: role.teamIds,
+  created_at: role.createdAt.toISOString(),
+  updated_at: role.updatedAt.toISOString(),
+})
+
+const toVersionedWire = (role: Role) => ({ value: toWire(role), version: role.version })
+
+const principalToWire = ({ type, id, name, displayName, viaTeamId }: RolePrincipal) => ({
+  type,
+  id,
+  name,
+  display_name: displayName,
+  via_team_id: viaTeamId,
+})
+
+export const roleRoutes = ({ schema, roles, create, update, remove }: RoleHandlers): readonly BoundRoute[] => [
+  handle(listAvailablePermissions, () =>
+    Promise.resolve(
+      right({
+        permissions: schema.permissions.map(({ namespace, action, description, associated }) => ({
+          namespace,
+          action,
+          description,
+          associated,
+        })),
+      }),
+    ),
+  ),
+  handle(listRoles, async ({ grant, page }) => right(mapPage(await roles.list(orgOf(grant), page), toWire))),
+  handle(createRole, async ({ body, call, grant }) => {
+    const created = await create(call, {
+      orgId: orgOf(grant),
+      standing: grant.standing,
+      name: body.name,
+      description: body.description ?? '',
+      permissions: body.permissions,
+      teamIds: teamsOf(body.teamIDs ?? []),
+    })
+    return isLeft(created) ? created : right(toVersionedWire(created.right))
+  }),
+  handle(getRole, async ({ params, grant }) => {
+    const role = await roles.get(orgOf(grant), params.id as RoleId)
+    return role === undefined ? left(RoleMissing(`There is no role ${params.id} in this organization.`)) : right(toVersionedWire(role))
+  }),
+  handle(updateRole, async ({ params, body, call, grant, expectedVersion }) => {
+    const updated = await update(call, {
+      orgId: orgOf(grant),
+      standing: grant.standing,
+      id: params.id as RoleId,
+      expectedVersion,
+      change: {
+        name: body.name,
+        description: body.description,
+        permissions: body.permissions,
+        teamIds: body.teamIDs === undefined ? undefined : teamsOf(body.teamIDs),
+      },
+    })
+    return isLeft(updated) ? updated : right(toVersionedWire(updated.right))
+  }),
+  handle(deleteRole, ({ params, call, grant, expectedVersion }) =>
+    remove(call, { orgId: orgOf(grant), id: params.id as RoleId, expectedVersion }),
+  ),
+  handle(listRolePrincipals, async ({ params, grant, page }) =>
+    right(mapPage(await roles.principals(orgOf(grant), params.id as RoleId, page), principalToWire)),
+  ),
+]

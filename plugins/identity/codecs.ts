@@ -1,0 +1,239 @@
+import * as t from 'io-ts'
+import { userVisibilities } from '../../core/identity/types.ts'
+import {
+  answer, DateTime, freeText, Id, listOf, noted, oneOf, optional, request, SafeInteger,
+} from '../kit/codecs.ts'
+
+const EmailText = noted(t.string, { type: 'string', format: 'email' })
+const [firstVisibility, ...otherVisibilities] = userVisibilities
+export const UserVisibilityWord = oneOf(firstVisibility, ...otherVisibilities)
+
+/** A person, as anyone may see one; what a viewer may not know stands as a zero value. */
+export const User = answer(
+  {
+    id: SafeInteger,
+    login: t.string,
+    username: t.string,
+    full_name: t.string,
+    email: EmailText,
+    avatar_url: t.string,
+    html_url: t.string,
+    language: t.string,
+    is_admin: t.boolean,
+    last_login: DateTime,
+    created: DateTime,
+    type: SafeInteger,
+    active: t.boolean,
+    prohibit_login: t.boolean,
+    restricted: t.boolean,
+    location: t.string,
+    website: t.string,
+    description: t.string,
+    visibility: t.string,
+    login_name: t.string,
+    source_id: SafeInteger,
+    followers_count: SafeInteger,
+    following_count: SafeInteger,
+    starred_repos_count: SafeInteger,
+    orgAdmin: t.boolean,
+    orgType: SafeInteger,
+    clientOrgUser: t.boolean,
+  },
+  'User',
+)
+export type UserBody = t.TypeOf<typeof User>
+
+export const userExample: UserBody = {
+  id: 7,
+  login: 'ada',
+  username: 'ada',
+  full_name: 'Ada Lovelace',
+  email: 'ada@noreply.platform.example',
+  avatar_url: '',
+  html_url: 'https://platform.example/ada',
+  language: '',
+  is_admin: false,
+  last_login: '0001-01-01T00:00:00Z',
+  created: '2026-11-21T08:00:00.000Z',
+  type: 0,
+  active: false,
+  prohibit_login: false,
+  restricted: false,
+  location: 'London',
+  website: '',
+  description: '',
+  visibility: 'public',
+  login_name: '',
+  source_id: 0,
+  followers_count: 2,
+  following_count: 1,
+  starred_repos_count: 0,
+  orgAdmin: false,
+  orgType: 0,
+  clientOrgUser: false,
+}
+
+export const UserSearchResult = answer({ ok: t.boolean, data: t.array(User) }, 'UserSearchResult')
+
+/** The first shape of a token; `sha1` holds the value in the answer to its making and is empty ever after. */
+export const AccessToken = answer(
+  {
+    id: SafeInteger,
+    name: t.string,
+    sha1: t.string,
+    token_last_eight: t.string,
+    scopes: t.array(t.string),
+    created_at: DateTime,
+    last_used_at: optional(DateTime),
+    expires_at: optional(DateTime),
+  },
+  'AccessToken',
+)
+
+const ScopeWords = listOf(freeText(64), 64)
+
+export const CreateAccessTokenOption = request(
+  { name: freeText(255, 1), scopes: optional(ScopeWords), expires_at: optional(DateTime) },
+  'CreateAccessTokenOption',
+)
+
+/** The second shape; `token` holds the value in the answer to its making. Times are Unix seconds, 0 is never. */
+export const SettingsAccessToken = answer(
+  {
+    id: SafeInteger,
+    uid: SafeInteger,
+    name: t.string,
+    token: t.string,
+    tokenLastEight: t.string,
+    createdAt: SafeInteger,
+    updatedAt: SafeInteger,
+    hasRecentActivity: t.boolean,
+    hasUsed: t.boolean,
+    expDate: SafeInteger,
+    scopes: t.array(t.string),
+  },
+  'SettingsAccessToken',
+)
+
+export const NewAccessTokenParam = request(
+  { name: freeText(255, 1), expTime: optional(SafeInteger), scopes: optional(ScopeWords) },
+  'NewAccessTokenParam',
+)
+export const AccessTokenIdList = request({ tokenIDs: listOf(Id, 500, 1) }, 'AccessTokenIdList')
+export const ApiResponseMessage = answer({ message: t.string }, 'ApiResponseMessage')
+
+export const SignInParams = request(
+  { username: freeText(), password: freeText(), remember: optional(t.boolean) },
+  'SignInParams',
+)
+
+export const SessionInfoAPIForm = answer(
+  {
+    id: SafeInteger,
+    isActiveSession: t.boolean,
+    lastAccessedZonedTime: t.string,
+    lastAccessed: SafeInteger,
+    createdAt: SafeInteger,
+    expiresAt: SafeInteger,
+    remember: t.boolean,
+    ip: t.string,
+    user_agent: t.string,
+  },
+  'SessionInfoAPIForm',
+)
+
+export const Email = answer(
+  { email: EmailText, verified: t.boolean, primary: t.boolean, user_id: SafeInteger, username: t.string },
+  'Email',
+)
+/** Longer texts are decoded too, so that the rule can say what is wrong with them. */
+const EmailList = listOf(freeText(320), 20, 1)
+export const CreateEmailOption = request({ emails: EmailList }, 'CreateEmailOption')
+export const DeleteEmailOption = request({ emails: EmailList }, 'DeleteEmailOption')
+
+export const Validation = answer(
+  { Status: oneOf('VALID', 'USER_EXISTS', 'RESERVED', 'INVALID', 'NOT_ALLOWED'), message: t.string },
+  'Validation',
+)
+
+const profileFields = {
+  full_name: optional(freeText(100)),
+  website: optional(freeText(255)),
+  location: optional(freeText(50)),
+  language: optional(freeText(16)),
+  description: optional(freeText(255)),
+}
+
+export const UserSettings = answer(
+  {
+    full_name: t.string,
+    website: t.string,
+    description: t.string,
+    location: t.string,
+    language: t.string,
+    theme: t.string,
+    diff_view_style: t.string,
+    hide_email: t.boolean,
+    hide_activity: t.boolean,
+  },
+  'UserSettings',
+)
+export const UserSettingsOptions = request({ ...profileFields, hide_email: optional(t.boolean) }, 'UserSettingsOptions')
+
+export const Profile = answer(
+  {
+    name: t.string,
+    full_name: t.string,
+    email: EmailText,
+    keep_email_private: t.boolean,
+    website: t.string,
+    location: t.string,
+    language: t.string,
+    description: t.string,
+  },
+  'Profile',
+)
+export const ProfileParams = request(
+  { ...profileFields, name: optional(freeText(40)), email: optional(freeText(320)), keep_email_private: optional(t.boolean) },
+  'ProfileParams',
+)
+
+export const UpdatePasswordParams = request(
+  {
+    old_password: freeText(),
+    password: freeText(),
+    retype: optional(freeText()),
+    revoke_tokens: optional(t.boolean),
+  },
+  'UpdatePasswordParams',
+)
+export const ChangePasswordParams = request({ password: freeText(), retype: optional(freeText()) }, 'ChangePasswordParams')
+
+export const CreateUserOption = request(
+  {
+    username: freeText(255),
+    email: freeText(320),
+    password: freeText(),
+    full_name: optional(freeText(100)),
+    must_change_password: optional(t.boolean),
+    restricted: optional(t.boolean),
+    visibility: optional(UserVisibilityWord),
+  },
+  'CreateUserOption',
+)
+
+export const EditUserOption = request(
+  {
+    ...profileFields,
+    email: optional(freeText(320)),
+    password: optional(freeText()),
+    must_change_password: optional(t.boolean),
+    active: optional(t.boolean),
+    admin: optional(t.boolean),
+    prohibit_login: optional(t.boolean),
+    allow_create_organization: optional(t.boolean),
+    restricted: optional(t.boolean),
+    visibility: optional(UserVisibilityWord),
+  },
+  'EditUserOption',
+)

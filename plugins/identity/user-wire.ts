@@ -1,0 +1,52 @@
+import type { User, Viewer } from '../../core/identity/types.ts'
+import type { Principal } from '../../core/kernel/principal.ts'
+import type { UserBody } from './codecs.ts'
+
+/** What older clients read as 'never'. */
+const never = '0001-01-01T00:00:00Z'
+
+const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${new URL(baseUrl).hostname}`
+
+/** Who looks, as the store and the wire need it. */
+export const viewerOf = (principal: Principal | undefined): Viewer => ({
+  userId: principal?.userId,
+  isSiteAdmin: principal?.isSiteAdmin ?? false,
+})
+
+/**
+ * A user as a viewer may see one. The address is real for the user and site admins, and for whoever is signed in when
+ * the user does not hide it; standing and last sign-in are told to the user and site admins alone.
+ */
+export const userWire = (baseUrl: string, viewer: Viewer, user: User, isClientOrgUser = false): UserBody => {
+  const isFull = viewer.isSiteAdmin || viewer.userId === user.id
+  const showsEmail = isFull || (viewer.userId !== undefined && !user.hideEmail)
+  return {
+    id: user.id,
+    login: user.login,
+    username: user.login,
+    full_name: user.fullName,
+    email: showsEmail ? user.primaryEmail : placeholderEmail(user.login, baseUrl),
+    avatar_url: '',
+    html_url: `${baseUrl}/${user.login}`,
+    language: isFull ? user.language : '',
+    is_admin: isFull && user.isAdmin,
+    last_login: isFull && user.lastLoginAt !== undefined ? user.lastLoginAt.toISOString() : never,
+    created: user.createdAt.toISOString(),
+    type: 0,
+    active: isFull && user.isActive,
+    prohibit_login: isFull && user.prohibitLogin,
+    restricted: isFull && user.restricted,
+    location: user.location,
+    website: user.website,
+    description: user.description,
+    visibility: user.visibility,
+    login_name: isFull ? user.login : '',
+    source_id: 0,
+    followers_count: user.followersCount,
+    following_count: user.followingCount,
+    starred_repos_count: 0,
+    orgAdmin: false,
+    orgType: 0,
+    clientOrgUser: isClientOrgUser,
+  }
+}

@@ -1,0 +1,255 @@
+import anyTest from 'ava'
+import type { TestFn } from 'ava'
+import { counter, stubRoutes } from './stub-routes.ts'
+import type { StubServer } from './stub-server.ts'
+import { startStubServer } from './stub-server.ts'
+
+const test = anyTest as TestFn<{ server: StubServer }>
+test.before(async (t) => {
+  t.context.server = await startStubServer(stubRoutes)
+})
+test.after.always((t) => t.context.server.stop())
+
+const auth = { authorization: 'token good' }
+const jsonHeaders = { ...auth, 'content-type': 'application/json' }
+const send = (server: StubServer, path: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(`${server.baseUrl}/api/v1${path}`, { headers: auth, redirect: 'manual', ...init })
+const bodyOf = async (reply: Response): Promise<Record<string, unknown>> => (await reply.json()) as Record<string, unknown>
+
+const errorCases: readonly [name: string, path: string, init: RequestInit, status: number, code: string][] = [
+  ['no credential', '/things/1', { headers: {} }, 401, 'NotAuthenticated'],
+  ['a wrong token', '/things/1', { headers: { authorization: 'token nope' } }, 401, 'NotAuthenticated'],
+  ['an unknown scheme', '/things/1', { headers: { authorization: 'Digest x' } }, 401, 'NotAuthenticated'],
+  ['an empty Authorization', '/things/1', { headers: { authorization: ' ' } }, 401, 'NotAuthenticated'],
+  ['Basic without colon', '/things/1', { headers: { authorization: `Basic ${btoa('ada')}` } }, 401, 'NotAuthenticated'],
+  ['two different credentials', '/things/1?token=reader', {}, 401, 'NotAuthenticated'],
+  ['a wrong credential on a public route', '/things', { headers: { authorization: 'token nope' } }, 401, 'NotAuthenticated'],
+  ['a scope that the token lacks', '/things', { method: 'POST', headers: { ...jsonHeaders, authorization: 'token reader' }, body: '{"name":"x"}' }, 403, 'ScopeMissing'],
+  ['not a site admin', '/admin/x', {}, 403, 'AccessDenied'],
+  ['a token where a password is due', '/password', { method: 'POST' }, 401, 'NotAuthenticated'],
+  ['an id that is none', '/things/abc', {}, 404, 'NotFound'],
+  ['id zero', '/things/0', {}, 404, 'NotFound'],
+  ['an id beyond 64 bits', '/things/99999999999999999999', {}, 404, 'NotFound'],
+  ['a repeated query key', '/things/1?n=1&n=2', {}, 400, 'InvalidQuery'],
+  ['a query value of another type', '/things/1?n=x', {}, 400, 'InvalidQuery'],
+  ['a hidden object', '/orgs/hidden/x', {}, 404, 'NotFound'],
+  ['a denied relation', '/orgs/acme/never', {}, 403, 'AccessDenied'],
+  ['an outsider of the organization', '/authz/x?org=hidden', {}, 403, 'AccessDenied'],
+  ['no org', '/authz/x', {}, 400, 'MissingParameter'],
+  ['a declared failure', '/things/9', {}, 409, 'Taken'],
+  ['back-off', '/things/10', {}, 429, 'Slow'],
+  ['an unknown path', '/nowhere', {}, 404, 'NotFound'],
+  ['a method that the path lacks', '/things/1', { method: 'DELETE' }, 405, 'MethodNotAllowed'],
+  ['no body', '/things', { method: 'POST' }, 422, 'InvalidBody'],
+  ['a body that is no JSON', '/things', { method: 'POST', headers: jsonHeaders, body: '{' }, 400, 'MalformedBody'],
+  ['a body that does not decode', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":5}' }, 422, 'InvalidBody'],
+  ['an id written as 1.0', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"a","id":1.0}' }, 422, 'InvalidBody'],
+  ['a form', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' }, 415, 'UnsupportedMediaType'],
+  ['text that is JSON', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'text/plain' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
+  ['UTF-16', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/json; charset=utf-16' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
+  ['a compressed body', '/things', { method: 'POST', headers: { ...jsonHeaders, 'content-encoding': 'gzip' }, body: 'not gzip' }, 415, 'UnsupportedEncoding'],
+  ['invalid UTF-8', '/things', { method: 'POST', headers: jsonHeaders, body: new Uint8Array([0x22, 0xff, 0x22]) }, 400, 'MalformedBody'],
+  ['a body over the limit', '/things', { method: 'POST', headers: jsonHeaders, body: JSON.stringify({ name: 'x'.repeat(1000) }) }, 413, 'BodyTooLarge'],
+  ['a synchronous throw', '/throw', {}, 500, 'InternalError'],
+  ['a component that is away', '/away', {}, 503, 'Unavailable'],
+  ['two users to act as', '/things/1?sudo=eve', { headers: { ...auth, sudo: 'mallory' } }, 400, 'ContradictingSudo'],
+  ['a bad idempotency key', '/count', { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': 'k'.repeat(256) }, body: '{"name":"x"}' }, 400, 'BadIdempotencyKey'],
+]
+
+for (const [name, path, init, status, code] of errorCases) {
+  test(`${name} is answered ${status} ${code} in the documented shape`, async (t) => {
+    const reply = await send(t.context.server, path, init)
+    const text = await reply.text()
+    const body = JSON.parse(text) as Record<string, unknown>
+    t.is(reply.status, status)
+    t.is(body['code'], code)
+    t.is(typeof body['message'], 'string')
+    t.is(body['url'], 'http://127.0.0.1:3000/api/v1/swagger')
+    t.is(body['requestId'], reply.headers.get('x-request-id'))
+    t.is(reply.headers.get('x-content-type-options'), 'nosniff')
+    t.false(text.includes('hunter2'), 'no internals on the wire')
+  })
+}
+
+test('401 says how to prove oneself, 405 what the path takes, 429 when to come back', async (t) => {
+  const { server } = t.context
+  t.regex((await send(server, '/things/1', { headers: {} })).headers.get('www-authenticate') ?? '', /Basic/)
+  t.is((await send(server, '/things/1', { method: 'DELETE' })).headers.get('allow'), 'GET, HEAD, OPTIONS, PUT')
+  t.is((await send(server, '/things/10')).headers.get('retry-after'), '3')
+})
+
+const carriers: Readonly<Record<string, { path?: string; headers?: Record<string, string> }>> = {
+  'Authorization: token': { headers: { authorization: 'token good' } },
+  'Authorization: Bearer': { headers: { authorization: 'Bearer good' } },
+  'a scheme in capitals': { headers: { authorization: 'TOKEN good' } },
+  '?token': { path: '?token=good' },
+  '?access_token': { path: '?access_token=good' },
+  'the same token twice': { path: '?token=good', headers: { authorization: 'Bearer good' } },
+  'Basic with the token as password': { headers: { authorization: `Basic ${btoa('ada:good')}` } },
+  'Basic with the token as user': { headers: { authorization: `Basic ${btoa('good:')}` } },
+  'Basic with the token as user, x-oauth-basic': { headers: { authorization: `Basic ${btoa('good:x-oauth-basic')}` } },
+  'Basic with a password that holds a colon': { headers: { authorization: `Basic ${btoa('ada:pass:word')}` } },
+  'a session cookie': { headers: { cookie: 'a=b; moorage_session=session-key' } },
+}
+for (const [name, { path = '', headers = {} }] of Object.entries(carriers)) {
+  test(`${name} proves the caller`, async (t) => t.is((await send(t.context.server, `/things/1${path}`, { headers })).status, 200))
+}
+
+test('a session cookie needs the CSRF token for a change, and its own site', async (t) => {
+  const cookie = { cookie: 'moorage_session=session-key', 'content-type': 'application/json' }
+  const post = (headers: Record<string, string>) => send(t.context.server, '/things', { method: 'POST', headers: { ...cookie, ...headers }, body: '{"name":"x"}' })
+  t.is((await post({})).status, 403)
+  t.is((await post({ 'x-csrf-token': 'csrf-of-other' })).status, 403)
+  t.is((await post({ 'x-csrf-token': 'csrf-of-session-key' })).status, 201)
+  t.is((await post({ 'x-csrf-token': 'csrf-of-session-key', 'sec-fetch-site': 'cross-site' })).status, 403)
+})
+
+test('two cookies of one name count as none', async (t) => {
+  const headers = { cookie: 'moorage_session=evil; moorage_session=session-key' }
+  t.is((await send(t.context.server, '/things/1', { headers })).status, 401)
+})
+
+test('both spellings of a trailing slash answer', async (t) => {
+  t.is((await send(t.context.server, '/things/1/')).status, 200)
+  t.is((await send(t.context.server, '/things/?limit=5')).status, 200)
+})
+
+test('HEAD answers as GET without a body, OPTIONS from the route table', async (t) => {
+  const head = await send(t.context.server, '/things/1', { method: 'HEAD' })
+  t.is(head.status, 200)
+  t.is(await head.text(), '')
+  t.true(Number(head.headers.get('content-length')) > 0)
+  const options = await send(t.context.server, '/things', { method: 'OPTIONS', headers: {} })
+  t.is(options.status, 204)
+  t.is(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
+})
+
+test('a GET body may stand in the query instead, and the query wins', async (t) => {
+  t.deepEqual(await bodyOf(await send(t.context.server, '/view?name=fromquery')), { name: 'fromquery' })
+})
+
+test('a list carries its total and absolute links, no credential among them', async (t) => {
+  const reply = await send(t.context.server, '/things?page=2&limit=20&q=a,b&token=good', { headers: {} })
+  t.is(reply.headers.get('x-total-count'), '65')
+  const link = reply.headers.get('link') ?? ''
+  t.regex(link, /<http:\/\/127\.0\.0\.1:3000\/api\/v1\/things\?page=3&limit=20&q=a%2Cb>; rel="next"/)
+  t.regex(link, /page=4&limit=20&q=a%2Cb>; rel="last"/)
+  t.false(link.includes('good'))
+})
+
+for (const query of ['page=0&limit=0', 'page=-1&limit=-1', 'page=abc&limit=abc', 'page=1000000000&limit=1000000000']) {
+  test(`${query} is clamped, not refused`, async (t) => t.is((await send(t.context.server, `/things?${query}`)).status, 200))
+}
+
+test('a read carries an entity tag, and the client that holds it gets 304', async (t) => {
+  const { server } = t.context
+  const etag = (await send(server, '/things/1')).headers.get('etag') ?? ''
+  t.regex(etag, /^"[\w-]{22}"$/)
+  for (const held of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
+    const again = await send(server, '/things/1', { headers: { ...auth, 'if-none-match': held } })
+    t.is(again.status, 304)
+    t.is(await again.text(), '')
+  }
+  t.is((await send(server, '/things/1', { headers: { ...auth, 'if-none-match': '"x"' } })).status, 200)
+})
+
+test('If-Match hands the row version to the handler where versions are kept, and is refused elsewhere', async (t) => {
+  const { server } = t.context
+  const put = (ifMatch: string) => send(server, '/things/1', { method: 'PUT', headers: { ...auth, 'if-match': ifMatch } })
+  t.deepEqual(await bodyOf(await put('"4-abc"')), { expected: 4 })
+  t.deepEqual(await bodyOf(await put('*')), {})
+  t.is((await put('W/"4-abc"')).status, 412)
+  t.is((await put('garbage')).status, 412)
+  const elsewhere = await send(server, '/count', { method: 'POST', headers: { ...jsonHeaders, 'if-match': '"4-abc"' }, body: '{"name":"x"}' })
+  t.is(elsewhere.status, 412)
+})
+
+test('cookies are set as declared', async (t) => {
+  const reply = await send(t.context.server, '/signin', { method: 'POST', headers: {} })
+  t.deepEqual(reply.headers.getSetCookie(), ['moorage_session=k; Max-Age=60; Path=/; HttpOnly; SameSite=Lax', '_csrf=c; Path=/; SameSite=Lax'])
+})
+
+test('behind https the session cookie is pinned to the host', async (t) => {
+  const server = await startStubServer(stubRoutes, { secureCookies: true })
+  const reply = await send(server, '/signin', { method: 'POST', headers: {} })
+  t.regex(reply.headers.getSetCookie()[0] ?? '', /^__Host-moorage_session=k;.*Secure/)
+  await server.stop()
+})
+
+test.serial('a change with an Idempotency-Key happens once, and its answer is replayed', async (t) => {
+  const { server } = t.context
+  const post = (key: string, name: string) => send(server, '/count', { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': key }, body: JSON.stringify({ name }) })
+  const before = counter.runs
+  const first = await post('k1', 'x')
+  const second = await post('k1', 'x')
+  t.is(counter.runs, before + 1)
+  t.is(second.status, 201)
+  t.is(second.headers.get('idempotency-replayed'), 'true')
+  t.is(first.headers.get('idempotency-replayed'), null)
+  t.is(await second.text(), await first.text())
+  t.is((await post('k1', 'y')).status, 422)
+  t.is((await post('k2', 'taken')).status, 409)
+  const replayed = await post('k2', 'taken')
+  t.is(replayed.status, 409)
+  t.is(replayed.headers.get('idempotency-replayed'), 'true')
+})
+
+test.serial('a request that failed on our side may be sent again with its key', async (t) => {
+  const { server } = t.context
+  const post = (name: string, key: string) => send(server, '/count', { method: 'POST', headers: { ...jsonHeaders, 'idempotency-key': key }, body: JSON.stringify({ name }) })
+  const before = counter.runs
+  t.is((await post('boom', 'k3')).status, 500)
+  t.is((await post('boom', 'k3')).status, 500)
+  t.is((await post('slow', 'k4')).status, 429)
+  t.is((await post('slow', 'k4')).status, 429)
+  t.is(counter.runs, before + 4)
+})
+
+test('a request id is kept when it is harmless and replaced when not', async (t) => {
+  const { server } = t.context
+  const idFor = async (id: string) => (await send(server, '/things/1', { headers: { ...auth, 'x-request-id': id } })).headers.get('x-request-id')
+  t.is(await idFor('abc.DEF-1_2'), 'abc.DEF-1_2')
+  t.regex((await idFor('x'.repeat(65))) ?? '', /^[0-9a-f-]{36}$/)
+  t.regex((await idFor('a b')) ?? '', /^[0-9a-f-]{36}$/)
+})
+
+test('the caller learns who acts and when the token ends', async (t) => {
+  const reply = await send(t.context.server, '/things/1?sudo=eve')
+  t.is(reply.headers.get('x-sudo-by'), 'ada')
+})
+
+test('refusals of a known caller and wrong credentials are recorded; a missing credential is not', async (t) => {
+  const server = await startStubServer(stubRoutes)
+  await send(server, '/things/1', { headers: {} })
+  await send(server, '/things/1', { headers: { authorization: 'token nope' } })
+  await send(server, '/orgs/acme/never')
+  t.deepEqual(server.denials, [
+    { code: 'NotAuthenticated', objectType: '' },
+    { code: 'AccessDenied', objectType: 'organization' },
+  ])
+  await server.stop()
+})
+
+test('over the rate limit: 429 with the time to wait, other callers unharmed', async (t) => {
+  const server = await startStubServer(stubRoutes, {
+    rateLimit: (key) => ({ allowed: key !== 'user:7', limit: 10, remaining: 0, resetSeconds: 6 }),
+  })
+  const refused = await send(server, '/things/1')
+  t.is(refused.status, 429)
+  t.is(refused.headers.get('retry-after'), '6')
+  t.is(refused.headers.get('x-ratelimit-limit'), '10')
+  t.is((await send(server, '/things/1', { headers: { authorization: 'token reader' } })).headers.get('ratelimit-limit'), '10')
+  await server.stop()
+})
+
+test('the access log has one line a request, by template, and nothing that was sent', async (t) => {
+  const server = await startStubServer(stubRoutes)
+  await send(server, '/things/1?token=good&n=5', { headers: { 'user-agent': 'secret-agent' } })
+  await send(server, '/away')
+  await server.stop()
+  const requests = server.lines.filter((line) => line.message === 'request')
+  t.is(requests.length, 2)
+  t.like(requests[0], { level: 'info', fields: { route: '/things/{id}', operation: 'stub.get', status: 200, userId: 7, via: 'token' } })
+  t.like(requests[1], { level: 'warn', fields: { status: 503, code: 'Unavailable' } })
+  t.notRegex(JSON.stringify(requests), /good|n=5|secret-agent/)
+})

@@ -1,0 +1,57 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { depthExceeds, parseJson, stringifyJson } from '../../composition/http/json-text.ts'
+
+const valueOf = (text: string): unknown => {
+  const parsed = parseJson(text)
+  return parsed.ok ? parsed.value : parsed
+}
+
+test('ordinary JSON comes through as JSON.parse reads it', (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+      const text = JSON.stringify(value)
+      return JSON.stringify(valueOf(text)) === JSON.stringify(JSON.parse(text))
+    }),
+  )
+  t.pass()
+})
+
+test('every 64-bit integer goes through reading and writing exactly', (t) => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (n) => stringifyJson({ n: (valueOf(`{"n":${n}}`) as { n: unknown }).n }) === `{"n":${n}}`),
+  )
+  t.pass()
+})
+
+test('an integer beyond 2^53 becomes bigint, one within stays a number', (t) => {
+  t.is(valueOf('9007199254740993'), 9007199254740993n)
+  t.is(valueOf('9007199254740991'), 9007199254740991)
+})
+
+for (const literal of ['1.0', '1e3', '10E-1']) {
+  test(`${literal} is no integer literal: integer codecs see an object`, (t) => {
+    t.true(valueOf(literal) instanceof Number)
+    t.is(stringifyJson(valueOf(literal)), String(Number(literal)))
+  })
+}
+
+test('digits inside strings change nothing', (t) => t.deepEqual(valueOf('{"a":"12345678901234567890 1.0"}'), { a: '12345678901234567890 1.0' }))
+
+test('nesting beyond 64 is refused before it is built', (t) => {
+  t.true(parseJson('['.repeat(64) + ']'.repeat(64)).ok)
+  t.deepEqual(parseJson('['.repeat(65) + ']'.repeat(65)), { ok: false, why: 'depth' })
+  t.deepEqual(parseJson('['.repeat(200_000)), { ok: false, why: 'depth' })
+  t.false(depthExceeds('"[[[[[[[["', 2))
+  t.false(depthExceeds('"\\"[[[["', 2))
+})
+
+for (const text of ['', '{', 'NaN', '[1,]', '\ufeff{}', '{} {}', "{'a':1}", '01', '+1', '0x10']) {
+  test(`${JSON.stringify(text)} is refused as syntax`, (t) => t.deepEqual(parseJson(text), { ok: false, why: 'syntax' }))
+}
+
+test('a key named __proto__ stays a key and reaches no prototype', (t) => {
+  const value = valueOf('{"__proto__":{"polluted":1}}') as object
+  t.true(Object.hasOwn(value, '__proto__'))
+  t.is(({} as Record<string, unknown>)['polluted'], undefined)
+})

@@ -1,0 +1,123 @@
+import * as t from 'io-ts'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { defineFailure } from '../../core/kernel/failure.ts'
+import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { anyone, path, query, read, requires, siteAdmin, signedIn, withPassword, write, memberOf } from '../../plugins/kit/access.ts'
+import { freeText, Id, optional, PathId, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
+import { cookies, empty, json, list, versioned } from '../../plugins/kit/reply.ts'
+import type { AnyBoundRoute } from '../../plugins/kit/route.ts'
+import { body, defineRoute, handle, handleStream } from '../../plugins/kit/route.ts'
+
+const Thing = t.type({ name: t.string })
+const Taken = defineFailure('Taken', 'Conflict')
+const Slow = defineFailure('Slow', 'Backoff')
+const example = { name: 'x' }
+const misc = { summary: 's', tag: 'Miscellaneous', failures: [] as const }
+
+/** How often the counting route's handler ran. */
+export const counter = { runs: 0 }
+
+const getThing = defineRoute({
+  ...misc, id: 'stub.get', method: 'GET', path: '/things/{id}', access: signedIn, scope: read('misc'),
+  params: t.type({ id: PathId }), query: request({ n: optional(QueryInt), many: repeatable(t.string) }, 'ThingQuery'),
+  ok: json(200, t.type({ name: t.string, n: t.union([t.number, t.undefined]), many: t.readonlyArray(t.string) }), { name: 'x', many: [] }),
+  failures: [Taken, Slow],
+})
+const postThing = defineRoute({
+  ...misc, id: 'stub.post', method: 'POST', path: '/things', access: signedIn, scope: write('misc'),
+  body: body(request({ name: freeText(10), id: optional(Id) }, 'NewThing'), example, { limitBytes: 1000 }), ok: versioned(201, Thing, example),
+})
+const putThing = defineRoute({
+  ...misc, id: 'stub.put', method: 'PUT', path: '/things/{id}', access: signedIn, scope: write('misc'), params: t.type({ id: PathId }),
+  ok: versioned(200, t.type({ expected: t.union([t.number, t.undefined]) }), { expected: 1 }),
+})
+const countThing = defineRoute({
+  ...misc, id: 'stub.count', method: 'POST', path: '/count', access: signedIn, scope: write('misc'),
+  body: body(request({ name: freeText(10) }, 'Counted'), example), ok: json(201, t.type({ runs: t.number }), { runs: 1 }), failures: [Taken, Slow],
+})
+const listThings = defineRoute({ ...misc, id: 'stub.list', method: 'GET', path: '/things', access: anyone, ok: list(Thing, example) })
+const adminOnly = defineRoute({ ...misc, id: 'stub.admin', method: 'GET', path: '/admin/x', access: siteAdmin, scope: read('admin'), ok: empty(204) })
+const passwordOnly = defineRoute({ ...misc, id: 'stub.password', method: 'POST', path: '/password', access: withPassword, ok: empty(204), refusesSudo: true })
+const granted = defineRoute({
+  ...misc, id: 'stub.granted', method: 'GET', path: '/orgs/{org}/x', access: requires('can_view', { type: 'organization', name: path('org') }),
+  scope: read('misc'), ok: empty(204),
+})
+const denied = defineRoute({
+  ...misc, id: 'stub.denied', method: 'GET', path: '/orgs/{org}/never', access: requires('can_never', { type: 'organization', name: path('org') }),
+  scope: read('misc'), ok: empty(204),
+})
+const member = defineRoute({ ...misc, id: 'stub.member', method: 'GET', path: '/authz/x', access: memberOf(query('org')), scope: read('misc'), ok: empty(204) })
+const readsBody = defineRoute({
+  ...misc, id: 'stub.getBody', method: 'GET', path: '/view', access: signedIn, scope: read('misc'),
+  body: body(request({ name: freeText(50) }, 'ViewOf'), example, { orQuery: true }), ok: json(200, Thing, example),
+})
+const signIn = defineRoute({ ...misc, id: 'stub.signin', method: 'POST', path: '/signin', access: anyone, ok: cookies(200) })
+const thrown = defineRoute({ ...misc, id: 'stub.throw', method: 'GET', path: '/throw', access: anyone, ok: empty(204) })
+const away = defineRoute({ ...misc, id: 'stub.away', method: 'GET', path: '/away', access: anyone, ok: empty(204) })
+
+const stream = handleStream(
+  {
+    id: 'stub.stream', methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], path: '/c/{owner}/{cluster}/proxy/*', summary: 's', tag: 'Kubernetes Proxy',
+    access: requires('can_connect', { type: 'cluster', owner: path('owner'), name: path('cluster') }), scopeCategory: 'cluster', failures: [],
+  },
+  {
+    handler: async ({ exchange, call }) => {
+      if (exchange.path === '/endless') {
+        exchange.respond(200, [['content-type', 'text/plain']])
+        exchange.write(Buffer.from('first'))
+        await new Promise<void>((resolve) => call.signal.addEventListener('abort', () => resolve()))
+        return right(undefined)
+      }
+      const chunks: Uint8Array[] = []
+      for await (const chunk of exchange.body ?? []) chunks.push(chunk)
+      exchange.respond(201, [['content-type', 'application/octet-stream'], ['x-seen', `${exchange.method} ${exchange.path} ${exchange.query}`]])
+      exchange.write(Buffer.concat(chunks))
+      exchange.end()
+      return right(undefined)
+    },
+    upgrade: async ({ exchange }) => {
+      if (exchange.path === '/refused') {
+        exchange.refuse(403, [['content-type', 'text/plain']], Buffer.from('no tunnel'))
+        return right(undefined)
+      }
+      const socket = exchange.accept([['Connection', 'Upgrade'], ['Upgrade', 'websocket']])
+      if (exchange.head.length > 0) socket.write(exchange.head)
+      socket.on('data', (chunk) => socket.write(chunk))
+      socket.on('end', () => socket.end())
+      return right(undefined)
+    },
+  },
+)
+
+export const stubRoutes: readonly AnyBoundRoute[] = [
+  handle(getThing, async ({ params, query: { n, many } }) =>
+    params.id === 9 ? left(Taken('It is taken.', { errors: ['a', 'b'] })) : params.id === 10 ? left(Slow('Wait.', { retryAfterSeconds: 2.2 })) : right({ name: `thing ${params.id}`, n, many }),
+  ),
+  handle(postThing, async (input) => right({ value: { name: input.body.name }, version: 4 })),
+  handle(putThing, async ({ expectedVersion }) => right({ value: { expected: expectedVersion }, version: 5 })),
+  handle(countThing, async (input) => {
+    counter.runs += 1
+    if (input.body.name === 'boom') throw new Error('handler broke')
+    return input.body.name === 'taken' ? left(Taken('It is taken.')) : input.body.name === 'slow' ? left(Slow('Wait.')) : right({ runs: counter.runs })
+  }),
+  handle(listThings, async () => right({ items: [{ name: 'a' }], total: 65 })),
+  handle(adminOnly, async () => right(undefined)),
+  handle(passwordOnly, async () => right(undefined)),
+  handle(granted, async () => right(undefined)),
+  handle(denied, async () => right(undefined)),
+  handle(member, async () => right(undefined)),
+  handle(readsBody, async (input) => right({ name: input.body.name })),
+  handle(signIn, async () =>
+    right([
+      { name: 'moorage_session', value: 'k', httpOnly: true, path: '/', maxAgeSeconds: 60, hostPrefix: true },
+      { name: '_csrf', value: 'c', httpOnly: false, path: '/' },
+    ]),
+  ),
+  handle(thrown, () => {
+    throw new Error('the password is hunter2')
+  }),
+  handle(away, async () => {
+    throw new Unavailable('mysql://root:hunter2@db is away')
+  }),
+  stream,
+]

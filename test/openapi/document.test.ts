@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import test from 'ava'
+import type { AssembledRoute } from '../../composition/assemble.ts'
+import { stringifyJson } from '../../composition/http/json-text.ts'
+import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
+import { buildDocument } from '../../composition/http/openapi/document.ts'
+import { declaredRoutes } from '../support/declared-routes.ts'
+import { sampleRoutes } from '../support/sample-routes.ts'
+
+const run = promisify(execFile)
+const root = new URL('../..', import.meta.url).pathname
+const facts = {
+  baseUrl: 'https://moorage.test',
+  sessionCookie: 'moorage_session',
+  deployment: { type: 'VendorHosted', billingEnabled: true, runMode: 'production' },
+} as const
+
+const documentOf = (routes: readonly AssembledRoute[]): OpenApiDocument => buildDocument(routes, facts)
+
+const operations = (document: OpenApiDocument): readonly Operation[] =>
+  Object.values(document.paths).flatMap((item) => Object.values(item).filter((each): each is Operation => 'operationId' in each))
+
+const lint = async (document: OpenApiDocument): Promise<{ readonly code: number; readonly output: string }> => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-openapi-'))
+  const file = join(folder, 'openapi.json')
+  writeFileSync(file, stringifyJson(document))
+  const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
+  const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' }
+  try {
+    const { stdout, stderr } = await run(process.execPath, [redocly, 'lint', '--format=stylish', file], { cwd: root, env: environment })
+    return { code: 0, output: stdout + stderr }
+  } catch (error) {
+    const failed = error as { code: number; stdout: string; stderr: string }
+    return { code: failed.code, output: failed.stdout + failed.stderr }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+test('redocly finds nothing to complain about, whatever a declaration says', async (t) => {
+  const { code, output } = await lint(documentOf([...sampleRoutes, ...declaredRoutes()]))
+  t.is(code, 0, output)
+})
+
+test('the lint is alive: a document with a wrong example fails', async (t) => {
+  const [first] = sampleRoutes
+  const broken = stringifyJson(documentOf(sampleRoutes)).replaceAll('"name":"Ahoy"', '"name":7')
+  t.not(first, undefined)
+  const { code, output } = await lint(JSON.parse(broken) as OpenApiDocument)
+  t.is(code, 1)
+  t.regex(output, /no-invalid-media-type-examples/)
+})
+
+test('every route of every deployment is documented under its own operation', (t) => {
+  const routes = declaredRoutes()
+  const ids = new Set(operations(documentOf(routes)).map((operation) => operation.operationId))
+  const expected = routes.flatMap(({ bound }) =>
+    bound.kind === 'json' ? [bound.route.id] : bound.route.methods.map((method) => `${bound.route.id}.${method.toLowerCase()}`),
+  )
+  t.true(expected.length >= 2)
+  t.deepEqual([...ids].sort(), [...expected].sort())
+})
+
+test('every tag is a tag group of the specification', (t) => {
+  const document = documentOf([...declaredRoutes(), ...sampleRoutes])
+  const known = new Set(document.tags.map((tag) => tag.name))
+  t.deepEqual(operations(document).filter((operation) => !known.has(operation.tags[0] ?? '')).map((operation) => `${operation.operationId}: ${operation.tags[0]}`), [])
+})
+
+test('what one declaration becomes', (t) => {
+  const document = documentOf(sampleRoutes)
+  const edit = document.paths['/boats/{owner}/{id}']?.['patch'] as Operation
+  t.deepEqual(Object.keys(edit.responses), ['200', '400', '401', '403', '404', '409', '412', '413', '415', '429', '500', '503'])
+  t.is(edit['x-scope'], 'write:misc')
+  t.deepEqual(edit['x-access'], { kind: 'granted', relation: 'edit', object: 'team', hiddenAs: 'not-found' })
+  t.regex(edit.responses['404']?.description ?? '', /BoatMissing/)
+  t.is(document.info['version'], '1.1.1')
+  const create = document.paths['/boats']?.['post'] as Operation
+  t.regex(create.responses['400']?.description ?? '', /BoatSunk/)
+  t.deepEqual(document.components.schemas['BoatOption'], {
+    type: 'object',
+    properties: {
+      name: { type: 'string', maxLength: 40, minLength: 1 },
+      weight: { type: 'integer', format: 'int64' },
+      tags: { type: 'array', maxItems: 10, items: { type: 'string', maxLength: 20 } },
+      labels: { type: 'object', additionalProperties: { type: 'string' } },
+      kind: { enum: ['sail', 'motor'] },
+      note: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+      anything: {},
+    },
+    required: ['name', 'kind', 'note'],
+  })
+  t.deepEqual((document.components.schemas['Tree']?.properties?.['children']), { type: 'array', items: { $ref: '#/components/schemas/Tree' } })
+  t.is((document.paths['/log']?.['get'] as Operation)['x-gate'], 'vendor-hosted')
+})
+
+test('every error schema has a string message', (t) => {
+  const { schemas } = documentOf(sampleRoutes).components
+  t.deepEqual(schemas['ErrorMessage']?.required, ['message'])
+  t.deepEqual(Object.keys(schemas['ErrorDetails']?.properties ?? {}), ['url', 'code', 'requestId', 'errors'])
+})
+
+test('a deployment documents what it serves and nothing else', (t) => {
+  const served = sampleRoutes.filter((route) => route.gate === 'always')
+  t.is(documentOf(served).paths['/log'], undefined)
+})

@@ -1,0 +1,91 @@
+import test from 'ava'
+import { request } from 'undici'
+import { makeMetrics } from '../../composition/http/metrics.ts'
+import { makeOpsServer } from '../../composition/http/ops-server.ts'
+import type { RequestContext } from '../../composition/http/request-context.ts'
+import { releaseVersion } from '../../core/platform/version.ts'
+
+const contextOf = (over: Partial<RequestContext>): RequestContext =>
+  ({ method: 'GET', routePath: '/users/{username}', code: undefined, ...over }) as RequestContext
+
+const start = async (state: { databaseWorks: boolean; stopping: boolean }) => {
+  const metrics = makeMetrics(releaseVersion)
+  const check = () => (state.databaseWorks ? Promise.resolve(true) : Promise.reject(new Error('mysql://root:hunter2@db is away')))
+  const server = makeOpsServer({ checks: [{ name: 'database', check }], isStopping: () => state.stopping, metrics })
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  const get = async (path: string, method: 'GET' | 'POST' = 'GET') => {
+    const reply = await request(`http://127.0.0.1:${port}${path}`, { method })
+    return { status: reply.statusCode, text: await reply.body.text() }
+  }
+  return { metrics, get, close: () => server.close() }
+}
+
+test('alive, ready, and why not', async (t) => {
+  const state = { databaseWorks: true, stopping: false }
+  const { get, close } = await start(state)
+  t.deepEqual(await get('/livez'), { status: 200, text: 'ok\n' })
+  t.deepEqual(await get('/readyz'), { status: 200, text: 'ok\n' })
+  t.deepEqual(await get('/readyz?verbose'), { status: 200, text: '[+] database\n[+] not stopping\nok\n' })
+  state.stopping = true
+  t.deepEqual(await get('/readyz'), { status: 503, text: 'not ready: not stopping\n' })
+  t.is((await get('/livez')).status, 200)
+  await close()
+})
+
+test('a database that is away is said without its text', async (t) => {
+  const { get, close } = await start({ databaseWorks: false, stopping: false })
+  t.deepEqual(await get('/readyz?verbose'), { status: 503, text: '[-] database\n[+] not stopping\nnot ready: database\n' })
+  await close()
+})
+
+test('nothing else is served, and nothing is changed', async (t) => {
+  const { get, close } = await start({ databaseWorks: true, stopping: false })
+  t.is((await get('/')).status, 404)
+  t.is((await get('/metrics', 'POST')).status, 405)
+  await close()
+})
+
+const series = (text: string, name: string): readonly string[] => text.split('\n').filter((line) => line.startsWith(name))
+
+test('requests are counted by route template', async (t) => {
+  const { metrics, get, close } = await start({ databaseWorks: true, stopping: false })
+  for (let i = 0; i < 3; i++) {
+    metrics.started()
+    metrics.finished(contextOf({}), 200, 0.004)
+  }
+  metrics.started()
+  metrics.finished(contextOf({ routePath: '', method: 'BREW', code: 'NotFound' }), 404, 0.001)
+  metrics.started()
+  metrics.finished(contextOf({ routePath: '/clusters/{owner}/{cluster}/proxy/*' }), 200, 3600)
+  metrics.read({ databasePool: () => ({ used: 2, free: 3, waiting: 1 }), passwordQueue: () => 4, openStreams: () => ({ exchanges: 5, tunnels: 6 }) })
+  metrics.jobRan('identity.pruneSessions', 'failed', 2)
+  const { text } = await get('/metrics')
+  t.deepEqual(series(text, 'moorage_http_requests_total'), [
+    'moorage_http_requests_total{method="GET",route="/users/{username}",status="200"} 3',
+    'moorage_http_requests_total{method="other",route="unrouted",status="404"} 1',
+    'moorage_http_requests_total{method="GET",route="/clusters/{owner}/{cluster}/proxy/*",status="200"} 1',
+  ])
+  t.true(text.includes('moorage_http_request_seconds_bucket{le="0.005",method="GET",route="/users/{username}"} 3'))
+  t.false(text.includes('moorage_http_request_seconds_count{method="GET",route="/clusters'))
+  t.true(text.includes('moorage_http_requests_in_flight 0\n'))
+  t.true(text.includes('moorage_refusals_total{code="NotFound"} 1'))
+  t.true(text.includes('moorage_database_connections{state="waiting"} 1'))
+  t.true(text.includes('moorage_password_checks_waiting 4'))
+  t.true(text.includes('moorage_proxy_open{kind="tunnel"} 6'))
+  t.true(text.includes('moorage_job_runs_total{job="identity.pruneSessions",outcome="failed"} 1'))
+  t.true(text.includes('nodejs_eventloop_lag_seconds'))
+  t.true(text.includes(`moorage_build_info{version="${releaseVersion}"} 1`))
+  await close()
+})
+
+test('made-up methods and codes cannot grow the number of series without bound', async (t) => {
+  const { metrics, get, close } = await start({ databaseWorks: true, stopping: false })
+  for (let i = 0; i < 1000; i++) {
+    metrics.started()
+    metrics.finished(contextOf({ method: `M${i}`, code: `Code${i}` }), 400, 0.001)
+  }
+  const { text } = await get('/metrics')
+  t.is(series(text, 'moorage_http_requests_total').length, 1)
+  t.is(series(text, 'moorage_refusals_total').length, 301)
+  await close()
+})

@@ -1,0 +1,66 @@
+import test, { type ExecutionContext } from 'ava'
+import type { Knex } from 'knex'
+import { openDatabase, type DatabaseOptions } from '../../adapters/sql/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { eachDatabase, migratedSqlitePath } from '../support/databases.ts'
+
+/** A database on which the runner's own tests run; SQLite as a file has two connections, in memory it has one. */
+export interface ScratchDatabase {
+  readonly name: string
+  open(options?: DatabaseOptions): Promise<SqlDatabase>
+}
+
+export const scratchDatabases = (): readonly ScratchDatabase[] => [
+  ...eachDatabase(),
+  { name: 'sqlite file', open: async (options) => openDatabase(`sqlite:${await migratedSqlitePath()}`, options) },
+]
+
+/** Declares a test for each database, with an empty table `things` of its own. */
+export const onEachDatabase = (
+  title: string,
+  body: (t: ExecutionContext, database: SqlDatabase, things: Things) => Promise<void>,
+  options?: DatabaseOptions,
+): void => {
+  for (const { name, open } of scratchDatabases()) {
+    test(`${name}: ${title}`, async (t) => {
+      const database = await open(options)
+      try {
+        await makeThings(database)
+        await body(t, database, prepareThings(database))
+      } finally {
+        await database.close()
+      }
+    })
+  }
+}
+
+export const makeThings = async (database: SqlDatabase): Promise<void> => {
+  const session = await database.openSchemaSession()
+  const [id, bytes, settings] = database.dialect === 'mysql'
+    ? ['bigint unsigned not null auto_increment primary key', 'varbinary(64)', ' engine = InnoDB character set utf8mb4 collate utf8mb4_nopad_bin']
+    : ['integer not null primary key autoincrement', 'blob', '']
+  await session.execute(`create table things (id ${id}, name varchar(64) null, amount bigint null, data ${bytes} null, flag boolean null)${settings}`, [])
+  await session.execute('create unique index things_name_unique on things (name)', [])
+  await session.close()
+}
+
+export type Things = ReturnType<typeof prepareThings>
+
+type Place = (name: 'id' | 'name' | 'amount' | 'data' | 'flag' | 'limit' | 'offset') => Knex.Value & number
+
+/** Statements on the table `things`. */
+export const prepareThings = ({ prepare }: SqlDatabase) => ({
+  add: prepare((k, p: Place) => k('things').insert({ name: p('name') })),
+  addAll: prepare((k, p: Place) => k('things').insert({ name: p('name'), amount: p('amount'), data: p('data'), flag: p('flag') })),
+  byName: prepare((k, p: Place) => k('things').where('name', p('name')).select('*')),
+  byId: prepare((k, p: Place) => k('things').where('id', p('id')).select('*')),
+  exact: prepare((k, p: Place) => k('things').where('amount', p('amount')).select('*'), { int64: true }),
+  page: prepare((k, p: Place) => k('things').orderBy('id').limit(p('limit')).offset(p('offset')).select('name')),
+  setAmount: prepare((k, p: Place) => k('things').where('name', p('name')).update({ amount: p('amount') })),
+  lock: prepare((k, p: Place) => k('things').where('name', p('name')).forUpdate().select('*')),
+  names: prepare((k) => k('things').orderBy('id').select('name')),
+})
+
+/** The names in the table, in the order in which they were added. */
+export const namesIn = async (database: SqlDatabase, things: Things): Promise<string[]> =>
+  (await database.all<{ name: string }>(things.names, {})).map(({ name }) => name)

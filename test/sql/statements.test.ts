@@ -1,0 +1,101 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { onEachDatabase, namesIn } from './scratch.ts'
+import { makeComposer, makePrepare } from '../../adapters/sql/prepare.ts'
+import { bindValues, encodeForMysql } from '../../adapters/sql/bind-values.ts'
+
+onEachDatabase('a number never matches the rows of a text column', async (t, database, things) => {
+  for (const name of ['bob', 'alice', '0', '1x']) await database.run(things.add, { name })
+  const names = async (bind: string | number | boolean) => (await database.all<{ name: string }>(things.byName, { name: bind })).map(({ name }) => name)
+  t.deepEqual(await names('bob'), ['bob'])
+  t.false((await names(0)).includes('bob'))
+  t.false((await names(1)).includes('1x'))
+  t.false((await names(false)).includes('alice'))
+})
+
+onEachDatabase('names stay apart by case, accent and trailing space', async (t, database, things) => {
+  const all = ['Alice', 'alice', 'bob', 'bob ', 'résumé', 'resume', '😀', '']
+  for (const name of all) await database.run(things.add, { name })
+  for (const name of all) {
+    t.deepEqual((await database.all<{ name: string }>(things.byName, { name })).map((row) => row.name), [name])
+  }
+})
+
+onEachDatabase('a missing bind is refused, not taken for null', async (t, database, things) => {
+  await t.throwsAsync(database.run(things.add, {}), { instanceOf: TypeError, message: /bind name is missing/ })
+  await t.throwsAsync(database.run(things.add, { name: undefined as never }), { instanceOf: TypeError })
+  await t.throwsAsync(database.run(things.add, { name: Number.NaN }), { instanceOf: TypeError })
+  await t.throwsAsync(database.run(things.add, { name: new Date() as never }), { instanceOf: TypeError })
+  await t.throwsAsync(database.run(things.add, { name: ['a'] as never }), { instanceOf: TypeError })
+  t.deepEqual(await namesIn(database, things), [])
+})
+
+onEachDatabase('values come back as they went in', async (t, database, things) => {
+  const data = new Uint8Array([0, 255, 39, 92])
+  const { affected, insertId } = await database.run(things.addAll, { name: `'"\\\0%_?`, amount: 2 ** 53 - 1, data, flag: true })
+  t.is(affected, 1)
+  const row = await database.first<{ id: number; name: string; amount: number; data: Uint8Array; flag: number }>(things.byId, { id: insertId })
+  t.is(row?.id, insertId)
+  t.is(row?.name, `'"\\\0%_?`)
+  t.is(row?.amount, 2 ** 53 - 1)
+  t.deepEqual([...row!.data], [...data])
+  t.is(row?.flag, 1)
+  t.is(await database.first(things.byId, { id: insertId + 1 }), undefined)
+})
+
+onEachDatabase('an integer beyond 2^53 is exact with int64 and refused without', async (t, database, things) => {
+  await database.run(things.addAll, { name: 'odd', amount: 9007199254740993n, data: null, flag: null })
+  t.deepEqual(await database.all(things.exact, { amount: 9007199254740992n }), [])
+  t.like(await database.first(things.exact, { amount: 9007199254740993n }), { id: 1n, amount: 9007199254740993n, flag: null })
+  await t.throwsAsync(database.first(things.byName, { name: 'odd' }), { instanceOf: RangeError, message: /column amount/ })
+  await t.throwsAsync(database.all(things.byName, { name: 'odd' }), { instanceOf: RangeError })
+})
+
+onEachDatabase('any 64-bit integer survives', async (t, database, things) => {
+  let count = 0
+  await fc.assert(fc.asyncProperty(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), async (amount) => {
+    const { insertId } = await database.run(things.addAll, { name: String(count++), amount, data: null, flag: null })
+    const rows = await database.all<{ id: bigint; amount: bigint }>(things.exact, { amount })
+    t.true(rows.some((row) => row.id === BigInt(insertId) && row.amount === amount))
+  }), { numRuns: 40 })
+})
+
+onEachDatabase('any text survives and is found again', async (t, database, things) => {
+  await fc.assert(fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 12 }), async (name) => {
+    await database.transaction(async (tx) => {
+      await tx.run(things.add, { name })
+      t.like(await tx.first(things.byName, { name }), { name })
+      throw new Error('enough')
+    }).catch((error: Error) => t.is(error.message, 'enough'))
+  }), { numRuns: 60 })
+})
+
+onEachDatabase('limit and offset take binds', async (t, database, things) => {
+  for (const name of ['a', 'b', 'c', 'd']) await database.run(things.add, { name })
+  t.deepEqual(await database.all(things.page, { limit: 2, offset: 1 }), [{ name: 'b' }, { name: 'c' }])
+  t.deepEqual(await database.all(things.page, { limit: 1, offset: 0 }), [{ name: 'a' }])
+})
+
+onEachDatabase('a change tells how many rows it matched and the row it inserted', async (t, database, things) => {
+  t.deepEqual(await database.run(things.addAll, { name: 'a', amount: 1, data: null, flag: null }), { affected: 1, insertId: 1 })
+  // The same value again still counts as matched: compare-and-set rests on it.
+  t.deepEqual(await database.run(things.setAmount, { name: 'a', amount: 1 }), { affected: 1, insertId: 0 })
+  t.deepEqual(await database.run(things.setAmount, { name: 'b', amount: 1 }), { affected: 0, insertId: 0 })
+})
+
+onEachDatabase('a statement composed at run time keeps its values apart from its text', async (t, database, things) => {
+  await database.run(things.add, { name: "x' or '1'='1" })
+  t.deepEqual(await database.query((k) => k('things').where('name', "x' or '1'='1").select('id')), [{ id: 1 }])
+  t.deepEqual(await database.query((k) => k('things').where('name', "y' or '1'='1").select('id')), [])
+})
+
+test('a statement knows its names and constants in the order of the driver', (t) => {
+  const statement = makePrepare(makeComposer('mysql'))((k, p) =>
+    k('a').where({ kind: 'user', x: p('x') }).whereIn('y', [p('y1'), p('y2')]).limit(p('limit') as never).offset(7))
+  t.deepEqual(statement.order, [{ constant: 'user' }, 'x', 'y1', 'y2', 'limit', { constant: 7 }] as never)
+  t.deepEqual(bindValues(statement, { x: 1, y1: true, y2: 10n, limit: 5 }, encodeForMysql), ['user', '1', '1', '10', '5', '7'])
+})
+
+test('an object among the values is refused when the statement is composed', (t) => {
+  t.throws(() => makePrepare(makeComposer('mysql'))((k) => k('a').where('at', new Date() as never)), { instanceOf: TypeError })
+})

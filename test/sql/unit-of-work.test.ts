@@ -1,0 +1,223 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { AuditTrail } from '../../core/kernel/audit.ts'
+import { defineFailure } from '../../core/kernel/failure.ts'
+import type { UnitOfWork } from '../../core/kernel/unit-of-work.ts'
+import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
+import type { SqlDatabase, SqlRunner } from '../../adapters/sql/statement.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { callOf } from './call.ts'
+import { namesIn, onEachDatabase, type Things } from './scratch.ts'
+
+const NoSuchThing = defineFailure('NoSuchThing', 'NotFound')
+
+interface Stores {
+  readonly tx: SqlRunner
+  readonly audit: AuditTrail
+  add(name: string): Promise<void>
+}
+
+const unitOfWork = (database: SqlDatabase, things: Things): UnitOfWork<Stores> =>
+  makeSqlUnitOfWork<Stores>(
+    database,
+    (tx, audit) => ({
+      tx,
+      audit,
+      add: async (name) => {
+        await tx.run(things.add, { name })
+      },
+    }),
+    (tx, call) => ({
+      record: async ({ action }) => {
+        await tx.run(things.add, { name: `${action} by ${call.requestId}` })
+      },
+    }),
+  )
+
+onEachDatabase('Right commits what the work and its audit trail wrote', async (t, database, things) => {
+  const outcome = await unitOfWork(database, things).run(callOf(), async ({ add, audit }) => {
+    await add('a')
+    await audit.record({ action: 'thing.added', objectType: 'thing' })
+    return right(42)
+  })
+  t.deepEqual(outcome, right(42))
+  t.deepEqual(await namesIn(database, things), ['a', 'thing.added by req-1'])
+})
+
+onEachDatabase('Left rolls back, although its promise resolves', async (t, database, things) => {
+  const failure = NoSuchThing('There is no such thing.')
+  const outcome = await unitOfWork(database, things).run(callOf(), async ({ add, audit }) => {
+    await add('a')
+    await audit.record({ action: 'thing.added', objectType: 'thing' })
+    return left(failure)
+  })
+  t.deepEqual(outcome, left(failure))
+  t.deepEqual(await namesIn(database, things), [])
+})
+
+onEachDatabase('a throw rolls back and reaches the caller as it is', async (t, database, things) => {
+  const thrown = new Error('broken')
+  const error = await t.throwsAsync(unitOfWork(database, things).run(callOf(), async ({ add }) => {
+    await add('a')
+    throw thrown
+  }))
+  t.is(error, thrown)
+  t.deepEqual(await namesIn(database, things), [])
+  await database.run(things.add, { name: 'later' })
+  t.deepEqual(await namesIn(database, things), ['later'])
+})
+
+onEachDatabase('a statement of another caller does not join an open transaction', async (t, database, things) => {
+  const started = Promise.withResolvers<undefined>()
+  const go = Promise.withResolvers<undefined>()
+  const refused = unitOfWork(database, things).run(callOf(), async ({ add }) => {
+    await add('inside')
+    started.resolve(undefined)
+    await go.promise
+    return left(NoSuchThing('no'))
+  })
+  await started.promise
+  const outside = database.run(things.add, { name: 'outside' })
+  const seen = namesIn(database, things)
+  await sleep(20)
+  go.resolve(undefined)
+  t.true(isLeft(await refused))
+  await outside
+  t.false((await seen).includes('inside'))
+  t.deepEqual(await namesIn(database, things), ['outside'])
+})
+
+onEachDatabase('work that bypasses its transaction is refused', async (t, database, things) => {
+  const work = unitOfWork(database, things)
+  const attempts: (() => Promise<unknown>)[] = [
+    () => database.run(things.add, { name: 'b' }),
+    () => database.all(things.names, {}),
+    () => database.first(things.names, {}),
+    () => database.query((k) => k('things').select('*')),
+    () => database.now(),
+    () => database.transaction(async () => undefined),
+    () => work.run(callOf(), async () => right(1)),
+  ]
+  for (const attempt of attempts) {
+    await t.throwsAsync(work.run(callOf(), async ({ add }) => {
+      await add('a')
+      await attempt()
+      return right(1)
+    }), { message: /bypasses the transaction/ })
+  }
+  t.deepEqual(await namesIn(database, things), [])
+})
+
+onEachDatabase('what outlives its transaction can do no harm', async (t, database, things) => {
+  let kept: Stores | undefined
+  let late: Promise<unknown> | undefined
+  await unitOfWork(database, things).run(callOf(), async (stores) => {
+    kept = stores
+    // The surroundings end with the transaction: a task started inside may use the database afterwards.
+    late = sleep(30).then(() => database.run(things.add, { name: 'late' }))
+    return right(1)
+  })
+  await t.throwsAsync(kept!.add('a'), { message: /has ended/ })
+  await late
+  t.deepEqual(await namesIn(database, things), ['late'])
+})
+
+onEachDatabase('work that deadlocks runs again, at most four times', async (t, database, things) => {
+  const deadlock = Object.assign(new Error('Deadlock found'), { errno: 1213 })
+  let runs = 0
+  const outcome = await unitOfWork(database, things).run(callOf(), async ({ add }) => {
+    await add('a')
+    if (++runs < 4) throw deadlock
+    return right(runs)
+  })
+  t.deepEqual(outcome, right(4))
+  t.deepEqual(await namesIn(database, things), ['a'])
+  runs = 0
+  const error = await t.throwsAsync(unitOfWork(database, things).run(callOf(), async () => {
+    runs++
+    throw deadlock
+  }), { instanceOf: Unavailable })
+  t.is(error?.cause, deadlock)
+  t.is(runs, 4)
+})
+
+onEachDatabase('two that lock each other out both succeed', async (t, database, things) => {
+  for (const name of ['x', 'y']) await database.run(things.addAll, { name, amount: 0, data: null, flag: null })
+  const locked = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+  const runs = [0, 0]
+  // SQLite lets them pass one after the other, so nobody waits there for the other's lock.
+  const together = database.dialect === 'mysql'
+  const both = (['x', 'y'] as const).map((mine, index) =>
+    unitOfWork(database, things).run(callOf(), async ({ tx }) => {
+      runs[index]!++
+      await tx.first(things.lock, { name: mine })
+      locked[index]!.resolve(undefined)
+      if (together) await locked[1 - index]!.promise
+      await tx.run(things.setAmount, { name: mine === 'x' ? 'y' : 'x', amount: index + 1 })
+      return right(mine)
+    }))
+  t.deepEqual(await Promise.all(both), [right('x'), right('y')])
+  t.is(runs[0]! + runs[1]!, together ? 3 : 2)
+})
+
+onEachDatabase('work that swallows its deadlock commits nothing outside of a transaction', async (t, database, things) => {
+  if (database.dialect === 'sqlite') return t.pass()
+  for (const name of ['x', 'y']) await database.run(things.addAll, { name, amount: 0, data: null, flag: null })
+  const locked = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+  const both = (['x', 'y'] as const).map((mine, index) => {
+    let run = 0
+    return unitOfWork(database, things).run(callOf(), async ({ tx, add }) => {
+      const attempt = ++run
+      await tx.first(things.lock, { name: mine })
+      locked[index]!.resolve(undefined)
+      await locked[1 - index]!.promise
+      const swallowed = await tx.run(things.setAmount, { name: mine === 'x' ? 'y' : 'x', amount: 1 }).catch(() => 'swallowed')
+      await add(`${mine}${attempt}`).catch(() => undefined)
+      if (swallowed === 'swallowed') t.is(attempt, 1)
+      return right(attempt)
+    })
+  })
+  const answers = (await Promise.all(both)).map((outcome) => (isLeft(outcome) ? 0 : outcome.right))
+  t.deepEqual(answers.toSorted(), [1, 2])
+  t.deepEqual((await namesIn(database, things)).toSorted(), [`x${answers[0]}`, `y${answers[1]}`, 'x', 'y'].toSorted())
+})
+
+onEachDatabase('ten that read, add one and write lose no update', async (t, database, things) => {
+  await database.run(things.addAll, { name: 'count', amount: 0, data: null, flag: null })
+  const work = unitOfWork(database, things)
+  await Promise.all(Array.from({ length: 10 }, () =>
+    work.run(callOf(), async ({ tx }) => {
+      const row = await tx.first<{ amount: number }>(things.lock, { name: 'count' })
+      await sleep(Math.random() * 5)
+      await tx.run(things.setAmount, { name: 'count', amount: row!.amount + 1 })
+      return right(undefined)
+    })))
+  t.like(await database.first(things.byName, { name: 'count' }), { amount: 10 })
+})
+
+onEachDatabase('the idempotency record is applied with the change, or not at all', async (t, database, things) => {
+  const store = makeSqlIdempotencyStore(database)
+  const begin = async (key: number) => {
+    const begun = await store.begin(new Uint8Array(32).fill(key), new Uint8Array(32))
+    return begun.kind === 'fresh' ? begun.id : t.fail() as never
+  }
+  const stateOf = async (id: number) =>
+    (await database.query<{ state: string }>((k) => k('idempotency_records').where('id', id).select('state')))[0]?.state
+  const work = unitOfWork(database, things)
+  const applied = await begin(1)
+  await work.run(callOf({ idempotencyRecordId: applied }), async ({ add }) => right(await add('a')))
+  t.is(await stateOf(applied), 'applied')
+  const refused = await begin(2)
+  await work.run(callOf({ idempotencyRecordId: refused }), async ({ add }) => {
+    await add('b')
+    return left(NoSuchThing('no'))
+  })
+  t.is(await stateOf(refused), 'started')
+  // A second transaction of the same call finds the mark and goes on.
+  await work.run(callOf({ idempotencyRecordId: applied }), async ({ add }) => right(await add('c')))
+  // A call whose record was taken over by another must change nothing.
+  await store.forget(refused)
+  await t.throwsAsync(work.run(callOf({ idempotencyRecordId: refused }), async ({ add }) => right(await add('d'))), { instanceOf: Unavailable })
+  t.deepEqual(await namesIn(database, things), ['a', 'c'])
+})

@@ -1,0 +1,31 @@
+import type { Assembly, AssembledRoute } from '../../composition/assemble.ts'
+import { assemble } from '../../composition/assemble.ts'
+import type { Container } from '../../composition/container.ts'
+import { plugins } from '../../composition/plugins.ts'
+import type { Deployment } from '../../core/kernel/deployment.ts'
+import { deploymentTypes } from '../../core/kernel/deployment.ts'
+
+/** Answers itself to everything: stands for a port where only declarations are read. */
+const anything: unknown = new Proxy(() => undefined, {
+  get: (_, key) => (key === 'then' || key === Symbol.toPrimitive ? undefined : anything),
+  apply: () => anything,
+})
+
+const portless: Container = {
+  provide: () => undefined,
+  provideValue: () => undefined,
+  resolve: <A>() => anything as A,
+  has: () => true,
+}
+
+/** What a deployment is made of, without a single adapter: for tests that read declarations. */
+export const assemblyOf = (deployment: Deployment): Assembly => assemble(plugins, portless, deployment)
+
+const everyDeployment: readonly Deployment[] = deploymentTypes.map((type) => ({ type, billingEnabled: true, runMode: 'production' }))
+
+/** Every route that some deployment serves, each once. */
+export const declaredRoutes = (): readonly AssembledRoute[] => {
+  const byId = new Map<string, AssembledRoute>()
+  for (const deployment of everyDeployment) for (const route of assemblyOf(deployment).routes) byId.set(route.bound.route.id, route)
+  return [...byId.values()]
+}
