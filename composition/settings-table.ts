@@ -67,8 +67,6 @@ export const settingsTable = {
   keyring: withDefault('MOORAGE_KEYRING', words, ({ dataDir }) => `${dataDir}/keyring.json`,
     'Key-encryption keys for secrets at rest, made at first start with mode 0600.', { fallbackText: 'keyring.json in the data folder' }),
   trustedProxies: withDefault('MOORAGE_TRUSTED_PROXIES', listOf(addressRange), '', 'Address ranges whose forwarded headers count.'),
-  rateLimitPerMinute: withDefault('MOORAGE_RATE_LIMIT_PER_MINUTE', wholeNumber(0, 10_000_000), '0',
-    'Requests a minute that one caller may send to one instance, in bursts of as many; 0 sets no limit.'),
   passwordMinLength: withDefault('MOORAGE_PASSWORD_MIN_LENGTH', wholeNumber(8, 64), '12', 'Least characters of a password.'),
   sessionCookie: withDefault('MOORAGE_SESSION_COOKIE', matching(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, _ and -'), 'moorage_session',
     'Session cookie name (`__Host-` is put before it when the base URL is https).'),

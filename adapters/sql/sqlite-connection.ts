@@ -58,7 +58,12 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
     prepare,
     all: (statement, binds) => {
       const prepared = prepare(statement)
-      const rows = prepared.statement.all(bindValues(statement, binds, encodeForSqlite))
+      const values = bindValues(statement, binds, encodeForSqlite)
+      if (!prepared.returnsRows) {
+        prepared.statement.run(values)
+        return []
+      }
+      const rows = prepared.statement.all(values)
       if (!prepared.int64) for (const row of rows) refuseRounded(row, statement)
       return rows
     },

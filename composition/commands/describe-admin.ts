@@ -46,7 +46,7 @@ export const describeAdmin: Describe = (program, run, context) => {
     .description('Make a personal access token; it is printed once.')
     .requiredOption('--name <name>', "the token's name")
     .option('--scopes <list>', 'what it grants, comma-separated', 'all')
-    .addHelpText('after', examples('moorage admin create-token alice --name laptop', 'moorage admin create-token ci --name deploy --scopes cluster:write,misc:read'))
+    .addHelpText('after', examples('moorage admin create-token alice --name laptop', 'moorage admin create-token ci --name deploy --scopes write:cluster,read:misc'))
     .action((username: string, options: CreateTokenOptions) =>
       run(async () => (await import('./admin.ts')).createToken(context, username, options)))
 }

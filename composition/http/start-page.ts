@@ -58,10 +58,10 @@ const html = (baseUrl: string): string => `<!doctype html>
 </ul>
 <h2>First call</h2>
 <p>Make an access token with your user name and password; it is shown once.</p>
-<pre tabindex="0"><code>curl -u admin ${escape(baseUrl)}/api/v1/users/admin/tokens \\
+<pre tabindex="0" role="region" aria-label="Command"><code>curl -u admin ${escape(baseUrl)}/api/v1/users/admin/tokens \\
   -H 'Content-Type: application/json' -d '{"name": "first"}'</code></pre>
 <p>Then send the token, which stands in the answer as <code>sha1</code>, with every call.</p>
-<pre tabindex="0"><code>curl -H 'Authorization: token YOUR_TOKEN' ${escape(baseUrl)}/api/v1/user</code></pre>
+<pre tabindex="0" role="region" aria-label="Command"><code>curl -H 'Authorization: token YOUR_TOKEN' ${escape(baseUrl)}/api/v1/user</code></pre>
 <h2>Health</h2>
 <p><code>/livez</code>, <code>/readyz</code> and <code>/metrics</code> answer on a listener of their own, <code>MOORAGE_OPS_LISTEN</code>, which is not public unless the operator makes it so.</p>
 </main>

@@ -48,8 +48,36 @@ export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: 
   context.bytesOut = length
   context.status = answer.status
   res.writeHead(answer.status, headers)
-  if (closes) res.once('finish', () => req.destroy())
-  res.end(body)
+  if (closes) endLingering(req, res, body)
+  else res.end(body)
+}
+
+/** How long, and how much, a connection is still read after an early refusal. */
+const lingerMs = 500
+const lingerBytes = 1_048_576
+
+/**
+ * Closing while the client still sends would reset the connection, and the answer with it. So the answer goes out whole,
+ * what arrives is thrown away for a moment, and then the connection ends.
+ */
+const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['body']): void => {
+  let drained = 0
+  const finish = (): void => {
+    clearTimeout(timer)
+    req.off('data', onData)
+    res.end()
+    req.destroy()
+  }
+  const onData = (chunk: Uint8Array): void => {
+    drained += chunk.length
+    if (drained > lingerBytes) finish()
+  }
+  const timer = setTimeout(finish, lingerMs)
+  if (body !== undefined) res.write(body)
+  req.on('data', onData)
+  req.once('end', finish)
+  req.once('close', finish)
+  req.resume()
 }
 
 export const jsonAnswer = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({

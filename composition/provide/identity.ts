@@ -5,7 +5,7 @@ import {
 } from '../../core/identity/ports.ts'
 import type { IdentitySettings } from '../../core/identity/ports.ts'
 import { makeAuthenticator } from '../../core/identity/authenticate.ts'
-import { AuditSealToken } from '../../core/audit/ports.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { makeListedCommonPasswords } from '../../adapters/security/common-passwords.ts'
 import { makeHmacCsrfTokens } from '../../adapters/security/hmac-csrf-tokens.ts'
@@ -46,7 +46,7 @@ export const provideIdentity: Provide = (container, boot) => {
     makeSqlUnitOfWork(
       database,
       (tx, audit) => ({ ...bindStores(tx), audit }),
-      makeSqlAuditTrail(database, resolve(AuditSealToken)),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
     ),
   )
   container.provide(AuthenticatorToken, (resolve) =>

@@ -8,7 +8,6 @@ import type { AuditEvent, AuditFilter, ChainedEvent } from './types.ts'
 export interface KeyedDigest {
   digest(text: string): Uint8Array
 }
-export const AuditDigestToken = token<KeyedDigest>('audit.KeyedDigest')
 
 /** Forms the rows of a chain: each row's hash covers the row and the hash of the row before it. */
 export interface AuditChain {
@@ -17,6 +16,7 @@ export interface AuditChain {
   /** The row that tells of an entry: who (and on whose behalf), how, from where, in which request, what. */
   link(previousHash: Uint8Array, told: ToldEntry): Omit<ChainedEvent, 'id'>
 }
+export const AuditChainToken = token<AuditChain>('audit.AuditChain')
 
 /** An entry with what surrounds it. */
 export interface ToldEntry {

@@ -58,7 +58,10 @@ export interface RoleStore {
   lock(orgId: OrgId, id: RoleId): Promise<Role | undefined>
   /** Inserts with version 1. Failure: RoleNameTaken. */
   insert(orgId: OrgId, content: RoleContent, at: Date): Outcome<Failure<'RoleNameTaken'>, Role>
-  /** Replaces the whole content and raises the version by one; the caller holds the lock. Failure: RoleNameTaken. */
+  /**
+   * Replaces the whole content and raises the version by one; the caller holds the lock (throws
+   * when the role is not there after all). Failure: RoleNameTaken.
+   */
   replace(role: Role, content: RoleContent, at: Date): Outcome<Failure<'RoleNameTaken'>, Role>
   /** Removes the role and detaches it from its teams. Does nothing when it does not exist. */
   remove(orgId: OrgId, id: RoleId): Promise<void>

@@ -3,9 +3,9 @@ import type { AccountId, ClusterId, UserId } from '../kernel/brand.ts'
 import type { AuditTrail } from '../kernel/audit.ts'
 import type { Exchange, HeaderBag, UpgradeExchange } from '../kernel/exchange.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
+import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { Secret } from '../kernel/secret.ts'
 import type {
   Cluster,
   ClusterChange,
@@ -41,6 +41,9 @@ export const ClusterNotConnected = defineFailure('ClusterNotConnected', 'Upstrea
 export const ClusterChanged = defineFailure('ClusterChanged', 'Conflict')
 /** A path that could be read in two ways, or that no Kubernetes API has. */
 export const ProxyPathRefused = defineFailure('ProxyPathRefused', 'Invalid')
+
+/** The body of a computed form is too large or not of its shape. */
+export const ProxyBodyRefused = defineFailure('ProxyBodyRefused', 'Unprocessable')
 
 /** Why a cluster could not be asked. */
 export type ReachFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'> | Failure<'AddressRefused'>
@@ -114,12 +117,11 @@ export interface ImpersonatedUser {
 
 /** One bounded request of our own. */
 export interface ClusterRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Encoded, below the server's prefix, with its query. */
   readonly target: string
   readonly headers?: readonly (readonly [string, string])[]
   readonly body?: Uint8Array
-  readonly as?: ImpersonatedUser
 }
 
 /** `json` is undefined when the body is not JSON. */
@@ -172,3 +174,10 @@ export interface ClusterConnections {
   /** One query, a second one when this version was not seen yet. */
   open(id: ClusterId): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }
+
+/** Where clients reach this service. */
+export interface PublicAddress {
+  /** `{base_url}` without a trailing slash. */
+  baseUrl(): string
+}
+export const PublicAddressToken = token<PublicAddress>('clusters.PublicAddress')

@@ -86,6 +86,12 @@ const readResource = (group: string, version: string, rest: readonly string[]): 
 const isOwnRoot = (segments: readonly string[]): boolean =>
   segments.at(-1) === 'proxy' && ['services', 'pods', 'nodes'].includes(segments.at(-3) ?? '')
 
+/** `metrics` of a node or pod is an object of the metrics API. */
+const asMetrics = (ref: ResourceRef): ResourceRef =>
+  ref.group === 'core' && ref.subresource === 'metrics' && (ref.resource === 'nodes' || ref.resource === 'pods')
+    ? { ...ref, group: 'metrics.k8s.io', version: 'v1beta1', subresource: undefined }
+    : ref
+
 const readWider = (segments: readonly string[]): Parsed<ProxyTarget> => {
   const [group, version, ...rest] = segments
   if (group === 'batch-delete' && version === undefined) return right({ form: 'batch-delete' })
@@ -96,10 +102,11 @@ const readWider = (segments: readonly string[]): Parsed<ProxyTarget> => {
     return right({ form: 'raw', path: encode(words), segments: words })
   }
   if (rest.length === 1 && rest[0] === 'all-available') return right({ form: 'all-available', group, version })
-  const ref = readResource(group, version, rest)
-  if (isLeft(ref)) return ref
-  const words = resourcePath(ref.right)
-  return right({ form: 'resource', ref: ref.right, path: encode(words), segments: words })
+  const read = readResource(group, version, rest)
+  if (isLeft(read)) return read
+  const ref = asMetrics(read.right)
+  const words = resourcePath(ref)
+  return right({ form: 'resource', ref, path: encode(words), segments: words })
 }
 
 /**

@@ -4,21 +4,21 @@ import type { Exchange, UpgradeExchange } from '../kernel/exchange.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import {
-  ClusterUnreachable,
   ProxyPathRefused,
   type ClusterConnections,
   type ClusterTransport,
   type ImpersonatedUser,
-  type ReachFailure,
   type UpstreamRequest,
 } from './ports.ts'
 import { acceptedHeaders, clientHeaders, upgradeHeaders, upstreamHeaders } from './proxy-headers.ts'
 import { checkProxyQuery, parseProxyPath, type ProxyTarget } from './proxy-path.ts'
 import type { ClusterLink } from './types.ts'
 import type { AnswerWiderForm } from './wider-forms.ts'
+import { asUpstream } from './wider-types.ts'
 
 export type ProxyFailure =
   | Failure<'ProxyPathRefused'>
+  | Failure<'ProxyBodyRefused'>
   | Failure<'ClusterMissing'>
   | Failure<'ClusterNotConnected'>
   | Failure<'ClusterUnreachable'>
@@ -45,10 +45,6 @@ const isLongLived = (segments: readonly string[], query: string): boolean => {
   if (segments[2] === 'watch' || segments[3] === 'watch') return true
   return segments.at(-1) === 'log' || segments.includes('proxy')
 }
-
-/** An address that the policy refuses is our configuration's fault, not the request's. */
-export const asUpstream = (failure: ReachFailure): Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'> =>
-  failure.tag === 'AddressRefused' ? ClusterUnreachable(failure.message) : failure
 
 const targetOf = (path: string, query: string): string => (query === '' ? path : `${path}?${query}`)
 

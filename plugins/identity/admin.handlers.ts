@@ -1,17 +1,51 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
+import { mapPage } from '../../core/kernel/page.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makeCreateUser } from '../../core/identity/create-user.ts'
+import { makeDeleteUser } from '../../core/identity/delete-user.ts'
+import type { EditUserInput } from '../../core/identity/edit-user.ts'
+import { makeEditUser } from '../../core/identity/edit-user.ts'
+import { presentFields } from '../../core/identity/profile-rules.ts'
+import { makeSetPassword } from '../../core/identity/set-password.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
-import { adminCreateUser } from './admin.routes.ts'
+import { adminChangePassword, adminCreateUser, adminDeleteUser, adminEditUser, adminListUsers } from './admin.routes.ts'
+import type { EditUserOption } from './codecs.ts'
 import type { IdentityGiven } from './needs.ts'
+import { passwordPolicyOf } from './password-policy-of.ts'
+import { PasswordsDiffer } from './settings.routes.ts'
 import { userWire, viewerOf } from './user-wire.ts'
 
-export const adminRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const { settings, commonPasswords } = given
-  const passwords = { minLength: settings.passwordMinLength, common: commonPasswords }
-  const create = makeCreateUser({ ...given, passwords })
+const editOf = (body: t.TypeOf<typeof EditUserOption>): EditUserInput =>
+  presentFields({
+    fullName: body.full_name,
+    email: body.email,
+    password: body.password === undefined ? undefined : secret(body.password),
+    mustChangePassword: body.must_change_password,
+    website: body.website,
+    location: body.location,
+    language: body.language,
+    description: body.description,
+    isActive: body.active,
+    isAdmin: body.admin,
+    prohibitLogin: body.prohibit_login,
+    allowCreateOrganization: body.allow_create_organization,
+    restricted: body.restricted,
+    visibility: body.visibility,
+  })
+
+const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
+  const { settings, stores } = given
+  const deps = { ...given, passwords: passwordPolicyOf(given) }
+  const create = makeCreateUser(deps)
+  const edit = makeEditUser(deps)
   return [
+    handle(adminListUsers, async ({ call, query, page }) => {
+      const prefix = (query.q ?? '').normalize('NFC').toLowerCase()
+      const viewer = viewerOf(call.principal)
+      return right(mapPage(await stores.users.list(prefix, page), (user) => userWire(settings.baseUrl(), viewer, user)))
+    }),
     handle(adminCreateUser, async ({ call, body }) => {
       const created = await create(call, {
         login: body.username,
@@ -23,6 +57,23 @@ export const adminRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
         visibility: body.visibility,
       })
       return isLeft(created) ? created : right(userWire(settings.baseUrl(), viewerOf(call.principal), created.right))
+    }),
+    handle(adminEditUser, async ({ call, params, body }) => {
+      const edited = await edit(call, params.username, editOf(body))
+      return isLeft(edited) ? edited : right(userWire(settings.baseUrl(), viewerOf(call.principal), edited.right))
+    }),
+  ]
+}
+
+export const adminRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
+  const remove = makeDeleteUser(given)
+  const setPassword = makeSetPassword({ ...given, passwords: passwordPolicyOf(given) })
+  return [
+    ...accountRoutes(given),
+    handle(adminDeleteUser, ({ call, params }) => remove(call, params.username)),
+    handle(adminChangePassword, async ({ call, params, body }) => {
+      if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two passwords differ.'))
+      return setPassword(call, { login: params.username, password: secret(body.password) })
     }),
   ]
 }

@@ -11,7 +11,8 @@ export const organizationRelations: ObjectTypeDefinition = {
   relations: {
     member: [{ by: 'member' }],
     owner: [{ by: 'level', atLeast: 'owner' }],
-    can_view: [{ by: 'member' }],
+    // Whoever may know that an organization exists is told 403 elsewhere, everyone else 404.
+    can_view: [{ by: 'member' }, { by: 'signed-in' }],
     can_edit: by('edit'),
     can_rename: by('rename'),
     can_delete: by('delete'),

@@ -162,7 +162,10 @@ onEachDatabase('two that lock each other out both succeed', async (t, database, 
 })
 
 onEachDatabase('work that swallows its deadlock commits nothing outside of a transaction', async (t, database, things) => {
-  if (database.dialect === 'sqlite') return t.pass()
+  if (database.dialect === 'sqlite') {
+    t.pass('it knows no deadlock')
+    return
+  }
   for (const name of ['x', 'y']) await database.run(things.addAll, { name, amount: 0, data: null, flag: null })
   const locked = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
   const both = (['x', 'y'] as const).map((mine, index) => {

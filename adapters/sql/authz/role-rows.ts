@@ -40,7 +40,8 @@ export interface PrincipalRow {
   readonly id: number
   readonly name: string
   readonly display_name: string
-  readonly via_team_id: number | null
+  /** MySQL gives the minimum over a union as text. */
+  readonly via_team_id: number | string | null
 }
 
 export const principalOf = (row: PrincipalRow): RolePrincipal => ({
@@ -48,5 +49,5 @@ export const principalOf = (row: PrincipalRow): RolePrincipal => ({
   id: row.id,
   name: row.name,
   displayName: row.display_name,
-  ...(row.via_team_id === null ? {} : { viaTeamId: row.via_team_id as TeamId }),
+  ...(row.via_team_id === null ? {} : { viaTeamId: Number(row.via_team_id) as TeamId }),
 })

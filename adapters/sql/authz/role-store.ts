@@ -73,7 +73,8 @@ export const makeSqlRoleStore = (db: SqlDatabase): ((runner: SqlRunner) => RoleS
       replace: (role, content, at) =>
         unlessTaken(content, async () => {
           const { id, orgId } = role
-          await runner.run(sql.update, { orgId, id, ...columns(content, at) })
+          const { affected } = await runner.run(sql.update, { orgId, id, ...columns(content, at) })
+          if (affected === 0) throw new Error(`Role ${id} of organization ${orgId} is gone although it was locked.`)
           await runner.run(sql.dropPermissions, { roleId: id })
           await runner.run(sql.detachTeams, { roleId: id })
           await attach(orgId, id, content)

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { listSlots, paddedList } from '../authz/padded-list.ts'
 import type { SqlDatabase } from '../statement.ts'
 import type { ViewerBind } from './rows.ts'
 import { countOf, selectUsers, visibleTo } from './rows.ts'
@@ -49,6 +50,7 @@ const startingWith = (query: Knex.QueryBuilder, p: P<'from' | 'to'>): Knex.Query
 
 const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: P<'id'>) => selectUsers(k).where('u.id', p('id'))),
+  byIds: paddedList((length) => db.prepare((k, p: P<string>) => selectUsers(k).whereIn('u.id', listSlots(p, length)))),
   byLogin: db.prepare((k, p: P<'key'>) => selectUsers(k).where('a.lower_name', p('key'))),
   kindOfName: db.prepare((k, p: P<'key'>) => k('accounts').where('lower_name', p('key')).select('kind')),
   search: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | ViewerBind) => Knex.Value & number) =>

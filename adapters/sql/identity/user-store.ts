@@ -71,6 +71,12 @@ export const makeSqlUserStore = (db: SqlDatabase): ((runner: SqlRunner) => UserS
     }
     return {
       byId,
+      async byIds(ids) {
+        if (ids.length === 0) return []
+        const { statement, binds } = s.byIds(ids)
+        const found = new Map((await runner.all<UserRow>(statement, binds)).map((row) => [Number(row.id), userOf(row)]))
+        return ids.flatMap((id) => found.get(id) ?? [])
+      },
       async byLogin(login) {
         const row = await runner.first<UserRow>(s.byLogin, { key: accountNameKey(login) })
         return row === undefined ? undefined : userOf(row)

@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
+import { listSlots, paddedList } from '../authz/padded-list.ts'
 import { countOf } from '../identity/rows.ts'
-import type { SqlDatabase, Statement } from '../statement.ts'
-import { forEachSize, organizationColumns } from './rows.ts'
+import type { SqlDatabase } from '../statement.ts'
+import { organizationColumns } from './rows.ts'
 
 type P<N extends string> = (name: N) => Knex.Value & number
 type PageBind = 'limit' | 'offset'
@@ -30,9 +31,9 @@ const paged = (query: Knex.QueryBuilder, p: P<PageBind>): Knex.QueryBuilder =>
 const reads = (db: SqlDatabase) => ({
   byName: db.prepare((k, p: P<'key'>) => organizations(k).where('a.lower_name', p('key')).select(...organizationColumns)),
   byId: db.prepare((k, p: P<'id'>) => organizations(k).where('o.id', p('id')).select(...organizationColumns)),
-  byIds: forEachSize((names) =>
-    db.prepare((k, p: P<string>) => organizations(k).whereIn('o.id', names.map(p)).select(...organizationColumns)),
-  ) as ReadonlyMap<number, Statement>,
+  byIds: paddedList((length) =>
+    db.prepare((k, p: P<string>) => organizations(k).whereIn('o.id', listSlots(p, length)).select(...organizationColumns)),
+  ),
   byFormerName: db.prepare((k, p: P<'key'>) =>
     organizations(k).join('account_redirects as r', 'r.account_id', 'o.id').where('r.lower_name', p('key')).select(...organizationColumns),
   ),

@@ -12,7 +12,7 @@ import { pageOf } from '../identity/rows.ts'
 import type { Bind, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
 import { organizationStatements } from './organization-statements.ts'
 import type { Num, OrganizationRow } from './rows.ts'
-import { listBinds, organizationOf } from './rows.ts'
+import { organizationOf } from './rows.ts'
 
 type Statements = ReturnType<typeof organizationStatements>
 type Binds = Readonly<Record<string, Bind>>
@@ -56,8 +56,8 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
     findByFormerName: (name) => one(s.byFormerName, { key: accountNameKey(name) }),
     async findByIds(ids) {
       if (ids.length === 0) return []
-      const { size, binds } = listBinds(ids)
-      const rows = await runner.all<OrganizationRow>(s.byIds.get(size) as Statement, binds)
+      const { statement, binds } = s.byIds(ids)
+      const rows = await runner.all<OrganizationRow>(statement, binds)
       return rows.map(organizationOf)
     },
     list: (visible, request) => page(s.list, s.countList, visibleBinds(visible), request),

@@ -103,19 +103,3 @@ export const tokenOf = (row: TokenRow): OrganizationToken => ({
   lastUsedAt: instantOf(row.last_used_at),
   expiresAt: instantOf(row.expires_at),
 })
-
-/** List lengths for which a statement with `IN` is kept, so that few statements exist. */
-const listSizes = [1, 10, 100, 500] as const
-export type ListSize = (typeof listSizes)[number]
-
-/** One statement for each list length; `names` are the binds that stand in the list. */
-export const forEachSize = <S>(make: (names: readonly string[]) => S): ReadonlyMap<ListSize, S> =>
-  new Map(listSizes.map((size) => [size, make(Array.from({ length: size }, (_, index) => `v${index}`))]))
-
-/** The smallest kept length that takes the values, and the binds, filled up with the last value. */
-export const listBinds = (values: readonly number[]): { readonly size: ListSize; readonly binds: Record<string, number> } => {
-  const size = listSizes.find((candidate) => candidate >= values.length)
-  const last = values.at(-1)
-  if (size === undefined || last === undefined) throw new RangeError(`A list of ${values.length} values is not between 1 and 500.`)
-  return { size, binds: Object.fromEntries(Array.from({ length: size }, (_, index) => [`v${index}`, values[index] ?? last])) }
-}

@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
+import { listSlots, paddedList } from '../authz/padded-list.ts'
 import { countOf } from '../identity/rows.ts'
-import type { SqlDatabase, Statement } from '../statement.ts'
-import { forEachSize, teamColumns } from './rows.ts'
+import type { SqlDatabase } from '../statement.ts'
+import { teamColumns } from './rows.ts'
 
 type P<N extends string> = (name: N) => Knex.Value & number
 type PageBind = 'limit' | 'offset'
@@ -62,20 +63,20 @@ const reads = (db: SqlDatabase) => ({
   byPermission: db.prepare((k, p: P<'orgId' | 'permission'>) =>
     teams(k).where('t.org_id', p('orgId')).where('t.permission', p('permission')).select(...teamColumns).orderBy('t.id').limit(1),
   ),
-  rolesOf: forEachSize((names) =>
+  rolesOf: paddedList((length) =>
     db.prepare((k, p: P<string>) =>
-      k('team_roles').whereIn('team_id', names.map(p)).select('team_id', 'role_id').orderBy('role_id'),
+      k('team_roles').whereIn('team_id', listSlots(p, length)).select('team_id', 'role_id').orderBy('role_id'),
     ),
-  ) as ReadonlyMap<number, Statement>,
-  rolePermissions: forEachSize((names) =>
+  ),
+  rolePermissions: paddedList((length) =>
     db.prepare((k, p: P<string>) =>
       k('roles as r')
         .leftJoin('role_permissions as rp', 'rp.role_id', 'r.id')
         .where('r.org_id', p('orgId'))
-        .whereIn('r.id', names.map(p))
+        .whereIn('r.id', listSlots(p, length))
         .select('r.id', 'rp.namespace', 'rp.action'),
     ),
-  ) as ReadonlyMap<number, Statement>,
+  ),
 })
 
 const memberReads = (db: SqlDatabase) => ({

@@ -11,13 +11,19 @@ import type { CountRow } from '../identity/rows.ts'
 import { pageOf } from '../identity/rows.ts'
 import type { Bind, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
 import type { Num, TeamRow } from './rows.ts'
-import { listBinds, teamOf } from './rows.ts'
+import { teamOf } from './rows.ts'
 import { teamStatements } from './team-statements.ts'
 
 type Statements = ReturnType<typeof teamStatements>
 type Binds = Readonly<Record<string, Bind>>
 type Reading = 'findById' | 'list' | 'search' | 'listOfUser' | 'listOfMember' | 'findByPermission' | 'rolePermissions'
 type Members = 'listMembers' | 'hasMember' | 'countMembers' | 'addMember' | 'removeMember'
+
+interface RolePermissionRow {
+  readonly id: Num
+  readonly namespace: string | null
+  readonly action: string | null
+}
 
 /** Teams on SQL: statements composed once, the store bound to the pool or to a transaction. */
 export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamStore) => {
@@ -27,8 +33,8 @@ export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamS
 
 const withRoles = async (s: Statements, runner: SqlRunner, rows: readonly TeamRow[]): Promise<Team[]> => {
   if (rows.length === 0) return []
-  const { size, binds } = listBinds(rows.map((row) => Number(row.id)))
-  const attached = await runner.all<{ team_id: Num; role_id: Num }>(s.rolesOf.get(size) as Statement, binds)
+  const { statement, binds } = s.rolesOf(rows.map((row) => Number(row.id)))
+  const attached = await runner.all<{ team_id: Num; role_id: Num }>(statement, binds)
   return rows.map((row) =>
     teamOf(
       row,
@@ -65,11 +71,8 @@ const reading = (s: Statements, runner: SqlRunner): Pick<TeamStore, Reading> => 
     async rolePermissions(orgId, roleIds) {
       const found = new Map<RoleId, PermissionRef[]>()
       if (roleIds.length === 0) return found
-      const { size, binds } = listBinds(roleIds)
-      const rows = await runner.all<{ id: Num; namespace: string | null; action: string | null }>(
-        s.rolePermissions.get(size) as Statement,
-        { ...binds, orgId },
-      )
+      const { statement, binds } = s.rolePermissions(roleIds)
+      const rows = await runner.all<RolePermissionRow>(statement, { ...binds, orgId })
       for (const { id, namespace, action } of rows) {
         const permissions = found.get(Number(id) as RoleId) ?? []
         found.set(Number(id) as RoleId, permissions)

@@ -1,0 +1,133 @@
+// Who may import whom: the table of docs, architecture §2. Each rule is proven alive by test/arch/fixtures/bad.
+
+/** The parts in the order in which one may use another's ports and types; one line, one rank. */
+const ranks = [
+  ['identity'],
+  ['organizations'],
+  ['authz'],
+  ['audit', 'tasks', 'bus'],
+  ['clusters'],
+  ['packages', 'hubs', 'clustersets', 'client-orgs', 'metrics-proxy'],
+  ['contracts'],
+  ['usage'],
+  ['metering', 'marketplace'],
+]
+const rankOf = new Map(ranks.flatMap((parts, rank) => parts.map((part) => [part, rank])))
+const earlierThan = (part) => [...rankOf].filter(([, rank]) => rank < rankOf.get(part)).map(([other]) => other)
+const anyOf = (parts) => (parts.length === 0 ? '(?!)' : `(${parts.join('|')})`)
+
+const npm = (...names) => `node_modules/(@types/)?(${names.join('|')})/`
+const fpTs = npm('fp-ts')
+const ioTs = npm('io-ts')
+
+const corePartRules = [...rankOf.keys()].map((part) => ({
+  name: `core-${part}`,
+  comment: `core/${part} uses the kernel, itself, and types.ts and ports.ts of an earlier part. Move the shared rule into the kernel, or take what you need as a port.`,
+  severity: 'error',
+  from: { path: `^core/${part}/` },
+  to: { path: '^core/', pathNot: ['^core/kernel/', `^core/${part}/`, `^core/${anyOf(earlierThan(part))}/(types|ports)\\.ts$`] },
+}))
+
+const pluginPartRules = [...rankOf.keys()].map((part) => ({
+  name: `plugin-${part}`,
+  comment: `plugins/${part} uses the kit, the kernel, its own core part, types.ts and ports.ts of other parts, and the wire shapes (codecs.ts, *-wire.ts) of an earlier part's plugin.`,
+  severity: 'error',
+  from: { path: `^plugins/${part}/` },
+  to: {
+    path: '^(core|plugins)/',
+    pathNot: [
+      '^plugins/kit/',
+      `^plugins/${part}/`,
+      '^core/kernel/',
+      `^core/${part}/`,
+      '^core/[^/]+/(types|ports)\\.ts$',
+      `^plugins/${anyOf(earlierThan(part))}/(codecs|[^/]+-wire)\\.ts$`,
+    ],
+  },
+}))
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycle', comment: 'No cycles, type-only imports included: move what both need into a third file.', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'resolvable', comment: 'The import names no file that exists.', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'kernel-alone',
+      comment: 'core/kernel imports itself and fp-ts.',
+      severity: 'error',
+      from: { path: '^core/kernel/' },
+      to: { pathNot: ['^core/kernel/', fpTs] },
+    },
+    {
+      name: 'core-pure',
+      comment: 'The core knows no HTTP, SQL or Node: only itself and fp-ts. Declare a port and let an adapter keep it.',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { pathNot: ['^core/', fpTs] },
+    },
+    {
+      name: 'core-part-known',
+      comment: 'A part of the core that stands in no rank: add it to `ranks`, in the order of architecture §1.',
+      severity: 'error',
+      from: { path: '^core/', pathNot: `^core/${anyOf(['kernel', 'platform', ...rankOf.keys()])}/` },
+      to: {},
+    },
+    ...corePartRules,
+    {
+      name: 'platform-alone',
+      comment: 'core/platform and plugins/platform stand beside the parts and use none of them.',
+      severity: 'error',
+      from: { path: '^(core|plugins)/platform/' },
+      to: { path: '^(core|plugins)/', pathNot: ['^core/(kernel|platform)/', '^plugins/(kit|platform)/'] },
+    },
+    {
+      name: 'kit-alone',
+      comment: 'plugins/kit uses the kernel, fp-ts and io-ts.',
+      severity: 'error',
+      from: { path: '^plugins/kit/' },
+      to: { pathNot: ['^plugins/kit/', '^core/kernel/', fpTs, ioTs] },
+    },
+    {
+      name: 'plugins-light',
+      comment: 'A plugin maps wire to use case and back: kit, core, fp-ts, io-ts; no Node, no driver, no framework.',
+      severity: 'error',
+      from: { path: '^plugins/' },
+      to: { pathNot: ['^plugins/', '^core/', fpTs, ioTs] },
+    },
+    ...pluginPartRules,
+    {
+      name: 'adapters-by-ports',
+      comment: 'An adapter uses the kernel, types.ts and ports.ts of any part, and its own folder; never a use case, a plugin or the composition root.',
+      severity: 'error',
+      from: { path: '^adapters/([^/]+)/' },
+      to: { path: '^(core|plugins|composition|adapters)/', pathNot: ['^core/kernel/', '^core/[^/]+/(types|ports)\\.ts$', '^adapters/$1/', '^adapters/outbound/'] },
+    },
+    {
+      name: 'framework-in-composition',
+      comment: 'restify, tsyringe, reflect-metadata and commander are the composition root\'s alone.',
+      severity: 'error',
+      from: { path: '^(core|plugins|adapters)/' },
+      to: { path: npm('restify', 'tsyringe', 'reflect-metadata', 'commander') },
+    },
+    {
+      name: 'container-in-one-file',
+      comment: 'tsyringe is imported by composition/container.ts alone.',
+      severity: 'error',
+      from: { pathNot: '^composition/container\\.ts$' },
+      to: { path: npm('tsyringe') },
+    },
+    { name: 'no-test-code', comment: 'The product never imports its tests.', severity: 'error', from: { path: '^(core|plugins|adapters|composition)/' }, to: { path: '^test/' } },
+    {
+      name: 'no-dev-dependency',
+      comment: 'What runs in production is a dependency, not a devDependency.',
+      severity: 'error',
+      from: { path: '^(core|plugins|adapters|composition)/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: 'node_modules/@types/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'], extensions: ['.ts', '.mts', '.js', '.mjs', '.cjs', '.json', '.d.ts'] },
+  },
+}

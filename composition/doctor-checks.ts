@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { readKeyringFile } from '../adapters/security/keyring-file.ts'
+import { openDatabase } from '../adapters/sql/database.ts'
+import { migrationStatus } from '../adapters/sql/migrations.ts'
+import type { SqlDatabase } from '../adapters/sql/statement.ts'
+import type { Settings } from './settings.ts'
+
+/** What one look found. A warning works today; a problem does not. */
+export interface Finding {
+  readonly subject: string
+  readonly state: 'ok' | 'warning' | 'problem'
+  /** One plain sentence, with what to do about it. */
+  readonly message: string
+}
+
+const ok = (subject: string, message: string): Finding => ({ subject, state: 'ok', message })
+const warning = (subject: string, message: string): Finding => ({ subject, state: 'warning', message })
+const problem = (subject: string, message: string): Finding => ({ subject, state: 'problem', message })
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown'
+
+export const checkNode = (version = process.versions.node): Finding =>
+  Number(version.split('.')[0]) >= 24
+    ? ok('node', `Node ${version}.`)
+    : problem('node', `Node ${version} is too old: 24 is needed. On Linux it comes with \`npm ci\` and npm scripts use it; elsewhere install it.`)
+
+const leastFreeBytes = 512 * 1024 * 1024
+
+export const checkDataFolder = ({ dataDir }: Settings): Finding => {
+  const subject = 'data folder'
+  try {
+    const { mode, uid } = statSync(dataDir)
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (process.getuid?.() !== 0 && uid !== process.getuid?.()) return warning(subject, `${dataDir} belongs to another user (uid ${uid}).`)
+    if ((mode & 0o007) !== 0) return warning(subject, `Other users of this machine can look into ${dataDir}. Run: chmod o-rwx ${dataDir}`)
+    const { bavail, bsize } = statfsSync(dataDir)
+    const free = bavail * bsize
+    if (free < leastFreeBytes) return warning(subject, `Only ${Math.round(free / 1024 / 1024)} MiB are free in ${dataDir}.`)
+    return ok(subject, `${dataDir} can be read and written.`)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return ok(subject, `${dataDir} does not exist yet; the first start makes it.`)
+    return problem(subject, `${dataDir} cannot be used (${codeOf(error)}). It must belong to the user that runs the service.`)
+  }
+}
+
+export const checkKeyring = ({ keyring: path }: Settings): Finding => {
+  const subject = 'key ring'
+  try {
+    const keyring = readKeyringFile(path)
+    if (keyring === undefined) return ok(subject, `${path} does not exist yet; the first start makes it. Back it up: sealed credentials cannot be read without it.`)
+    return ok(subject, `${path} holds ${keyring.keyIds.length} keys; the current one is ${keyring.wrapper.currentKeyId}.`)
+  } catch (error) {
+    return problem(subject, (error as Error).message)
+  }
+}
+
+/** Leases and expiry go by the database's clock; tokens and cookies by this machine's. */
+const worstSkewMs = 5_000
+
+/** The database itself, its schema, and its clock against this machine's. */
+export const checkDatabase = async ({ databaseUrl, dataDir }: Settings): Promise<readonly Finding[]> => {
+  const url = databaseUrl.reveal()
+  const file = /^sqlite:(?!:memory:)(.+)$/s.exec(url)?.[1]
+  if (file !== undefined && !exists(file)) return [ok('database', `${file} does not exist yet; the first start makes it in ${dataDir}.`)]
+  let database: SqlDatabase | undefined
+  try {
+    database = await openDatabase(url)
+    const before = Date.now()
+    const databaseNow = await database.now()
+    const skewMs = Math.round(databaseNow - (before + Date.now()) / 2)
+    return [ok('database', `The ${database.dialect} database answers in ${Date.now() - before} ms.`), skewFinding(skewMs), await schemaFinding(database)]
+  } catch (error) {
+    return [problem('database', `${(error as Error).message} Check MOORAGE_DATABASE_URL, and that the server runs and accepts this user.`)]
+  } finally {
+    await database?.close().catch(() => undefined)
+  }
+}
+
+const exists = (path: string): boolean => {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+export const skewFinding = (skewMs: number): Finding =>
+  Math.abs(skewMs) <= worstSkewMs
+    ? ok('clock', `The database's clock and this machine's agree within ${(Math.abs(skewMs) / 1000).toFixed(1)} s.`)
+    : problem('clock', `The database's clock is ${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's. Set both by NTP.`)
+
+const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
+  const states = await migrationStatus(database)
+  const count = (wanted: string): number => states.filter(({ state }) => state === wanted).length
+  const missing = states.length - count('done') - count('unknown')
+  if (count('unknown') > 0) return warning('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
+  return missing === 0 ? ok('schema', 'The schema is up to date.') : warning('schema', `${missing} migrations are missing. \`moorage serve\` applies them, or run: moorage migrate up`)
+}
+
+export const checkBus = ({ busUrl }: Settings): Finding =>
+  busUrl.reveal() === 'inproc:'
+    ? ok('bus', 'Messages stay inside this process: right for one instance.')
+    : problem('bus', 'This version has no NATS bus yet: set MOORAGE_BUS_URL to inproc:')
+
+export const checkHelm = async ({ helm }: Settings): Promise<Finding> => {
+  const binary = helm ?? 'helm'
+  try {
+    const { stdout } = await promisify(execFile)(binary, ['version', '--short'], { timeout: 5_000, env: { PATH: process.env['PATH'] ?? '' } })
+    return ok('helm', `${binary} is ${stdout.trim().slice(0, 60)}.`)
+  } catch (error) {
+    if (helm !== undefined) return problem('helm', `MOORAGE_HELM is ${helm}, which cannot be run (${codeOf(error)}).`)
+    return warning('helm', 'There is no helm on PATH. Packages cannot be installed without it; everything else works.')
+  }
+}

@@ -1,0 +1,42 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
+import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import { makeAuthorizer } from '../../core/authz/authorizer.ts'
+import {
+  AuthorizationFactsToken,
+  AuthorizationSchemaToken,
+  AuthorizerToken,
+  CatalogueToken,
+  RoleStoreToken,
+  RoleUnitOfWorkToken,
+} from '../../core/authz/ports.ts'
+import { compileSchema } from '../../core/authz/schema.ts'
+import type { Provide } from '../boot.ts'
+import { StartRefused } from '../start-refused.ts'
+
+export const provideAuthz: Provide = (container, boot) => {
+  const { database } = boot
+  const bindRoles = makeSqlRoleStore(database)
+  const bindFacts = makeSqlAuthorizationFacts(database)
+  container.provideValue(CatalogueToken, boot.catalogue)
+  container.provide(AuthorizationSchemaToken, (resolve) => {
+    const schema = compileSchema(resolve(CatalogueToken))
+    if (isLeft(schema)) throw new StartRefused(schema.left)
+    return schema.right
+  })
+  container.provide(AuthorizationFactsToken, () => bindFacts(database))
+  container.provide(AuthorizerToken, (resolve) =>
+    makeAuthorizer({ schema: resolve(AuthorizationSchemaToken), facts: resolve(AuthorizationFactsToken) }),
+  )
+  container.provide(RoleStoreToken, () => bindRoles(database))
+  container.provide(RoleUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ roles: bindRoles(tx), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
+  )
+}

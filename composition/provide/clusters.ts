@@ -1,0 +1,38 @@
+import { jsonCredentialCodec } from '../../adapters/kubernetes/credential-codec.ts'
+import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
+import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
+import { makeConnectionPools } from '../../adapters/kubernetes/connection-pools.ts'
+import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
+import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import {
+  ClusterApiToken,
+  ClusterStoreToken,
+  ClusterTransportToken,
+  ClusterUnitOfWorkToken,
+  CredentialCodecToken,
+  KubeconfigParserToken,
+  PublicAddressToken,
+} from '../../core/clusters/ports.ts'
+import type { Provide } from '../boot.ts'
+
+/** Clusters and the connections to them. */
+export const provideClusters: Provide = (container, boot) => {
+  const { database, settings } = boot
+  const bindStore = makeSqlClusterStore(database)
+  const egress = makeEgressPolicy(new Set(settings.kubernetesAllow))
+  const pools = makeConnectionPools(egress)
+  boot.onStop('connections to clusters', () => pools.close())
+  container.provideValue(PublicAddressToken, { baseUrl: boot.baseUrl })
+  container.provideValue(CredentialCodecToken, jsonCredentialCodec)
+  container.provideValue(KubeconfigParserToken, makeKubeconfigParser())
+  container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
+  container.provide(ClusterTransportToken, () => makeUndiciClusterTransport(pools, egress))
+  container.provide(ClusterStoreToken, () => bindStore(database))
+  container.provide(ClusterUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+  )
+}

@@ -1,0 +1,56 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { IdentityChanges } from './ports.ts'
+import { changedFields, ProfileInvalid, profileProblem } from './profile-rules.ts'
+import type { User, UserChanges } from './types.ts'
+
+/** An absent field stays as it is; an empty text clears it. */
+export interface OwnProfileInput
+  extends Pick<UserChanges, 'fullName' | 'website' | 'location' | 'language' | 'description' | 'hideEmail'> {
+  /** Only the name that the user has: renaming is not done here. */
+  readonly name?: string
+  /** A verified address of the user, which becomes the primary one. */
+  readonly email?: string
+}
+
+type ProfileFailure = Failure<'ProfileInvalid'>
+
+const choosePrimary = async (stores: IdentityChanges, user: User, email: string): Outcome<ProfileFailure, boolean> => {
+  const own = await stores.emails.list(user.id)
+  const chosen = own.find((record) => record.email.toLowerCase() === email.toLowerCase())
+  if (chosen === undefined || !chosen.verified) return left(ProfileInvalid('Only a verified address of yours can become the primary one.'))
+  if (chosen.isPrimary) return right(false)
+  await stores.emails.makePrimary(user.id, chosen.id)
+  return right(true)
+}
+
+/** Changes what users decide about themselves. */
+export const makeEditOwnProfile =
+  (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
+  async (call: SignedInCall, input: OwnProfileInput): Outcome<ProfileFailure, User> => {
+    const { name, email, ...changes } = input
+    const problem = profileProblem(changes)
+    if (problem !== undefined) return left(ProfileInvalid(problem))
+    return deps.unitOfWork.run<ProfileFailure, User>(call, async (stores) => {
+      const user = await stores.users.lock(call.principal.userId)
+      if (user === undefined) throw new Error('the account of a proven caller is gone')
+      if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
+      const moved = email === undefined ? right(false) : await choosePrimary(stores, user, email)
+      if (isLeft(moved)) return moved
+      const changed = changedFields(user, changes)
+      if (Object.keys(changed).length === 0 && !moved.right) return right(user)
+      if (Object.keys(changed).length > 0) await stores.users.update(user.id, changes)
+      await stores.audit.record({
+        action: 'user.updated',
+        objectType: 'user',
+        objectId: user.id,
+        objectName: user.login,
+        tenantId: user.id,
+        changes: { ...changed, ...(moved.right ? { email: 'changed' } : {}) },
+      })
+      const edited = await stores.users.byId(user.id)
+      return right(edited ?? user)
+    })
+  }

@@ -1,0 +1,33 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { accountNameKey, parseAccountName } from '../kernel/account-name.ts'
+import { parseEmailAddress } from './email-address.ts'
+import type { DomainNames, IdentityStores } from './ports.ts'
+
+/** What a form is told about a name or address before it is sent. */
+export interface Verdict {
+  readonly status: 'VALID' | 'USER_EXISTS' | 'RESERVED' | 'INVALID' | 'NOT_ALLOWED'
+  readonly message: string
+}
+
+const valid: Verdict = { status: 'VALID', message: '' }
+
+/** Judges the name of a new account, or of one that is `current` now: its own name in another spelling is fine. */
+export const makeValidateName =
+  (stores: IdentityStores) =>
+  async (name: string, current?: string): Promise<Verdict> => {
+    const parsed = parseAccountName(name)
+    if (isLeft(parsed)) return { status: parsed.left.reason, message: parsed.left.message }
+    if (current !== undefined && accountNameKey(current) === accountNameKey(name)) return valid
+    const kind = await stores.users.kindOfName(name)
+    return kind === undefined ? valid : { status: 'USER_EXISTS', message: 'Another user or organization has this name.' }
+  }
+
+/** Judges an e-mail address. */
+export const makeValidateEmail =
+  (deps: { readonly stores: IdentityStores; readonly domains: DomainNames }) =>
+  async (text: string): Promise<Verdict> => {
+    const email = parseEmailAddress(text, deps.domains)
+    if (isLeft(email)) return { status: 'INVALID', message: email.left.message }
+    const isTaken = await deps.stores.emails.isTaken(email.right.key)
+    return isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is in use.' } : valid
+  }

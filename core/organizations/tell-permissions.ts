@@ -1,0 +1,31 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import { OrganizationMissing } from './failures.ts'
+import { makeFindOrganization } from './find-organization.ts'
+import { asUser } from './find-user.ts'
+import type { MembershipStore, OrganizationStore } from './ports.ts'
+import type { Standing } from './types.ts'
+
+/** What a user holds in an organization; told to the user, to members of the organization and to site admins. */
+export const makeTellPermissions = (deps: {
+  readonly organizations: OrganizationStore
+  readonly memberships: MembershipStore
+}) => {
+  const findOrganization = makeFindOrganization(deps)
+  return async (
+    call: SignedInCall,
+    login: string,
+    orgName: string,
+  ): Outcome<Failure<'OrganizationMissing' | 'MemberMissing'>, Standing> => {
+    const found = await findOrganization(call, orgName)
+    if (isLeft(found)) return found
+    const { organization, viewer, isMember } = found.right
+    const userId = asUser(await deps.memberships.findAccount(login))
+    const isSelf = !isLeft(userId) && userId.right === viewer.userId
+    if (!isSelf && !isMember && !viewer.isSiteAdmin) {
+      return left(OrganizationMissing('You are not a member of this organization.'))
+    }
+    return isLeft(userId) ? userId : right(await deps.memberships.standing(organization.id, userId.right))
+  }
+}

@@ -1,0 +1,93 @@
+import tseslint from 'typescript-eslint'
+
+// Each message names what to write instead.
+
+const product = ['core/**/*.ts', 'plugins/**/*.ts', 'adapters/**/*.ts', 'composition/**/*.ts']
+
+const syntax = [
+  { selector: 'ExportDefaultDeclaration', message: 'No default export: export the value under the name that the file carries.' },
+  { selector: 'Decorator', message: 'No decorators (Node strips types and runs the rest): provide the value in composition/provide.' },
+  { selector: 'TSEnumDeclaration', message: 'No enums: write a union of literals, with an `as const` list where the values are needed.' },
+  { selector: 'TSModuleDeclaration[kind="namespace"]', message: 'No namespaces: a file is the module.' },
+  { selector: "CallExpression[callee.object.name='JSON'][callee.property.name='parse'][arguments.0.type='CallExpression'][arguments.0.callee.object.name='JSON']", message: 'No deep copy through JSON: use structuredClone, or build the value anew.' },
+]
+
+const fpTsImports = {
+  regex: '^fp-ts(?!/lib/[A-Za-z]+\\.js$)',
+  message: "Import fp-ts in one form: import { left } from 'fp-ts/lib/Either.js'.",
+}
+const fpTsLittle = {
+  regex: '^fp-ts/lib/(?!(Either|TaskEither|function|ReadonlyArray|NonEmptyArray|Ord|Eq)\\.js$)',
+  message: 'fp-ts is used exactly as far as architecture §7 says: Either, TaskEither, pipe. A missing value is `A | undefined`; the environment is function arguments.',
+}
+const httpClients = {
+  regex: '^(node:)?(https|http2)$|^(undici|axios|got|node-fetch|ky|superagent|request)$',
+  message: 'Requests leave through adapters/outbound only, which pins addresses and checks redirects: take a port, or use that adapter.',
+}
+const imports = (...patterns) => ['error', { patterns }]
+
+const fetchMessage = 'fetch follows redirects and resolves names by itself: requests leave through adapters/outbound only.'
+const noFetch = { name: 'fetch', message: fetchMessage }
+const buffer = { name: 'Buffer', message: 'The core has no Node: use Uint8Array, or take a port.' }
+const processGlobal = { name: 'process', message: 'The core has no Node: take what you need as an argument.' }
+
+export default tseslint.config(
+  { ignores: ['node_modules/**', 'dist/**', 'data/**', 'test/arch/fixtures/**', '**/*.cjs', '**/*.mjs'] },
+  {
+    files: ['**/*.ts'],
+    languageOptions: { parser: tseslint.parser, parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    plugins: { '@typescript-eslint': tseslint.plugin },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false, attributes: false } }],
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/only-throw-error': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_', destructuredArrayIgnorePattern: '^_', ignoreRestSiblings: true }],
+      'no-restricted-syntax': ['error', ...syntax],
+      'no-restricted-imports': imports(fpTsImports, fpTsLittle),
+      eqeqeq: 'error',
+      'no-var': 'error',
+      'prefer-const': 'error',
+      'no-eval': 'error',
+      'no-implied-eval': 'error',
+      'no-new-func': 'error',
+      'max-lines': ['error', 400],
+    },
+  },
+  {
+    files: product,
+    rules: {
+      'no-console': 'error',
+      'no-restricted-globals': ['error', noFetch],
+      'no-restricted-imports': imports(fpTsImports, fpTsLittle, httpClients),
+      'no-restricted-syntax': [
+        'error',
+        ...syntax,
+        { selector: "MemberExpression[object.name='globalThis'][property.name='fetch']", message: fetchMessage },
+      ],
+      // A factory holds the functions that it returns; those stay under the budget of 50 lines.
+      'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }],
+    },
+  },
+  {
+    files: ['core/**/*.ts'],
+    rules: {
+      'no-restricted-globals': ['error', noFetch, buffer, processGlobal],
+      'no-restricted-syntax': [
+        'error',
+        ...syntax,
+        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'The core takes the time from the Clock port (core/kernel/clock.ts).' },
+        { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'The core takes the time from the Clock port (core/kernel/clock.ts).' },
+        { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'Randomness comes from the Entropy port (core/kernel/entropy.ts).' },
+        { selector: 'ThrowStatement > NewExpression[callee.name=/Failure$/]', message: 'A failure is answered on the Left, never thrown.' },
+      ],
+    },
+  },
+  { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
+  { files: ['adapters/**/*.ts'], rules: { 'no-restricted-imports': imports(fpTsImports, fpTsLittle) } },
+)

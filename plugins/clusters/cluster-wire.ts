@@ -1,0 +1,153 @@
+import type * as t from 'io-ts'
+import { shortAge } from '../../core/clusters/age.ts'
+import type { ImportJudgement } from '../../core/clusters/check-cluster.ts'
+import type { ClusterClaim } from '../../core/clusters/import-cluster.ts'
+import type { ClusterWish } from '../../core/clusters/change-cluster.ts'
+import { hostingProviders, type Cluster, type HostingProvider } from '../../core/clusters/types.ts'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { ClusterInfo, ClusterInfoModel, ConnectOptions, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
+
+const statusOf = ({ status: { phase, reason, message }, managers }: Cluster) => ({
+  phase,
+  reason,
+  message: message === '' ? undefined : message,
+  clusterManagers: [...managers],
+  clusterAPI: {},
+  response: { phase, reason, message: message === '' ? undefined : message },
+})
+
+/** The flat form. */
+export const toClusterInfo = (cluster: Cluster, now: Date): t.TypeOf<typeof ClusterInfo> => ({
+  id: cluster.id,
+  displayName: cluster.displayName,
+  name: cluster.name,
+  uid: cluster.uid,
+  ownerID: cluster.ownerId,
+  managerID: 0,
+  externalID: cluster.externalId,
+  hubClusterName: '',
+  hubClusterUID: cluster.hubClusterUid,
+  hubClusterOwnerName: '',
+  clusterSetName: '',
+  ownerName: cluster.ownerName,
+  provider: cluster.provider,
+  vendor: cluster.vendor,
+  infraNamespace: cluster.infraNamespace,
+  isMonitoringCluster: false,
+  endpoint: cluster.endpoint,
+  location: cluster.location,
+  project: cluster.project,
+  kubernetesVersion: cluster.kubernetesVersion,
+  nodeCount: cluster.nodeCount,
+  createdAt: cluster.createdAt.toISOString(),
+  age: shortAge(cluster.createdAt, now),
+  clusterManagers: [...cluster.managers],
+  isCapiClusterUpgradeable: false,
+  status: statusOf(cluster),
+})
+
+/** The flat form with the orchestrator's form beside it: clients of either read a single cluster. */
+export const toClusterInfoModel = (cluster: Cluster, now: Date): t.TypeOf<typeof ClusterInfoModel> => ({
+  ...toClusterInfo(cluster, now),
+  metadata: { name: cluster.name, uid: cluster.uid, creationTimestamp: cluster.createdAt.toISOString() },
+  spec: {
+    displayName: cluster.displayName,
+    name: cluster.name,
+    uid: cluster.uid,
+    ownerID: cluster.ownerId,
+    externalID: cluster.externalId,
+    ownerName: cluster.ownerName,
+    provider: cluster.provider,
+    endpoint: cluster.endpoint,
+    location: cluster.location,
+    project: cluster.project,
+    kubernetesVersion: cluster.kubernetesVersion,
+    nodeCount: cluster.nodeCount,
+    createdAt: Math.floor(cluster.createdAt.getTime() / 1000),
+    age: shortAge(cluster.createdAt, now),
+  },
+})
+
+/** A known provider's name, whatever its case; what is unknown is left to detection. */
+const providerNamed = (name: string | undefined): HostingProvider | undefined =>
+  hostingProviders.find((provider) => provider.toLowerCase() === name?.toLowerCase())
+
+const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text)
+
+export const toClaim = (grant: AccessGrant, options: Omit<t.TypeOf<typeof ImportOptions>, 'components'>): ClusterClaim => ({
+  ownerId: grant.ownerId,
+  name: options.basicInfo?.name,
+  displayName: options.basicInfo?.displayName,
+  provider: providerNamed(options.provider?.name),
+  accessConfig: options.provider?.accessConfig,
+  externalId: options.provider?.clusterID ?? '',
+  project: options.provider?.project ?? '',
+  location: options.provider?.region ?? '',
+  hubClusterUid: options.basicInfo?.hubClusterID ?? '',
+  infraNamespace: options.basicInfo?.infraNamespace ?? '',
+  impersonatesUsers: options.basicInfo?.impersonateUsers ?? false,
+  // Clients send 0 for 'not known'.
+  claimedOwnerId: options.basicInfo?.ownerID === 0 ? undefined : options.basicInfo?.ownerID,
+  claimedUid: given(options.basicInfo?.clusterUID),
+})
+
+const nothing: ClusterWish = {
+  name: undefined,
+  displayName: undefined,
+  provider: undefined,
+  infraNamespace: undefined,
+  impersonatesUsers: undefined,
+  accessConfig: undefined,
+}
+
+export const connectWish = (options: t.TypeOf<typeof ConnectOptions>): ClusterWish => ({
+  ...nothing,
+  name: options.name,
+  accessConfig: options.accessConfig,
+})
+
+export const updateWish = (options: t.TypeOf<typeof ImportClusterOption>): ClusterWish => ({
+  ...nothing,
+  name: options.name,
+  displayName: options.displayName,
+  provider: providerNamed(options.provider),
+  accessConfig: options.accessConfig,
+})
+
+export const reconfigureWish = ({ basicInfo }: t.TypeOf<typeof ReconfigureOptions>): ClusterWish => ({
+  ...nothing,
+  name: basicInfo?.name,
+  displayName: basicInfo?.displayName,
+  infraNamespace: basicInfo?.infraNamespace,
+  impersonatesUsers: basicInfo?.impersonateUsers,
+  claimedOwnerId: basicInfo?.ownerID === 0 ? undefined : basicInfo?.ownerID,
+  claimedUid: given(basicInfo?.clusterUID),
+})
+
+export const toValidationResponse = (judged: ImportJudgement, claim: ClusterClaim, ownerIsOrganization: boolean): t.TypeOf<typeof ValidationResponse> => {
+  const { credential, facts } = judged.identified
+  return {
+    alreadyImported: judged.alreadyImported,
+    displayName: judged.name,
+    clusterId: judged.uid,
+    gitopsEngine: {},
+    message: judged.message,
+    availableFeatureSets: {},
+    clusterAPI: {},
+    clusterMetadata: {
+      uid: facts.uid,
+      name: claim.name ?? '',
+      displayName: claim.displayName ?? claim.name ?? '',
+      provider: claim.provider ?? facts.provider,
+      ownerID: String(claim.ownerId),
+      ownerType: ownerIsOrganization ? 'org' : 'user',
+      apiEndpoint: credential.server,
+      caBundle: credential.authorityPem ?? '',
+      managerID: '',
+      hubClusterID: claim.hubClusterUid,
+      cloudServiceAuthMode: '',
+      mode: 'prod',
+    },
+    monitoringClusterList: [],
+  }
+}

@@ -1,0 +1,141 @@
+import * as t from 'io-ts'
+import {
+  AccessConfigRefused,
+  AddressRefused,
+  ClusterChanged,
+  ClusterMismatch,
+  ClusterMissing,
+  ClusterUnreachable,
+  CredentialRefused,
+} from '../../core/clusters/ports.ts'
+import { path, read, requires, write } from '../kit/access.ts'
+import { FreeObjectCodec } from '../kit/codecs.ts'
+import { empty, json } from '../kit/reply.ts'
+import { body, defineRoute } from '../kit/route.ts'
+import {
+  ClusterInfoModel,
+  ClusterPath,
+  ConnectOptions,
+  ImportClusterOption,
+  OperationQuery,
+  ReconfigureOptions,
+  RemovalOptions,
+  RemoveQuery,
+} from './codecs.ts'
+import { importExample, singleCluster } from './examples.ts'
+
+const v1 = 'Cluster Management v1'
+const v2 = 'Cluster Management v2'
+const cluster = { type: 'cluster', owner: path('owner'), name: path('cluster') } as const
+const limitBytes = 1024 * 1024
+// What an access config leads to is part of the body, so its faults are the body's.
+const bodyFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
+const changeFailures = [AccessConfigRefused, AddressRefused, ClusterChanged, ClusterMismatch, ClusterMissing, ClusterUnreachable, CredentialRefused] as const
+
+export const getCluster = defineRoute({
+  id: 'clusters.getCluster',
+  method: 'GET',
+  path: '/clusters/{owner}/{cluster}',
+  summary: 'Get a cluster as it was last seen',
+  tag: v1,
+  access: requires('can_view', cluster),
+  scope: read('cluster'),
+  params: ClusterPath,
+  ok: json(200, ClusterInfoModel, singleCluster),
+  failures: [ClusterMissing],
+})
+
+export const updateCluster = defineRoute({
+  id: 'clusters.updateCluster',
+  method: 'PUT',
+  path: '/clusters/{owner}/{cluster}',
+  summary: 'Replace the stored access config of a cluster',
+  description: 'Check update:cluster. The access config must lead to the same cluster. The name stays; connections made with the former credential are cut.',
+  tag: v1,
+  access: requires('can_reconfigure', cluster),
+  scope: write('cluster'),
+  params: ClusterPath,
+  body: body(ImportClusterOption, { displayName: 'Production', provider: 'Generic', accessConfig: importExample.provider.accessConfig }, { limitBytes }),
+  ok: json(200, ClusterInfoModel, singleCluster),
+  failures: [...changeFailures],
+  statusOf: bodyFaults,
+})
+
+export const getClientConfig = defineRoute({
+  id: 'clusters.getClientConfig',
+  method: 'GET',
+  path: '/clusters/{owner}/{cluster}/client-config',
+  summary: 'Get a kubeconfig that leads to the cluster through this service',
+  description:
+    'A JSON string with the text of a kubeconfig. It points at the proxy of this service and never carries the stored ' +
+    'credential, nor a token: put one of your own access tokens in its place (`kubectl config set-credentials moorage --token=...`).',
+  tag: v1,
+  access: requires('can_view_accessconfig', cluster),
+  scope: read('cluster'),
+  params: ClusterPath,
+  ok: json(200, t.string, 'apiVersion: v1\nkind: Config\n...'),
+  failures: [ClusterMissing],
+})
+
+export const getClusterStatus = defineRoute({
+  id: 'clusters.getClusterStatus',
+  method: 'GET',
+  path: '/clustersv2/{owner}/{cluster}/status',
+  summary: 'Look at a cluster now and tell its state',
+  description: 'Answers within ten seconds, reachable or not; a look of the last ten seconds is not repeated.',
+  tag: v2,
+  access: requires('can_view', cluster),
+  scope: read('cluster'),
+  params: ClusterPath,
+  ok: json(200, ClusterInfoModel, singleCluster),
+  failures: [ClusterMissing],
+})
+
+export const connectCluster = defineRoute({
+  id: 'clusters.connectCluster',
+  method: 'POST',
+  path: '/clustersv2/{owner}/{cluster}/connect',
+  summary: 'Store an access config for a cluster, or look at it anew',
+  description: 'Without an access config the stored credential is tried again (`operation=re-connect`).',
+  tag: v2,
+  access: requires('can_reconfigure', cluster),
+  scope: write('cluster'),
+  params: ClusterPath,
+  query: OperationQuery,
+  body: body(ConnectOptions, { accessConfig: importExample.provider.accessConfig }, { limitBytes, whenAbsent: {} }),
+  ok: json(200, ClusterInfoModel, singleCluster),
+  failures: [...changeFailures],
+  statusOf: bodyFaults,
+})
+
+export const reconfigureCluster = defineRoute({
+  id: 'clusters.reconfigureCluster',
+  method: 'POST',
+  path: '/clustersv2/{owner}/{cluster}/reconfigure',
+  summary: 'Change what is recorded about a cluster',
+  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and not acted upon in this release.',
+  tag: v2,
+  access: requires('can_reconfigure', cluster),
+  scope: write('cluster'),
+  params: ClusterPath,
+  body: body(ReconfigureOptions, { basicInfo: { displayName: 'Production' } }),
+  ok: json(200, FreeObjectCodec, singleCluster, 'The cluster as it is now'),
+  failures: [...changeFailures],
+  statusOf: bodyFaults,
+})
+
+export const removeCluster = defineRoute({
+  id: 'clusters.removeCluster',
+  method: 'POST',
+  path: '/clustersv2/{owner}/{cluster}/remove',
+  summary: 'Forget a cluster',
+  description: 'Deletes the record with its credential and cuts open connections. Nothing in the cluster itself is changed.',
+  tag: v2,
+  access: requires('can_remove', cluster),
+  scope: write('cluster'),
+  params: ClusterPath,
+  query: RemoveQuery,
+  body: body(RemovalOptions, { name: 'prod-fra' }, { whenAbsent: {} }),
+  ok: empty(200),
+  failures: [ClusterMissing, ClusterMismatch],
+})

@@ -1,0 +1,105 @@
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import type { makeChangeCluster } from '../../core/clusters/change-cluster.ts'
+import type { makeCheckCluster, makeValidateImport } from '../../core/clusters/check-cluster.ts'
+import { clientConfig } from '../../core/clusters/client-config.ts'
+import type { makeImportCluster } from '../../core/clusters/import-cluster.ts'
+import type { makeListUserClusters } from '../../core/clusters/list-clusters.ts'
+import { ClusterMissing, type ClusterStore } from '../../core/clusters/ports.ts'
+import type { RefreshStatus } from '../../core/clusters/refresh-status.ts'
+import type { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { ClusterId } from '../../core/kernel/brand.ts'
+import type { Clock } from '../../core/kernel/clock.ts'
+import { handle, type BoundRoute } from '../kit/route.ts'
+import {
+  connectCluster,
+  getClientConfig,
+  getCluster,
+  getClusterStatus,
+  reconfigureCluster,
+  removeCluster,
+  updateCluster,
+} from './cluster.routes.ts'
+import { connectWish, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toValidationResponse, updateWish } from './cluster-wire.ts'
+import { checkCluster, clusterExists, importCluster, listOwnerClusters, listUserClusters, validateImport } from './owner-clusters.routes.ts'
+
+export interface ClusterHandlers {
+  readonly clusters: ClusterStore
+  readonly clock: Clock
+  readonly baseUrl: () => string
+  readonly check: ReturnType<typeof makeCheckCluster>
+  readonly validate: ReturnType<typeof makeValidateImport>
+  readonly importOne: ReturnType<typeof makeImportCluster>
+  readonly change: ReturnType<typeof makeChangeCluster>
+  readonly remove: ReturnType<typeof makeRemoveCluster>
+  readonly refresh: RefreshStatus
+  readonly listOfUser: ReturnType<typeof makeListUserClusters>
+}
+
+const idOf = (grant: AccessGrant): ClusterId => grant.objectId as ClusterId
+const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganization: grant.orgId !== undefined })
+
+/** The whole list, or the asked page of it. */
+const slice = <A>(items: readonly A[], page: number | undefined, limit: number | undefined): A[] => {
+  if (limit === undefined || limit < 1) return [...items]
+  const from = (Math.max(page ?? 1, 1) - 1) * limit
+  return items.slice(from, from + limit)
+}
+
+const ownerRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
+  handle(listUserClusters, async ({ call, query }) => {
+    const found = await h.listOfUser(call, query.all === 'true')
+    return right(found.map((cluster) => toClusterInfo(cluster, h.clock.now())))
+  }),
+  handle(listOwnerClusters, async ({ grant, query }) => {
+    const found = await h.clusters.listOf(grant.ownerId, query.provider)
+    return right(slice(found, query.page, query.limit).map((cluster) => toClusterInfo(cluster, h.clock.now())))
+  }),
+  handle(clusterExists, async ({ grant, params }) => right({ exist: (await h.clusters.find(grant.ownerId, params.cluster)) !== undefined })),
+  handle(checkCluster, async ({ call, grant, body }) => {
+    const checked = await h.check(call, toClaim(grant, body), ownerOf(grant))
+    return map((cluster: Parameters<typeof toClusterInfoModel>[0]) => toClusterInfoModel(cluster, h.clock.now()))(checked)
+  }),
+  handle(validateImport, async ({ call, grant, body }) => {
+    const claim = toClaim(grant, body)
+    const judged = await h.validate(call, claim)
+    return isLeft(judged) ? judged : right(toValidationResponse(judged.right, claim, grant.orgId !== undefined))
+  }),
+  handle(importCluster, async ({ call, grant, body }) => {
+    const imported = await h.importOne(call, toClaim(grant, body))
+    return isLeft(imported) ? imported : right(toClusterInfoModel(imported.right, h.clock.now()))
+  }),
+]
+
+const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
+  handle(getCluster, async ({ grant }) => {
+    const found = await h.clusters.get(idOf(grant))
+    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(toClusterInfoModel(found, h.clock.now()))
+  }),
+  handle(updateCluster, async ({ call, grant, body }) => {
+    const changed = await h.change(call, idOf(grant), updateWish(body))
+    return isLeft(changed) ? changed : right(toClusterInfoModel(changed.right, h.clock.now()))
+  }),
+  handle(getClientConfig, async ({ grant }) => {
+    const found = await h.clusters.get(idOf(grant))
+    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(clientConfig(h.baseUrl(), found))
+  }),
+  handle(getClusterStatus, async ({ grant }) => {
+    const seen = await h.refresh(idOf(grant))
+    return isLeft(seen) ? seen : right(toClusterInfoModel(seen.right, h.clock.now()))
+  }),
+  handle(connectCluster, async ({ call, grant, body }) => {
+    const wish = connectWish(body)
+    const changed = wish.accessConfig === undefined || wish.accessConfig === '' ? undefined : await h.change(call, idOf(grant), wish)
+    if (changed !== undefined && isLeft(changed)) return changed
+    const seen = await h.refresh(idOf(grant), { evenIfFresh: changed === undefined })
+    return isLeft(seen) ? seen : right(toClusterInfoModel(seen.right, h.clock.now()))
+  }),
+  handle(reconfigureCluster, async ({ call, grant, body }) => {
+    const changed = await h.change(call, idOf(grant), reconfigureWish(body))
+    return isLeft(changed) ? changed : right({ ...toClusterInfoModel(changed.right, h.clock.now()) })
+  }),
+  handle(removeCluster, ({ call, grant, body }) => h.remove(call, idOf(grant), body.name)),
+]
+
+export const clusterHandlers = (h: ClusterHandlers): readonly BoundRoute[] => [...ownerRoutes(h), ...clusterRoutes(h)]

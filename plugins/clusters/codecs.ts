@@ -1,0 +1,173 @@
+import * as t from 'io-ts'
+import { phaseReasons, clusterPhases, hostingProviders } from '../../core/clusters/types.ts'
+import {
+  answer,
+  DateTime,
+  freeText,
+  FreeObjectCodec,
+  int32,
+  listOf,
+  oneOf,
+  optional,
+  patternText,
+  QueryInt,
+  request,
+  SafeInteger,
+  PathName,
+} from '../kit/codecs.ts'
+
+/** Characters of a kubeconfig: its limit in bytes is the parser's. */
+const AccessConfig = freeText(256 * 1024)
+const Label = patternText(/^[a-z0-9]?[a-z0-9-]{0,62}$/, 63, 'a DNS label of at most 63 characters, or nothing')
+const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 64 visible characters, or nothing')
+
+export const OwnerPath = request({ owner: PathName }, 'OwnerPath')
+export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
+
+export const BasicInfo = request(
+  {
+    name: optional(freeText(255)),
+    displayName: optional(freeText(255)),
+    ownerID: optional(SafeInteger),
+    managerID: optional(SafeInteger),
+    userID: optional(SafeInteger),
+    clusterUID: optional(Identifier),
+    hubClusterID: optional(Identifier),
+    infraNamespace: optional(Label),
+    impersonateUsers: optional(t.boolean),
+  },
+  'BasicInfo',
+)
+
+export const ProviderOptions = request(
+  {
+    name: optional(freeText(64)),
+    credential: optional(freeText(253)),
+    managedAuthMode: optional(oneOf('IRSA', 'PodIdentity')),
+    clusterID: optional(patternText(/^[\x20-\x7e]*$/, 255, 'text of visible characters')),
+    project: optional(freeText(128)),
+    region: optional(freeText(128)),
+    resourceGroup: optional(freeText(128)),
+    accessConfig: optional(AccessConfig),
+  },
+  'ProviderOptions',
+)
+
+const FeatureSet = request({ name: optional(freeText(253)), features: optional(listOf(freeText(253), 500)) }, 'FeatureSet')
+
+export const ComponentOptions = request(
+  {
+    gitopsEngine: optional(t.boolean),
+    featureSets: optional(listOf(FeatureSet, 100)),
+    allFeatures: optional(t.boolean),
+    clusterProfile: optional(freeText(253)),
+    monitoringClusterName: optional(freeText(253)),
+    spokeComponent: optional(t.boolean),
+  },
+  'ComponentOptions',
+)
+
+export const CheckOptions = request({ basicInfo: optional(BasicInfo), provider: optional(ProviderOptions) }, 'CheckOptions')
+export const ImportOptions = request(
+  { basicInfo: optional(BasicInfo), provider: optional(ProviderOptions), components: optional(ComponentOptions) },
+  'ImportOptions',
+)
+export const ConnectOptions = request(
+  { name: optional(freeText(255)), credential: optional(freeText(253)), accessConfig: optional(AccessConfig) },
+  'ConnectOptions',
+)
+export const ReconfigureOptions = request({ basicInfo: optional(BasicInfo), components: optional(ComponentOptions) }, 'ReconfigureOptions')
+export const RemovalOptions = request({ name: optional(freeText(255)), components: optional(ComponentOptions) }, 'RemovalOptions')
+export const ImportClusterOption = request(
+  { displayName: optional(freeText(255)), name: optional(freeText(255)), provider: freeText(64), accessConfig: AccessConfig },
+  'ImportClusterOption',
+)
+
+export const ClusterListQuery = request(
+  { provider: optional(oneOf(...hostingProviders)), page: optional(QueryInt), limit: optional(QueryInt) },
+  'ClusterListQuery',
+)
+export const UserClustersQuery = request({ all: optional(freeText(16)) }, 'UserClustersQuery')
+export const OperationQuery = request({ operation: optional(freeText(64)) }, 'OperationQuery')
+export const RemoveQuery = request({ 'response-id': optional(freeText(128)), notify: optional(freeText(16)) }, 'RemoveQuery')
+
+const Response = answer({ phase: oneOf(...clusterPhases), reason: optional(oneOf(...phaseReasons)), message: optional(t.string) }, 'ClusterStatusResponse')
+export const ClusterInfoStatus = answer(
+  {
+    phase: oneOf(...clusterPhases),
+    reason: optional(oneOf(...phaseReasons)),
+    message: optional(t.string),
+    clusterManagers: t.array(t.string),
+    clusterAPI: FreeObjectCodec,
+    response: Response,
+  },
+  'ClusterInfoStatus',
+)
+
+const flat = {
+  id: SafeInteger,
+  displayName: t.string,
+  name: t.string,
+  uid: t.string,
+  ownerID: SafeInteger,
+  managerID: SafeInteger,
+  externalID: t.string,
+  hubClusterName: t.string,
+  hubClusterUID: t.string,
+  hubClusterOwnerName: t.string,
+  clusterSetName: t.string,
+  ownerName: t.string,
+  provider: t.string,
+  vendor: t.string,
+  infraNamespace: t.string,
+  isMonitoringCluster: t.boolean,
+  endpoint: t.string,
+  location: t.string,
+  project: t.string,
+  kubernetesVersion: t.string,
+  nodeCount: int32(0),
+  createdAt: DateTime,
+  age: t.string,
+  clusterManagers: t.array(t.string),
+  isCapiClusterUpgradeable: t.boolean,
+  status: ClusterInfoStatus,
+}
+
+/** One element of a list: the flat form. */
+export const ClusterInfo = answer(flat, 'ClusterInfo')
+/** A single cluster: the flat form and, beside it, the orchestrator's form of the same facts. */
+export const ClusterInfoModel = answer({ ...flat, metadata: FreeObjectCodec, spec: FreeObjectCodec }, 'ClusterInfoModel')
+
+export const FieldValidation = answer({ valid: t.boolean, reason: t.string }, 'FieldValidation')
+export const ClusterMetadata = answer(
+  {
+    uid: t.string,
+    name: t.string,
+    displayName: t.string,
+    provider: t.string,
+    ownerID: t.string,
+    ownerType: t.string,
+    apiEndpoint: t.string,
+    caBundle: t.string,
+    managerID: t.string,
+    hubClusterID: t.string,
+    cloudServiceAuthMode: t.string,
+    mode: oneOf('prod', 'qa', 'staging', 'dev'),
+  },
+  'ClusterMetadata',
+)
+export const ValidationResponse = answer(
+  {
+    alreadyImported: t.boolean,
+    displayName: FieldValidation,
+    clusterId: FieldValidation,
+    gitopsEngine: FreeObjectCodec,
+    message: t.string,
+    availableFeatureSets: FreeObjectCodec,
+    clusterAPI: FreeObjectCodec,
+    clusterMetadata: ClusterMetadata,
+    monitoringClusterList: t.array(t.string),
+  },
+  'ValidationResponse',
+)
+export const ClusterExists = answer({ exist: t.boolean }, 'ClusterExists')

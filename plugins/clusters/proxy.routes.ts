@@ -1,0 +1,34 @@
+import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, ProxyBodyRefused, ProxyPathRefused } from '../../core/clusters/ports.ts'
+import type { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy-request.ts'
+import type { ClusterId } from '../../core/kernel/brand.ts'
+import { path, requires } from '../kit/access.ts'
+import { handleStream, type BoundStreamRoute, type StreamRoute } from '../kit/route.ts'
+
+type ProxyTag = 'ProxyPathRefused' | 'ProxyBodyRefused' | 'ClusterMissing' | 'ClusterNotConnected' | 'ClusterUnreachable' | 'CredentialRefused'
+
+export const proxyRoute: StreamRoute<ProxyTag> = {
+  id: 'clusters.proxy',
+  methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  path: '/clusters/{owner}/{cluster}/proxy/*',
+  summary: 'Reach the Kubernetes API of a cluster',
+  description:
+    'Any path of the Kubernetes API (`/api/...`, `/apis/...`, `/version`, `/openapi/...`, health checks), streamed both ways and ' +
+    'unchanged, watches, logs and upgraded connections (exec, attach, port-forward) included. Also `/{group}/{version}/...` with ' +
+    '`core` for the legacy group: there a create answers 200, a GET carries an ETag, PATCH takes plain JSON as a merge patch, ' +
+    '`convertToTable=true` asks for a table, and `events`, `controller`, `horizontalpodautoscalers`, `metrics`, `all-available` ' +
+    'and `batch-delete` are computed. Query parameters of the platform (token, access_token, org, sudo) are not passed on.',
+  tag: 'Kubernetes Proxy',
+  access: requires('can_connect', { type: 'cluster', owner: path('owner'), name: path('cluster') }),
+  scopeCategory: 'cluster',
+  failures: [ProxyPathRefused, ProxyBodyRefused, ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused],
+}
+
+export const proxyRoutes = (
+  relay: ReturnType<typeof makeProxyRequest>,
+  upgrade: ReturnType<typeof makeProxyUpgrade>,
+): readonly BoundStreamRoute[] => [
+  handleStream(proxyRoute, {
+    handler: ({ call, grant, exchange }) => relay(call, { clusterId: grant.objectId as ClusterId, exchange }),
+    upgrade: ({ call, grant, exchange }) => upgrade(call, { clusterId: grant.objectId as ClusterId, exchange }),
+  }),
+]

@@ -1,0 +1,51 @@
+import * as t from 'io-ts'
+import { EmailIsPrimary, EmailMissing } from '../../core/identity/change-own-emails.ts'
+import { EmailInvalid } from '../../core/identity/email-address.ts'
+import { EmailTaken } from '../../core/identity/ports.ts'
+import { read, signedIn, write } from '../kit/access.ts'
+import { empty, json, list } from '../kit/reply.ts'
+import { body, defineRoute } from '../kit/route.ts'
+import { CreateEmailOption, DeleteEmailOption, Email } from './codecs.ts'
+
+const tag = 'Identity - Users & Settings'
+const emailExample = { email: 'ada@example.org', verified: true, primary: true, user_id: 7, username: 'ada' }
+const emailsExample = { emails: ['ada@example.net'] }
+
+export const listEmails = defineRoute({
+  id: 'identity.listEmails',
+  method: 'GET',
+  path: '/user/emails',
+  summary: "List the caller's e-mail addresses, the primary one first",
+  tag,
+  access: signedIn,
+  scope: read('user'),
+  ok: list(Email, emailExample),
+  failures: [],
+})
+
+export const addEmails = defineRoute({
+  id: 'identity.addEmails',
+  method: 'POST',
+  path: '/user/emails',
+  summary: 'Add e-mail addresses, all or none',
+  description: 'New addresses are unverified: they serve neither for signing in nor as the primary address.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  body: body(CreateEmailOption, emailsExample),
+  ok: json(201, t.array(Email), [emailExample, { ...emailExample, email: 'ada@example.net', verified: false, primary: false }]),
+  failures: [EmailInvalid, EmailTaken],
+})
+
+export const removeEmails = defineRoute({
+  id: 'identity.removeEmails',
+  method: 'DELETE',
+  path: '/user/emails',
+  summary: 'Remove e-mail addresses, all or none; the primary one stays',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  body: body(DeleteEmailOption, emailsExample),
+  ok: empty(204),
+  failures: [EmailMissing, EmailIsPrimary],
+})

@@ -1,0 +1,67 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { UserId } from '../../core/kernel/brand.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { makeChangeOwnPassword } from '../../core/identity/change-own-password.ts'
+import { makeEditOwnProfile } from '../../core/identity/edit-own-profile.ts'
+import { presentFields } from '../../core/identity/profile-rules.ts'
+import type { User } from '../../core/identity/types.ts'
+import type { BoundRoute } from '../kit/route.ts'
+import { handle } from '../kit/route.ts'
+import type { IdentityGiven } from './needs.ts'
+import { passwordPolicyOf } from './password-policy-of.ts'
+import { changePassword, editProfile, editUserSettings, getProfile, getUserSettings, PasswordsDiffer } from './settings.routes.ts'
+
+const settingsWire = (user: User) => ({
+  full_name: user.fullName,
+  website: user.website,
+  description: user.description,
+  location: user.location,
+  language: user.language,
+  theme: '',
+  diff_view_style: '',
+  hide_email: user.hideEmail,
+  hide_activity: false,
+})
+
+const profileWire = (user: User) => ({
+  name: user.login,
+  full_name: user.fullName,
+  email: user.primaryEmail,
+  keep_email_private: user.hideEmail,
+  website: user.website,
+  location: user.location,
+  language: user.language,
+  description: user.description,
+})
+
+export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
+  const edit = makeEditOwnProfile(given)
+  const change = makeChangeOwnPassword({ ...given, passwords: passwordPolicyOf(given) })
+  const caller = async (id: UserId): Promise<User> => {
+    const user = await given.stores.users.byId(id)
+    if (user === undefined) throw new Error('the account of a proven caller is gone')
+    return user
+  }
+  return [
+    handle(getUserSettings, async ({ call }) => right(settingsWire(await caller(call.principal.userId)))),
+    handle(editUserSettings, async ({ call, body }) => {
+      const { full_name: fullName, hide_email: hideEmail, ...rest } = body
+      const edited = await edit(call, presentFields({ fullName, hideEmail, ...rest }))
+      return isLeft(edited) ? edited : right(settingsWire(edited.right))
+    }),
+    handle(getProfile, async ({ call }) => right(profileWire(await caller(call.principal.userId)))),
+    handle(editProfile, async ({ call, body }) => {
+      const { full_name: fullName, keep_email_private: hideEmail, ...rest } = body
+      const edited = await edit(call, presentFields({ fullName, hideEmail, ...rest }))
+      return isLeft(edited) ? edited : right(profileWire(edited.right))
+    }),
+    handle(changePassword, async ({ call, body }) => {
+      if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two new passwords differ.'))
+      return change(call, {
+        oldPassword: secret(body.old_password),
+        password: secret(body.password),
+        revokesTokens: body.revoke_tokens ?? false,
+      })
+    }),
+  ]
+}

@@ -1,0 +1,189 @@
+import * as t from 'io-ts'
+import { profileLimits } from '../../core/organizations/organization-profile.ts'
+import { User, userExample } from '../identity/codecs.ts'
+import { answer, freeText, FreeObjectCodec, Id, listOf, oneOf, optional, PathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
+
+export const Organization = answer(
+  {
+    id: SafeInteger,
+    name: t.string,
+    username: t.string,
+    full_name: t.string,
+    email: t.string,
+    avatar_url: t.string,
+    description: t.string,
+    website: t.string,
+    location: t.string,
+    fleetManagementClusterEndPoint: t.string,
+    visibility: t.string,
+    orgType: SafeInteger,
+    repo_admin_change_team_access: t.boolean,
+  },
+  'Organization',
+)
+export type OrganizationBody = t.TypeOf<typeof Organization>
+
+export const organizationExample: OrganizationBody = {
+  id: 12,
+  name: 'analytical-engines',
+  username: 'analytical-engines',
+  full_name: 'Analytical Engines Ltd',
+  email: 'office@analytical.example',
+  avatar_url: '',
+  description: 'We compute by steam',
+  website: 'https://analytical.example',
+  location: 'London',
+  fleetManagementClusterEndPoint: '',
+  visibility: 'private',
+  orgType: 0,
+  repo_admin_change_team_access: false,
+}
+
+export const Team = answer(
+  {
+    id: SafeInteger,
+    name: t.string,
+    description: t.string,
+    organization: Organization,
+    permission: t.string,
+    units: t.null,
+    units_map: FreeObjectCodec,
+    includes_all_repositories: t.boolean,
+    can_create_org_repo: t.boolean,
+    type: t.string,
+    role_ids: t.readonlyArray(SafeInteger),
+  },
+  'Team',
+)
+export type TeamBody = t.TypeOf<typeof Team>
+
+export const teamExample: TeamBody = {
+  id: 40,
+  name: 'Operators',
+  description: 'They keep the engines running',
+  organization: organizationExample,
+  permission: 'write',
+  units: null,
+  units_map: {},
+  includes_all_repositories: false,
+  can_create_org_repo: false,
+  type: 'kubernetes',
+  role_ids: [3],
+}
+
+const profile = {
+  full_name: optional(freeText(profileLimits.fullName)),
+  email: optional(freeText(profileLimits.email)),
+  description: optional(freeText(profileLimits.description)),
+  website: optional(freeText(profileLimits.website)),
+  location: optional(freeText(profileLimits.location)),
+  visibility: optional(oneOf('', 'public', 'limited', 'private')),
+  orgType: optional(freeText(32)),
+  fleetManagementClusterEndPoint: optional(freeText(profileLimits.fleetEndpoint)),
+}
+export const CreateOrgOption = request({ username: freeText(255), ...profile }, 'CreateOrgOption')
+export const EditOrgOption = request(profile, 'EditOrgOption')
+export const RenameOrgOption = request({ new_name: freeText(255) }, 'RenameOrgOption')
+
+const team = {
+  description: optional(freeText(255)),
+  assignedRoleIDs: optional(listOf(Id, 500)),
+  type: optional(freeText(32)),
+}
+export const CreateTeamOption = request(
+  { name: freeText(255), permission: optional(oneOf('none', 'read', 'write', 'admin', 'custom')), ...team },
+  'CreateTeamOption',
+)
+export const EditTeamOption = request(
+  {
+    name: optional(freeText(255)),
+    permission: optional(oneOf('none', 'read', 'write', 'admin', 'owner', 'custom')),
+    ...team,
+  },
+  'EditTeamOption',
+)
+
+export const MembershipOption = request({ role: oneOf('member', 'admin', 'owner') }, 'MembershipOption')
+export const OrgMembership = answer(
+  { user: User, org: Organization, role: t.string, state: t.string },
+  'OrgMembership',
+)
+export const membershipExample = { user: userExample, org: organizationExample, role: 'member', state: 'active' }
+
+export const OrganizationPermissions = answer(
+  {
+    is_owner: t.boolean,
+    is_admin: t.boolean,
+    can_write: t.boolean,
+    can_read: t.boolean,
+    can_create_repository: t.boolean,
+  },
+  'OrganizationPermissions',
+)
+export const permissionsExample = { is_owner: false, is_admin: false, can_write: true, can_read: true, can_create_repository: false }
+
+export const TeamSearchResult = answer({ ok: t.boolean, data: t.array(Team) }, 'TeamSearchResult')
+
+/** A member's card within an organization. */
+export const Profile = answer(
+  {
+    name: t.string,
+    full_name: t.string,
+    email: t.string,
+    keep_email_private: t.boolean,
+    website: t.string,
+    location: t.string,
+    language: t.string,
+    description: t.string,
+  },
+  'Profile',
+)
+export const profileExample = {
+  name: 'ada',
+  full_name: 'Ada Lovelace',
+  email: 'ada@example.org',
+  keep_email_private: false,
+  website: '',
+  location: 'London',
+  language: 'en-US',
+  description: '',
+}
+
+/** A token without its secret. Instants are seconds since the epoch; 0 stands for never. */
+export const AccessTokenInfo = answer(
+  {
+    id: SafeInteger,
+    uid: SafeInteger,
+    name: t.string,
+    token: t.string,
+    tokenLastEight: t.string,
+    createdAt: SafeInteger,
+    updatedAt: SafeInteger,
+    hasRecentActivity: t.boolean,
+    hasUsed: t.boolean,
+    expDate: SafeInteger,
+  },
+  'AccessTokenInfo',
+)
+export const tokenInfoExample = {
+  id: 5,
+  uid: 7,
+  name: 'ci',
+  token: '',
+  tokenLastEight: 'Zq3k81Xw',
+  createdAt: 1795248000,
+  updatedAt: 1795334400,
+  hasRecentActivity: true,
+  hasUsed: true,
+  expDate: 0,
+}
+
+export const OrgPath = request({ orgname: PathName }, 'OrgPath')
+export const OrgMemberPath = request({ orgname: PathName, username: PathName }, 'OrgMemberPath')
+export const OrgActionPath = request({ orgname: PathName, action: PathName }, 'OrgActionPath')
+export const OrgTeamActionPath = request({ orgname: PathName, teamid: PathId, action: PathName }, 'OrgTeamActionPath')
+export const OrgTokenPath = request({ orgname: PathName, id: PathId }, 'OrgTokenPath')
+export const TeamPath = request({ teamid: PathId }, 'TeamPath')
+export const TeamMemberPath = request({ teamid: PathId, username: PathName }, 'TeamMemberPath')
+export const UserPath = request({ username: PathName }, 'OrgUserPath')
+export const UserOrgPath = request({ username: PathName, org: PathName }, 'UserOrgPath')

@@ -1,0 +1,135 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { TokenId, UserId } from '../../core/kernel/brand.ts'
+import type { Page } from '../../core/kernel/page.ts'
+import { mapPage } from '../../core/kernel/page.ts'
+import type { Call } from '../../core/kernel/principal.ts'
+import { makeActOnMember } from '../../core/organizations/act-on-member.ts'
+import { MemberMissing } from '../../core/organizations/failures.ts'
+import { makeFindOrganization } from '../../core/organizations/find-organization.ts'
+import { asUser } from '../../core/organizations/find-user.ts'
+import { makeRemoveMember } from '../../core/organizations/remove-member.ts'
+import { makeRevokeOrganizationToken } from '../../core/organizations/revoke-organization-token.ts'
+import { makeSetMemberVisibility } from '../../core/organizations/set-member-visibility.ts'
+import { makeSetMembership } from '../../core/organizations/set-membership.ts'
+import type { UserBody } from '../identity/codecs.ts'
+import { userWire, viewerOf } from '../identity/user-wire.ts'
+import { Redirect } from '../kit/reply.ts'
+import type { BoundRoute } from '../kit/route.ts'
+import { handle } from '../kit/route.ts'
+import {
+  actOnMember,
+  checkMember,
+  checkPublicMember,
+  concealMember,
+  getMemberProfile,
+  listMembers,
+  listOrganizationTokens,
+  listPublicMembers,
+  publishMember,
+  removeMember,
+  revokeOrganizationToken,
+  setMembership,
+} from './members.routes.ts'
+import type { OrganizationGiven } from './needs.ts'
+import { organizationWire, tokenWire } from './organization-wire.ts'
+import { orgOf } from './organizations.handlers.ts'
+
+/** Turns a page of ids into a page of users. */
+const usersOf = async (given: OrganizationGiven, call: Call, page: Page<UserId>): Promise<Page<UserBody>> => {
+  const users = await given.identity.users.byIds(page.items)
+  const baseUrl = given.identitySettings.baseUrl()
+  return { ...page, items: users.map((user) => userWire(baseUrl, viewerOf(call.principal), user)) }
+}
+
+const notMember = () => left(MemberMissing('The user is no member of this organization.'))
+
+const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
+  const { memberships } = given
+  const find = makeFindOrganization(given)
+  return [
+    handle(listMembers, async ({ call, params, page }) => {
+      const found = await find(call, params.orgname)
+      if (isLeft(found)) return found
+      const { organization, viewer, isMember } = found.right
+      const only = isMember || viewer.isSiteAdmin ? 'all' : 'public'
+      return right(await usersOf(given, call, await memberships.list(organization.id, only, page)))
+    }),
+    handle(checkMember, async ({ call, params }) => {
+      const found = await find(call, params.orgname)
+      if (isLeft(found)) return found
+      const { organization, viewer, isMember } = found.right
+      if (!isMember && !viewer.isSiteAdmin) {
+        return right(new Redirect(302, `/orgs/${organization.name}/public_members/${params.username}`))
+      }
+      const userId = asUser(await memberships.findAccount(params.username))
+      if (isLeft(userId)) return userId
+      return (await memberships.find(organization.id, userId.right)) === undefined ? notMember() : right(undefined)
+    }),
+    handle(listPublicMembers, async ({ call, params, page }) => {
+      const found = await find(call, params.orgname)
+      if (isLeft(found)) return found
+      return right(await usersOf(given, call, await memberships.list(found.right.organization.id, 'public', page)))
+    }),
+    handle(checkPublicMember, async ({ call, params }) => {
+      const found = await find(call, params.orgname)
+      if (isLeft(found)) return found
+      const userId = asUser(await memberships.findAccount(params.username))
+      if (isLeft(userId)) return userId
+      const membership = await memberships.find(found.right.organization.id, userId.right)
+      return membership?.isPublic === true ? right(undefined) : notMember()
+    }),
+    handle(getMemberProfile, async ({ call, grant, params }) => {
+      const userId = asUser(await memberships.findAccount(params.username))
+      if (isLeft(userId)) return userId
+      const isMember = (await memberships.find(orgOf(grant), userId.right)) !== undefined
+      const user = isMember ? await given.identity.users.byId(userId.right) : undefined
+      if (user === undefined) return notMember()
+      const shown = userWire(given.identitySettings.baseUrl(), viewerOf(call.principal), user)
+      const { full_name, email, website, location, language, description } = shown
+      return right({ name: user.login, full_name, email, keep_email_private: user.hideEmail, website, location, language, description })
+    }),
+  ]
+}
+
+const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
+  const set = makeSetMembership(given)
+  const remove = makeRemoveMember(given)
+  const setVisibility = makeSetMemberVisibility(given)
+  const act = makeActOnMember({ remove, setVisibility })
+  return [
+    handle(setMembership, async ({ call, grant, params, body }) => {
+      const settled = await set(call, orgOf(grant), params.username, body.role)
+      if (isLeft(settled)) return settled
+      const { userId, organization, role } = settled.right
+      const user = await given.identity.users.byId(userId)
+      if (user === undefined) return left(MemberMissing('There is no such user.'))
+      return right({
+        user: userWire(given.identitySettings.baseUrl(), viewerOf(call.principal), user),
+        org: organizationWire(call, organization),
+        role,
+        state: 'active',
+      })
+    }),
+    handle(removeMember, ({ call, grant, params }) => remove(call, orgOf(grant), { name: params.username })),
+    handle(actOnMember, ({ call, grant, params, query }) => act(call, orgOf(grant), params.action, query.uid)),
+    handle(publishMember, ({ call, grant, params }) => setVisibility(call, orgOf(grant), { name: params.username }, true)),
+    handle(concealMember, ({ call, grant, params }) => setVisibility(call, orgOf(grant), { name: params.username }, false)),
+  ]
+}
+
+const tokenRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
+  const revoke = makeRevokeOrganizationToken(given)
+  return [
+    handle(listOrganizationTokens, async ({ grant, page }) => {
+      const now = given.clock.now()
+      return right(mapPage(await given.tokens.list(orgOf(grant), page), (token) => tokenWire(token, now)))
+    }),
+    handle(revokeOrganizationToken, ({ call, grant, params }) => revoke(call, orgOf(grant), params.id as TokenId)),
+  ]
+}
+
+export const memberRoutes = (given: OrganizationGiven): readonly BoundRoute[] => [
+  ...readRoutes(given),
+  ...changeRoutes(given),
+  ...tokenRoutes(given),
+]

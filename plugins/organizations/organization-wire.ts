@@ -1,0 +1,75 @@
+import { viewerOf } from '../../core/organizations/viewer.ts'
+import type { Organization, OrganizationToken, TeamInOrganization } from '../../core/organizations/types.ts'
+import type { ProfileInput } from '../../core/organizations/organization-profile.ts'
+import type { Call } from '../../core/kernel/principal.ts'
+import type { OrganizationBody, TeamBody } from './codecs.ts'
+
+/** The contact address is for those who signed in. */
+export const organizationWire = (call: Call, organization: Organization): OrganizationBody => ({
+  id: organization.id,
+  name: organization.name,
+  username: organization.name,
+  full_name: organization.fullName,
+  email: viewerOf(call).userId === undefined ? '' : organization.email,
+  avatar_url: '',
+  description: organization.description,
+  website: organization.website,
+  location: organization.location,
+  fleetManagementClusterEndPoint: organization.fleetEndpoint,
+  visibility: organization.visibility,
+  orgType: organization.orgType,
+  repo_admin_change_team_access: false,
+})
+
+export const teamWire = (call: Call, { team, organization }: TeamInOrganization): TeamBody => ({
+  id: team.id,
+  name: team.name,
+  description: team.description,
+  organization: organizationWire(call, organization),
+  permission: team.permission,
+  units: null,
+  units_map: {},
+  includes_all_repositories: false,
+  can_create_org_repo: false,
+  type: team.type,
+  role_ids: team.roleIds,
+})
+
+interface ProfileBody {
+  readonly full_name: string | undefined
+  readonly email: string | undefined
+  readonly description: string | undefined
+  readonly website: string | undefined
+  readonly location: string | undefined
+  readonly visibility: '' | 'public' | 'limited' | 'private' | undefined
+  readonly orgType: string | undefined
+  readonly fleetManagementClusterEndPoint: string | undefined
+}
+
+/** Keeps apart what was sent and what was not. */
+export const profileInput = (body: ProfileBody): ProfileInput => ({
+  ...(body.full_name === undefined ? {} : { fullName: body.full_name }),
+  ...(body.email === undefined ? {} : { email: body.email }),
+  ...(body.description === undefined ? {} : { description: body.description }),
+  ...(body.website === undefined ? {} : { website: body.website }),
+  ...(body.location === undefined ? {} : { location: body.location }),
+  ...(body.visibility === undefined ? {} : { visibility: body.visibility }),
+  ...(body.orgType === undefined ? {} : { orgType: body.orgType }),
+  ...(body.fleetManagementClusterEndPoint === undefined ? {} : { fleetEndpoint: body.fleetManagementClusterEndPoint }),
+})
+
+const seconds = (instant: Date | undefined): number => (instant === undefined ? 0 : Math.floor(instant.getTime() / 1000))
+const recentMilliseconds = 7 * 24 * 3600 * 1000
+
+export const tokenWire = (token: OrganizationToken, now: Date) => ({
+  id: token.id,
+  uid: token.userId,
+  name: token.name,
+  token: '',
+  tokenLastEight: token.lastEight,
+  createdAt: seconds(token.createdAt),
+  updatedAt: seconds(token.lastUsedAt ?? token.createdAt),
+  hasRecentActivity: token.lastUsedAt !== undefined && now.getTime() - token.lastUsedAt.getTime() < recentMilliseconds,
+  hasUsed: token.lastUsedAt !== undefined,
+  expDate: seconds(token.expiresAt),
+})

@@ -1,0 +1,123 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { RoleId, TeamId, UserId } from '../../core/kernel/brand.ts'
+import { defaultPageLimit, mapPage, maxPageLimit } from '../../core/kernel/page.ts'
+import { makeActOnTeam } from '../../core/organizations/act-on-team.ts'
+import { makeAddTeamMember } from '../../core/organizations/add-team-member.ts'
+import { makeCreateTeam } from '../../core/organizations/create-team.ts'
+import { makeDeleteTeam } from '../../core/organizations/delete-team.ts'
+import { makeEditTeam } from '../../core/organizations/edit-team.ts'
+import { MemberMissing } from '../../core/organizations/failures.ts'
+import { makeFindTeam, makeListOwnTeams, makeListTeams, makeSearchTeams } from '../../core/organizations/list-teams.ts'
+import { makeRemoveTeamMember } from '../../core/organizations/remove-team-member.ts'
+import { userWire, viewerOf } from '../identity/user-wire.ts'
+import type { BoundRoute } from '../kit/route.ts'
+import { handle } from '../kit/route.ts'
+import type { OrganizationGiven } from './needs.ts'
+import { teamWire } from './organization-wire.ts'
+import { orgOf } from './organizations.handlers.ts'
+import {
+  actOnTeam,
+  addTeamMember,
+  createTeam,
+  deleteTeam,
+  editTeam,
+  getTeam,
+  getTeamMember,
+  listOwnTeams,
+  listTeamMembers,
+  listTeams,
+  removeTeamMember,
+  searchTeams,
+} from './teams.routes.ts'
+
+const rolesOf = (ids: readonly number[]): readonly RoleId[] => ids as readonly RoleId[]
+
+const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
+  const create = makeCreateTeam(given)
+  const edit = makeEditTeam(given)
+  const remove = makeDeleteTeam(given)
+  const add = makeAddTeamMember(given)
+  const removeMember = makeRemoveTeamMember(given)
+  const act = makeActOnTeam({ teams: given.teams, add, remove: removeMember })
+  return [
+    handle(createTeam, async ({ call, grant, body }) => {
+      const created = await create(call, orgOf(grant), {
+        name: body.name,
+        description: body.description ?? '',
+        permission: body.permission,
+        type: body.type,
+        roleIds: rolesOf(body.assignedRoleIDs ?? []),
+      })
+      return isLeft(created) ? created : right(teamWire(call, created.right))
+    }),
+    handle(editTeam, async ({ call, params, body, expectedVersion }) => {
+      const input = {
+        ...(body.name === undefined ? {} : { name: body.name }),
+        ...(body.description === undefined ? {} : { description: body.description }),
+        ...(body.permission === undefined ? {} : { permission: body.permission }),
+        ...(body.type === undefined ? {} : { type: body.type }),
+        ...(body.assignedRoleIDs === undefined ? {} : { roleIds: rolesOf(body.assignedRoleIDs) }),
+      }
+      const edited = await edit(call, params.teamid as TeamId, input, expectedVersion)
+      if (isLeft(edited)) return edited
+      return right({ value: teamWire(call, edited.right), version: edited.right.team.version })
+    }),
+    handle(deleteTeam, ({ call, params }) => remove(call, params.teamid as TeamId)),
+    handle(addTeamMember, ({ call, params }) => add(call, params.teamid as TeamId, { name: params.username }, 'done')),
+    handle(removeTeamMember, ({ call, params }) => removeMember(call, params.teamid as TeamId, { name: params.username })),
+    handle(actOnTeam, ({ call, grant, params, query }) =>
+      act(call, {
+        orgId: orgOf(grant),
+        teamId: params.teamid as TeamId,
+        action: params.action,
+        userId: query.uid,
+        login: query.uname,
+      }),
+    ),
+  ]
+}
+
+const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
+  const { teams, memberships, identity, identitySettings } = given
+  const find = makeFindTeam(given)
+  const listAll = makeListTeams(given)
+  const search = makeSearchTeams(given)
+  const listOwn = makeListOwnTeams(given)
+  return [
+    handle(listTeams, async ({ call, grant, page }) => {
+      const listed = await listAll(orgOf(grant), page)
+      return isLeft(listed) ? listed : right(mapPage(listed.right, (team) => teamWire(call, team)))
+    }),
+    handle(searchTeams, async ({ call, grant, query }) => {
+      const page = { page: Math.max(1, query.page ?? 1), limit: limitOf(query.limit) }
+      const text = { text: query.q ?? '', includesDescription: query.include_desc ?? false }
+      const found = await search(call, orgOf(grant), text, page)
+      return isLeft(found) ? found : right({ ok: true, data: found.right.items.map((team) => teamWire(call, team)) })
+    }),
+    handle(getTeam, async ({ call, params }) => {
+      const found = await find(params.teamid as TeamId)
+      return isLeft(found) ? found : right({ value: teamWire(call, found.right), version: found.right.team.version })
+    }),
+    handle(listOwnTeams, async ({ call, page }) =>
+      right(mapPage(await listOwn(call, page), (team) => teamWire(call, team))),
+    ),
+    handle(listTeamMembers, async ({ call, params, page }) => {
+      const listed = await teams.listMembers(params.teamid as TeamId, page)
+      const users = await identity.users.byIds(listed.items)
+      return right({ ...listed, items: users.map((user) => userWire(identitySettings.baseUrl(), viewerOf(call.principal), user)) })
+    }),
+    handle(getTeamMember, async ({ call, params }) => {
+      const account = await memberships.findAccount(params.username)
+      const userId = account?.kind === 'user' ? (account.id as UserId) : undefined
+      const isMember = userId !== undefined && (await teams.hasMember(params.teamid as TeamId, userId))
+      const user = isMember ? await identity.users.byId(userId) : undefined
+      if (user === undefined) return left(MemberMissing('The user is not in this team.'))
+      return right(userWire(identitySettings.baseUrl(), viewerOf(call.principal), user))
+    }),
+  ]
+}
+
+const limitOf = (asked: number | undefined): number =>
+  asked === undefined || asked < 1 ? defaultPageLimit : Math.min(asked, maxPageLimit)
+
+export const teamRoutes = (given: OrganizationGiven): readonly BoundRoute[] => [...readRoutes(given), ...changeRoutes(given)]

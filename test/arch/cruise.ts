@@ -1,0 +1,36 @@
+import { createRequire } from 'node:module'
+import type { ICruiseOptions, ICruiseResult, IForbiddenRuleType } from 'dependency-cruiser'
+import { cruise } from 'dependency-cruiser'
+import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
+import extractTsConfig from 'dependency-cruiser/config-utl/extract-ts-config'
+
+const root = new URL('../..', import.meta.url).pathname
+const configFile = `${root}.dependency-cruiser.cjs`
+
+/** The folders of the product. */
+export const productFolders = ['core', 'plugins', 'adapters', 'composition'] as const
+
+export const ruleNames = (): readonly string[] =>
+  (createRequire(import.meta.url)(configFile) as { readonly forbidden: readonly IForbiddenRuleType[] }).forbidden.map((rule) => rule.name ?? '')
+
+export interface Violation {
+  readonly rule: string
+  readonly from: string
+  readonly to: string
+}
+export interface Cruised {
+  /** Files of the product that were read. */
+  readonly files: readonly string[]
+  readonly violations: readonly Violation[]
+}
+
+/** Reads the product below `baseDir` and judges its imports by the rules of this repository. */
+export const cruiseProduct = async (baseDir: string = root): Promise<Cruised> => {
+  const options: ICruiseOptions = { ...(await extractOptions(configFile)), baseDir }
+  const { output } = await cruise([...productFolders], options, undefined, { tsConfig: extractTsConfig(`${root}tsconfig.json`) })
+  const result = output as ICruiseResult
+  return {
+    files: result.modules.map((module) => module.source).filter((source) => productFolders.some((folder) => source.startsWith(`${folder}/`))),
+    violations: result.summary.violations.map(({ rule, from, to }) => ({ rule: rule.name, from, to })),
+  }
+}

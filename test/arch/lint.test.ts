@@ -1,0 +1,41 @@
+import { ESLint } from 'eslint'
+import test from 'ava'
+
+const root = new URL('../..', import.meta.url).pathname
+
+test('eslint finds nothing', async (t) => {
+  const eslint = new ESLint({ cwd: root })
+  const results = await eslint.lintFiles(['core', 'plugins', 'adapters', 'composition', 'test'])
+  t.true(results.length > 100)
+  const found = results.flatMap(({ filePath, messages }) => messages.map(({ line, message, ruleId }) => `${filePath.slice(root.length)}:${line} ${message} (${ruleId ?? 'syntax'})`))
+  t.deepEqual(found, [])
+})
+
+const inCore = 'core/kernel/clock.ts'
+const inComposition = 'composition/container.ts'
+const inAdapters = 'adapters/sql/statement.ts'
+
+for (const [file, text, expected] of [
+  [inCore, 'export default 1', /export the value under the name/],
+  [inCore, 'export enum Colour { red }', /union of literals/],
+  [inComposition, '@sealed\nexport class A {}\ndeclare const sealed: ClassDecorator', /No decorators/],
+  [inCore, "import * as E from 'fp-ts/Either'\nexport const x = E", /one form/],
+  [inCore, "import { left } from 'fp-ts/lib/Either'\nexport const x = left", /one form/],
+  [inCore, "import { none } from 'fp-ts/lib/Option.js'\nexport const x = none", /A \| undefined/],
+  [inComposition, "import { request } from 'undici'\nexport const x = request", /adapters\/outbound/],
+  [inComposition, "import https from 'node:https'\nexport const x = https", /adapters\/outbound/],
+  [inAdapters, "export const x = () => fetch('http://a')", /fetch follows redirects/],
+  [inCore, 'export const now = () => new Date()', /Clock port/],
+  [inCore, 'export const now = () => Date.now()', /Clock port/],
+  [inCore, 'export const x = () => Math.random()', /Entropy port/],
+  [inCore, "export const x = Buffer.from('a')", /Uint8Array/],
+  [inCore, 'export const x = process.env', /as an argument/],
+  [inCore, 'export const f = () => { void 0; Promise.resolve(1) }', /promises must be awaited/i],
+  [inCore, 'export const f = (x: any) => x', /any/],
+  [inComposition, "console.log('a')\nexport const x = 1", /console/],
+] as const)
+  test(`refused: ${text.replaceAll('\n', '; ').slice(0, 70)}`, async (t) => {
+    const [result] = await new ESLint({ cwd: root }).lintText(text, { filePath: `${root}${file}` })
+    const messages = (result?.messages ?? []).map(({ message }) => message)
+    t.true(messages.some((message) => expected.test(message)), JSON.stringify(messages))
+  })

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import test from 'ava'
+
+const root = new URL('../..', import.meta.url).pathname
+const git = (...parameters: readonly string[]): readonly string[] =>
+  execFileSync('git', ['-C', root, ...parameters], { encoding: 'utf8' }).split('\0').filter((line) => line !== '')
+
+/** Every file of the tree that git knows or would take, fixtures of these very checks excluded. */
+const files = git('ls-files', '-z', '--cached', '--others', '--exclude-standard').filter((file) => !file.startsWith('test/arch/fixtures/'))
+const product = files.filter((file) => /^(core|plugins|adapters|composition)\/.*\.ts$/.test(file))
+
+const textOf = (file: string): string => {
+  try {
+    return readFileSync(`${root}${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+const topLevel = new Set([
+  'package.json', 'package-lock.json', 'tsconfig.json', 'core', 'adapters', 'plugins', 'composition', 'test', 'README.md', 'CHANGELOG.md',
+  'LICENSE', 'NOTICE', '.gitignore', '.npmrc', '.ci', 'docs', 'deploy', 'ava.config.js', 'eslint.config.js', '.dependency-cruiser.cjs', 'redocly.yaml', 'tsconfig.build.json',
+])
+
+test('the top level holds what the architecture names', (t) => {
+  const found = new Set(files.map((file) => file.split('/')[0] ?? ''))
+  t.deepEqual([...found].filter((name) => !topLevel.has(name)), [])
+})
+
+test('the checks read the tree', (t) => {
+  t.true(product.length > 100)
+})
+
+const forbiddenName = /(^|\/)(index\.[cm]?[jt]s|(utils?|commons?|helpers?|misc)(\.[cm]?[jt]s|\/))/
+
+test('no barrels and no grab-bags', (t) => {
+  t.deepEqual(files.filter((file) => forbiddenName.test(file)), [])
+  const isBarrel = (file: string): boolean => {
+    const statements = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '').trim()
+    return statements !== '' && statements.split(/\n(?=\S)/).every((statement) => /^export (type )?(\*|\{[^}]*\}).* from /s.test(statement))
+  }
+  t.deepEqual(product.filter(isBarrel), [])
+})
+
+test('the name check is alive', (t) => {
+  for (const name of ['core/index.ts', 'core/utils.ts', 'plugins/common/a.ts', 'helpers/x.ts', 'test/misc.ts']) t.true(forbiddenName.test(name), name)
+  t.false(forbiddenName.test('core/kernel/common-name.ts'))
+})
+
+test('files are named in kebab-case', (t) => {
+  const good = /^[a-z0-9]+(-[a-z0-9]+)*(\.(routes|handlers|job|test|suite|config|d))?\.ts$/
+  t.deepEqual(product.filter((file) => !good.test(basename(file))), [])
+})
+
+test('no file is longer than 400 lines', (t) => {
+  const long = files.filter((file) => /\.(ts|js|cjs|mjs)$/.test(file)).filter((file) => textOf(file).split('\n').length > 401)
+  t.deepEqual(long, [])
+})
+
+test('nothing is left for later in the product, and no test is switched off', (t) => {
+  const later = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')})\\b`)
+  t.deepEqual(product.filter((file) => later.test(textOf(file))), [])
+  const off = new RegExp(`\\btest\\.(${['skip', 'only', 'todo', 'failing'].join('|')})\\b`)
+  t.deepEqual(files.filter((file) => /^test\/.*\.ts$/.test(file) && off.test(textOf(file))), [])
+})

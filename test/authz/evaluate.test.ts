@@ -1,0 +1,82 @@
+import test from 'ava'
+import type { Level, Standing } from '../../core/kernel/access.ts'
+import { levels } from '../../core/kernel/access.ts'
+import type { AccountId, UserId } from '../../core/kernel/brand.ts'
+import { evaluate } from '../../core/authz/evaluate.ts'
+import { relationNames } from '../../core/authz/schema.ts'
+import type { ObjectFact } from '../../core/authz/types.ts'
+import { schema } from './catalogue.ts'
+import { expectedWays } from './expected-ways.ts'
+
+const userId = 1 as UserId
+const orgId = 11 as AccountId
+
+const outsider: Standing = {
+  accountId: orgId,
+  accountKind: 'organization',
+  accountName: 'org',
+  isOpen: false,
+  isPublic: false,
+  isMember: false,
+  level: 'none',
+  permissions: new Set(),
+  teamIds: [],
+}
+const member = (changes: Partial<Standing> = {}): Standing => ({ ...outsider, isMember: true, ...changes })
+
+const object = (type: string, changes: Partial<ObjectFact> = {}): ObjectFact => ({
+  type,
+  id: type === 'organization' ? orgId : 99,
+  name: 'thing',
+  ownerId: orgId,
+  granted: [],
+  ...changes,
+})
+
+/** Whether someone of this standing holds a relation, `type.relation`, on an object of the organization. */
+const holds = (key: string, standing: Standing, changes: Partial<ObjectFact> = {}, isSiteAdmin = false): boolean => {
+  const [name, relation] = key.split('.') as [string, string]
+  const type = schema.types.get(name)
+  if (type === undefined) throw new Error(`no type ${name}`)
+  const mask = evaluate(type, { userId, isSiteAdmin, isConfined: false, standing }, object(name, changes))
+  return relationNames(type, mask).includes(relation)
+}
+
+const every = [...schema.types.values()].flatMap(({ type, relations }) => relations.map((relation) => `${type}.${relation}`))
+
+test('every relation of the catalogue has its line in the table, and every line its relation', (t) => {
+  t.deepEqual(Object.keys(expectedWays).sort(), [...every].sort())
+})
+
+for (const [key, ways] of Object.entries(expectedWays)) {
+  test(`${key}: by level`, (t) => {
+    for (const level of levels) {
+      const isHigh = ways.level !== '-' && levels.indexOf(level) >= levels.indexOf(ways.level)
+      t.is(holds(key, member({ level })), isHigh || ways.member === true, level)
+      t.is(holds(key, { ...outsider, level: 'owner' as Level }), false, 'a level without membership counts for nothing')
+    }
+  })
+
+  test(`${key}: by permission`, (t) => {
+    const all = schema.permissions.map(({ namespace, action }) => `${namespace}/${action}`)
+    for (const permission of all) {
+      t.is(holds(key, member({ permissions: new Set([permission]) })), permission === ways.permission || ways.member === true, permission)
+    }
+    t.is(holds(key, { ...outsider, permissions: new Set(all) }), false)
+  })
+
+  test(`${key}: by grant`, (t) => {
+    for (const granted of ['viewer', 'editor', 'can_view', 'member', 'nothing_known']) {
+      t.is(holds(key, member(), { granted: [granted] }), ways.grants?.includes(granted) === true || ways.member === true, granted)
+      t.is(holds(key, outsider, { granted: [granted] }), false)
+    }
+  })
+
+  test(`${key}: by ownership, by being it, by signing in, as site admin`, (t) => {
+    t.is(holds(key, outsider, { ownerId: userId }), ways.owner === true)
+    t.is(holds(key, outsider, { id: userId }), ways.self === true)
+    t.is(holds(key, { ...outsider, isOpen: true }), ways.signedIn === true)
+    t.is(holds(key, outsider), false)
+    t.true(holds(key, outsider, {}, true))
+  })
+}

@@ -1,0 +1,100 @@
+import type { SqlRunner } from '../../adapters/sql/statement.ts'
+import type { World, WorldOrg } from './world.ts'
+import { clusterNameOf, nameOf } from './world.ts'
+
+const created_at = 1_750_000_000_000
+
+type Rows = readonly Readonly<Record<string, unknown>>[]
+
+const insert = async (runner: SqlRunner, table: string, rows: Rows): Promise<void> => {
+  if (rows.length > 0) await runner.query((k) => k(table).insert([...rows]))
+}
+
+const account = (kind: string) => (id: number) => ({ id, kind, name: nameOf(id), lower_name: nameOf(id), created_at })
+
+/** Writes a world into an empty database. */
+export const storeWorld = async (runner: SqlRunner, world: World): Promise<void> => {
+  await insert(runner, 'accounts', world.users.map(account('user')))
+  await insert(runner, 'accounts', world.orgs.map(({ id }) => account('organization')(id)))
+  await insert(
+    runner,
+    'users',
+    world.users.map((id) => ({ id, full_name: `Person ${id}`, password_hash: '', created_at })),
+  )
+  for (const org of world.orgs) await storeOrg(runner, org)
+  await insert(
+    runner,
+    'clusters',
+    world.clusters.map(({ id, ownerId }) => ({
+      id,
+      owner_id: ownerId,
+      name: clusterNameOf(id),
+      display_name: '',
+      uid: `uid-${id}`,
+      provider: 'generic',
+      endpoint: 'https://192.0.2.1',
+      phase: 'Active',
+      ref: `ref-${id}`,
+      created_at,
+    })),
+  )
+  await insert(
+    runner,
+    'access_tokens',
+    world.tokens.map(({ id, userId }) => ({
+      id,
+      user_id: userId,
+      name: `token ${id}`,
+      token_hash: new Uint8Array(32).fill(id),
+      last_eight: '',
+      scopes: 'all',
+      created_at,
+    })),
+  )
+}
+
+const storeOrg = async (runner: SqlRunner, org: WorldOrg): Promise<void> => {
+  const org_id = org.id
+  await insert(runner, 'organizations', [{ id: org.id, visibility: org.visibility, created_at }])
+  await insert(runner, 'org_members', org.members.map((user_id) => ({ org_id, user_id, created_at })))
+  await insert(
+    runner,
+    'teams',
+    org.teams.map(({ id, permission }) => ({ id, org_id, name: `team${id}`, lower_name: `team${id}`, permission, created_at })),
+  )
+  await insert(
+    runner,
+    'team_members',
+    org.teams.flatMap(({ id, members }) => members.map((user_id) => ({ team_id: id, user_id, org_id, created_at }))),
+  )
+  await insert(
+    runner,
+    'roles',
+    org.roles.map(({ id }) => ({ id, org_id, name: `role${id}`, lower_name: `role${id}`, created_at, updated_at: created_at })),
+  )
+  await insert(
+    runner,
+    'role_permissions',
+    org.roles.flatMap(({ id, permissions }) =>
+      permissions.map((key) => ({ role_id: id, namespace: key.slice(0, key.indexOf('/')), action: key.slice(key.indexOf('/') + 1) })),
+    ),
+  )
+  await insert(
+    runner,
+    'team_roles',
+    org.teams.flatMap(({ id, roleIds }) => roleIds.map((role_id) => ({ team_id: id, role_id, org_id }))),
+  )
+  await insert(
+    runner,
+    'object_grants',
+    org.grants.map(({ objectType, objectId, relation, subjectType, subjectId }) => ({
+      object_type: objectType,
+      object_id: objectId,
+      relation,
+      subject_type: subjectType,
+      subject_id: subjectId,
+      org_id,
+      created_at,
+    })),
+  )
+}

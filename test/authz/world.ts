@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import { catalogue } from './catalogue.ts'
+
+/** A small model of everything that authorization reads. Ids are unique over all kinds of account, team and so on. */
+export interface World {
+  readonly users: readonly number[]
+  readonly orgs: readonly WorldOrg[]
+  /** Each belongs to a user or an organization. */
+  readonly clusters: readonly { readonly id: number; readonly ownerId: number }[]
+  readonly tokens: readonly { readonly id: number; readonly userId: number }[]
+}
+
+export interface WorldOrg {
+  readonly id: number
+  readonly visibility: 'public' | 'limited' | 'private'
+  readonly members: readonly number[]
+  readonly teams: readonly WorldTeam[]
+  readonly roles: readonly WorldRole[]
+  readonly grants: readonly WorldGrant[]
+}
+
+export interface WorldTeam {
+  readonly id: number
+  readonly permission: 'none' | 'read' | 'write' | 'admin' | 'owner' | 'custom'
+  /** May name people who are no members of the organization, as rows of a race would. */
+  readonly members: readonly number[]
+  readonly roleIds: readonly number[]
+}
+
+export interface WorldRole {
+  readonly id: number
+  /** `namespace/action`. */
+  readonly permissions: readonly string[]
+}
+
+export interface WorldGrant {
+  readonly objectType: string
+  readonly objectId: number
+  readonly relation: string
+  readonly subjectType: 'user' | 'team'
+  readonly subjectId: number
+}
+
+export const worldUsers = [1, 2, 3] as const
+const orgIds = [11, 12] as const
+const teamIdsOf = (orgId: number): readonly number[] => [orgId * 10 + 1, orgId * 10 + 2, orgId * 10 + 3]
+const roleIdsOf = (orgId: number): readonly number[] => [orgId * 100 + 1, orgId * 100 + 2]
+const clusterIdsOf = (ownerId: number): readonly number[] => [ownerId * 1000 + 1, ownerId * 1000 + 2]
+
+const permissionKeys = catalogue.permissions.map(({ namespace, action }) => `${namespace}/${action}`)
+const grantable = [
+  ...new Set(
+    catalogue.objectTypes.flatMap(({ relations }) =>
+      Object.values(relations).flatMap((terms) => terms.flatMap((term) => (term.by === 'direct' ? [term.relation] : []))),
+    ),
+  ),
+]
+
+const team = (id: number, roleIds: readonly number[]): fc.Arbitrary<WorldTeam> =>
+  fc.record({
+    id: fc.constant(id),
+    permission: fc.constantFrom('none', 'read', 'write', 'admin', 'owner', 'custom', 'custom'),
+    members: fc.subarray([...worldUsers]),
+    roleIds: fc.subarray([...roleIds]),
+  })
+
+const grant = (orgId: number): fc.Arbitrary<WorldGrant> =>
+  fc.record({
+    objectType: fc.constantFrom('cluster', 'team', 'organization'),
+    objectId: fc.constantFrom(...clusterIdsOf(orgId), ...teamIdsOf(orgId), orgId),
+    relation: fc.constantFrom(...grantable, 'nothing_known'),
+    subject: fc.oneof(
+      fc.record({ subjectType: fc.constant('user' as const), subjectId: fc.constantFrom(...worldUsers) }),
+      fc.record({ subjectType: fc.constant('team' as const), subjectId: fc.constantFrom(...teamIdsOf(orgId)) }),
+    ),
+  }).map(({ subject, ...object }) => ({ ...object, ...subject }))
+
+const org = (id: number): fc.Arbitrary<WorldOrg> =>
+  fc.record({
+    id: fc.constant(id),
+    visibility: fc.constantFrom('public', 'limited', 'private'),
+    members: fc.subarray([...worldUsers]),
+    teams: fc.tuple(...teamIdsOf(id).map((teamId) => team(teamId, roleIdsOf(id)))),
+    roles: fc.tuple(
+      ...roleIdsOf(id).map((roleId) =>
+        fc.record({ id: fc.constant(roleId), permissions: fc.subarray(permissionKeys, { maxLength: 4 }) }),
+      ),
+    ),
+    grants: fc.uniqueArray(grant(id), { maxLength: 6, selector: (one) => JSON.stringify(one) }),
+  })
+
+/** Worlds of three people, two organizations with three teams and two roles each, clusters and tokens. */
+export const anyWorld: fc.Arbitrary<World> = fc.tuple(...orgIds.map(org)).map((orgs) => ({
+  users: worldUsers,
+  orgs,
+  clusters: [...worldUsers, ...orgIds].flatMap((ownerId) => clusterIdsOf(ownerId).map((id) => ({ id, ownerId }))),
+  tokens: worldUsers.map((userId) => ({ id: userId * 7, userId })),
+}))
+
+/** Every object of a world, and some that do not exist, as questions. */
+export const questionsOf = (world: World, userId: number): readonly { objectType: string; objectID: number }[] => [
+  { objectType: 'user', objectID: userId },
+  ...world.orgs.flatMap((one) => [
+    { objectType: 'organization', objectID: one.id },
+    ...one.teams.map(({ id }) => ({ objectType: 'team', objectID: id })),
+  ]),
+  ...world.clusters.map(({ id }) => ({ objectType: 'cluster', objectID: id })),
+  ...world.tokens.map(({ id }) => ({ objectType: 'token', objectID: id })),
+  ...['organization', 'team', 'cluster', 'token', 'contract', 'robot_ac'].map((objectType) => ({ objectType, objectID: 999_999 })),
+]
+
+export const nameOf = (accountId: number): string => `account${accountId}`
+export const clusterNameOf = (clusterId: number): string => `cluster-${clusterId}`

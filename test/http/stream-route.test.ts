@@ -1,0 +1,142 @@
+import { connect } from 'node:net'
+import { request } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import anyTest from 'ava'
+import type { TestFn } from 'ava'
+import fc from 'fast-check'
+import { forwardedQuery, pathBelow } from '../../composition/http/stream-route.ts'
+import { rawRequest } from './raw-request.ts'
+import { stubRoutes } from './stub-routes.ts'
+import type { StubServer } from './stub-server.ts'
+import { startStubServer } from './stub-server.ts'
+
+const test = anyTest as TestFn<{ server: StubServer }>
+test.before(async (t) => {
+  t.context.server = await startStubServer(stubRoutes)
+})
+test.after.always((t) => t.context.server.stop())
+
+const proxy = '/api/v1/c/acme/prod/proxy'
+const auth = { authorization: 'Bearer good' }
+
+test('bytes pass both ways as they are, and the path below the prefix is forwarded encoded', async (t) => {
+  const bytes = new Uint8Array(300_000).map((_, i) => (i * 31) % 256)
+  const reply = await fetch(`${t.context.server.baseUrl}${proxy}/apis/x%3Ay/v1?watch=1&token=good&labelSelector=a%3Db&org=x&sudo=`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/octet-stream' },
+    body: bytes,
+  })
+  t.is(reply.status, 201)
+  t.is(reply.headers.get('x-seen'), 'PUT /apis/x%3Ay/v1 watch=1&labelSelector=a%3Db')
+  t.deepEqual(new Uint8Array(await reply.arrayBuffer()), bytes)
+})
+
+test('the bare prefix is the root of the proxied API', async (t) => {
+  const reply = await fetch(`${t.context.server.baseUrl}${proxy}/`, { headers: auth })
+  t.is(reply.headers.get('x-seen'), 'GET / ')
+})
+
+for (const path of ['/a/../b', '/a%2fb', '/a%2Fb', '/a%5cb', '/%2e%2e/b', '//a', '/a\\b', '/a%00']) {
+  test(`${path} below the prefix is refused before anything is forwarded`, async (t) => {
+    const reply = await rawRequest(t.context.server.port, `GET ${proxy}${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n`)
+    t.is(reply.status, 400)
+  })
+}
+
+test('a refusal has the platform’s error shape', async (t) => {
+  const none = await fetch(`${t.context.server.baseUrl}${proxy}/api`)
+  t.is(none.status, 401)
+  const hidden = await fetch(`${t.context.server.baseUrl}/api/v1/c/acme/hidden/proxy/api`, { headers: auth })
+  t.is(hidden.status, 404)
+  t.is(((await hidden.json()) as { code: string }).code, 'NotFound')
+  const scope = await fetch(`${t.context.server.baseUrl}${proxy}/api`, { headers: { authorization: 'token reader' } })
+  t.is(scope.status, 403)
+})
+
+test('when the client leaves, the call’s signal says so', async (t) => {
+  const { server } = t.context
+  await new Promise<void>((resolve, reject) => {
+    const req = request(`${server.baseUrl}${proxy}/endless`, { headers: auth }, (res) => {
+      res.once('data', () => {
+        req.destroy()
+        resolve()
+      })
+    })
+    req.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? undefined : reject(error)))
+    req.end()
+  })
+  for (let i = 0; i < 100 && !server.lines.some((line) => line.fields['operation'] === 'stub.stream' && line.fields['bytesOut'] === 5); i++) await wait(20)
+  t.true(server.lines.some((line) => line.fields['operation'] === 'stub.stream' && line.fields['bytesOut'] === 5))
+})
+
+const upgradeHead = (path: string, extra = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${extra}\r\n`
+
+test('an upgraded connection carries bytes both ways, first bytes included', async (t) => {
+  const socket = connect(t.context.server.port, '127.0.0.1')
+  const received: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => received.push(chunk))
+  socket.write(`${upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n')}early`)
+  await wait(100)
+  socket.write('later')
+  await wait(100)
+  const text = Buffer.concat(received).toString()
+  socket.destroy()
+  t.regex(text, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
+  t.true(text.endsWith('earlylater'))
+})
+
+test('an upgrade needs a credential, a known path and a checked target, as any request', async (t) => {
+  const { port } = t.context.server
+  t.is((await rawRequest(port, upgradeHead(`${proxy}/exec`))).status, 401)
+  t.is((await rawRequest(port, upgradeHead('/api/v1/things/1', 'Authorization: Bearer good\r\n'))).status, 404)
+  t.is((await rawRequest(port, upgradeHead(`${proxy}/a%2fb`, 'Authorization: Bearer good\r\n'))).status, 400)
+  t.is((await rawRequest(port, upgradeHead(`${proxy}/exec`, 'Authorization: Bearer reader\r\n'))).status, 403)
+  t.is((await rawRequest(port, upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n').replace('Host: localhost', 'Host: ['))).status, 400)
+})
+
+test('a refused upgrade closes the connection: a second request on it is never read', async (t) => {
+  const { port } = t.context.server
+  const smuggled = `${upgradeHead(`${proxy}/refused`, 'Authorization: Bearer good\r\n')}GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\r\n`
+  const reply = await rawRequest(port, smuggled)
+  t.is(reply.status, 403)
+  t.true(reply.closed)
+  t.is(reply.text.match(/HTTP\/1\.1/g)?.length, 1)
+})
+
+test('an Upgrade header of another protocol is a plain request', async (t) => {
+  const head = 'GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token good\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n'
+  t.is((await rawRequest(t.context.server.port, head)).status, 200)
+})
+
+test('a stop lets requests in flight end and cuts endless streams', async (t) => {
+  const server = await startStubServer(stubRoutes)
+  const endless = await fetch(`${server.baseUrl}${proxy}/endless`, { headers: auth })
+  const tunnel = connect(server.port, '127.0.0.1')
+  tunnel.on('error', () => undefined)
+  tunnel.resume()
+  tunnel.write(upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n'))
+  await wait(50)
+  const closed = new Promise((resolve) => tunnel.once('close', resolve))
+  await server.stop(5000, 50)
+  await closed
+  await t.throwsAsync(endless.text())
+})
+
+test('platform parameters leave the query, all else stays byte for byte and in order', (t) => {
+  const pair = fc.tuple(fc.constantFrom('watch', 'token', 'labelSelector', 'org', 'sudo', 'access_token', 'limit', 'a%20b'), fc.constantFrom('', '1', 'x%3Dy', 'a+b'))
+  const own = new Set(['token', 'org', 'sudo', 'access_token'])
+  fc.assert(
+    fc.property(fc.array(pair, { maxLength: 8 }), (pairs) => {
+      const text = pairs.map(([name, value]) => `${name}=${value}`).join('&')
+      const expected = pairs.filter(([name]) => !own.has(name)).map(([name, value]) => `${name}=${value}`).join('&')
+      return forwardedQuery(text) === expected
+    }),
+  )
+  t.is(forwardedQuery('to%6ben=x&a=b'), 'a=b')
+})
+
+test('the path below a prefix', (t) => {
+  t.is(pathBelow('/api/v1/c/{o}/{c}/proxy/*', '/api/v1/c/a/b/proxy/api/v1'), '/api/v1')
+  t.is(pathBelow('/api/v1/c/{o}/{c}/proxy/*', '/api/v1/c/a/b/proxy'), '/')
+})

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
+import test from 'ava'
+import { buildDocument } from '../../composition/http/openapi/document.ts'
+import { makePages } from '../../composition/http/pages.ts'
+import type { Answer } from '../../composition/http/write-answer.ts'
+import { sampleRoutes } from '../support/sample-routes.ts'
+
+const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const
+const pages = makePages(() => buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment }), 'http://h:1/<script>"')
+
+const textOf = (answer: Answer | undefined): string => Buffer.from(answer?.body ?? '').toString('utf8')
+const typeOf = (answer: Answer | undefined): unknown => answer?.headers['Content-Type']
+
+test('the description is one tagged answer', (t) => {
+  const answer = pages.documentation('/api/v1/openapi.json', {})
+  t.is((JSON.parse(textOf(answer)) as { openapi: string }).openapi, '3.1.0')
+  const tag = String(answer?.headers['ETag'])
+  t.is(answer?.notModifiedFor?.(tag)?.status, 304)
+  t.is(answer?.notModifiedFor?.('"other"'), undefined)
+})
+
+for (const [accept, isPage] of [
+  [undefined, false],
+  ['*/*', false],
+  ['application/json', false],
+  ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', true],
+  ['application/json, text/html;q=0.5', false],
+  ['text/html;q=0', false],
+  [','.repeat(10_000), false],
+] as const)
+  test(`/swagger for Accept ${String(accept).slice(0, 60)}`, (t) => {
+    const answer = pages.documentation('/api/v1/swagger', accept === undefined ? {} : { accept })
+    t.is(typeOf(answer), isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8')
+    t.is(answer?.headers['Vary'], 'Accept')
+  })
+
+test('the documentation page loads from here only, and everything that it loads is there', (t) => {
+  const answer = pages.documentation('/api/v1/docs', {})
+  const html = textOf(answer)
+  const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '')
+  t.true(loaded.length >= 4)
+  for (const path of loaded) {
+    t.true(path.startsWith('/api/v1/'), path)
+    t.is(pages.documentation(path, {})?.status, 200, path)
+  }
+  t.regex(String(answer?.headers['Content-Security-Policy']), /default-src 'none'; script-src 'self';/)
+})
+
+test('an asset travels compressed to whoever takes that', async (t) => {
+  const path = '/api/v1/docs/swagger-ui-bundle.js'
+  const plain = pages.documentation(path, {})
+  let packed = pages.documentation(path, { 'accept-encoding': 'gzip, br' })
+  for (let waited = 0; packed?.headers['Content-Encoding'] === undefined && waited < 500; waited++) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    packed = pages.documentation(path, { 'accept-encoding': 'gzip, br' })
+  }
+  t.is(packed?.headers['Content-Encoding'], 'gzip')
+  t.deepEqual(gunzipSync(packed?.body as Uint8Array), Buffer.from(plain?.body as Uint8Array))
+  t.is(pages.documentation(path, { 'accept-encoding': 'gzip;q=0' })?.headers['Content-Encoding'], undefined)
+})
+
+test('no other file can be had through the documentation', (t) => {
+  for (const name of ['package.json', '../openapi.json', '..%2fpackage.json', 'constructor', '__proto__', '']) {
+    t.is(pages.documentation(`/api/v1/docs/${name}`, {}), undefined, name)
+  }
+})
+
+test('the start page escapes, and its policy admits its one style by hash', (t) => {
+  const answer = pages.frontend('/anything')
+  const html = textOf(answer)
+  t.false(html.includes('<script'))
+  t.true(html.includes('http://h:1/&#60;script&#62;&#34;'))
+  const style = /<style>([\s\S]*)<\/style>/.exec(html)?.[1] ?? ''
+  const source = `'sha256-${createHash('sha256').update(style).digest('base64')}'`
+  t.true(String(answer.headers['Content-Security-Policy']).includes(source))
+  t.regex(html, /<html lang="en">/)
+  t.regex(html, /prefers-color-scheme: dark/)
+})

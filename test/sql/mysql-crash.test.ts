@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { openDatabase } from '../../adapters/sql/database.ts'
+import { startMariaDb } from '../support/components/mariadb.ts'
+import { needing } from '../support/components/needing.ts'
+import { makeThings, namesIn, prepareThings } from './scratch.ts'
+
+const test = needing('mariadb')
+
+test('the server is killed and starts again: nothing acknowledged is lost, and the pool serves again', async (t) => {
+  const server = await startMariaDb()
+  const database = await openDatabase(await server.createDatabase())
+  t.teardown(async () => {
+    await database.close()
+    await server.stop()
+  })
+  await makeThings(database)
+  const things = prepareThings(database)
+  const acknowledged: string[] = []
+  const unexpected: unknown[] = []
+  let isOver = false
+  const writer = async (id: number) => {
+    for (let count = 0; !isOver; count++) {
+      const name = `${id}-${count}`
+      try {
+        await database.transaction((tx) => tx.run(things.add, { name }))
+        acknowledged.push(name)
+      } catch (error) {
+        if (!(error instanceof Unavailable)) unexpected.push(error)
+        await sleep(20)
+      }
+    }
+  }
+  const writers = [1, 2, 3, 4].map(writer)
+  await sleep(300)
+  const before = acknowledged.length
+  await server.kill()
+  await sleep(200)
+  const atKill = acknowledged.length
+  await server.restart()
+  for (let wait = 0; wait < 200 && acknowledged.length < atKill + 20; wait++) await sleep(50)
+  isOver = true
+  await Promise.all(writers)
+  t.true(before > 0)
+  t.true(acknowledged.length >= atKill + 20)
+  t.deepEqual(unexpected, [])
+  const kept = new Set(await namesIn(database, things))
+  t.deepEqual(acknowledged.filter((name) => !kept.has(name)), [])
+})

@@ -1,0 +1,227 @@
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { ExecutionContext } from 'ava'
+import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable.ts'
+import { openDatabase, type DatabaseOptions } from '../../adapters/sql/database.ts'
+import { makeDatabaseHealth } from '../../adapters/sql/kernel/database-health.ts'
+import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
+import type { SqlDatabase, SqlRunner } from '../../adapters/sql/statement.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { needing } from '../support/components/needing.ts'
+import { migratedMysqlUrl } from '../support/databases.ts'
+import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
+import { callOf } from './call.ts'
+import { makeThings, namesIn, prepareThings, type Things } from './scratch.ts'
+
+const test = needing('mariadb')
+
+interface Faulty {
+  readonly proxy: FaultProxy
+  /** Speaks through the proxy. */
+  readonly database: SqlDatabase
+  readonly things: Things
+  /** Speaks to the server itself. */
+  readonly direct: SqlDatabase
+}
+
+const hasty: DatabaseOptions = { mysql: { statementTimeoutMilliseconds: 1200, acquireTimeoutMilliseconds: 300, connectTimeoutMilliseconds: 600, connectionLimit: 4 } }
+
+const behindProxy = (title: string, body: (t: ExecutionContext, faulty: Faulty) => Promise<void>, options = hasty): void => {
+  test(title, async (t) => {
+    const url = new URL(await migratedMysqlUrl())
+    const direct = await openDatabase(url.href)
+    await makeThings(direct)
+    const proxy = await startFaultProxy({ host: url.hostname, port: Number(url.port) })
+    url.port = String(proxy.port)
+    const database = await openDatabase(url.href, options)
+    try {
+      await body(t, { proxy, database, direct, things: prepareThings(database) })
+    } finally {
+      await database.close()
+      await direct.close()
+      await proxy.close()
+    }
+  })
+}
+
+const adding = (database: SqlDatabase, things: Things) =>
+  makeSqlUnitOfWork(
+    database,
+    (tx: SqlRunner) => ({ tx, add: (name: string) => tx.run(things.add, { name }) }),
+    () => ({ record: async () => undefined }),
+  )
+
+behindProxy('a half-open link fails every statement in bounded time, and the pool recovers', async (t, { proxy, database, things }) => {
+  await Promise.all(Array.from({ length: 8 }, () => namesIn(database, things)))
+  proxy.pause()
+  const outcomes = await Promise.allSettled([
+    ...Array.from({ length: 12 }, () => namesIn(database, things)),
+    ...Array.from({ length: 4 }, () => database.transaction((tx) => tx.run(things.add, { name: 'a' }))),
+  ])
+  t.true(outcomes.every((outcome) => outcome.status === 'rejected' && outcome.reason instanceof Unavailable))
+  proxy.resume()
+  t.deepEqual(await namesIn(database, things), [])
+  await database.transaction((tx) => tx.run(things.add, { name: 'b' }))
+  t.deepEqual(await namesIn(database, things), ['b'])
+})
+
+behindProxy('connections cut while idle are replaced without a word', async (t, { proxy, database, things }) => {
+  await Promise.all(Array.from({ length: 8 }, () => namesIn(database, things)))
+  for (let round = 0; round < 3; round++) {
+    proxy.cut()
+    t.deepEqual(await namesIn(database, things), Array.from({ length: round }, (_, index) => `row ${index}`))
+    proxy.cut()
+    await database.transaction((tx) => tx.run(things.add, { name: `row ${round}` }))
+  }
+})
+
+behindProxy('a link cut inside a transaction leaves nothing of it', async (t, { proxy, database, direct, things }) => {
+  const cutting = (swallow: boolean) => adding(database, things).run(callOf(), async ({ add }) => {
+    await add('a')
+    proxy.cut()
+    const lost = add('b')
+    await (swallow ? lost.catch(() => undefined) : lost)
+    return right('never')
+  })
+  await t.throwsAsync(cutting(false), { instanceOf: Unavailable, message: /does not answer/ })
+  await t.throwsAsync(cutting(true), { instanceOf: Unavailable })
+  t.deepEqual(await namesIn(direct, things), [])
+  t.deepEqual(await namesIn(database, things), [])
+})
+
+behindProxy('a lost answer to a commit is reported as unknown', async (t, { proxy, database, direct, things }) => {
+  const sprung = proxy.cutAfterClientBytesMatching('commit')
+  await t.throwsAsync(adding(database, things).run(callOf(), async ({ add }) => right(await add('a'))), { instanceOf: CommitOutcomeUnknown })
+  await sprung
+  t.deepEqual(await namesIn(direct, things), ['a'])
+})
+
+behindProxy('a lost answer to a commit is settled by the idempotency record', async (t, { proxy, database, direct, things }) => {
+  const store = makeSqlIdempotencyStore(database)
+  const begun = await store.begin(new Uint8Array(32), new Uint8Array(32))
+  const recordId = begun.kind === 'fresh' ? begun.id : 0
+  let runs = 0
+  const sprung = proxy.cutAfterClientBytesMatching('commit')
+  const outcome = await adding(database, things).run(callOf({ idempotencyRecordId: recordId }), async ({ add }) => {
+    runs++
+    await add('a')
+    return right('done')
+  })
+  await sprung
+  t.deepEqual(outcome, right('done'))
+  t.is(runs, 1)
+  t.deepEqual(await namesIn(direct, things), ['a'])
+  t.deepEqual(await store.begin(new Uint8Array(32), new Uint8Array(32)), { kind: 'applied-without-answer' })
+})
+
+behindProxy('a second transaction of a call proves nothing by the mark of the first', async (t, { proxy, database, things }) => {
+  const begun = await makeSqlIdempotencyStore(database).begin(new Uint8Array(32), new Uint8Array(32))
+  const call = callOf({ idempotencyRecordId: begun.kind === 'fresh' ? begun.id : 0 })
+  const work = adding(database, things)
+  await work.run(call, async ({ add }) => right(await add('a')))
+  void proxy.cutAfterClientBytesMatching('commit')
+  await t.throwsAsync(work.run(call, async ({ add }) => right(await add('b'))), { instanceOf: CommitOutcomeUnknown })
+})
+
+behindProxy('a commit that never arrived is unknown, and the record tells afterwards that it did not happen', async (t, { proxy, database, direct, things }) => {
+  const store = makeSqlIdempotencyStore(direct)
+  const begun = await store.begin(new Uint8Array(32), new Uint8Array(32))
+  const call = callOf({ idempotencyRecordId: begun.kind === 'fresh' ? begun.id : 0 })
+  // Paused after the last statement of the work and before its commit.
+  const pausing: SqlDatabase = {
+    ...database,
+    transaction: (work) => database.transaction(async (tx) => {
+      const result = await work(tx)
+      proxy.pause()
+      return result
+    }),
+  }
+  await t.throwsAsync(adding(pausing, things).run(call, async ({ add }) => right(await add('a'))), { instanceOf: CommitOutcomeUnknown })
+  proxy.resume()
+  t.deepEqual(await namesIn(direct, things), [])
+  t.deepEqual(await store.begin(new Uint8Array(32), new Uint8Array(32)), { kind: 'in-progress' })
+})
+
+behindProxy('a commit that is proven not to have happened is made again', async (t, { proxy, database, direct, things }) => {
+  const begun = await makeSqlIdempotencyStore(database).begin(new Uint8Array(32), new Uint8Array(32))
+  const call = callOf({ idempotencyRecordId: begun.kind === 'fresh' ? begun.id : 0 })
+  let isFirst = true
+  const cuttingFirst: SqlDatabase = {
+    ...database,
+    transaction: (work) => database.transaction(async (tx) => {
+      const result = await work(tx)
+      if (isFirst) proxy.cut()
+      isFirst = false
+      return result
+    }),
+  }
+  t.deepEqual(await adding(cuttingFirst, things).run(call, async ({ add }) => {
+    await add('a')
+    return right('done')
+  }), right('done'))
+  t.deepEqual(await namesIn(direct, things), ['a'])
+})
+
+behindProxy('who waits too long for a connection is told so, and the others are not disturbed', async (t, { database, things }) => {
+  const go = Promise.withResolvers<undefined>()
+  const started: Promise<void>[] = []
+  const open = Array.from({ length: 4 }, (_, index) => {
+    const begun = Promise.withResolvers<void>()
+    started.push(begun.promise)
+    return database.transaction(async (tx) => {
+      await tx.run(things.add, { name: `held ${index}` })
+      begun.resolve()
+      await go.promise
+    })
+  })
+  await Promise.all(started)
+  await t.throwsAsync(namesIn(database, things), { instanceOf: Unavailable, message: /no connection came free/ })
+  const waiting = namesIn(database, things)
+  go.resolve(undefined)
+  await Promise.all(open)
+  t.true(Array.isArray(await waiting))
+  t.is((await namesIn(database, things)).length, 4)
+})
+
+behindProxy('a slow statement is ended by the server, and its connection stays', async (t, { proxy, database, things }) => {
+  await namesIn(database, things)
+  const before = proxy.connections()
+  await t.throwsAsync(database.query((k) => k.raw('select sleep(5), (select count(*) from information_schema.columns a, information_schema.columns b, information_schema.columns c)')), { instanceOf: Unavailable })
+  t.is(proxy.connections(), before)
+  t.deepEqual(await namesIn(database, things), [])
+})
+
+behindProxy('a change that waits too long for a lock is told to try again', async (t, { database, direct, things }) => {
+  await direct.run(things.add, { name: 'x' })
+  await direct.transaction(async (other) => {
+    await other.first(things.lock, { name: 'x' })
+    await t.throwsAsync(adding(database, things).run(callOf(), async ({ tx }) => right(await tx.first(things.lock, { name: 'x' }))), {
+      instanceOf: Unavailable, message: /busy with another change/,
+    })
+  })
+})
+
+behindProxy('health is told within its bound, and comes back', async (t, { proxy, database }) => {
+  const health = makeDatabaseHealth(database)
+  t.deepEqual(await health(), { isHealthy: true })
+  proxy.pause()
+  t.false((await health()).isHealthy)
+  proxy.resume()
+  let last = await health()
+  for (let attempt = 0; attempt < 20 && !last.isHealthy; attempt++) last = await health()
+  t.true(last.isHealthy)
+})
+
+behindProxy('a database that refuses connections is unavailable', async (t, { proxy, database, things }) => {
+  await proxy.close()
+  await t.throwsAsync(namesIn(database, things), { instanceOf: Unavailable })
+  await t.throwsAsync(database.openSchemaSession(), { instanceOf: Unavailable })
+  const outcome = adding(database, things).run(callOf(), async ({ add }) => right(await add('a')))
+  await t.throwsAsync(outcome.then(isLeft), { instanceOf: Unavailable })
+})
+
+behindProxy('the session has our settings, whatever the server defaults to', async (t, { database }) => {
+  const [row] = await database.query<Record<string, unknown>>((k) => k.raw('select @@tx_isolation as isolation, @@time_zone as zone, @@sql_mode as mode, @@collation_connection as collation'))
+  t.like(row, { isolation: 'READ-COMMITTED', zone: '+00:00', collation: 'utf8mb4_bin' })
+  t.regex(String(row!['mode']), /STRICT_ALL_TABLES/)
+  t.true(Math.abs((await database.now()) - Date.now()) < 5000)
+})

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { SendOptions, ServiceAnswer } from './send-json.ts'
+import { makeSendJson } from './send-json.ts'
+import { testEnvironment } from './service.ts'
+
+export interface ProcessOptions {
+  readonly settings?: Readonly<Record<string, string>>
+  readonly database?: 'sqlite' | 'mysql'
+  /** After `serve`. */
+  readonly words?: readonly string[]
+}
+
+/** `node composition/main.ts serve` as a process of its own. */
+export interface ServiceProcess {
+  readonly baseUrl: string
+  readonly opsUrl: string
+  readonly pid: number
+  send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
+  stdout(): string
+  stderr(): string
+  signal(name: NodeJS.Signals): void
+  /** The exit code, or the signal's name. */
+  readonly exited: Promise<number | string>
+  /** SIGTERM, then SIGKILL when it does not end; removes its folder. */
+  stop(): Promise<void>
+}
+
+export const mainFile = fileURLToPath(new URL('../../composition/main.ts', import.meta.url))
+
+/** The environment of a child: PATH and HOME of this one, and no variable of the product. */
+export const cleanEnvironment = (more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'] ?? '',
+  HOME: process.env['HOME'] ?? '',
+  ...more,
+})
+
+/** Starts the real command and waits until it says where it listens. */
+export const startServiceProcess = async (options: ProcessOptions = {}): Promise<ServiceProcess> => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-process-'))
+  const environment = cleanEnvironment({ ...(await testEnvironment(folder, options.database ?? 'sqlite')), ...options.settings })
+  const child = spawn(process.execPath, [mainFile, 'serve', ...(options.words ?? [])], { env: environment, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = { stdout: '', stderr: '' }
+  const exited = new Promise<number | string>((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (output.stderr += text))
+  const ready = new Promise<void>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output.stdout += text
+      if (/Health +\S+\n/.test(output.stdout)) resolve()
+    })
+    void exited.then((code) => reject(new Error(`the service ended with ${code} before it was ready: ${output.stderr}`)))
+  })
+  await ready
+  const baseUrl = /API +(\S+)\/api\/v1\n/.exec(output.stdout)?.[1] ?? ''
+  return {
+    baseUrl,
+    opsUrl: /Health +(\S+)\/readyz\n/.exec(output.stdout)?.[1] ?? '',
+    pid: child.pid ?? 0,
+    send: makeSendJson(baseUrl),
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    signal: (name) => void child.kill(name),
+    exited,
+    stop: async () => {
+      child.kill('SIGTERM')
+      const last = setTimeout(() => child.kill('SIGKILL'), 10_000)
+      await exited
+      clearTimeout(last)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

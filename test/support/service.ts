@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { userCreation } from '../../composition/account-creation.ts'
+import { loadConfig } from '../../composition/config.ts'
+import type { RunningService } from '../../composition/running-service.ts'
+import { startRunning } from '../../composition/running-service.ts'
+import { operatorCall } from '../../composition/operator-call.ts'
+import { makeCreateToken } from '../../core/identity/create-token.ts'
+import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import type { Client } from '../../plugins/kit/client.ts'
+import { makeClient } from '../../plugins/kit/client.ts'
+import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
+import { migratedMysqlUrl, migratedSqlitePath } from './databases.ts'
+import { httpSend } from './http-send.ts'
+import type { SendOptions, ServiceAnswer } from './send-json.ts'
+import { makeSendJson } from './send-json.ts'
+
+export interface ServiceOptions {
+  /** `MOORAGE_...` variables over those that the test service sets. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly database?: 'sqlite' | 'mysql'
+  readonly plugins?: readonly AnyPlugin[]
+}
+
+export const adminLogin = 'admin'
+export const adminPassword = 'harbour-lantern-tide-42'
+
+/** The real assembly in this process, on loopback ports of its own, over a database that nobody else uses. */
+export interface TestService {
+  readonly baseUrl: string
+  readonly opsUrl: string
+  /** A personal access token of the site admin `admin`, all scopes. */
+  readonly adminToken: string
+  /** The typed client; credentials go in as `headers`. */
+  readonly client: Client
+  readonly running: RunningService
+  /** `path` below the base URL, as `/api/v1/user`. A body that is no string is sent as JSON. */
+  send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
+  /** Every line logged so far, parsed. */
+  logLines(): readonly Readonly<Record<string, unknown>>[]
+  /** The same as text, for searches. */
+  logText(): string
+  /** A token for an existing user, made on the store. */
+  tokenFor(login: string, scopes?: readonly string[]): Promise<string>
+  stop(): Promise<void>
+}
+
+export const startService = async (options: ServiceOptions = {}): Promise<TestService> => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-service-'))
+  const log: string[] = []
+  const environment = { ...(await testEnvironment(folder, options.database ?? 'sqlite')), ...options.settings }
+  const { settings } = await loadConfig({ environment })
+  const running = await startRunning({
+    settings,
+    log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }).log,
+    extraPlugins: options.plugins ?? [],
+  })
+  const { baseUrl, opsUrl } = running
+  const tokenFor = makeTokenFor(running, settings)
+  return {
+    baseUrl,
+    opsUrl,
+    running,
+    adminToken: await tokenFor(settings.adminUsername),
+    client: makeClient(httpSend(baseUrl)),
+    send: makeSendJson(baseUrl),
+    logLines: () => log.map((line) => JSON.parse(line) as Record<string, unknown>),
+    logText: () => log.join(''),
+    tokenFor,
+    stop: async () => {
+      await running.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** What a test service is told when its options do not say otherwise. */
+export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> => ({
+  MOORAGE_LISTEN: '127.0.0.1:0',
+  MOORAGE_MARKETPLACE_LISTEN: '127.0.0.1:0',
+  MOORAGE_OPS_LISTEN: '127.0.0.1:0',
+  MOORAGE_DATA_DIR: folder,
+  MOORAGE_DATABASE_URL: database === 'mysql' ? await migratedMysqlUrl() : `sqlite:${await migratedSqlitePath()}`,
+  MOORAGE_ADMIN_USERNAME: adminLogin,
+  MOORAGE_ADMIN_EMAIL: 'admin@example.com',
+  MOORAGE_ADMIN_PASSWORD: adminPassword,
+  MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback',
+  MOORAGE_RATE_LIMIT_PER_MINUTE: '0',
+})
+
+let tokens = 0
+
+const makeTokenFor =
+  ({ container }: RunningService, settings: Parameters<typeof userCreation>[1]) =>
+  async (login: string, scopes: readonly string[] = ['all', 'sudo']): Promise<string> => {
+    const user = await container.resolve(IdentityStoresToken).users.byLogin(login)
+    if (user === undefined) throw new Error(`there is no user ${login}`)
+    const create = makeCreateToken({
+      ...userCreation(container, settings),
+      digest: container.resolve(TokenDigestToken),
+      entropy: container.resolve(EntropyToken),
+    })
+    const input = { name: `test-${(tokens += 1)}`, scopes, expiresAt: undefined }
+    const made = await create(operatorCall('test.createToken'), { userId: user.id, login: user.login }, input)
+    if (made._tag === 'Left') throw new Error(made.left.message)
+    return made.right.value.reveal()
+  }
