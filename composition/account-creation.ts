@@ -1,6 +1,5 @@
 import type { CreateUserDeps } from '../core/identity/create-user.ts'
-import { PasswordHasherToken } from '../core/identity/password-hasher.ts'
-import { CommonPasswordsToken, DomainNamesToken, IdentityUnitOfWorkToken } from '../core/identity/ports.ts'
+import { CommonPasswordsToken, DomainNamesToken, IdentityUnitOfWorkToken, PasswordHasherToken } from '../core/identity/ports.ts'
 import { ClockToken } from '../core/kernel/clock.ts'
 import type { Container } from './container.ts'
 import type { Settings } from './settings.ts'

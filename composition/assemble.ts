@@ -50,13 +50,13 @@ export const catalogueOf = (plugins: readonly AnyPlugin[], deployment: Deploymen
 }
 
 /**
- * Gives each open plugin its ports and collects routes and jobs. Throws StartRefused with every problem at once:
- * missing ports first, since without them no plugin says what its routes are.
+ * Gives each open plugin its ports and collects routes and jobs. Throws StartRefused with every problem at once: missing
+ * ports and a wrong catalogue first, since without them no plugin says what its routes are.
  */
 export const assemble = (plugins: readonly AnyPlugin[], container: Container, deployment: Deployment): Assembly => {
   const open = openPlugins(plugins, deployment)
-  refuseIfAny([...repeatedIds(plugins, 'plugin id'), ...missingNeeds(open, container)])
   const catalogue = catalogueOf(plugins, deployment)
+  refuseIfAny([...repeatedIds(plugins, 'plugin id'), ...missingNeeds(open, container), ...catalogueProblems(catalogue)])
   const routes: AssembledRoute[] = []
   const jobs: AssembledJob[] = []
   for (const plugin of open) {
@@ -65,7 +65,6 @@ export const assemble = (plugins: readonly AnyPlugin[], container: Container, de
     jobs.push(...(plugin.jobs?.(given) ?? []).map((job) => ({ pluginId: plugin.id, job })))
   }
   refuseIfAny([
-    ...catalogueProblems(catalogue),
     ...repeatedIds(routes.map(({ bound }) => bound.route), 'route id'),
     ...repeatedIds(jobs.map(({ job }) => job), 'job id'),
     ...repeatedShapes(routes),

@@ -1,3 +1,4 @@
+import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
 import type { SqlDatabase } from '../adapters/sql/statement.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'
 import type { Log } from '../core/kernel/log.ts'
@@ -28,6 +29,8 @@ export interface Boot {
   readonly log: Log
   readonly database: SqlDatabase
   readonly secretBox: SecretBox
+  /** Set where the API port speaks HTTPS beside HTTP. */
+  readonly tls: TlsIdentity | undefined
   readonly keys: ServiceKeys
   readonly catalogue: Catalogue
   /** This process among several instances; new at each start. */

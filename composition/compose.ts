@@ -53,6 +53,7 @@ const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: rea
     database,
     instanceId,
     secretBox: makeSecretBox(keyring.wrapper),
+    tls: foundation.tls,
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
     catalogue: catalogueOf(plugins, deployment),
     baseUrl: () => baseUrl,

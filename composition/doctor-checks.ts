@@ -72,10 +72,17 @@ export const checkDatabase = async ({ databaseUrl, dataDir }: Settings): Promise
     const skewMs = Math.round(databaseNow - (before + Date.now()) / 2)
     return [ok('database', `The ${database.dialect} database answers in ${Date.now() - before} ms.`), skewFinding(skewMs), await schemaFinding(database)]
   } catch (error) {
-    return [problem('database', `${(error as Error).message} Check MOORAGE_DATABASE_URL, and that the server runs and accepts this user.`)]
+    return [problem('database', `${(error as Error).message}${codeInWords(error)} Check MOORAGE_DATABASE_URL, and that the server runs and accepts this user.`)]
   } finally {
     await database?.close().catch(() => undefined)
   }
+}
+
+/** The driver's code, wherever it stands: ECONNREFUSED tells more than 'does not answer'. */
+const codeInWords = (error: unknown, depth = 0): string => {
+  if (!(error instanceof Error) || depth > 4) return ''
+  const { code } = error as NodeJS.ErrnoException
+  return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
 }
 
 const exists = (path: string): boolean => {

@@ -18,7 +18,9 @@ import type { ApiServer } from './http/api-server.ts'
 import type { Metrics } from './http/metrics.ts'
 import { makeMetrics } from './http/metrics.ts'
 import { makeOpsServer } from './http/ops-server.ts'
+import type { ReadinessCheck } from './http/ops-server.ts'
 import { startJobs } from './jobs.ts'
+import { HashingQueueToken } from './provide/kernel.ts'
 import { showAddress } from './setting-type.ts'
 import type { ListenAddress } from './setting-type.ts'
 import type { Settings } from './settings.ts'
@@ -48,7 +50,7 @@ export interface RunningService {
 const requestGraceMs = 20_000
 const streamGraceMs = 3_000
 
-/** Migrates, puts the deployment together, makes the first admin, listens, and starts the jobs. Throws StartRefused. */
+/** Migrates, puts the deployment together, listens, starts the jobs and makes the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
   const settings = await withFreePorts(input.settings)
   const stops = makeStopSequence(input.log)
@@ -57,8 +59,11 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     stops.add('database', () => foundation.database.close())
     await bringSchemaUp(foundation, settings, input.log)
     const composition = await compose({ ...input, settings, foundation, stops })
+    const { setStarted, ...listening } = await openListeners(composition, foundation, stops)
+    // Not before the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
-    return { ...(await openListeners(composition, foundation, stops)), firstAdmin }
+    setStarted()
+    return { ...listening, firstAdmin }
   } catch (error) {
     await stops.run()
     throw error
@@ -78,13 +83,19 @@ const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: 
   }
 }
 
-type Listening = Omit<RunningService, 'firstAdmin'>
+interface Listening extends Omit<RunningService, 'firstAdmin'> {
+  setStarted(): void
+}
 
 const openListeners = async (composition: Composition, foundation: Foundation, stops: StopSequence): Promise<Listening> => {
   const { boot, container, assembly } = composition
   const metrics = makeMetrics(releaseVersion)
+  const hashing = container.resolve(HashingQueueToken)
+  metrics.read({ passwordQueue: () => hashing.waiting })
+  let isStarted = false
   let isStopping = false
-  const ops = makeOpsServer({ checks: readinessChecks(foundation), isStopping: () => isStopping, metrics })
+  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation)]
+  const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   stops.add('operations listener', () => ops.close())
   runJobs(composition, foundation, metrics, stops)
@@ -96,6 +107,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
     opsUrl: addressUrl(opsAddress),
     assembly,
     container,
+    setStarted: () => void (isStarted = true),
     stop: async () => {
       isStopping = true
       return stops.run()
@@ -103,9 +115,9 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   }
 }
 
-const readinessChecks = ({ database }: Foundation): Parameters<typeof makeOpsServer>[0]['checks'] => {
+const databaseCheck = ({ database }: Foundation): ReadinessCheck => {
   const health = makeDatabaseHealth(database)
-  return [{ name: 'database', check: async () => (await health()).isHealthy }]
+  return { name: 'database', check: async () => (await health()).isHealthy }
 }
 
 const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Foundation, metrics: Metrics, stops: StopSequence): void => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { hash, parseOptions, verify } from '@node-rs/argon2'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { PasswordHasher } from '../../core/identity/password-hasher.ts'
+import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { TooManyAttempts } from '../../core/identity/ports.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { WorkQueue } from './work-queue.ts'
@@ -21,9 +21,10 @@ const maxWaiting = 64
 
 const saturated = () => left(TooManyAttempts('Too many sign-ins at this moment, try again in a second.', { retryAfterSeconds: 1 }))
 
-export const makeArgon2PasswordHasher = (
-  queue: WorkQueue = makeWorkQueue({ concurrency: hashingConcurrency(), maxWaiting }),
-): PasswordHasher => {
+/** One for the whole process, since it is the machine's cores that are shared. */
+export const makeHashingQueue = (): WorkQueue => makeWorkQueue({ concurrency: hashingConcurrency(), maxWaiting })
+
+export const makeArgon2PasswordHasher = (queue: WorkQueue = makeHashingQueue()): PasswordHasher => {
   const queued = async <A>(work: () => Promise<A>): Outcome<ReturnType<typeof TooManyAttempts>, A> => {
     const started = queue.tryRun(work)
     return started === undefined ? saturated() : right(await started)

@@ -42,7 +42,10 @@ const firstRow = (answer: Answer): unknown => (Array.isArray(answer) ? answer[0]
 
 const startsWithSelect = /^\s*select\b/i
 
-/** A statement of its own, on whichever connection is free. A read whose connection turns out dead is asked once more. */
+/**
+ * A statement of its own, on whichever connection is free. A read whose connection turns out dead is asked again: when the
+ * link was cut, all that were idle may have died, and each is noticed by its first use.
+ */
 const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answer: Answer) => unknown): Promise<unknown> => {
   try {
     parts.surroundings.refuseInside()
@@ -51,11 +54,11 @@ const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answe
   }
   return new Promise((resolve, reject) => {
     const deadline = performance.now() + parts.pool.limits.statementTimeoutMilliseconds
-    let mayRepeat = true
+    let repeats = startsWithSelect.test(statement.sql) ? parts.pool.limits.connectionLimit : 0
     const answered: Answered = (error, answer) => {
       if (error === undefined) return resolve(shape(answer!))
-      if (mayRepeat && isConnectionLost(error) && performance.now() < deadline && startsWithSelect.test(statement.sql)) {
-        mayRepeat = false
+      if (repeats > 0 && isConnectionLost(error) && performance.now() < deadline) {
+        repeats--
         return attempt(parts, statement, binds, deadline, answered)
       }
       reject(isRetryable(error) ? new Unavailable('The database is busy with another change. Try again.', { cause: error }) : toThrown(error))
@@ -92,14 +95,15 @@ const begin = async (pool: MysqlPool): Promise<PoolConnection> => {
   }
 }
 
-/** Nothing has happened yet, so a connection that died while it was idle is replaced without a word. */
+/** Nothing has happened yet, so connections that died while they were idle are replaced without a word. */
 const beginSurely = async (pool: MysqlPool): Promise<PoolConnection> => {
-  const asked = performance.now()
-  try {
-    return await begin(pool)
-  } catch (error) {
-    if (!isConnectionLost(error) || performance.now() - asked > pool.limits.statementTimeoutMilliseconds / 2) throw error
-    return begin(pool)
+  const deadline = performance.now() + pool.limits.statementTimeoutMilliseconds / 2
+  for (let repeats = pool.limits.connectionLimit; ; repeats--) {
+    try {
+      return await begin(pool)
+    } catch (error) {
+      if (repeats === 0 || !isConnectionLost(error) || performance.now() > deadline) throw error
+    }
   }
 }
 

@@ -1,5 +1,4 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
-import { Unavailable } from '../../core/kernel/unavailable.ts'
 import { makeWaitQueue, type WaitQueue } from './wait-queue.ts'
 
 /** Where the server is and as whom to speak to it. */
@@ -16,6 +15,7 @@ export interface MysqlOptions {
 }
 
 export interface Limits {
+  readonly connectionLimit: number
   readonly connectTimeoutMilliseconds: number
   readonly statementTimeoutMilliseconds: number
 }
@@ -51,6 +51,7 @@ const shared = (place: MysqlPlace, connectTimeoutMilliseconds: number): PoolOpti
 export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPool => {
   const connectionLimit = options.connectionLimit ?? 10
   const limits = {
+    connectionLimit,
     connectTimeoutMilliseconds: options.connectTimeoutMilliseconds ?? 3000,
     statementTimeoutMilliseconds: options.statementTimeoutMilliseconds ?? 4500,
   }
@@ -185,5 +186,3 @@ const closePool = (pool: Pool, open: ReadonlySet<PoolConnection>): Promise<void>
       resolve()
     })
   })
-
-export const closedError = (): Unavailable => new Unavailable('The database has been closed.')

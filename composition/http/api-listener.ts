@@ -47,5 +47,6 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     roots: [listenerRoots.api],
     pages: makePages(() => buildDocument(routes, { baseUrl, sessionCookie, deployment: boot.deployment }), baseUrl),
     clientIp: makeClientIp(settings.trustedProxies),
+    tls: boot.tls,
   })
 }

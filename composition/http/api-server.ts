@@ -8,6 +8,8 @@ import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Pages } from './guard.ts'
 import { answerUnrouted, makeFirst, makeGuard } from './guard.ts'
 import { contextOf } from './request-context.ts'
+import type { TlsKeys } from './shared-port.ts'
+import { shareWithTls } from './shared-port.ts'
 import { bindStreamRoute } from './stream-route.ts'
 import { makeUpgradeListener, mayUpgrade, refuseUpgrade } from './upgrade.ts'
 
@@ -22,6 +24,8 @@ export interface ApiServerDeps extends BinderDeps {
   readonly roots: readonly string[]
   readonly pages: Pages
   readonly clientIp: (req: IncomingMessage) => string
+  /** With it the port speaks HTTPS beside HTTP. */
+  readonly tls: TlsKeys | undefined
 }
 
 /** A listener of the service. */
@@ -36,6 +40,7 @@ export interface ApiServer {
 /** The four calls of restify that are used; its own types describe version 8. */
 interface RestifyServer {
   readonly server: Server
+  on(event: 'error', listener: () => void): void
   first(guard: (req: IncomingMessage, res: ServerResponse) => boolean): void
   on(event: 'restifyError', listener: (req: IncomingMessage, res: ServerResponse, error: { statusCode?: number }) => void): void
   get(options: { path: string; name: string }, handler: NodeHandler): void
@@ -117,6 +122,8 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     maxParamLength: 1000,
     ignoreTrailingSlash: true,
   } as unknown as Parameters<typeof restify.createServer>[0]) as unknown as RestifyServer
+  // restify passes the listener's errors on to itself, where nobody listens; `listen` has told them already.
+  server.on('error', () => undefined)
   const guard = makeGuard(deps.clientIp)
   const streams = new Set<ServerResponse>()
   const tunnels = new Set<Duplex>()
@@ -128,6 +135,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   tune(node)
   node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.docsUrl))
   attachUpgrades(node, deps, guard, tunnels)
+  if (deps.tls !== undefined) shareWithTls(node, deps.tls)
   let closed: Promise<void> | undefined
 
   return {
@@ -151,7 +159,10 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
         for (const socket of tunnels) socket.destroy()
       }, streamGraceMs)
       const cutAll = setTimeout(() => node.closeAllConnections(), graceMs)
+      // A kept-alive connection whose last answer is out is idle, and Node closes only those that were idle already.
+      const sweep = setInterval(() => node.closeIdleConnections(), 50)
       await closed
+      clearInterval(sweep)
       clearTimeout(cutStreams)
       clearTimeout(cutAll)
       for (const socket of tunnels) socket.destroy()

@@ -17,7 +17,7 @@ import {
   KubeconfigParserToken,
   PublicAddressToken,
 } from '../../core/clusters/ports.ts'
-import type { Provide } from '../boot.ts'
+import type { Boot, Provide } from '../boot.ts'
 
 /** Clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
@@ -26,7 +26,7 @@ export const provideClusters: Provide = (container, boot) => {
   const egress = makeEgressPolicy(new Set(settings.kubernetesAllow))
   const pools = makeConnectionPools(egress)
   boot.onStop('connections to clusters', () => pools.close())
-  container.provideValue(PublicAddressToken, { baseUrl: boot.baseUrl })
+  container.provideValue(PublicAddressToken, { baseUrl: boot.baseUrl, kubernetesUrl: () => kubernetesAddress(boot) })
   container.provideValue(CredentialCodecToken, jsonCredentialCodec)
   container.provideValue(KubeconfigParserToken, makeKubeconfigParser())
   container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
@@ -35,4 +35,14 @@ export const provideClusters: Provide = (container, boot) => {
   container.provide(ClusterUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
   )
+}
+
+/**
+ * The base URL, by https where the port speaks it: kubectl sends its token no other way. A base URL that is https
+ * already names what stands in front of the service, whose certificate is not ours to hand out.
+ */
+const kubernetesAddress = (boot: Boot): { readonly url: string; readonly caPem: string | undefined } => {
+  const baseUrl = boot.baseUrl()
+  if (boot.tls === undefined || baseUrl.startsWith('https:')) return { url: baseUrl, caPem: undefined }
+  return { url: baseUrl.replace(/^http:/, 'https:'), caPem: boot.tls.isSelfSigned ? boot.tls.certificatePem : undefined }
 }

@@ -1,7 +1,6 @@
-import { PasswordHasherToken } from '../../core/identity/password-hasher.ts'
 import {
   AuthenticatorToken, BackgroundToken, CommonPasswordsToken, CredentialStoreToken, CsrfTokensToken, DomainNamesToken,
-  IdentitySettingsToken, IdentityStoresToken, IdentityUnitOfWorkToken, TokenDigestToken,
+  IdentitySettingsToken, IdentityStoresToken, IdentityUnitOfWorkToken, PasswordHasherToken, TokenDigestToken,
 } from '../../core/identity/ports.ts'
 import type { IdentitySettings } from '../../core/identity/ports.ts'
 import { makeAuthenticator } from '../../core/identity/authenticate.ts'

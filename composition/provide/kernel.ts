@@ -1,16 +1,21 @@
-import { makeArgon2PasswordHasher } from '../../adapters/security/argon2-password-hasher.ts'
+import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
-import { PasswordHasherToken } from '../../core/identity/password-hasher.ts'
+import { PasswordHasherToken } from '../../core/identity/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { LeaseStoreToken } from '../../core/kernel/lease.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
+import type { WorkQueue } from '../../adapters/security/work-queue.ts'
+import { token } from '../../core/kernel/token.ts'
 import type { Provide } from '../boot.ts'
+
+/** The queue before the password hasher, for the metrics. */
+export const HashingQueueToken = token<WorkQueue>('security.HashingQueue')
 
 /** The ports that belong to no part, and the password hasher, whose queue the whole process shares. */
 export const provideKernel: Provide = (container, boot) => {
@@ -18,7 +23,8 @@ export const provideKernel: Provide = (container, boot) => {
   container.provideValue(EntropyToken, systemEntropy)
   container.provideValue(LogToken, boot.log)
   container.provideValue(SecretBoxToken, boot.secretBox)
-  container.provide(PasswordHasherToken, () => makeArgon2PasswordHasher())
+  container.provide(HashingQueueToken, () => makeHashingQueue())
+  container.provide(PasswordHasherToken, (resolve) => makeArgon2PasswordHasher(resolve(HashingQueueToken)))
   container.provide(LeaseStoreToken, () => makeSqlLeaseStore(boot.database))
   container.provide(IdempotencyStoreToken, () => makeSqlIdempotencyStore(boot.database))
 }

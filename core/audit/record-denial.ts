@@ -32,6 +32,12 @@ export interface AuditDenialsDeps {
 export const makeAuditDenials = ({ writer, clock, log }: AuditDenialsDeps): AuditDenials => {
   // In the order of their opening, so that those which are over come first.
   const windows = new Map<string, Window>()
+  const underWay = new Set<Promise<void>>()
+
+  const tracked = (work: Promise<void>): Promise<void> => {
+    underWay.add(work)
+    return work.finally(() => underWay.delete(work))
+  }
 
   const write = async (call: Call, entry: AuditEntry): Promise<void> => {
     try {
@@ -51,21 +57,26 @@ export const makeAuditDenials = ({ writer, clock, log }: AuditDenialsDeps): Audi
     for (const { call, entry, repeats } of over) await write(call, { ...entry, changes: { ...entry.changes, repeats } })
   }
 
+  const record = async (call: Call, denial: Denial): Promise<void> => {
+    const openedAt = clock.now().getTime()
+    const closing = close((window) => openedAt - window.openedAt >= windowMilliseconds)
+    const source = call.principal === undefined ? `ip ${call.sourceIp}` : `user ${call.principal.userId}`
+    const key = keyFor(windows, source, call, denial)
+    const open = windows.get(key)
+    if (open === undefined) {
+      const entry = entryOf(denial)
+      windows.set(key, { call, entry, source, openedAt, repeats: 0 })
+      await write(call, entry)
+    } else open.repeats += 1
+    await closing
+  }
+
   return {
-    async recordDenial(call, denial) {
-      const openedAt = clock.now().getTime()
-      const closing = close((window) => openedAt - window.openedAt >= windowMilliseconds)
-      const source = call.principal === undefined ? `ip ${call.sourceIp}` : `user ${call.principal.userId}`
-      const key = keyFor(windows, source, call, denial)
-      const open = windows.get(key)
-      if (open === undefined) {
-        const entry = entryOf(denial)
-        windows.set(key, { call, entry, source, openedAt, repeats: 0 })
-        await write(call, entry)
-      } else open.repeats += 1
-      await closing
+    recordDenial: (call, denial) => tracked(record(call, denial)),
+    async flush() {
+      await Promise.all(underWay)
+      await close(() => true)
     },
-    flush: () => close(() => true),
   }
 }
 

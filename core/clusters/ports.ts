@@ -179,5 +179,7 @@ export interface ClusterConnections {
 export interface PublicAddress {
   /** `{base_url}` without a trailing slash. */
   baseUrl(): string
+  /** Where a Kubernetes client reaches it, by https wherever there is any, and the certificate to trust when nobody signed it. */
+  kubernetesUrl(): { readonly url: string; readonly caPem: string | undefined }
 }
 export const PublicAddressToken = token<PublicAddress>('clusters.PublicAddress')

@@ -3,8 +3,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { maxPasswordLength } from './password-policy.ts'
-import type { PasswordHasher } from './password-hasher.ts'
-import type { CredentialStore, PasswordRecord } from './ports.ts'
+import type { CredentialStore, PasswordHasher, PasswordRecord } from './ports.ts'
 import { NotAuthenticated } from './ports.ts'
 
 export interface CheckCredentialsDeps {

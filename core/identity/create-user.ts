@@ -7,10 +7,9 @@ import type { Call } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { parseEmailAddress } from './email-address.ts'
-import type { PasswordHasher } from './password-hasher.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 import { checkPassword } from './password-policy.ts'
-import type { DomainNames, IdentityChanges } from './ports.ts'
+import type { DomainNames, IdentityChanges, PasswordHasher } from './ports.ts'
 import type { User, UserVisibility } from './types.ts'
 
 export const UserNameRefused: FailureType<'UserNameRefused'> = defineFailure('UserNameRefused', 'Unprocessable')

@@ -19,7 +19,9 @@ const isAsciiDomain = (domain: string): boolean => {
   return domain.length <= 253 && labels.every((label) => domainLabel.test(label)) && !/^[0-9]+$/.test(labels.at(-1) ?? '')
 }
 
-const isAscii = (text: string): boolean => !/[^\x20-\x7e]/.test(text)
+// Control characters and spaces never pass: the reader of international names would drop some of them in silence.
+const hasControlOrSpace = (text: string): boolean => /[\s\p{Cc}]/u.test(text)
+const isAscii = (text: string): boolean => !/[^\x21-\x7e]/.test(text)
 
 /**
  * Reads an e-mail address: `local@domain`, at most 254 characters, no quoted parts, no address literals. The domain is
@@ -28,7 +30,7 @@ const isAscii = (text: string): boolean => !/[^\x20-\x7e]/.test(text)
 export const parseEmailAddress = (text: string, domains: DomainNames): Either<Failure<'EmailInvalid'>, EmailAddress> => {
   const refused = left(EmailInvalid('This is not an e-mail address.'))
   const at = text.lastIndexOf('@')
-  if (text.length > maxLength || at < 1) return refused
+  if (text.length > maxLength || at < 1 || hasControlOrSpace(text)) return refused
   const local = text.slice(0, at)
   if (local.length > maxLocalLength || !localPart.test(local)) return refused
   const given = text.slice(at + 1).normalize('NFC')

@@ -4,10 +4,9 @@ import type { Call } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { userMissing } from './find-user.ts'
-import type { PasswordHasher } from './password-hasher.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 import { checkPassword } from './password-policy.ts'
-import type { IdentityChanges, IdentityStores } from './ports.ts'
+import type { IdentityChanges, IdentityStores, PasswordHasher } from './ports.ts'
 
 export interface SetPasswordDeps {
   readonly stores: IdentityStores

@@ -68,7 +68,7 @@ export const getClientConfig = defineRoute({
   summary: 'Get a kubeconfig that leads to the cluster through this service',
   description:
     'A JSON string with the text of a kubeconfig. It points at the proxy of this service and never carries the stored ' +
-    'credential, nor a token: put one of your own access tokens in its place (`kubectl config set-credentials moorage --token=...`).',
+    'credential, nor a token: put one of your own access tokens in the marked place. Where the service is reached by plain http, which kubectl sends no token to, that place is in the address.',
   tag: v1,
   access: requires('can_view_accessconfig', cluster),
   scope: read('cluster'),

@@ -4,7 +4,7 @@ import type { makeCheckCluster, makeValidateImport } from '../../core/clusters/c
 import { clientConfig } from '../../core/clusters/client-config.ts'
 import type { makeImportCluster } from '../../core/clusters/import-cluster.ts'
 import type { makeListUserClusters } from '../../core/clusters/list-clusters.ts'
-import { ClusterMissing, type ClusterStore } from '../../core/clusters/ports.ts'
+import { ClusterMissing, type ClusterStore, type PublicAddress } from '../../core/clusters/ports.ts'
 import type { RefreshStatus } from '../../core/clusters/refresh-status.ts'
 import type { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
@@ -26,7 +26,7 @@ import { checkCluster, clusterExists, importCluster, listOwnerClusters, listUser
 export interface ClusterHandlers {
   readonly clusters: ClusterStore
   readonly clock: Clock
-  readonly baseUrl: () => string
+  readonly kubernetesUrl: PublicAddress['kubernetesUrl']
   readonly check: ReturnType<typeof makeCheckCluster>
   readonly validate: ReturnType<typeof makeValidateImport>
   readonly importOne: ReturnType<typeof makeImportCluster>
@@ -82,7 +82,7 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
   }),
   handle(getClientConfig, async ({ grant }) => {
     const found = await h.clusters.get(idOf(grant))
-    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(clientConfig(h.baseUrl(), found))
+    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(clientConfig(h.kubernetesUrl(), found))
   }),
   handle(getClusterStatus, async ({ grant }) => {
     const seen = await h.refresh(idOf(grant))

@@ -53,7 +53,7 @@ export const clustersPlugin = definePlugin({
     const handlers = clusterHandlers({
       clusters: given.clusters,
       clock: given.clock,
-      baseUrl: () => given.address.baseUrl(),
+      kubernetesUrl: () => given.address.kubernetesUrl(),
       check: makeCheckCluster(deps),
       validate: makeValidateImport(deps),
       importOne: makeImportCluster(deps),

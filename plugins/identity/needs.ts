@@ -1,7 +1,6 @@
-import { PasswordHasherToken } from '../../core/identity/password-hasher.ts'
 import {
   CommonPasswordsToken, CredentialStoreToken, CsrfTokensToken, DomainNamesToken, IdentitySettingsToken, IdentityStoresToken,
-  IdentityUnitOfWorkToken, TokenDigestToken,
+  IdentityUnitOfWorkToken, PasswordHasherToken, TokenDigestToken,
 } from '../../core/identity/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'

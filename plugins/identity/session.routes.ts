@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { TooManyAttempts } from '../../core/identity/ports.ts'
+import { EmailTaken, TooManyAttempts } from '../../core/identity/ports.ts'
 import { SessionMissing } from '../../core/identity/end-sessions.ts'
 import { SignInProhibited, SignInRefused } from '../../core/identity/sign-in.ts'
 import { anyone, read, signedIn, write } from '../kit/access.ts'
@@ -21,7 +21,9 @@ export const signIn = defineRoute({
   access: anyone,
   body: body(SignInParams, { username: 'ada', password: 'a long passphrase', remember: false }),
   ok: cookies(200, 'Signed in, cookies set'),
-  failures: [SignInRefused, SignInProhibited, TooManyAttempts],
+  // 409 is the specification's answer where an external source would make a user whose address is in use.
+  failures: [SignInRefused, SignInProhibited, TooManyAttempts, EmailTaken],
+  statusOf: { EmailTaken: 409 },
 })
 
 export const signOut = defineRoute({

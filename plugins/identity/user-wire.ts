@@ -5,7 +5,13 @@ import type { UserBody } from './codecs.ts'
 /** What older clients read as 'never'. */
 const never = '0001-01-01T00:00:00Z'
 
-const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${new URL(baseUrl).hostname}`
+/** An address literal is no domain that an e-mail address could end in. */
+const domainOf = (baseUrl: string): string => {
+  const { hostname } = new URL(baseUrl)
+  return /^\[|^[\d.]+$/.test(hostname) ? 'localhost' : hostname
+}
+
+const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${domainOf(baseUrl)}`
 
 /** Who looks, as the store and the wire need it. */
 export const viewerOf = (principal: Principal | undefined): Viewer => ({

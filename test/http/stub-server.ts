@@ -59,7 +59,11 @@ const grants = async (
   const name = 'name' in object ? object.name : String(object.id)
   if (name === 'hidden') return left(ObjectHidden('There is no such thing.'))
   if (relation === 'can_never') return left(AccessDenied('You may not.'))
-  return right({ objectType: object.type, objectId: 1, objectName: name, ownerId: 1 as AccountId })
+  const accountId = 1 as AccountId
+  const standing: AccessGrant['standing'] = {
+    accountId, accountKind: 'organization', accountName: name, isOpen: true, isPublic: true, isMember: true, level: 'owner', permissions: new Set(), teamIds: [],
+  }
+  return right({ objectType: object.type, objectId: 1, objectName: name, ownerId: accountId, standing })
 }
 
 /** An idempotency store in memory, to the letter of the port. */
@@ -108,7 +112,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   const server = makeApiServer({
     authenticator: { authenticate },
     authorizer: { authorize: grants },
-    csrf: { tokenFor: (key: Secret) => `csrf-of-${key.reveal()}`, matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}` },
+    csrf: { of: (key: Secret) => `csrf-of-${key.reveal()}`, matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}` },
     idempotency: memoryIdempotency(),
     secretBox: {
       seal: async (plain) => new TextEncoder().encode(`sealed:${plain.reveal()}`),
@@ -139,6 +143,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
       frontend: () => ({ status: 200, headers: { 'Content-Type': 'text/html; charset=utf-8' }, body: '<!doctype html>start' }),
     },
     clientIp: () => '127.0.0.1',
+    tls: undefined,
     ...overrides,
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })

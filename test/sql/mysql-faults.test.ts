@@ -89,6 +89,7 @@ behindProxy('a link cut inside a transaction leaves nothing of it', async (t, { 
 })
 
 behindProxy('a lost answer to a commit is reported as unknown', async (t, { proxy, database, direct, things }) => {
+  await namesIn(database, things)
   const sprung = proxy.cutAfterClientBytesMatching('commit')
   await t.throwsAsync(adding(database, things).run(callOf(), async ({ add }) => right(await add('a'))), { instanceOf: CommitOutcomeUnknown })
   await sprung

@@ -1,0 +1,96 @@
+import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+
+/** The certificate and key with which the listener speaks TLS. */
+export interface TlsIdentity {
+  readonly certificatePem: string
+  readonly keyPem: string
+  /** Clients must be given the certificate itself to trust; nobody signed it. */
+  readonly isSelfSigned: boolean
+}
+
+const certificateFile = 'certificate.pem'
+const keyFile = 'key.pem'
+const dayMs = 86_400_000
+/** Clients hold the certificate itself, so a short life would only break them; renewal needs a new client-config. */
+const lifeDays = 825
+const renewBeforeDays = 30
+
+const covers = (certificate: X509Certificate, host: string): boolean =>
+  (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined
+
+const isUsable = (certificatePem: string, hosts: readonly string[]): boolean => {
+  const certificate = new X509Certificate(certificatePem)
+  return Date.parse(certificate.validTo) > Date.now() + renewBeforeDays * dayMs && hosts.every((host) => covers(certificate, host))
+}
+
+/** Makes a certificate for these hosts (names or IP literals), signed by its own key, ECDSA P-256. */
+const makeSelfSigned = async (hosts: readonly string[]): Promise<TlsIdentity> => {
+  // Loaded only when a certificate must be made: it costs more than the rest of a start.
+  const x509 = await import('@peculiar/x509')
+  x509.cryptoProvider.set(webcrypto)
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    name: 'CN=Moorage',
+    keys,
+    signingAlgorithm: algorithm,
+    notBefore: new Date(Date.now() - 3_600_000),
+    notAfter: new Date(Date.now() + lifeDays * dayMs),
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyCertSign, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(hosts.map((host) => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host }))),
+    ],
+  })
+  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)
+  return { certificatePem: certificate.toString('pem'), keyPem: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY'), isSelfSigned: true }
+}
+
+const writeWhole = (path: string, text: string, mode: number): void => {
+  writeFileSync(`${path}.new`, text, { mode })
+  renameSync(`${path}.new`, path)
+}
+
+/**
+ * The self-signed identity kept in a folder; made at the first start, and again when it nears its end or a host is new.
+ * `hosts` are the names and addresses by which clients reach the listener.
+ */
+export const openSelfSignedIdentity = async (folder: string, hosts: readonly string[]): Promise<TlsIdentity> => {
+  const certificatePath = join(folder, certificateFile)
+  const keyPath = join(folder, keyFile)
+  if (existsSync(certificatePath) && existsSync(keyPath)) {
+    const certificatePem = readFileSync(certificatePath, 'utf8')
+    if (isUsable(certificatePem, hosts)) return { certificatePem, keyPem: readFileSync(keyPath, 'utf8'), isSelfSigned: true }
+  }
+  const made = await makeSelfSigned(hosts)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeWhole(keyPath, made.keyPem, 0o600)
+  writeWhole(certificatePath, made.certificatePem, 0o644)
+  return made
+}
+
+/** An operator's own certificate (chain) and key. Throws in plain words when a file cannot be read or they do not belong together. */
+export const readTlsIdentity = (certificatePath: string, keyPath: string): TlsIdentity => {
+  const certificatePem = readPem(certificatePath)
+  const keyPem = readPem(keyPath)
+  let belongs: boolean
+  try {
+    belongs = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem))
+  } catch {
+    throw new Error(`${certificatePath} and ${keyPath} must be a certificate and its private key, both PEM.`)
+  }
+  if (!belongs) throw new Error(`The key in ${keyPath} is not the one of the certificate in ${certificatePath}.`)
+  return { certificatePem, keyPem, isSelfSigned: false }
+}
+
+const readPem = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new Error(`${path} cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`)
+  }
+}

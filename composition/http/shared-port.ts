@@ -1,0 +1,45 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { createServer } from 'node:tls'
+
+/** The first byte of a TLS handshake record; no HTTP method starts with it. */
+const tlsHandshake = 0x16
+/** A connection that sends nothing at all is closed after this, as one whose headers do not arrive. */
+const firstByteMs = 15_000
+
+/** What the listener needs to speak TLS. */
+export interface TlsKeys {
+  readonly certificatePem: string
+  readonly keyPem: string
+}
+
+/**
+ * Lets one port speak HTTP and HTTPS: the first byte tells which. kubectl sends no token over plain HTTP, so a service
+ * that starts with nothing else beside it must offer both. Requests of both kinds run through the same server, with the
+ * same limits.
+ */
+export const shareWithTls = (server: Server, keys: TlsKeys): void => {
+  const [plain] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+  if (plain === undefined) throw new Error('the HTTP server has no connection listener')
+  const tls = createServer({ cert: keys.certificatePem, key: keys.keyPem, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2', handshakeTimeout: firstByteMs })
+  tls.on('secureConnection', (socket) => plain.call(server, socket))
+  // A failed handshake is the client's affair; the socket is destroyed already.
+  tls.on('tlsClientError', () => undefined)
+
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    const giveUp = (): void => void socket.destroy()
+    socket.setTimeout(firstByteMs, giveUp)
+    socket.once('error', giveUp)
+    socket.once('readable', () => {
+      const first = socket.read() as Buffer | null
+      socket.setTimeout(0)
+      socket.off('timeout', giveUp)
+      socket.off('error', giveUp)
+      if (first === null) return giveUp()
+      socket.unshift(first)
+      if (first[0] === tlsHandshake) tls.emit('connection', socket)
+      else plain.call(server, socket)
+    })
+  })
+}

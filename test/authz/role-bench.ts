@@ -1,0 +1,66 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeHmacDigest } from '../../adapters/sql/audit/hmac-digest.ts'
+import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
+import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { makeAuditChain } from '../../core/audit/audit-chain.ts'
+import { makeAuthorizer } from '../../core/authz/authorizer.ts'
+import { makeCreateRole } from '../../core/authz/create-role.ts'
+import { makeDeleteRole } from '../../core/authz/delete-role.ts'
+import { makeListAllowedPermissions } from '../../core/authz/list-allowed-permissions.ts'
+import type { RoleStores } from '../../core/authz/ports.ts'
+import { makeUpdateRole } from '../../core/authz/update-role.ts'
+import type { Standing } from '../../core/kernel/access.ts'
+import type { UserId } from '../../core/kernel/brand.ts'
+import { schema } from './catalogue.ts'
+import { nameOf } from './world.ts'
+
+export const auditKey = makeHmacDigest(new Uint8Array(32).fill(7))
+export const clock = { now: () => new Date('2026-05-01T08:00:00.000Z') }
+
+/** The part's use cases over one database, wired as the composition root wires them. */
+export const roleBench = (db: SqlDatabase) => {
+  const facts = makeSqlAuthorizationFacts(db)(db)
+  const bindRoles = makeSqlRoleStore(db)
+  const unitOfWork = makeSqlUnitOfWork<RoleStores>(
+    db,
+    (tx, audit) => ({ roles: bindRoles(tx), audit }),
+    makeSqlAuditTrail(db, makeAuditChain(auditKey)),
+  )
+  const deps = { schema, clock, unitOfWork }
+  return {
+    db,
+    facts,
+    unitOfWork,
+    roles: bindRoles(db),
+    authorizer: makeAuthorizer({ schema, facts }),
+    list: makeListAllowedPermissions({ schema, facts }),
+    create: makeCreateRole(deps),
+    update: makeUpdateRole(deps),
+    remove: makeDeleteRole(deps),
+    /** What a person holds in an account, now. */
+    async standing(userId: number, accountId: number): Promise<Standing> {
+      const found = await facts.locate(userId as UserId, { type: 'account', name: nameOf(accountId) })
+      if (found === undefined) throw new Error(`no account ${accountId}`)
+      return found.standing
+    },
+    /** The audit log's actions, oldest first. */
+    async audited(): Promise<readonly string[]> {
+      const rows = await db.query<{ action: string }>((k) => k('audit_events').select('action').orderBy('id'))
+      return rows.map(({ action }) => action)
+    },
+  }
+}
+export type RoleBench = ReturnType<typeof roleBench>
+
+/** The Right of an outcome that must have one. */
+export const must = <A>(outcome: { readonly _tag: 'Left'; readonly left: { readonly message: string } } | { readonly _tag: 'Right'; readonly right: A }): A => {
+  if (isLeft(outcome)) throw new Error(outcome.left.message)
+  return outcome.right
+}
+
+/** The failure's tag, or `ok`. */
+export const tagOf = (outcome: { readonly _tag: 'Left'; readonly left: { readonly tag: string } } | { readonly _tag: 'Right' }): string =>
+  outcome._tag === 'Left' ? outcome.left.tag : 'ok'

@@ -1,0 +1,71 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { holdsPermission, mayGivePermissions, maxRoleNameLength, parseRoleName, parseRolePermissions } from '../../core/authz/role-rules.ts'
+import { permissionKey } from '../../core/authz/schema.ts'
+import type { Standing } from '../../core/kernel/access.ts'
+import { levels } from '../../core/kernel/access.ts'
+import type { AccountId } from '../../core/kernel/brand.ts'
+import { schema } from './catalogue.ts'
+import { tagOf } from './role-bench.ts'
+
+const anyPermission = fc.constantFrom(...schema.permissions)
+const anyStanding: fc.Arbitrary<Standing> = fc.record({
+  accountId: fc.constant(11 as AccountId),
+  accountKind: fc.constant('organization'),
+  accountName: fc.constant('org'),
+  isOpen: fc.boolean(),
+  isPublic: fc.boolean(),
+  isMember: fc.boolean(),
+  level: fc.constantFrom(...levels),
+  permissions: fc.array(anyPermission).map((all) => new Set(all.map(permissionKey))),
+  teamIds: fc.constant([]),
+})
+
+for (const [text, name] of [
+  ['Viewers', 'Viewers'],
+  ['  two words ', 'two words'],
+  ['e\u0301', '\u00e9'],
+  ['x'.repeat(maxRoleNameLength), 'x'.repeat(maxRoleNameLength)],
+] as const) {
+  test(`the name ${JSON.stringify(text.slice(0, 12))} is taken`, (t) => {
+    const parsed = parseRoleName(text)
+    t.is(isRight(parsed) && parsed.right, name)
+  })
+}
+
+for (const text of ['', '   ', 'x'.repeat(maxRoleNameLength + 1), 'a\nb', 'a\u200bb', 'a\u202eb', 'a\u0000b']) {
+  test(`the name ${JSON.stringify(text.slice(0, 12))} is refused`, (t) => t.is(tagOf(parseRoleName(text)), 'RoleNameRefused'))
+}
+
+test('a list of permissions is taken with all required companions, each once, sorted, and not otherwise', (t) => {
+  fc.assert(
+    fc.property(fc.array(anyPermission, { minLength: 1 }), (wanted) => {
+      const keys = new Set(wanted.map(permissionKey))
+      const isComplete = wanted.every((one) => (one.associated ?? []).every((other) => !other.required || keys.has(permissionKey(other))))
+      const parsed = parseRolePermissions(schema, [...wanted, ...wanted])
+      t.is(isRight(parsed), isComplete)
+      if (isRight(parsed)) t.deepEqual(parsed.right.map(permissionKey), [...keys].sort())
+    }),
+  )
+})
+
+test('an unknown permission is refused before a missing companion, and named', (t) => {
+  const parsed = parseRolePermissions(schema, [
+    { namespace: 'cluster_mgmt', action: 'connect to clusters' },
+    { namespace: 'cluster_mgmt', action: 'constructor' },
+  ])
+  t.true(isLeft(parsed) && parsed.left.tag === 'PermissionUnknown')
+  t.deepEqual(isLeft(parsed) && parsed.left.errors, ['cluster_mgmt: constructor'])
+})
+
+test('someone may give exactly what they hold; a site admin anything; whoever is no member nothing', (t) => {
+  fc.assert(
+    fc.property(anyStanding, fc.array(anyPermission, { minLength: 1 }), (standing, permissions) => {
+      const holdsAll = permissions.every((one) => holdsPermission(schema, standing, one))
+      t.is(isRight(mayGivePermissions(schema, { isSiteAdmin: false, standing }, permissions)), holdsAll)
+      t.true(isRight(mayGivePermissions(schema, { isSiteAdmin: true, standing }, permissions)))
+      t.true(standing.isMember || !holdsAll)
+    }),
+  )
+})

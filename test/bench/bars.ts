@@ -1,0 +1,67 @@
+/** What a measured value must reach and what it should reach. */
+export interface Bar {
+  readonly direction: 'at least' | 'at most'
+  readonly must: number
+  readonly stretch: number
+  /** Appended to each number: `x`, ` ms`, ` us`, ` MB`, ` s`, or nothing. */
+  readonly unit: string
+}
+
+export type Verdict = 'stretch' | 'must' | 'below the bar' | 'no bar' | 'not measured'
+
+const atLeast = (must: number, stretch: number): Bar => ({ direction: 'at least', must, stretch, unit: 'x' })
+const atMost = (must: number, stretch: number, unit = 'x'): Bar => ({ direction: 'at most', must, stretch, unit })
+
+/** The bars of design/notes/performance.md, section 11, by row; a row with several goals has several. */
+export const bars = {
+  userMysql: atLeast(0.7, 0.85),
+  userSqlite: atLeast(0.6, 0.7),
+  manyConnectionsP99: atMost(2, 1.5),
+  queriesRead: atMost(1, 1, ''),
+  queriesWithPermission: atMost(2, 1, ''),
+  proxySmallPipe: atLeast(1.1, 1.25),
+  proxySmallDispatch: atLeast(0.8, 0.9),
+  proxyLarge: atLeast(0.95, 1.05),
+  slowClientMegabytes: atMost(200, 117, ' MB'),
+  watch: atLeast(0.85, 0.95),
+  watchAbort: atMost(1000, 300, ' ms'),
+  exec: atLeast(0.9, 0.95),
+  list: atLeast(0.75, 0.85),
+  manyRoutes: atLeast(0.95, 1),
+  permissionBatch: atMost(7, 3.5),
+  signInStorm: atMost(3, 1.5),
+  accessLog: atMost(7, 4, ' us'),
+  start: atMost(1, 0.5, ' s'),
+} as const satisfies Record<string, Bar>
+
+/** The rows of section 11 that this bench measures, with what they are about, for `--only` and `--help`. */
+export const rowTitles = {
+  1: 'token-authenticated GET /user on MariaDB, 64 connections',
+  2: 'the same on SQLite',
+  3: 'p99 at 500 connections',
+  4: 'SQL round trips for each request',
+  5: 'Kubernetes proxy, 2 KB answers',
+  6: 'Kubernetes proxy, 5 MB answers; memory with a slow client',
+  7: 'watch of small chunks; the upstream after a client left',
+  8: 'exec tunnel, bytes a second',
+  9: 'a list of 50',
+  10: '250 routes against 1',
+  11: 'a batch of 100 permission questions against 1',
+  15: "other requests' p99 while 8 people sign in",
+  17: 'what an access log line costs',
+  18: 'start to first answer',
+} as const
+
+export type RowNumber = keyof typeof rowTitles
+
+export const rowNumbers = Object.keys(rowTitles).map(Number) as readonly RowNumber[]
+
+/** Compared as shown, with two decimals: 0.698 prints as 0.70 and reaches 0.70. */
+export function verdictOf(value: number, bar: Bar | undefined): Verdict {
+  if (!Number.isFinite(value)) return 'not measured'
+  if (bar === undefined) return 'no bar'
+  const shown = Math.round(value * 100) / 100
+  const reaches = (limit: number): boolean => (bar.direction === 'at least' ? shown >= limit : shown <= limit)
+  if (reaches(bar.stretch)) return 'stretch'
+  return reaches(bar.must) ? 'must' : 'below the bar'
+}

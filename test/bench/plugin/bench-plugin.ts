@@ -1,0 +1,83 @@
+import { right } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { anyone } from '../../../plugins/kit/access.ts'
+import { answer, freeText, request } from '../../../plugins/kit/codecs.ts'
+import { definePlugin } from '../../../plugins/kit/plugin.ts'
+import { json, list } from '../../../plugins/kit/reply.ts'
+import { defineRoute, handle, type AnyBoundRoute } from '../../../plugins/kit/route.ts'
+import { sampleUsers } from './sample-users.ts'
+
+// Loaded into a real service as a deployer's own plugin (MOORAGE_PLUGINS): routes that touch no store, so that what is
+// measured is the way from the socket to the handler and back.
+
+const SampleUser = answer(
+  {
+    id: t.number,
+    login: t.string,
+    full_name: t.string,
+    email: t.string,
+    website: t.string,
+    description: t.string,
+    created: t.string,
+    active: t.boolean,
+    followers_count: t.number,
+  },
+  'BenchSampleUser',
+)
+const Pong = answer({ answer: t.string }, 'BenchPong')
+const Names = request({ first: freeText(64, 1), second: freeText(64, 1) }, 'BenchNames')
+
+const tag = 'Miscellaneous'
+
+const listSamples = defineRoute({
+  id: 'bench.listSamples',
+  method: 'GET',
+  path: '/bench/samples',
+  summary: 'Fifty objects from memory',
+  tag,
+  access: anyone,
+  ok: list(SampleUser, sampleUsers[0]),
+  failures: [],
+})
+
+const ping = defineRoute({
+  id: 'bench.ping',
+  method: 'GET',
+  path: '/bench/ping/{first}/with/{second}',
+  summary: 'A short answer from memory',
+  tag,
+  access: anyone,
+  params: Names,
+  ok: json(200, Pong, { answer: 'pong' }),
+  failures: [],
+})
+
+/** A route that only stands in the router's way. */
+const bystander = (index: number): AnyBoundRoute =>
+  handle(
+    defineRoute({
+      id: `bench.bystander${index}`,
+      method: 'GET',
+      path: `/bench/kind${index % 25}/{first}/part${index}/{second}`,
+      summary: 'Never asked for',
+      tag,
+      access: anyone,
+      params: Names,
+      ok: json(200, Pong, { answer: 'pong' }),
+      failures: [],
+    }),
+    () => Promise.resolve(right({ answer: 'bystander' })),
+  )
+
+export const plugin = definePlugin({
+  id: 'bench',
+  summary: 'Routes for the bench',
+  listener: 'api',
+  gate: 'always',
+  needs: {},
+  routes: () => [
+    handle(listSamples, () => Promise.resolve(right({ items: sampleUsers, total: sampleUsers.length }))),
+    handle(ping, () => Promise.resolve(right({ answer: 'pong' }))),
+    ...Array.from({ length: Number(process.env['BENCH_BYSTANDERS'] ?? '0') }, (_, index) => bystander(index)),
+  ],
+})

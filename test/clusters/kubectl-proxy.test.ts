@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process'
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
+import { kubectl, kubernetes } from '../support/components/available.ts'
+import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
+import { needing } from '../support/components/needing.ts'
+import { runCommand, type CommandResult } from '../support/components/run-command.ts'
+import { echoPort, startStubKubelet, type StubKubelet } from '../support/components/stub-kubelet.ts'
+import { clientKubeconfig, expectStatus, importCluster, makePeople, startFrontedService, type FrontedService, type Person } from './cluster-world.ts'
+
+/** An unmodified kubectl, a kubeconfig from the service, the whole service, a real kube-apiserver behind it. */
+const test = needing('kubernetes', 'kubelet', 'kubectl')
+
+const clusterName = 'harbour'
+const connectPermissions = ['view clusters', 'connect to clusters', 'view accessconfig'].map((action) => ({ namespace: 'cluster_mgmt', action }))
+
+let cluster: ControlPlaneAccess
+let kubelet: StubKubelet
+let fronted: FrontedService
+let owner: Person
+let org: string
+let kubectlPath: string
+let kubeconfigPath: string
+let people: ReturnType<typeof makePeople>
+const endings: (() => void | Promise<void>)[] = []
+
+test.before(async () => {
+  cluster = (await kubernetes())!
+  kubectlPath = (await kubectl())!
+  kubelet = await startStubKubelet(cluster)
+  endings.push(() => kubelet.stop())
+  fronted = await startFrontedService()
+  endings.push(() => fronted.stop())
+  people = makePeople(fronted.service, fronted.send)
+  owner = await people.person('owner')
+  org = await people.organization(owner)
+  await expectStatus(importCluster(fronted.send, owner.token, org, clusterName, cluster.kubeconfig()), 200)
+  const file = await clientKubeconfig(fronted, owner, org, clusterName)
+  endings.push(file.remove)
+  kubeconfigPath = file.path
+})
+
+test.after.always(async () => {
+  for (const end of endings.toReversed()) await end()
+})
+
+const args = (namespace: string, ...words: string[]): string[] => ['--kubeconfig', kubeconfigPath, '--namespace', namespace, ...words]
+const run = (namespace: string, words: readonly string[], input?: string): Promise<CommandResult> =>
+  runCommand(kubectlPath, args(namespace, ...words), { timeoutMilliseconds: 60_000, ...(input === undefined ? {} : { input }) })
+
+const configMap = (data: object): string => JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'chart' }, data })
+
+const untilNoStreams = async (): Promise<number> => {
+  for (let left = 100; left > 0 && (await kubelet.openStreams()) > 0; left -= 1) await new Promise((resolve) => setTimeout(resolve, 50))
+  return kubelet.openStreams()
+}
+
+test('get, apply, patch and delete', async (t) => {
+  const namespace = await cluster.createNamespace()
+  const applied = await run(namespace, ['apply', '-f', '-'], configMap({ depth: '3' }))
+  t.is(applied.stdout, 'configmap/chart created\n', applied.stderr)
+  t.is((await run(namespace, ['apply', '-f', '-'], configMap({ depth: '4' }))).stdout, 'configmap/chart configured\n')
+  t.is((await run(namespace, ['apply', '--server-side', '--force-conflicts', '-f', '-'], configMap({ depth: '5' }))).stdout, 'configmap/chart serverside-applied\n')
+  t.is((await run(namespace, ['patch', 'configmap', 'chart', '-p', '{"data":{"tide":"low"}}'])).stdout, 'configmap/chart patched\n')
+  t.is((await run(namespace, ['get', 'configmap', 'chart', '-o', 'jsonpath={.data}'])).stdout, '{"depth":"5","tide":"low"}')
+  t.deepEqual((await cluster.request('GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).body as object, {
+    ...((await cluster.request('GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).body as object),
+    data: { depth: '5', tide: 'low' },
+  })
+  t.is((await run(namespace, ['delete', 'configmap', 'chart'])).status, 0)
+  t.is((await cluster.request('GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).status, 404)
+  const gone = await run(namespace, ['get', 'configmap', 'chart'])
+  t.is(gone.status, 1)
+  t.regex(gone.stderr, /NotFound/)
+})
+
+test('get --watch sees changes as they come', async (t) => {
+  const namespace = await cluster.createNamespace()
+  const child = spawn(kubectlPath, args(namespace, 'get', 'configmaps', '--watch', '-o', 'jsonpath={.metadata.name}={.data.tide}{"\\n"}'), { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  t.teardown(() => void child.kill())
+  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'watched' }, data: { tide: 'low' } })
+  t.is((await lines.next()).value, 'watched=low')
+  await cluster.request('PATCH', `/api/v1/namespaces/${namespace}/configmaps/watched`, { data: { tide: 'high' } }, { contentType: 'application/merge-patch+json' })
+  t.is((await lines.next()).value, 'watched=high')
+})
+
+test.serial('logs, and logs --follow until the reader leaves; then nothing is left open at the kubelet', async (t) => {
+  const namespace = await cluster.createNamespace()
+  await kubelet.runPod(namespace, 'web')
+  t.regex((await run(namespace, ['logs', 'web', '--tail=2'])).stdout, /^\S+\/web\/main line 4\n\S+\/web\/main line 5\n$/)
+  const child = spawn(kubectlPath, args(namespace, 'logs', 'web', '--follow'), { stdio: ['ignore', 'pipe', 'inherit'] })
+  for await (const line of createInterface({ input: child.stdout })) if (line.endsWith('line 8')) break
+  child.kill()
+  t.is(await untilNoStreams(), 0)
+})
+
+for (const [protocol, environment] of [['WebSocket', {}], ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }]] as const) {
+  test.serial(`exec carries stdin, stdout, stderr and the exit status over ${protocol}`, async (t) => {
+    const namespace = await cluster.createNamespace()
+    await kubelet.runPod(namespace, 'web')
+    const exec = (words: readonly string[], input = ''): Promise<CommandResult> =>
+      runCommand(kubectlPath, args(namespace, 'exec', '-i', 'web', '--', ...words), { input, environment: { ...process.env, ...environment }, timeoutMilliseconds: 60_000 })
+    const much = 'tide '.repeat(200_000)
+    t.like(await exec(['cat'], much), { status: 0, stdout: much, stderr: '' })
+    t.like(await exec(['complain', 'no', 'wind']), { stdout: '', stderr: 'no wind\n' })
+    t.is((await exec(['exit', '3'])).status, 3)
+    t.is(await untilNoStreams(), 0)
+  })
+
+  test.serial(`port-forward carries bytes both ways over ${protocol}`, async (t) => {
+    const namespace = await cluster.createNamespace()
+    await kubelet.runPod(namespace, 'web')
+    const child = spawn(kubectlPath, args(namespace, 'port-forward', 'pod/web', `:${echoPort}`), { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment } })
+    let port = 0
+    for await (const line of createInterface({ input: child.stdout })) {
+      port = Number(/127\.0\.0\.1:(\d+) ->/.exec(line)?.[1] ?? 0)
+      if (port > 0) break
+    }
+    child.stdout.resume()
+    const sent = Buffer.alloc(300_000, 'wave ')
+    const echoed = await new Promise<Buffer>((resolve, reject) => {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      const socket = connect(port, '127.0.0.1', () => socket.write(sent))
+      socket.on('data', (chunk) => {
+        chunks.push(chunk)
+        bytes += chunk.byteLength
+        if (bytes >= sent.byteLength) {
+          socket.destroy()
+          resolve(Buffer.concat(chunks))
+        }
+      })
+      socket.on('error', reject)
+    })
+    child.kill()
+    t.true(echoed.equals(sent))
+    t.is(await untilNoStreams(), 0)
+  })
+}
+
+test('take the role away: the next request is refused', async (t) => {
+  const member = await people.person('member')
+  const { teamId } = await people.teamWithRole(owner, org, [member], connectPermissions)
+  const file = await clientKubeconfig(fronted, member, org, clusterName)
+  t.teardown(file.remove)
+  const get = (): Promise<CommandResult> => runCommand(kubectlPath, ['--kubeconfig', file.path, 'get', 'namespaces', '-o', 'name'], { timeoutMilliseconds: 60_000 })
+  const allowed = await get()
+  t.is(allowed.status, 0, allowed.stderr)
+  t.regex(allowed.stdout, /^namespace\/kube-system$/m)
+  await expectStatus(fronted.send('PATCH', `/api/v1/teams/${teamId}`, { token: owner.token, body: { assignedRoleIDs: [] } }), 200)
+  const direct = await fronted.send('GET', `/api/v1/clusters/${org}/${clusterName}/proxy/api/v1/namespaces`, { token: member.token })
+  t.true([403, 404].includes(direct.status), direct.text)
+  t.not((await get()).status, 0)
+})
+
+test('a member who may view but not connect is told 403, a stranger 404', async (t) => {
+  const viewer = await people.person('viewer')
+  await people.teamWithRole(owner, org, [viewer], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
+  const stranger = await people.person('stranger')
+  const path = `/api/v1/clusters/${org}/${clusterName}/proxy/version`
+  t.is((await fronted.send('GET', path, { token: viewer.token })).status, 403)
+  t.is((await fronted.send('GET', path, { token: stranger.token })).status, 404)
+  t.is((await fronted.send('GET', path)).status, 401)
+})

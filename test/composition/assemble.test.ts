@@ -1,0 +1,183 @@
+import test from 'ava'
+import { right } from 'fp-ts/lib/Either.js'
+import { assemble } from '../../composition/assemble.ts'
+import type { Container } from '../../composition/container.ts'
+import { makeContainer } from '../../composition/container.ts'
+import { StartRefused } from '../../composition/start-refused.ts'
+import type { Deployment } from '../../core/kernel/deployment.ts'
+import type { ObjectTypeDefinition } from '../../core/kernel/permission.ts'
+import { token } from '../../core/kernel/token.ts'
+import type { Access } from '../../plugins/kit/access.ts'
+import { anyone, memberOf, path, read, requires, signedIn, withPassword } from '../../plugins/kit/access.ts'
+import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
+import { empty } from '../../plugins/kit/reply.ts'
+import type { BoundRoute, BoundStreamRoute, Route } from '../../plugins/kit/route.ts'
+
+const selfHosted: Deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' }
+
+const route = (id: string, more: Partial<Route> = {}): BoundRoute => ({
+  kind: 'json',
+  route: { id, method: 'GET', path: `/${id}`, summary: id, tag: 'test', access: anyone, ok: empty(204), failures: [], ...more } as Route,
+  handler: async () => right(undefined),
+})
+
+const guarded = (id: string, access: Access, more: Partial<Route> = {}): BoundRoute => route(id, { access, scope: read('misc'), ...more })
+
+const streamed = (id: string, more: Partial<BoundStreamRoute['route']> = {}): BoundStreamRoute => ({
+  kind: 'stream',
+  route: {
+    id, methods: ['GET', 'POST'], path: `/${id}/{name}/*`, summary: id, tag: 'test', scopeCategory: 'misc', failures: [],
+    access: requires('can_view', { type: 'team', id: path('name') }), ...more,
+  },
+  handler: async () => right(undefined),
+})
+
+const plugin = (id: string, routes: readonly (BoundRoute | BoundStreamRoute)[] = [], more: Partial<AnyPlugin> = {}): AnyPlugin => ({
+  id, summary: id, listener: 'api', gate: 'always', needs: {}, routes: () => routes, ...more,
+})
+
+const problemsOf = (plugins: readonly AnyPlugin[], container: Container = makeContainer()): readonly string[] => {
+  try {
+    assemble(plugins, container, selfHosted)
+    return []
+  } catch (error) {
+    if (error instanceof StartRefused) return error.problems
+    throw error
+  }
+}
+
+const typeOf = (type: string, relations: ObjectTypeDefinition['relations']): ObjectTypeDefinition => ({
+  type, listed: true, scope: 'misc', reading: [], relations,
+})
+const byMembership = [{ by: 'member' as const }]
+const teamType = typeOf('team', { can_view: byMembership })
+
+test('a sound set of plugins is put together, with roots, gates and owners', (t) => {
+  const GreetingToken = token<string>('test.Greeting')
+  const container = makeContainer()
+  container.provideValue(GreetingToken, 'hello')
+  const seen: unknown[] = []
+  const one = plugin('one', [], {
+    needs: { greeting: GreetingToken },
+    routes: (given) => {
+      seen.push(given)
+      return [route('one.get', { path: '/one/{id}' }), guarded('one.members', memberOf(path('org')), { path: '/orgs/{org}' })]
+    },
+    jobs: () => [{ id: 'one.sweep', summary: '', everySeconds: 5, run: async () => undefined }],
+  })
+  const two = plugin('two', [streamed('two.proxy')], { objectTypes: [teamType] })
+  const hooks = plugin('hooks', [route('hooks.receive', { method: 'POST', path: '/events' })], { listener: 'marketplace' })
+  const assembly = assemble([one, two, hooks], container, selfHosted)
+  t.deepEqual(seen, [{ greeting: 'hello' }])
+  t.deepEqual(
+    assembly.routes.map(({ pluginId, fullPath, methods, gate }) => `${pluginId} ${methods.join()} ${fullPath} ${gate}`),
+    [
+      'one GET /api/v1/one/{id} always',
+      'one GET /api/v1/orgs/{org} always',
+      'two GET,POST /api/v1/two.proxy/{name}/* always',
+      'hooks POST /marketplace/api/v1/events always',
+    ],
+  )
+  t.deepEqual(assembly.jobs.map(({ pluginId, job }) => `${pluginId} ${job.id}`), ['one one.sweep'])
+})
+
+test('closed plugins and closed routes are not there, and their ports are not asked for', (t) => {
+  const Missing = token<string>('test.Missing')
+  const closed = plugin('closed', [route('closed.x')], { gate: 'vendor-hosted', needs: { missing: Missing }, permissions: [] })
+  const open = plugin('open', [route('open.a'), route('open.b', { gate: 'billing-enabled' })])
+  const assembly = assemble([closed, open], makeContainer(), selfHosted)
+  t.deepEqual(assembly.plugins.map(({ id }) => id), ['open'])
+  t.deepEqual(assembly.routes.map(({ bound }) => bound.route.id), ['open.a'])
+  const billed = assemble([open], makeContainer(), { ...selfHosted, billingEnabled: true })
+  t.deepEqual(billed.routes.map(({ gate }) => gate), ['always', 'billing-enabled'])
+})
+
+test('every missing port of every plugin is told in one message', (t) => {
+  const needs = (...names: string[]) => Object.fromEntries(names.map((name) => [name, token<unknown>(`test.absent.${name}`)]))
+  const problems = problemsOf([plugin('one', [], { needs: needs('a', 'b') }), plugin('two', [], { needs: needs('c') })])
+  t.deepEqual(problems, [
+    'Plugin one needs a: nothing provides the port test.absent.a.',
+    'Plugin one needs b: nothing provides the port test.absent.b.',
+    'Plugin two needs c: nothing provides the port test.absent.c.',
+  ])
+})
+
+test('two plugins of one id are refused, also when one of them is closed here', (t) => {
+  t.deepEqual(problemsOf([plugin('one'), plugin('one', [], { gate: 'vendor-hosted' })]), ['The plugin id one is declared twice.'])
+})
+
+test('two routes or jobs of one id are refused', (t) => {
+  const job = { id: 'x.sweep', summary: '', everySeconds: 1, run: async () => undefined }
+  t.deepEqual(problemsOf([plugin('one', [route('x', { path: '/a' }), route('x', { path: '/b' })], { jobs: () => [job, job] })]), [
+    'The route id x is declared twice.',
+    'The job id x.sweep is declared twice.',
+  ])
+})
+
+test('two routes of one method and shape are refused, whatever the parameters are called', (t) => {
+  const first = plugin('one', [route('a', { path: '/teams/{id}' }), route('other', { path: '/teams/{id}/members' })])
+  const second = plugin('two', [route('b', { path: '/teams/{team}/' }), route('c', { path: '/teams/{id}', method: 'PUT' })])
+  t.deepEqual(problemsOf([first, second]), ['GET /api/v1/teams/{team}/ of b is already /api/v1/teams/{id} of a.'])
+  t.deepEqual(problemsOf([first, plugin('hooks', [route('b', { path: '/teams/{x}' })], { listener: 'marketplace' })]), [])
+})
+
+test('a stream route claims each of its methods', (t) => {
+  const proxy = plugin('one', [streamed('p'), streamed('q', { path: '/p/{other}/*', methods: ['POST'] })], { objectTypes: [teamType] })
+  t.deepEqual(problemsOf([proxy]), [
+    'POST /api/v1/p/{other}/* of q is already /api/v1/p/{name}/* of p.',
+    'Route q takes its object from the path parameter name, which /api/v1/p/{other}/* does not have.',
+  ])
+})
+
+test('a route without a scope is refused unless it is public or wants the password', (t) => {
+  const bare = (id: string, access: Access) => route(id, { access })
+  t.deepEqual(problemsOf([plugin('one', [bare('a', anyone), bare('b', withPassword), bare('c', signedIn)])]), [
+    'Route c says no token scope: every token would pass.',
+  ])
+})
+
+test('a relation that no plugin defines is refused; membership of an organization always exists', (t) => {
+  const routes = [
+    guarded('a', requires('can_view', { type: 'team', id: path('id') }), { path: '/a/{id}' }),
+    guarded('b', requires('can_paint', { type: 'team', id: path('id') }), { path: '/b/{id}' }),
+    guarded('c', memberOf(path('org')), { path: '/c/{org}' }),
+    guarded('d', requires('can_view', { type: 'cluster', owner: path('owner'), name: path('name') }), { path: '/d/{owner}/{name}' }),
+    guarded('e', requires('toString', { type: 'team', id: path('id') }), { path: '/e/{id}' }),
+  ]
+  t.deepEqual(problemsOf([plugin('one', routes, { objectTypes: [teamType] })]), [
+    'Route b requires the relation can_paint on team, which no plugin defines.',
+    'Route d requires the relation can_view on cluster, which no plugin defines.',
+    'Route e requires the relation toString on team, which no plugin defines.',
+  ])
+})
+
+test("an account's relations are those of organizations and users", (t) => {
+  const access = requires('can_edit', { type: 'account', name: path('name') })
+  const organization = typeOf('organization', { can_view: byMembership, can_edit: byMembership })
+  const routes = [guarded('a', access, { path: '/a/{name}' })]
+  t.deepEqual(problemsOf([plugin('one', routes, { objectTypes: [organization] })]), [])
+  t.is(problemsOf([plugin('one', routes)]).length, 1)
+})
+
+test('an object named by a parameter that the path does not have is refused', (t) => {
+  const routes = [guarded('a', memberOf(path('org')), { path: '/a/{organization}' })]
+  t.deepEqual(problemsOf([plugin('one', routes)]), ['Route a takes its object from the path parameter org, which /api/v1/a/{organization} does not have.'])
+})
+
+test('a path must start with a slash, a stream path end in a wildcard', (t) => {
+  const problems = problemsOf([plugin('one', [route('a', { path: 'a' }), streamed('b', { path: '/b/{name}' })], { objectTypes: [teamType] })])
+  t.deepEqual(problems, ['The path of a must start with a slash.', 'The path of b must end in /*.'])
+})
+
+test('a catalogue with repeated or unknown permissions is refused, before any port is made', (t) => {
+  const CatalogueToken = token<string>('test.Catalogue')
+  const container = makeContainer()
+  container.provide(CatalogueToken, () => t.fail('made from a wrong catalogue') as never)
+  const edit = { namespace: 'org', action: 'edit', description: '', level: 'admin' as const }
+  const painted = typeOf('team', { can_view: byMembership, can_paint: [{ by: 'permission', namespace: 'team', action: 'paint' }] })
+  const one = plugin('one', [], { permissions: [edit], needs: { catalogue: CatalogueToken } })
+  const problems = problemsOf([one, plugin('two', [], { permissions: [edit], objectTypes: [painted] })], container)
+  t.is(problems.length, 2)
+  t.regex(problems[0] ?? '', /org\/edit is declared twice/)
+  t.regex(problems[1] ?? '', /team\.can_paint asks for an unknown permission/)
+})

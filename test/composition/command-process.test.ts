@@ -1,0 +1,80 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import { cleanEnvironment, mainFile } from '../support/service-process.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'moorage-command-'))
+test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+const bin = fileURLToPath(new URL('../../composition/bin/moorage.mjs', import.meta.url))
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const run = (file: string, words: readonly string[], environment: Record<string, string> = {}, node = process.execPath): Promise<Ended> =>
+  new Promise((resolve) => {
+    const child = execFile(node, [file, ...words], { env: cleanEnvironment({ MOORAGE_DATA_DIR: join(folder, 'data'), ...environment }) }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+    )
+  })
+
+test('the process exits 0, 1 and 2, results on stdout and the rest on stderr', async (t) => {
+  const [good, failed, wrong] = await Promise.all([
+    run(mainFile, ['config', 'print', '--json']),
+    run(mainFile, ['config', 'print'], { MOORAGE_LISTEN: 'nowhere' }),
+    run(mainFile, ['serve', '--frobnicate']),
+  ])
+  t.is(good.code, 0)
+  t.notThrows(() => JSON.parse(good.stdout))
+  t.is(good.stderr, '')
+  t.deepEqual([failed.code, failed.stdout], [1, ''])
+  t.deepEqual([wrong.code, wrong.stdout], [2, ''])
+})
+
+test('a port that is taken is told in plain words', async (t) => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const { code, stdout, stderr } = await run(mainFile, ['serve'], { MOORAGE_LISTEN: `127.0.0.1:${port}`, MOORAGE_OPS_LISTEN: '127.0.0.1:0' })
+  t.is(code, 1)
+  t.is(stdout, '')
+  t.regex(stderr, new RegExp(`moorage: MOORAGE_LISTEN: 127\\.0\\.0\\.1:${port} cannot be bound: another process listens there\\.`))
+})
+
+test('--help does not load the service', async (t) => {
+  const probe = `process.on('exit', () => { if (process.getBuiltinModule('module')._cache && Object.keys(process.getBuiltinModule('module')._cache).some((name) => /restify|knex|better-sqlite3|argon2/.test(name))) process.exitCode = 9 })`
+  const { code, stdout } = await new Promise<Ended>((resolve) => {
+    const child = execFile(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(probe)}`, mainFile, '--help'], { env: cleanEnvironment({}) }, (_error, out, err) =>
+      resolve({ code: child.exitCode ?? -1, stdout: out, stderr: err }),
+    )
+  })
+  t.is(code, 0)
+  t.regex(stdout, /Usage: moorage/)
+})
+
+test('the installed command starts on an old Node by re-executing on the one that came with npm ci', async (t) => {
+  const old = '/usr/bin/node'
+  const { stdout: version } = await run('--version', [], {}, old)
+  if (!/^v(1|2[0-3])/.test(version)) return t.pass('there is no old Node on this machine')
+  const [good, wrong] = await Promise.all([run(bin, ['--version'], {}, old), run(bin, ['bogus'], {}, old)])
+  t.regex(good.stdout, /^v\d{4}\./)
+  t.deepEqual([good.code, wrong.code], [0, 2])
+})
+
+test('a reader of stdout that leaves does not hang or crash the command', async (t) => {
+  const child = spawn(process.execPath, [mainFile, 'config', 'schema'], { env: cleanEnvironment({}), stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => void (stderr += chunk.toString()))
+  const code = await new Promise((resolve) => child.once('exit', resolve))
+  t.is(code, 0)
+  t.is(stderr, '')
+})

@@ -1,0 +1,46 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import { loadExternalPlugins } from '../../composition/external-plugins.ts'
+import { StartRefused } from '../../composition/start-refused.ts'
+import { startService } from '../support/service.ts'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const slowPlugin = join(here, 'fixtures', 'slow-plugin.ts')
+const folder = mkdtempSync(join(tmpdir(), 'moorage-plugins-'))
+test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+
+test("a deployer's plugin is loaded by a path relative to the folder and provides its own ports", async (t) => {
+  const [loaded] = await loadExternalPlugins(['./fixtures/slow-plugin.ts'], here)
+  t.is(loaded?.plugin.id, 'slow')
+  const service = await startService({ settings: { MOORAGE_PLUGINS: slowPlugin } })
+  t.teardown(() => service.stop())
+  const answer = await service.send('GET', '/api/v1/slow/0')
+  t.is(answer.status, 200, answer.text)
+  t.is(answer.json.text, 'done on SelfHosted')
+})
+
+test('a package is found by its name from the folder', async (t) => {
+  const place = join(folder, 'node_modules', 'my-plugin')
+  mkdirSync(place, { recursive: true })
+  writeFileSync(join(place, 'package.json'), '{"name":"my-plugin","type":"module","main":"main.js"}')
+  writeFileSync(join(place, 'main.js'), "export const plugin = { id: 'mine', summary: '', listener: 'api', gate: 'always', needs: {}, routes: () => [] }\n")
+  const [loaded] = await loadExternalPlugins(['my-plugin'], folder)
+  t.is(loaded?.plugin.id, 'mine')
+})
+
+test('all that cannot be loaded is told at once', async (t) => {
+  writeFileSync(join(folder, 'empty.mjs'), 'export const nothing = 1\n')
+  writeFileSync(join(folder, 'throws.mjs'), "throw new Error('no licence')\n")
+  const error = await t.throwsAsync(loadExternalPlugins(['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package'], folder), { instanceOf: StartRefused })
+  t.is(error.problems.length, 4)
+  t.regex(error.problems[0] ?? '', /empty\.mjs must export `plugin`/)
+  t.regex(error.problems[1] ?? '', /throws\.mjs cannot be loaded: no licence/)
+})
+
+test('a plugin that claims a route of the service is refused at the start', async (t) => {
+  const path = join(here, 'fixtures', 'clashing-plugin.ts')
+  await t.throwsAsync(startService({ settings: { MOORAGE_PLUGINS: path } }), { instanceOf: StartRefused, message: /\/api\/v1\/version of clash\.version is already/ })
+})

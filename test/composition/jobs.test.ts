@@ -1,0 +1,118 @@
+import test from 'ava'
+import { startJobs } from '../../composition/jobs.ts'
+import type { Lease, LeaseStore } from '../../core/kernel/lease.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import type { Job } from '../../plugins/kit/job.ts'
+
+const nothing = (): void => undefined
+const silent: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+/** Leases by a clock that the test moves. */
+const makeLeases = () => {
+  const held = new Map<string, { holder: string; fence: number; until: number }>()
+  const state = { now: 0 }
+  const isHeldBy = ({ name, holder, fence }: Lease): boolean => {
+    const entry = held.get(name)
+    return entry !== undefined && entry.holder === holder && entry.fence === fence && entry.until > state.now
+  }
+  const store: LeaseStore = {
+    acquire: async (name, holder, ttlSeconds) => {
+      const entry = held.get(name)
+      if (entry !== undefined && entry.until > state.now) return undefined
+      const fence = (entry?.fence ?? 0) + 1
+      held.set(name, { holder, fence, until: state.now + ttlSeconds })
+      return { name, holder, fence }
+    },
+    renew: async (lease, ttlSeconds) => {
+      if (!isHeldBy(lease)) return false
+      held.set(lease.name, { holder: lease.holder, fence: lease.fence, until: state.now + ttlSeconds })
+      return true
+    },
+    release: async (lease) => {
+      if (isHeldBy(lease)) held.set(lease.name, { holder: lease.holder, fence: lease.fence, until: 0 })
+    },
+  }
+  return { store, state, until: (name: string) => held.get(name)?.until }
+}
+
+/** A sleep that the test ends by hand. */
+const makeSleep = () => {
+  const waking: (() => void)[] = []
+  return {
+    sleep: (_ms: number, signal: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')))
+        waking.push(resolve)
+      }),
+    wake: async () => {
+      for (const resolve of waking.splice(0)) resolve()
+      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+const job = (run: Job['run'], everySeconds = 60): Job => ({ id: 'test.sweep', summary: '', everySeconds, run })
+
+test('of two instances one runs the job, once a period', async (t) => {
+  const { store, state } = makeLeases()
+  const { sleep, wake } = makeSleep()
+  const runs: string[] = []
+  const instances = ['a', 'b'].map((holder) =>
+    startJobs({ jobs: [job(async () => void runs.push(holder))], leases: store, holder, log: silent, sleep }),
+  )
+  await wake()
+  t.is(runs.length, 1)
+  state.now = 30
+  await wake()
+  t.is(runs.length, 1)
+  state.now = 61
+  await wake()
+  t.is(runs.length, 2)
+  await Promise.all(instances.map((instance) => instance.stop()))
+})
+
+test('a failing run is reported, keeps its period, and the next one comes', async (t) => {
+  const { store, state } = makeLeases()
+  const { sleep, wake } = makeSleep()
+  const outcomes: string[] = []
+  let runs = 0
+  const run = async (): Promise<void> => {
+    runs += 1
+    if (runs === 1) throw new Error('upstream is away')
+  }
+  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, sleep, onRun: (id, outcome) => void outcomes.push(`${id} ${outcome}`) })
+  await wake()
+  state.now = 61
+  await wake()
+  t.deepEqual(outcomes, ['test.sweep failed', 'test.sweep done'])
+  await jobs.stop()
+})
+
+test('a stop aborts the run, waits for it and hands the lease back', async (t) => {
+  const { store, until } = makeLeases()
+  const { sleep, wake } = makeSleep()
+  let ended = false
+  const run = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => signal.addEventListener('abort', () => setImmediate(() => { ended = true; resolve() })))
+  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, sleep })
+  await wake()
+  t.false(ended)
+  await jobs.stop()
+  t.true(ended)
+  t.is(until('test.sweep'), 0)
+})
+
+test('a database that does not answer delays a job and ends nothing', async (t) => {
+  const { store } = makeLeases()
+  const { sleep, wake } = makeSleep()
+  let away = true
+  let runs = 0
+  const flaky: LeaseStore = { ...store, acquire: (...given) => (away ? Promise.reject(new Error('away')) : store.acquire(...given)) }
+  const jobs = startJobs({ jobs: [job(async () => void (runs += 1))], leases: flaky, holder: 'a', log: silent, sleep })
+  await wake()
+  t.is(runs, 0)
+  away = false
+  await wake()
+  t.is(runs, 1)
+  await jobs.stop()
+})

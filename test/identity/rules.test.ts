@@ -1,0 +1,173 @@
+import { crc32 as zlibCrc32 } from 'node:zlib'
+import { randomBytes } from 'node:crypto'
+import test from 'ava'
+import fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { makeListedCommonPasswords } from '../../adapters/security/common-passwords.ts'
+import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
+import { hasAccessTokenForm, lastEightOf, makeAccessToken, randomBase62 } from '../../core/identity/access-token.ts'
+import { crc32 } from '../../core/identity/crc32.ts'
+import { parseEmailAddress } from '../../core/identity/email-address.ts'
+import { checkPassword } from '../../core/identity/password-policy.ts'
+import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/scope-words.ts'
+import { isMarkDue, isSessionAlive, newSessionTimes, renewedIdleExpiry } from '../../core/identity/session-rules.ts'
+import { parseAccountName } from '../../core/kernel/account-name.ts'
+import type { Entropy } from '../../core/kernel/entropy.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { allows, scopeCategories } from '../../core/kernel/token-scope.ts'
+import { testSettings } from './identity-world.ts'
+
+const entropy: Entropy = { bytes: (length) => new Uint8Array(randomBytes(length)) }
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+test('crc32 is the one of zip', (t) => {
+  t.is(crc32('123456789'), 0xcbf43926)
+  fc.assert(fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => crc32(text) === zlibCrc32(text)))
+})
+
+test('a made token has the form, and one changed character breaks it', (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 5, max: 40 }), fc.integer({ min: 1, max: 61 }), (position, shift) => {
+      const token = makeAccessToken(entropy)
+      t.regex(token, /^moor_[0-9A-Za-z]{36}$/)
+      t.true(hasAccessTokenForm(token))
+      const other = base62.charAt((base62.indexOf(token.charAt(position)) + shift) % 62)
+      return !hasAccessTokenForm(token.slice(0, position) + other + token.slice(position + 1))
+    }),
+  )
+})
+
+test('tokens of the lineage are taken; anything else has not the form of a token', (t) => {
+  t.true(hasAccessTokenForm('0123456789abcdef0123456789abcdef01234567'))
+  for (const text of ['', 'moor_', '0123456789ABCDEF0123456789ABCDEF01234567', 'correct horse battery staple', 'a'.repeat(40), '0'.repeat(41)]) {
+    t.is(hasAccessTokenForm(text), text === 'a'.repeat(40), text)
+  }
+})
+
+test('every character of a token is equally likely', (t) => {
+  const seen = new Map<string, number>()
+  for (const character of randomBase62(entropy, 62_000)) seen.set(character, (seen.get(character) ?? 0) + 1)
+  t.is(seen.size, 62)
+  // 1,000 expected each; eight standard deviations.
+  for (const [character, count] of seen) t.true(count > 750 && count < 1250, `${character}: ${count}`)
+  t.is(lastEightOf('moor_abcdefghij'), 'cdefghij')
+})
+
+const scopeWord = fc.constantFrom('all', 'public-only', 'sudo', ...scopeCategories.flatMap((c) => [`read:${c}`, `write:${c}`]), 'read:repository', 'write:issue')
+
+test('scope words survive the way to a scope set and back, without words that have no effect', (t) => {
+  fc.assert(
+    fc.property(fc.array(scopeWord, { minLength: 1 }), (words) => {
+      const parsed = parseScopeWords(words)
+      if (isLeft(parsed)) return false
+      t.true(parsed.right.join(' ').length <= 512)
+      t.deepEqual(scopeSetOf(parsed.right), scopeSetOf(words))
+      t.deepEqual(scopeSetOf(wordsOfScope(scopeSetOf(words))), scopeSetOf(words))
+      return true
+    }),
+  )
+})
+
+test('what a covered scope allows, the covering one allows', (t) => {
+  const scopes = fc.array(scopeWord, { minLength: 1 }).map(scopeSetOf)
+  fc.assert(
+    fc.property(scopes, scopes, (held, asked) => {
+      t.true(scopeCovers(held, held))
+      if (!scopeCovers(held, asked)) return true
+      t.true(held.sudo || !asked.sudo)
+      return scopeCategories.every((category) =>
+        (['read', 'write'] as const).every((level) => !allows(asked, { category, level }) || allows(held, { category, level })),
+      )
+    }),
+  )
+})
+
+test('absent scopes are all, an empty list is a mistake, an unknown word is named', (t) => {
+  t.deepEqual(parseScopeWords(undefined), { _tag: 'Right', right: ['all'] })
+  t.like(parseScopeWords([]), { _tag: 'Left', left: { tag: 'ScopesEmpty', kind: 'Unprocessable' } })
+  t.like(parseScopeWords(['read:user', 'admin:org']), { _tag: 'Left', left: { tag: 'ScopeUnknown', kind: 'Invalid', errors: ['scopes: admin:org'] } })
+  t.deepEqual(scopeSetOf(['write:package', 'read:notification']).levels, {})
+  t.true(isRight(parseScopeWords(['write:package', 'read:activitypub'])))
+  t.deepEqual(parseScopeWords(['read:user', 'write:user', 'read:user']), { _tag: 'Right', right: ['write:user'] })
+})
+
+const domains = idnaDomainNames
+const emailOf = (text: string): string | undefined => {
+  const email = parseEmailAddress(text, domains)
+  return isLeft(email) ? undefined : email.right.text
+}
+
+test('e-mail addresses: what is one and what is none', (t) => {
+  t.is(emailOf('Ada.L+x@Example.ORG'), 'Ada.L+x@example.org')
+  t.is(emailOf('ada@bücher.example'), 'ada@xn--bcher-kva.example')
+  t.is(emailOf('ada@bu\u0308cher.example'), 'ada@xn--bcher-kva.example')
+  t.is(emailOf('admin@localhost'), 'admin@localhost')
+  const refused = [
+    '', '@', 'ada', 'ada@', '@example.org', 'a b@example.org', 'a@b@example.org', '-ada@example.org', '.ada@example.org', 'ada.@example.org',
+    'a..b@example.org', 'a,b@example.org', 'ada@exa mple.org', 'ada@-x.org', 'ada@x-.org', 'ada@.org', 'ada@x..org', 'ada@127.0.0.1', 'ada@[::1]',
+    'ada@ex%41mple.org', 'ada@exämple%2eorg', '"ada"@example.org', 'ada\n@example.org', 'ada@example.org\n', 'ädä@example.org', `ada@${'x'.repeat(64)}.org`,
+    `${'a'.repeat(65)}@example.org`, `${'a'.repeat(64)}@${'x.'.repeat(100)}org`, 'Ada <ada@example.org>', 'ada@exa\u0000mple.org', 'ada@１２７.0.0.1',
+  ]
+  for (const text of refused) t.is(emailOf(text), undefined, JSON.stringify(text))
+})
+
+test('an address is canonical: parsing it again changes nothing, and its key does not know case', (t) => {
+  fc.assert(
+    fc.property(fc.emailAddress(), (text) => {
+      const once = parseEmailAddress(text, domains)
+      if (isLeft(once)) return true
+      t.true(once.right.text.length <= 254)
+      t.deepEqual(parseEmailAddress(once.right.text, domains), once)
+      const shouted = parseEmailAddress(text.toUpperCase(), domains)
+      return isRight(shouted) && shouted.right.key === once.right.key
+    }),
+  )
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => isLeft(parseEmailAddress(text, domains)) || text.includes('@')))
+})
+
+test('names: 1 to 40 characters, single signs between letters and digits, no @, not reserved', (t) => {
+  for (const name of ['a', 'tu1', 'Ada-Lovelace', 'a.b_c-d', 'x'.repeat(40)]) t.true(isRight(parseAccountName(name)), name)
+  for (const name of ['', '-a', 'a-', 'a--b', 'a.-b', '.', '..', 'a@b', 'a b', 'ä', 'a/b', 'x'.repeat(41), 'a\n', '_a']) {
+    t.like(parseAccountName(name), { left: { reason: 'INVALID' } }, JSON.stringify(name))
+  }
+  for (const name of ['api', 'API', 'Admin', 'search', 'claim', 'proxy', 'a.png', 'x.KEYS', 'swagger']) t.like(parseAccountName(name), { left: { reason: 'RESERVED' } }, name)
+  fc.assert(fc.property(fc.string({ maxLength: 60 }), (name) => isLeft(parseAccountName(name)) || /^[0-9A-Za-z](?:[-._]?[0-9A-Za-z]+)*$/.test(name)))
+})
+
+const common = makeListedCommonPasswords()
+const check = (password: string, login = 'ada', emails: readonly string[] = ['ada.lovelace@example.org']) =>
+  isRight(checkPassword({ minLength: 12, common }, secret(password), { login, emails, fullName: 'Ada Lovelace' }))
+
+test('passwords: long ones of any make are fine', (t) => {
+  for (const password of ['a long passphrase', 'correct horse battery', '😀😁😂🤣😃😄😅😆😉😊😋😎', ' leading and trailing ', 'x'.repeat(3) + 'k7Pq'.repeat(3) + 'z']) t.true(check(password), password)
+  t.true(check('long and made of many words '.repeat(9).slice(0, 255) + '!'))
+})
+
+test('passwords: short, overlong, common, repeated, sequential and personal ones are refused', (t) => {
+  const refused = [
+    '', 'elevenchars', 'x'.repeat(257), '1qaz2wsx3edc', 'QWERTY123456', 'qwertyuiop123', 'Dragon!!123456', '0000password0000', 'abcabcabcabc', 'aaaaaaaaaaaa',
+    'abcdefghijklm', '123456789012345'.slice(0, 9) + ':;<', 'zyxwvutsrqponm', 'ada.lovelace@example.org', 'Lovelace-1815', 'ada lovelace1', '😀😁😂🤣😃😄😅😆😉😊😋',
+  ]
+  for (const password of refused) t.false(check(password), password)
+  t.false(check('superuser7-x', 'superuser7'))
+  t.is(common.includes('password'), true)
+  t.is(common.includes(''), false)
+  t.is(common.includes('password\nqwerty'), false)
+})
+
+test('a session: idle an hour, a day in all; remembered: 30 days without an idle limit', (t) => {
+  const now = new Date('2026-05-01T00:00:00Z')
+  const at = (seconds: number) => new Date(now.getTime() + seconds * 1000)
+  const plain = newSessionTimes(testSettings, false, now)
+  t.deepEqual(plain, { idleExpiresAt: at(3600), expiresAt: at(86_400) })
+  t.true(isSessionAlive(plain, at(3599)))
+  t.false(isSessionAlive(plain, at(3600)))
+  t.deepEqual(renewedIdleExpiry(testSettings, { remember: false, expiresAt: plain.expiresAt }, at(1800)), at(5400))
+  t.deepEqual(renewedIdleExpiry(testSettings, { remember: false, expiresAt: plain.expiresAt }, at(86_000)), at(86_400))
+  const remembered = newSessionTimes(testSettings, true, now)
+  t.deepEqual(remembered, { idleExpiresAt: at(2_592_000), expiresAt: at(2_592_000) })
+  t.true(isSessionAlive(remembered, at(2_591_999)))
+  t.true(isMarkDue(undefined, now))
+  t.false(isMarkDue(now, at(59)))
+  t.true(isMarkDue(now, at(60)))
+})

@@ -1,0 +1,163 @@
+import test, { type ExecutionContext } from 'ava'
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
+import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
+import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
+import { makeSqlOrganizationTokenStore } from '../../adapters/sql/organizations/organization-token-store.ts'
+import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
+import type { SqlDatabase, SqlRunner } from '../../adapters/sql/statement.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import type { AuditEntry } from '../../core/kernel/audit.ts'
+import type { OrgId, RoleId, TeamId, UserId } from '../../core/kernel/brand.ts'
+import type { Clock } from '../../core/kernel/clock.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
+import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
+import { fullScope } from '../../core/kernel/token-scope.ts'
+import type { UnitOfWork } from '../../core/kernel/unit-of-work.ts'
+import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
+import type { OrganizationStores, PermissionLevels } from '../../core/organizations/ports.ts'
+import { permissionKey } from '../../core/organizations/rights.ts'
+import type { Team, TeamPermission } from '../../core/organizations/types.ts'
+import { rolePermissions } from '../../plugins/authz/permissions.ts'
+import { clusterPermissions } from '../../plugins/clusters/permissions.ts'
+import { organizationPermissions } from '../../plugins/organizations/permissions.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+export const firstPage = { page: 1, limit: 50 }
+export const at = new Date('2026-05-01T08:00:00.123Z')
+
+const levels = new Map(
+  [...organizationPermissions, ...rolePermissions, ...clusterPermissions].map((p) => [permissionKey(p), p.level]),
+)
+export const catalogue: PermissionLevels = { levelOf: (permission) => levels.get(permissionKey(permission)) }
+
+/** The Right of an outcome that a case relies on. */
+export const right = <A>(outcome: Either<Failure, A>): A => {
+  if (isLeft(outcome)) throw new Error(`${outcome.left.tag}: ${outcome.left.message}`)
+  return outcome.right
+}
+/** The tag of a refusal, or `done`. */
+export const tagOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.tag : 'done')
+
+export type Stores = Omit<OrganizationStores, 'audit'>
+
+/** Stores, a unit of work and people, over a database of one's own. */
+export interface Bench extends Stores {
+  readonly database: SqlDatabase
+  readonly uow: UnitOfWork<OrganizationStores>
+  readonly catalogue: PermissionLevels
+  readonly clock: Clock
+  /** What was recorded, refused transactions included. */
+  readonly entries: AuditEntry[]
+  user(name: string): Promise<UserId>
+  /** An organization that `owner` created. */
+  organization(name: string, owner: UserId): Promise<OrgId>
+  team(orgId: OrgId, name: string): Promise<Team>
+  /** A further team with these members. */
+  newTeam(orgId: OrgId, name: string, permission: TeamPermission, members?: readonly UserId[]): Promise<Team>
+  /** A role with these permissions (`namespace/action`), attached to the teams. */
+  role(orgId: OrgId, name: string, permissions: readonly string[], teams?: readonly TeamId[]): Promise<RoleId>
+  close(): Promise<void>
+}
+
+export const callBy = (userId: UserId, changes: Partial<Principal> = {}): SignedInCall => ({
+  principal: { userId, login: `user-${userId}`, isSiteAdmin: false, method: 'token', scopes: fullScope, ...changes },
+  requestId: 'request-1',
+  sourceIp: '192.0.2.1',
+  operation: 'test.operation',
+  signal: new AbortController().signal,
+})
+
+const bindStores = (database: SqlDatabase): ((runner: SqlRunner) => Stores) => {
+  const organizations = makeSqlOrganizationStore(database)
+  const teams = makeSqlTeamStore(database)
+  const memberships = makeSqlMembershipStore(database)
+  const tokens = makeSqlOrganizationTokenStore(database)
+  return (runner) => ({
+    organizations: organizations(runner),
+    teams: teams(runner),
+    memberships: memberships(runner),
+    tokens: tokens(runner),
+  })
+}
+
+const insertRole = async (database: SqlDatabase, orgId: OrgId, name: string, permissions: readonly string[]): Promise<RoleId> => {
+  await database.query((k) => k('roles').insert({ org_id: orgId, name, lower_name: name.toLowerCase(), created_at: 1, updated_at: 1 }))
+  const [row] = await database.query<{ id: number }>((k) => k('roles').where({ org_id: orgId, name }).select('id'))
+  const id = Number(row?.id) as RoleId
+  for (const permission of permissions) {
+    const [namespace = '', action = ''] = permission.split('/')
+    await database.query((k) => k('role_permissions').insert({ role_id: id, namespace, action }))
+  }
+  return id
+}
+
+export const makeBench = (database: SqlDatabase): Bench => {
+  const bind = bindStores(database)
+  const stores = bind(database)
+  const users = makeSqlUserStore(database)(database)
+  const entries: AuditEntry[] = []
+  const clock = { now: () => at }
+  const uow = makeSqlUnitOfWork<OrganizationStores>(
+    database,
+    (tx, audit) => ({ ...bind(tx), audit }),
+    () => ({ record: (entry) => Promise.resolve(void entries.push(entry)) }),
+  )
+  const addTeam = async (orgId: OrgId, name: string, permission: TeamPermission, members: readonly UserId[] = []): Promise<Team> => {
+    const id = right(await stores.teams.insert({ orgId, name, description: '', permission, type: 'kubernetes', createdAt: at }))
+    for (const userId of members) {
+      if ((await stores.memberships.find(orgId, userId)) === undefined) await stores.memberships.add(orgId, userId, at)
+      await stores.teams.addMember({ id, orgId }, userId, at)
+    }
+    return (await stores.teams.findById(id)) as Team
+  }
+  return {
+    ...stores,
+    database,
+    uow,
+    catalogue,
+    clock,
+    entries,
+    user: async (login) =>
+      right(
+        await users.insert({
+          login,
+          fullName: '',
+          passwordPhc: 'x',
+          mustChangePassword: false,
+          isAdmin: false,
+          isActive: true,
+          restricted: false,
+          visibility: 'public',
+          createdAt: at,
+        }),
+      ),
+    organization: async (name, owner) => right(await makeCreateOrganization({ uow, clock })(callBy(owner), { name })).id,
+    team: async (orgId, name) => {
+      const found = (await stores.teams.list(orgId, firstPage)).items.find((team) => team.name === name)
+      if (found === undefined) throw new Error(`there is no team ${name}`)
+      return found
+    },
+    newTeam: addTeam,
+    role: async (orgId, name, permissions, teams = []) => {
+      const id = await insertRole(database, orgId, name, permissions)
+      for (const teamId of teams) await database.query((k) => k('team_roles').insert({ team_id: teamId, role_id: id, org_id: orgId }))
+      return id
+    },
+    close: () => database.close(),
+  }
+}
+
+/** Declares a case on each database. */
+export const onEachDatabase = (title: string, run: (t: ExecutionContext, bench: Bench) => Promise<void>): void => {
+  for (const { name, open } of eachDatabase()) {
+    test(`${name}: ${title}`, async (t) => {
+      const bench = makeBench(await open())
+      try {
+        await run(t, bench)
+      } finally {
+        await bench.close()
+      }
+    })
+  }
+}

@@ -1,0 +1,87 @@
+import type { UserId } from '../../core/kernel/brand.ts'
+import { makeAddTeamMember } from '../../core/organizations/add-team-member.ts'
+import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
+import { makeDeleteOrganization } from '../../core/organizations/delete-organization.ts'
+import { makeRemoveMember } from '../../core/organizations/remove-member.ts'
+import { makeRemoveTeamMember } from '../../core/organizations/remove-team-member.ts'
+import { callBy, firstPage, onEachDatabase, right, tagOf } from './bench.ts'
+
+const rounds = 8
+const people = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `user${n}`)
+
+onEachDatabase('of owners who all leave at once, one stays', async (t, bench) => {
+  const owners: UserId[] = []
+  for (const name of people(4)) owners.push(await bench.user(name))
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, owners[0] as UserId)
+    const team = await bench.team(id, 'Owners')
+    for (const name of people(4)) right(await makeAddTeamMember(bench)(callBy(owners[0] as UserId), team.id, { name }, 'done'))
+    const outcomes = await Promise.all(
+      owners.map((owner, n) =>
+        n % 2 === 0
+          ? makeRemoveTeamMember(bench)(callBy(owner), team.id, { id: owner })
+          : makeRemoveMember(bench)(callBy(owner), id, { id: owner }),
+      ),
+    )
+    t.deepEqual(outcomes.map(tagOf).sort(), ['LastOwner', 'done', 'done', 'done'])
+    t.is((await bench.teams.listMembers(team.id, firstPage)).total, 1)
+  }
+})
+
+onEachDatabase('of two owners who remove each other at once, one stays', async (t, bench) => {
+  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, ada)
+    const team = await bench.team(id, 'Owners')
+    right(await makeAddTeamMember(bench)(callBy(ada), team.id, { name: 'bob' }, 'done'))
+    const remove = makeRemoveMember(bench)
+    const outcomes = await Promise.all([remove(callBy(ada), id, { name: 'bob' }), remove(callBy(bob), id, { name: 'ada' })])
+    t.is(outcomes.filter((outcome) => tagOf(outcome) === 'done').length, 1)
+    t.is((await bench.memberships.list(id, 'all', firstPage)).total, 1)
+  }
+})
+
+onEachDatabase('whoever leaves the last two teams at once is no member any more', async (t, bench) => {
+  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, ada)
+    const teams = [await bench.newTeam(id, 'A', 'read', [bob]), await bench.newTeam(id, 'B', 'read', [bob])]
+    const outcomes = await Promise.all(teams.map((team) => makeRemoveTeamMember(bench)(callBy(bob), team.id, { name: 'bob' })))
+    t.deepEqual(outcomes.map(tagOf), ['done', 'done'])
+    t.is(await bench.memberships.find(id, bob), undefined)
+  }
+})
+
+onEachDatabase('adding to a team while the organization is deleted leaves no half', async (t, bench) => {
+  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, ada)
+    const viewers = await bench.team(id, 'Viewers')
+    const [added, deleted] = await Promise.all([
+      makeAddTeamMember(bench)(callBy(ada), viewers.id, { name: 'bob' }, 'done'),
+      makeDeleteOrganization(bench)(callBy(ada), id),
+    ])
+    t.is(tagOf(deleted), 'done')
+    t.true(['done', 'TeamMissing'].includes(tagOf(added)), tagOf(added))
+    t.is(await bench.memberships.find(id, bob), undefined)
+    t.is(await bench.teams.findById(viewers.id), undefined)
+  }
+})
+
+onEachDatabase('of many who take one name at once, one gets it', async (t, bench) => {
+  const ada = await bench.user('ada')
+  const create = makeCreateOrganization(bench)
+  const outcomes = await Promise.all(Array.from({ length: 6 }, () => create(callBy(ada), { name: 'acme' })))
+  t.deepEqual(outcomes.map(tagOf).sort(), [...Array.from({ length: 5 }, () => 'OrganizationNameTaken'), 'done'])
+  t.is((await bench.organizations.listOfUser(ada, firstPage)).total, 1)
+})
+
+onEachDatabase('adding one user to one team many times at once adds once', async (t, bench) => {
+  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
+  const id = await bench.organization('acme', ada)
+  const viewers = await bench.team(id, 'Viewers')
+  const add = makeAddTeamMember(bench)
+  const outcomes = await Promise.all(Array.from({ length: 6 }, () => add(callBy(ada), viewers.id, { name: 'bob' }, 'done')))
+  t.deepEqual([...new Set(outcomes.map(tagOf))], ['done'])
+  t.deepEqual((await bench.teams.listMembers(viewers.id, firstPage)).items, [bob])
+})

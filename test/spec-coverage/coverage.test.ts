@@ -1,0 +1,88 @@
+import test from 'ava'
+import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { Operation } from '../../composition/http/openapi/document.ts'
+import { buildDocument, documentPath } from '../../composition/http/openapi/document.ts'
+import type { Access } from '../../plugins/kit/access.ts'
+import { declaredRoutes } from '../support/declared-routes.ts'
+import type { SpecRow } from './rows.ts'
+import { notBuiltYet, shapeOf, specRows } from './rows.ts'
+
+const routes = declaredRoutes()
+const byShape = new Map(routes.flatMap((route) => route.methods.map((method) => [shapeOf(method, route.fullPath), route] as const)))
+const document = buildDocument(routes, {
+  baseUrl: 'https://moorage.test',
+  sessionCookie: 's',
+  deployment: { type: 'VendorHosted', billingEnabled: true, runMode: 'production' },
+})
+const declaredFor = (row: SpecRow): AssembledRoute | undefined => byShape.get(shapeOf(row.method, row.path))
+const nameOf = (row: SpecRow): string => `${row.method} ${row.path}`
+
+test('the specification has its 166 routes, each once', (t) => {
+  const names = specRows().map(nameOf)
+  t.is(names.length, 166)
+  t.is(new Set(names).size, 166)
+})
+
+test('every route of the specification is declared, or is on the list of what is not built yet', (t) => {
+  const waiting = new Set(notBuiltYet())
+  t.deepEqual(specRows().filter((row) => declaredFor(row) === undefined).map(nameOf).filter((name) => !waiting.has(name)), [])
+})
+
+test('the list of what is not built yet only shrinks', (t) => {
+  const list = notBuiltYet()
+  t.deepEqual(list.filter((name, index) => list.indexOf(name) !== index), [], 'each row stands once')
+  const inSpec = new Set(specRows().map(nameOf))
+  t.deepEqual(list.filter((name) => !inSpec.has(name)), [], 'a row that the specification does not have')
+  const built = specRows().filter((row) => declaredFor(row) !== undefined).map(nameOf)
+  t.deepEqual(list.filter((name) => built.includes(name)), [], 'declared by now: take these rows off the list')
+})
+
+const accessKinds: Readonly<Record<string, readonly Access['kind'][]>> = {
+  P: ['public'],
+  W: ['public'],
+  B: ['password'],
+  T: ['signed-in', 'granted'],
+  SA: ['site-admin'],
+  'T, site admin': ['site-admin'],
+}
+
+test('who may call is what the specification says', (t) => {
+  const wrong = specRows().flatMap((row) => {
+    const route = declaredFor(row)
+    const allowed = accessKinds[row.auth]
+    if (allowed === undefined) return [`${nameOf(row)}: unknown auth "${row.auth}"`]
+    return route === undefined || allowed.includes(route.bound.route.access.kind) ? [] : [`${nameOf(row)} is ${row.auth}, declared ${route.bound.route.access.kind}`]
+  })
+  t.deepEqual(wrong, [])
+})
+
+const documentedStatuses = (row: SpecRow, route: AssembledRoute): ReadonlySet<number> => {
+  const operation = document.paths[documentPath(route.bound.route.path)]?.[row.method.toLowerCase()] as Operation
+  return new Set(Object.keys(operation.responses).map(Number))
+}
+
+test('every status that the specification names is documented', (t) => {
+  const missing = specRows().flatMap((row) => {
+    const route = declaredFor(row)
+    if (route === undefined) return []
+    const documented = documentedStatuses(row, route)
+    return row.statuses.filter((status) => !documented.has(status)).map((status) => `${nameOf(row)}: ${status}`)
+  })
+  t.deepEqual(missing, [])
+})
+
+test('the one success is the status that the specification names', (t) => {
+  const wrong = specRows().flatMap((row) => {
+    const bound = declaredFor(row)?.bound
+    const success = row.statuses.find((status) => status < 300)
+    return bound?.kind !== 'json' || success === undefined || bound.route.ok.status === success ? [] : [`${nameOf(row)}: ${bound.route.ok.status}, not ${success}`]
+  })
+  t.deepEqual(wrong, [])
+})
+
+test('routes of one deployment type are gated, and no other route is', (t) => {
+  const gateOf = (prefix: string): readonly string[] => [...new Set(routes.filter((route) => route.fullPath.startsWith(prefix)).map((route) => route.gate))]
+  for (const gate of gateOf('/api/v1/user/contracts')) t.is(gate, 'vendor-hosted')
+  for (const gate of gateOf('/api/v1/dashboard')) t.is(gate, 'billing-enabled')
+  for (const gate of gateOf('/api/v1/authz')) t.is(gate, 'always')
+})
