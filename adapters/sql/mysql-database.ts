@@ -3,7 +3,7 @@ import type { PoolConnection } from 'mysql2'
 import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable.ts'
 import { isConnectionLost, isRetryable, toThrown } from './driver-errors.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'
-import { asRunResult, command, execute, type Answer, type Answered } from './mysql-statement.ts'
+import { asRunResult, command, execute, executeWithin, timedOut, type Answer, type Answered } from './mysql-statement.ts'
 import { composeNow, makeComposer, makePrepare } from './prepare.ts'
 import type { Bind, RunResult, SchemaSession, SqlDatabase, SqlRunner, Statement } from './statement.ts'
 import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './surroundings.ts'
@@ -67,11 +67,26 @@ const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answe
   })
 }
 
+/** One timer covers all of it: the wait for a connection, its making, the statement. */
 const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: number, answered: Answered): void => {
   const { pool } = parts
+  let inUse: PoolConnection | undefined
+  let isOver = false
+  const timer = setTimeout(() => {
+    isOver = true
+    if (inUse !== undefined) pool.destroy(inUse)
+    answered(timedOut(statement.sql))
+  }, Math.max(deadline - performance.now(), 1))
   pool.acquire((refused, connection) => {
-    if (connection === undefined) return answered(refused)
-    execute(connection, statement, binds, Math.max(deadline - performance.now(), 1), (error, answer) => {
+    if (isOver) return connection === undefined ? undefined : pool.release(connection)
+    if (connection === undefined) {
+      clearTimeout(timer)
+      return answered(refused)
+    }
+    inUse = connection
+    execute(connection, statement, binds, (error, answer) => {
+      if (isOver) return
+      clearTimeout(timer)
       if (error !== undefined && isConnectionLost(error)) pool.destroy(connection)
       else pool.release(connection)
       answered(error, answer)
@@ -81,7 +96,17 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
 
 const acquire = (pool: MysqlPool): Promise<PoolConnection> =>
   new Promise((resolve, reject) => {
-    pool.acquire((error, connection) => (connection === undefined ? reject(error) : resolve(connection)))
+    let isOver = false
+    const timer = setTimeout(() => {
+      isOver = true
+      reject(timedOut('a new connection'))
+    }, pool.limits.statementTimeoutMilliseconds)
+    pool.acquire((error, connection) => {
+      if (isOver) return connection === undefined ? undefined : pool.release(connection)
+      clearTimeout(timer)
+      if (connection === undefined) reject(error)
+      else resolve(connection)
+    })
   })
 
 const begin = async (pool: MysqlPool): Promise<PoolConnection> => {
@@ -151,15 +176,14 @@ const commit = async (pool: MysqlPool, connection: PoolConnection): Promise<void
 const transactionRunner = (pool: MysqlPool, connection: PoolConnection, composer: Knex, state: TransactionState): SqlRunner => {
   const step = async (statement: Statement, binds: Binds): Promise<Answer> => {
     assertUsable(state)
-    return new Promise((resolve, reject) => {
-      execute(connection, statement, binds, pool.limits.statementTimeoutMilliseconds, (error, answer) => {
-        if (error === undefined) return resolve(answer!)
-        const thrown = toThrown(error)
-        // After a deadlock the server has rolled everything back: the next statement would commit by itself.
-        if (isRetryable(error) || thrown instanceof Unavailable) state.broken = { error: thrown }
-        reject(thrown)
-      })
-    })
+    try {
+      return await executeWithin(pool.limits.statementTimeoutMilliseconds, connection, statement, binds)
+    } catch (error) {
+      const thrown = toThrown(error)
+      // After a deadlock the server has rolled everything back: the next statement would commit by itself.
+      if (isRetryable(error) || thrown instanceof Unavailable) state.broken = { error: thrown }
+      throw thrown
+    }
   }
   return {
     dialect: 'mysql',

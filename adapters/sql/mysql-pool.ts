@@ -1,4 +1,5 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
+import { timedOut } from './mysql-statement.ts'
 import { makeWaitQueue, type WaitQueue } from './wait-queue.ts'
 
 /** Where the server is and as whom to speak to it. */
@@ -55,7 +56,13 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     connectTimeoutMilliseconds: options.connectTimeoutMilliseconds ?? 3000,
     statementTimeoutMilliseconds: options.statementTimeoutMilliseconds ?? 4500,
   }
-  const pool = mysql.createPool({ ...shared(place, limits.connectTimeoutMilliseconds), connectionLimit, idleTimeout: 60_000 })
+  const pool = mysql.createPool({
+    ...shared(place, limits.connectTimeoutMilliseconds),
+    connectionLimit,
+    // Below the limit, or mysql2 keeps idle connections for ever.
+    maxIdle: Math.max(connectionLimit - 1, 1),
+    idleTimeout: 60_000,
+  })
   const places = makeWaitQueue(
     connectionLimit,
     options.acquireTimeoutMilliseconds ?? 2000,
@@ -107,7 +114,7 @@ const acquire = (
         return done(error)
       }
       if (ready.has(connection)) return done(undefined, connection)
-      setUp(connection, limits.statementTimeoutMilliseconds, (failed) => {
+      setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits.statementTimeoutMilliseconds), (failed) => {
         if (failed !== undefined) {
           destroy(connection)
           return done(failed)
@@ -121,21 +128,31 @@ const acquire = (
 
 const sqlMode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY'
 
-/** The settings that every session has, whatever the server's defaults are. */
-const sessionSettings = (version: string, statementTimeoutMilliseconds: number): string[] => {
-  // The server gives up before we do, so that a slow statement frees its locks and keeps its connection.
-  const serverMilliseconds = Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1)
-  const lockSeconds = Math.max(Math.floor((statementTimeoutMilliseconds * 0.8) / 1000), 1)
-  const limit = /mariadb/i.test(version)
-    ? `max_statement_time = ${serverMilliseconds / 1000}`
-    : `max_execution_time = ${serverMilliseconds}`
-  return [
-    'set session transaction isolation level read committed',
-    `set session sql_mode = '${sqlMode}', session time_zone = '+00:00', session innodb_lock_wait_timeout = ${lockSeconds}, session ${limit}`,
-  ]
+/** The server's own limits for a session; 0 is none. */
+interface ServerLimits {
+  readonly statementMilliseconds: number
+  readonly rowLockSeconds: number
+  /** For a change of the schema: how long it waits, and makes others wait, for transactions on its table. */
+  readonly schemaLockSeconds: number
 }
 
-const setUp = (connection: Connection, statementTimeoutMilliseconds: number, done: (failed: unknown) => void): void => {
+/** The server gives up before we do, so that a slow statement frees its locks and keeps its connection. */
+const limitsOf = (statementTimeoutMilliseconds: number): ServerLimits => ({
+  statementMilliseconds: Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1),
+  rowLockSeconds: Math.max(Math.floor((statementTimeoutMilliseconds * 0.8) / 1000), 1),
+  schemaLockSeconds: 5,
+})
+
+/** The settings that every session has, whatever the server's defaults are. */
+const sessionSettings = (version: string, limits: ServerLimits): string => {
+  const statementLimit = /mariadb/i.test(version)
+    ? `max_statement_time = ${limits.statementMilliseconds / 1000}`
+    : `max_execution_time = ${limits.statementMilliseconds}`
+  return `set session sql_mode = '${sqlMode}', session time_zone = '+00:00', session innodb_lock_wait_timeout = ${limits.rowLockSeconds}, `
+    + `session lock_wait_timeout = ${limits.schemaLockSeconds}, session ${statementLimit}`
+}
+
+const setUp = (connection: Connection, waitMilliseconds: number, limits: ServerLimits, done: (failed: unknown) => void): void => {
   let isDone = false
   const end = (failed: unknown): void => {
     if (isDone) return
@@ -143,20 +160,18 @@ const setUp = (connection: Connection, statementTimeoutMilliseconds: number, don
     clearTimeout(timer)
     done(failed)
   }
-  const timer = setTimeout(
-    () => end(Object.assign(new Error('The database did not answer while a connection was set up'), { code: 'MOORAGE_STATEMENT_TIMEOUT' })),
-    statementTimeoutMilliseconds,
-  )
+  const timer = setTimeout(() => end(timedOut('the settings of a new connection')), waitMilliseconds)
   connection.query('select version() as version', (error, rows) => {
     if (error !== null) return end(error)
     const version = (rows as { version: string }[])[0]?.version ?? ''
-    const [isolation, settings] = sessionSettings(version, statementTimeoutMilliseconds) as [string, string]
-    connection.query(isolation, (isolationError) => {
+    connection.query('set session transaction isolation level read committed', (isolationError) => {
       if (isolationError !== null) return end(isolationError)
-      connection.query(settings, (settingsError) => end(settingsError ?? undefined))
+      connection.query(sessionSettings(version, limits), (settingsError) => end(settingsError ?? undefined))
     })
   })
 }
+
+const schemaLimits: ServerLimits = { statementMilliseconds: 0, rowLockSeconds: 60, schemaLockSeconds: 60 }
 
 const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =>
   new Promise((resolve, reject) => {
@@ -164,7 +179,7 @@ const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =
     connection.on('error', () => undefined)
     connection.connect((error) => {
       if (error !== null) return reject(error)
-      setUp(connection, 24 * 3600 * 1000, (failed) => {
+      setUp(connection, limits.statementTimeoutMilliseconds, schemaLimits, (failed) => {
         if (failed === undefined) return resolve(connection)
         connection.destroy()
         reject(failed)

@@ -7,18 +7,15 @@ export type Answer = Record<string, unknown>[] | ResultSetHeader
 /** Tells an error or the driver's answer, once. */
 export type Answered = (error: unknown, answer?: Answer) => void
 
-const timedOut = (sql: string): Error =>
+/** The error of a wait that was given up: the connection that was waited for can no longer be trusted. */
+export const timedOut = (sql: string): Error =>
   Object.assign(new Error(`The database did not answer in time: ${sql}`), { code: 'MOORAGE_STATEMENT_TIMEOUT' })
 
-/**
- * Runs a statement, prepared, on this connection. After the time limit nothing of the connection can be trusted:
- * the error has the code MOORAGE_STATEMENT_TIMEOUT and the caller destroys the connection.
- */
+/** Runs a statement, prepared, on this connection. Waits without limit: the caller has the timer. */
 export const execute = (
   connection: PoolConnection,
   statement: Statement,
   binds: Readonly<Record<string, Bind>>,
-  timeoutMilliseconds: number,
   answered: Answered,
 ): void => {
   let values: (string | null | Buffer)[]
@@ -27,15 +24,7 @@ export const execute = (
   } catch (error) {
     return answered(error)
   }
-  let isOver = false
-  const timer = setTimeout(() => {
-    isOver = true
-    answered(timedOut(statement.sql))
-  }, timeoutMilliseconds)
   const done = (error: unknown, answer: unknown, fields: readonly FieldPacket[] | undefined): void => {
-    if (isOver) return
-    isOver = true
-    clearTimeout(timer)
     if (error !== null) return answered(error)
     try {
       if (Array.isArray(answer)) settleIntegers(answer as Record<string, unknown>[], fields ?? [], statement)
@@ -47,6 +36,22 @@ export const execute = (
   if (statement.int64) connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
   else connection.execute(statement.sql, values, done)
 }
+
+/** As a promise; rejects with the error of `timedOut` when the answer takes longer. */
+export const executeWithin = (
+  milliseconds: number,
+  connection: PoolConnection,
+  statement: Statement,
+  binds: Readonly<Record<string, Bind>>,
+): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timedOut(statement.sql)), milliseconds)
+    execute(connection, statement, binds, (error, answer) => {
+      clearTimeout(timer)
+      if (error === undefined) resolve(answer!)
+      else reject(error)
+    })
+  })
 
 /** Runs a statement of the text protocol, as `commit`. */
 export const command = (connection: PoolConnection, sql: string, timeoutMilliseconds: number): Promise<void> =>

@@ -10,7 +10,7 @@ const here = dirname(fileURLToPath(import.meta.url))
 const neededMajor = 24
 
 /** A build's output when there is one, else the sources, which Node 24 runs as they stand (but not under node_modules). */
-const entry = [join(here, '..', 'main.js'), join(here, '..', '..', 'dist', 'composition', 'main.js'), join(here, '..', 'main.ts')].find(existsSync)
+const entry = [join(here, '..', '..', 'dist', 'composition', 'main.js'), join(here, '..', 'main.ts')].find(existsSync)
 
 const runHere = () => {
   delete process.env.MOORAGE_REEXECUTED

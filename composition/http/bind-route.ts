@@ -13,7 +13,7 @@ import { readBody } from './body-reader.ts'
 import type { IfMatch } from './conditional.ts'
 import { parseIfMatch } from './conditional.ts'
 import { decodeWith } from './decode.ts'
-import type { Refusal } from './failure-response.ts'
+import type { Dialect, Refusal } from './failure-response.ts'
 import { refusal, refusalOf } from './failure-response.ts'
 import type { KeyedRequest } from './idempotency.ts'
 import { makeIdempotency } from './idempotency.ts'
@@ -217,7 +217,7 @@ export const answerError = (
   res: ServerResponse,
   context: RequestContext,
   error: unknown,
-  dialect: NonNullable<Route['dialect']>,
+  dialect: Dialect,
 ): void => {
   const away = error instanceof Unavailable
   const shown = error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : { name: 'thrown', message: typeof error }

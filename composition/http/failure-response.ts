@@ -2,7 +2,7 @@ import type { Failure, FailureKind } from '../../core/kernel/failure.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 
 /** The shapes of error bodies: see architecture §6. */
-export type Dialect = NonNullable<Route['dialect']>
+export type Dialect = NonNullable<Route['dialect']> | 'kubernetes'
 
 /** A refusal that is about to be sent. */
 export interface Refusal {
@@ -61,6 +61,7 @@ export const refusal = (status: number, code: string, message: string, extras: P
 /** Every error body is a JSON object with a string `message`: clients of this interface rely on it. */
 export const errorBody = (dialect: Dialect, refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => {
   if (dialect === 'marketplace') return { message: refused.message }
+  if (dialect === 'kubernetes') return kubernetesStatus(refused, docsUrl, requestId)
   if (dialect === 'metering') return { code: refused.code, message: refused.message, origErr: {} }
   return {
     message: refused.message,
@@ -70,6 +71,31 @@ export const errorBody = (dialect: Dialect, refused: Refusal, docsUrl: string, r
     ...(refused.errors === undefined ? {} : { errors: refused.errors }),
   }
 }
+
+const reasonOfStatus: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  409: 'Conflict',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+}
+
+/** What Kubernetes clients show to a person: anything that is no Status they call "unknown". */
+const kubernetesStatus = (refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: refused.message,
+  reason: reasonOfStatus[refused.status] ?? 'Unknown',
+  code: refused.status,
+  url: docsUrl,
+  requestId,
+})
 
 export const internalError: Refusal = {
   status: 500,

@@ -117,14 +117,14 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefi
     const params = (req as IncomingMessage & { params: Record<string, string> }).params
     try {
       const admitted = await admit(req, context, params, clientSignal(res), scopeLevelOf(context.method))
-      if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'platform', deps.docsUrl)
+      if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
       const exchange = exchangeOf(req, res, context, route, prefix)
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
-      if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'platform', deps.docsUrl)
+      if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
       // restify counts the request as done when this resolves; a stream is done when its connection says so.
       await finished(res)
     } catch (error) {
-      answerError(deps, req, res, context, error, 'platform')
+      answerError(deps, req, res, context, error, 'kubernetes')
     }
   }
 }

@@ -40,7 +40,7 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
     ['X-Request-Id', requestId],
     ...Object.entries(refused.headers ?? {}),
   ]
-  answerAndClose(socket, refused.status, headers, Buffer.from(stringifyJson(errorBody('platform', refused, docsUrl, requestId))))
+  answerAndClose(socket, refused.status, headers, Buffer.from(stringifyJson(errorBody('kubernetes', refused, docsUrl, requestId))))
 }
 
 const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({

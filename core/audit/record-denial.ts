@@ -43,7 +43,7 @@ export const makeAuditDenials = ({ writer, clock, log }: AuditDenialsDeps): Audi
     try {
       await writer.write(call, entry)
     } catch (error) {
-      log.error({ operation: call.operation, error: String(error) }, 'A refusal could not be recorded in the audit log')
+      log.error({ operation: call.operation, error: error instanceof Error ? error.name : 'unknown' }, 'A refusal could not be recorded in the audit log')
     }
   }
 

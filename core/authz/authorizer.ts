@@ -1,7 +1,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
 import type { OrgId } from '../kernel/brand.ts'
-import { evaluate } from './evaluate.ts'
+import type { Subject } from './evaluate.ts'
+import { accountMask, evaluate } from './evaluate.ts'
 import type { AuthorizationFacts, Authorizer } from './ports.ts'
 import { AccessDenied, ObjectHidden } from './ports.ts'
 import type { AuthorizationSchema, CompiledType } from './schema.ts'
@@ -23,14 +24,19 @@ export const makeAuthorizer = (deps: {
     const subject = subjectOf(principal, sighting.standing)
     const isInsider = subject.standing.isMember || subject.isSiteAdmin
     if (locator.type === 'role' && !isInsider) return left(outsider(locator.org))
-    if (sighting.object === undefined) return left(hidden(locator))
+    const denied = AccessDenied(`You need "${relation}" on this ${type.type}.`)
+    if (sighting.object === undefined) return left(isInsider && !mayViewAny(type, subject) ? denied : hidden(locator))
 
     const held = evaluate(type, subject, sighting.object)
     if ((held & wanted) !== 0n) return right(grantOf(sighting.object, subject.standing))
-    if ((held & relationBit(type, 'can_view')) === 0n) return left(hidden(locator))
-    return left(AccessDenied(`You need "${relation}" on this ${type.type}.`))
+    // Insiders know that the account holds such objects, so they are told that they may not; nobody learns which exist.
+    return left(isInsider || (held & relationBit(type, 'can_view')) !== 0n ? denied : hidden(locator))
   },
 })
+
+/** Whether the subject may see every object of the type in the account, so that a missing one can be called missing. */
+const mayViewAny = (type: CompiledType, subject: Subject): boolean =>
+  subject.isSiteAdmin || (accountMask(type, subject) & relationBit(type, 'can_view')) !== 0n
 
 /** The type whose relations a locator is checked by. */
 export const objectTypeOf = (locator: Pick<ObjectLocator, 'type'>): string =>

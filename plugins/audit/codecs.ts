@@ -17,7 +17,7 @@ const QueryInstant = noted(
   { type: 'string', format: 'date-time' },
 )
 
-const ActionWord = patternText(/^[a-z][a-zA-Z]*\.[a-z][a-zA-Z]*$/, 64, 'an action, as role.created')
+const ActionWord = patternText(/^[a-z][a-zA-Z-]*\.[a-z][a-zA-Z-]*$/, 64, 'an action, as role.created')
 
 /** What to list; every given part must match. */
 export const AuditQuery = request(

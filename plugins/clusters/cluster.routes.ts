@@ -70,7 +70,7 @@ export const getClientConfig = defineRoute({
     'A JSON string with the text of a kubeconfig. It points at the proxy of this service and never carries the stored ' +
     'credential, nor a token: put one of your own access tokens in the marked place. Where the service is reached by plain http, which kubectl sends no token to, that place is in the address.',
   tag: v1,
-  access: requires('can_view_accessconfig', cluster),
+  access: requires('can_connect', cluster),
   scope: read('cluster'),
   params: ClusterPath,
   ok: json(200, t.string, 'apiVersion: v1\nkind: Config\n...'),

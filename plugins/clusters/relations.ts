@@ -15,8 +15,7 @@ const clusterRelations: ObjectTypeDefinition = {
   relations: {
     can_view: held('view clusters', 'read', ['viewer', 'editor']),
     can_connect: held('connect to clusters', 'write', ['editor']),
-    // The configuration that is shown leads through this service and holds no credential, so whoever may connect may have it.
-    can_view_accessconfig: [...held('view accessconfig', 'write', ['editor']), { by: 'permission', namespace: 'cluster_mgmt', action: 'connect to clusters' }],
+    can_view_accessconfig: held('view accessconfig', 'write', ['editor']),
     can_edit: held('reconfigure clusters', 'admin', ['editor']),
     can_reconfigure: held('reconfigure clusters', 'admin', ['editor']),
     can_remove: held('remove clusters', 'admin'),

@@ -10,12 +10,13 @@ const insert = async (runner: SqlRunner, table: string, rows: Rows): Promise<voi
   if (rows.length > 0) await runner.query((k) => k(table).insert([...rows]))
 }
 
-const account = (kind: string) => (id: number) => ({ id, kind, name: nameOf(id), lower_name: nameOf(id), created_at })
+/** The account row of a person or an organization. */
+export const accountRow = (kind: string) => (id: number) => ({ id, kind, name: nameOf(id), lower_name: nameOf(id), created_at })
 
 /** Writes a world into an empty database. */
 export const storeWorld = async (runner: SqlRunner, world: World): Promise<void> => {
-  await insert(runner, 'accounts', world.users.map(account('user')))
-  await insert(runner, 'accounts', world.orgs.map(({ id }) => account('organization')(id)))
+  await insert(runner, 'accounts', world.users.map(accountRow('user')))
+  await insert(runner, 'accounts', world.orgs.map(({ id }) => accountRow('organization')(id)))
   await insert(
     runner,
     'users',
@@ -53,7 +54,8 @@ export const storeWorld = async (runner: SqlRunner, world: World): Promise<void>
   )
 }
 
-const storeOrg = async (runner: SqlRunner, org: WorldOrg): Promise<void> => {
+/** Writes one organization, whose account row is already there. */
+export const storeOrg = async (runner: SqlRunner, org: WorldOrg): Promise<void> => {
   const org_id = org.id
   await insert(runner, 'organizations', [{ id: org.id, visibility: org.visibility, created_at }])
   await insert(runner, 'org_members', org.members.map((user_id) => ({ org_id, user_id, created_at })))

@@ -60,7 +60,7 @@ export function openLab(progress: Progress, profileFolder: string | undefined): 
   const mariaDb = once(async () => {
     progress.doing('starting MariaDB')
     const server = stopping(await startMariaDb((line) => progress.doing(line)))
-    await withMariaDb(server.url(''), (run) => run(`set global innodb_buffer_pool_size = ${1024 * 2 ** 20}`))
+    await withMariaDb(server.url(''), (run) => run(`set global innodb_buffer_pool_size = ${512 * 2 ** 20}`))
     return server
   })
   const onMariaDb = once(async () => {

@@ -84,7 +84,7 @@ export async function compare<const Names extends string>(
     }
   }
   for (const name of names) await bench.generator.close(variants[name].target)
-  const series = Object.fromEntries(names.map((name) => [name, { name, slices: slices[name] }])) as Record<Names, Series>
+  const series = Object.fromEntries(names.map((name) => [name, { name, slices: slices[name] }])) as unknown as Record<Names, Series>
   bench.record(what, Object.values(series))
   return series
 }

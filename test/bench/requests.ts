@@ -24,7 +24,7 @@ export const upgradeRequest = (path: string, token: string): string =>
 export const loadOn = (
   id: string,
   port: number,
-  request: string,
+  request: string | readonly string[],
   connections: number,
   options: Partial<Pick<LoadTarget, 'ca' | 'kind' | 'pauseMilliseconds' | 'expectedStatus'>> = {},
 ): LoadTarget => ({ id, host: '127.0.0.1', port, request, connections, kind: 'answers', ...options })

@@ -50,14 +50,18 @@ test('a port that is taken is told in plain words', async (t) => {
 })
 
 test('--help does not load the service', async (t) => {
-  const probe = `process.on('exit', () => { if (process.getBuiltinModule('module')._cache && Object.keys(process.getBuiltinModule('module')._cache).some((name) => /restify|knex|better-sqlite3|argon2/.test(name))) process.exitCode = 9 })`
-  const { code, stdout } = await new Promise<Ended>((resolve) => {
-    const child = execFile(process.execPath, ['--import', `data:text/javascript,${encodeURIComponent(probe)}`, mainFile, '--help'], { env: cleanEnvironment({}) }, (_error, out, err) =>
-      resolve({ code: child.exitCode ?? -1, stdout: out, stderr: err }),
-    )
-  })
-  t.is(code, 0)
-  t.regex(stdout, /Usage: moorage/)
+  const probe = `process.on('exit', () => {
+    const loaded = Object.keys(process.getBuiltinModule('module')._cache)
+    if (loaded.some((name) => /restify|knex|better-sqlite3|argon2/.test(name))) process.exitCode = 9
+  })`
+  const preload = ['--import', `data:text/javascript,${encodeURIComponent(probe)}`]
+  const [help, check] = await Promise.all([
+    run(mainFile, ['--help'], { NODE_OPTIONS: preload.join(' ') }),
+    run(mainFile, ['config', 'check'], { NODE_OPTIONS: preload.join(' ') }),
+  ])
+  t.is(help.code, 0)
+  t.regex(help.stdout, /Usage: moorage/)
+  t.is(check.code, 9, 'the probe sees what is loaded')
 })
 
 test('the installed command starts on an old Node by re-executing on the one that came with npm ci', async (t) => {

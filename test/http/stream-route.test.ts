@@ -43,12 +43,12 @@ for (const path of ['/a/../b', '/a%2fb', '/a%2Fb', '/a%5cb', '/%2e%2e/b', '//a',
   })
 }
 
-test('a refusal has the platform’s error shape', async (t) => {
+test('a refusal is a Kubernetes Status with the platform’s keys, so that kubectl shows its message', async (t) => {
   const none = await fetch(`${t.context.server.baseUrl}${proxy}/api`)
   t.is(none.status, 401)
   const hidden = await fetch(`${t.context.server.baseUrl}/api/v1/c/acme/hidden/proxy/api`, { headers: auth })
   t.is(hidden.status, 404)
-  t.is(((await hidden.json()) as { code: string }).code, 'NotFound')
+  t.like(await hidden.json(), { kind: 'Status', status: 'Failure', reason: 'NotFound', code: 404, url: 'http://127.0.0.1:3000/api/v1/swagger' })
   const scope = await fetch(`${t.context.server.baseUrl}${proxy}/api`, { headers: { authorization: 'token reader' } })
   t.is(scope.status, 403)
 })

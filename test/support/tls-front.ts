@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer } from 'node:tls'
-import { mustRun } from './components/run-command.ts'
+import { makeServerCertificate } from './server-certificate.ts'
 
 /** Ends TLS before a plain listener, as a load balancer does; bytes pass as they are. */
 export interface TlsFront {
@@ -18,15 +18,13 @@ export interface TlsFront {
 
 /** Listens at once, so that its address can be told to the service that will stand behind it. */
 export const startTlsFront = async (): Promise<TlsFront> => {
+  const { certificatePem, keyPem } = await makeServerCertificate('moorage-test-front')
   const folder = mkdtempSync(join(tmpdir(), 'moorage-tls-'))
-  const [caPath, keyPath] = [join(folder, 'front.crt'), join(folder, 'front.key')]
-  await mustRun('openssl', [
-    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', keyPath, '-out', caPath,
-    '-days', '30', '-subj', '/CN=moorage-test-front', '-addext', 'subjectAltName=IP:127.0.0.1',
-  ])
+  const caPath = join(folder, 'front.crt')
+  writeFileSync(caPath, certificatePem)
   let target: URL | undefined
   const open = new Set<Socket>()
-  const server = createServer({ cert: readFileSync(caPath), key: readFileSync(keyPath) }, (outside) => {
+  const server = createServer({ cert: certificatePem, key: keyPem }, (outside) => {
     const inside = connect(Number(target?.port ?? 0), '127.0.0.1')
     for (const socket of [outside, inside]) {
       open.add(socket)

@@ -75,6 +75,19 @@ const generalStatuses = (route: Route): readonly number[] => {
 
 const words = (tag: string): string => tag.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase()
 
+/** A Kubernetes Status with the platform's own keys, so that Kubernetes clients show its message. */
+const statusKeys: Readonly<Record<string, Schema>> = {
+  kind: { type: 'string', const: 'Status' },
+  apiVersion: { type: 'string', const: 'v1' },
+  metadata: { type: 'object' },
+  status: { type: 'string', const: 'Failure' },
+  message: { type: 'string' },
+  reason: { type: 'string' },
+  code: { type: 'integer' },
+  url: { type: 'string' },
+  requestId: { type: 'string' },
+}
+
 const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schema>> = {
   platform: (registry) => schemaOf(ErrorBody, registry),
   marketplace: (registry) => registry.reference('ApiError', errorSchemas, () => ({ type: 'object', properties: { message: { type: 'string' } }, required: ['message'] })),
@@ -84,6 +97,7 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
       properties: { code: { type: 'string' }, message: { type: 'string' }, origErr: { type: 'object' } },
       required: ['message'],
     })),
+  kubernetes: (registry) => registry.reference('KubernetesStatus', statusKeys, () => ({ type: 'object', properties: statusKeys, required: ['kind', 'status', 'message', 'code'] })),
 }
 
 const retryAfter = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } as Schema } }
@@ -101,7 +115,7 @@ const errorResponse = (status: number, tags: readonly string[], error: Schema): 
 const errorResponses = (
   statuses: readonly number[],
   failures: readonly FailureType<string>[],
-  route: Pick<Route, 'statusOf' | 'dialect'>,
+  route: Pick<Route, 'statusOf'> & { readonly dialect?: Dialect },
   registry: SchemaRegistry,
 ): Responses => {
   const tagsByStatus = new Map<number, string[]>(statuses.map((status) => [status, []]))
@@ -130,5 +144,5 @@ export const responsesOf = (route: Route, registry: SchemaRegistry): Responses =
 /** A stream route answers whatever the other side answers, and its own refusals. */
 export const streamResponsesOf = (route: StreamRoute, registry: SchemaRegistry): Responses => ({
   default: { description: "The other side's answer, passed on unchanged.", headers: requestId, content: { '*/*': { schema: {} } } },
-  ...errorResponses([400, 401, 403, 404, 429, 500, 503], route.failures, {}, registry),
+  ...errorResponses([400, 401, 403, 404, 429, 500, 503], route.failures, { dialect: 'kubernetes' }, registry),
 })

@@ -20,7 +20,8 @@ const headEnd = Buffer.from('\r\n\r\n')
 export class LoadConnection {
   readonly #target: LoadTarget
   readonly #events: ConnectionEvents
-  readonly #request: Buffer
+  readonly #requests: readonly Buffer[]
+  #next = 0
   #socket: Socket | undefined
   #isOpen = false
   #sentAt = 0
@@ -35,7 +36,7 @@ export class LoadConnection {
   constructor(target: LoadTarget, events: ConnectionEvents) {
     this.#target = target
     this.#events = events
-    this.#request = Buffer.from(target.request, 'latin1')
+    this.#requests = [target.request].flat().map((request) => Buffer.from(request, 'utf8'))
   }
 
   get isWaiting(): boolean {
@@ -47,7 +48,13 @@ export class LoadConnection {
     this.#isWaiting = true
     this.#sentAt = performance.now()
     const socket = this.#socket ?? this.#open()
-    if (this.#isOpen) socket.write(this.#request)
+    if (this.#isOpen) this.#write(socket)
+  }
+
+  #write(socket: Socket): void {
+    const request = this.#requests[this.#next % this.#requests.length]
+    this.#next += 1
+    if (request !== undefined) socket.write(request)
   }
 
   cut(): void {
@@ -68,7 +75,7 @@ export class LoadConnection {
     this.#socket = socket
     socket.once(ca === undefined ? 'connect' : 'secureConnect', () => {
       this.#isOpen = true
-      if (this.#isWaiting) socket.write(this.#request)
+      if (this.#isWaiting) this.#write(socket)
     })
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
     socket.on('error', (error: NodeJS.ErrnoException) => this.#lost(error.code ?? error.message))
@@ -104,7 +111,7 @@ export class LoadConnection {
     const end = bytes.indexOf(headEnd)
     if (end === -1) return void (this.#head = bytes)
     this.#head = undefined
-    const head = bytes.latin1Slice(0, end)
+    const head = bytes.toString('latin1', 0, end)
     this.#status = Number(head.slice(9, 12))
     this.#closesAfter = /\r\nconnection: close/i.test(head)
     const rest = bytes.length - end - 4

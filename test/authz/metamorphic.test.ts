@@ -1,0 +1,139 @@
+import test from 'ava'
+import fc from 'fast-check'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { callBy, principal } from './callers.ts'
+import { catalogue } from './catalogue.ts'
+import { must, roleBench } from './role-bench.ts'
+import { storeWorld } from './stored-world.ts'
+import type { World, WorldOrg, WorldTeam } from './world.ts'
+import { anyWorld, questionsOf, worldUsers } from './world.ts'
+
+const orgId = 11
+const otherOrgId = 12
+
+type Change = (org: WorldOrg) => WorldOrg
+const onTeam = (index: number, change: (team: WorldTeam) => WorldTeam): Change => (org) => ({
+  ...org,
+  teams: org.teams.map((team, at) => (at === index ? change(team) : team)),
+})
+const added = <A>(items: readonly A[], item: A): readonly A[] => (items.includes(item) ? items : [...items, item])
+
+/** Changes that give something: a membership, a place in a team, a role, a permission, a grant, a higher level. */
+const giving: fc.Arbitrary<Change> = fc.oneof(
+  fc.constantFrom(...worldUsers).map((user): Change => (org) => ({ ...org, members: added(org.members, user) })),
+  fc.tuple(fc.nat(2), fc.constantFrom(...worldUsers)).map(([index, user]) => onTeam(index, (team) => ({ ...team, members: added(team.members, user) }))),
+  fc.tuple(fc.nat(2), fc.constantFrom(1101, 1102)).map(([index, role]) => onTeam(index, (team) => ({ ...team, roleIds: added(team.roleIds, role) }))),
+  fc.nat(2).map((index) => onTeam(index, (team) => ({ ...team, permission: 'owner' }))),
+  fc.constantFrom(...catalogue.permissions).map(
+    ({ namespace, action }): Change => (org) => ({
+      ...org,
+      roles: org.roles.map((role) => ({ ...role, permissions: added(role.permissions, `${namespace}/${action}`) })),
+    }),
+  ),
+  fc.constantFrom(...worldUsers).map(
+    (subjectId): Change => (org) => ({
+      ...org,
+      grants: [
+        ...org.grants.filter((one) => !(one.objectId === 11_001 && one.objectType === 'cluster')),
+        ...org.grants.filter((one) => one.objectId === 11_001 && one.objectType === 'cluster' && !(one.relation === 'editor' && one.subjectType === 'user' && one.subjectId === subjectId)),
+        { objectType: 'cluster', objectId: 11_001, relation: 'editor', subjectType: 'user', subjectId },
+      ],
+    }),
+  ),
+)
+
+const changed = (world: World, id: number, change: Change): World => ({
+  ...world,
+  orgs: world.orgs.map((org) => (org.id === id ? change(org) : org)),
+})
+
+for (const database of eachDatabase()) {
+  const runs = database.name === 'sqlite' ? 40 : 8
+
+  const within = async <A>(world: World, use: (db: SqlDatabase) => Promise<A>): Promise<A> => {
+    const db = await database.open()
+    try {
+      await storeWorld(db, world)
+      return await use(db)
+    } finally {
+      await db.close()
+    }
+  }
+
+  /** What a person holds on each question, asked within the first organization, also as no member of it. */
+  const answers = (world: World, userId: number, questions = questionsOf(world, userId)) =>
+    within(world, async (db) => {
+      const bench = roleBench(db)
+      const standing = await bench.standing(userId, orgId)
+      return must(await bench.list(callBy(principal(userId)), { standing, objects: questions, isBatch: true }))
+    })
+
+  test(`${database.name}: giving something takes nothing away`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(anyWorld, fc.constantFrom(...worldUsers), giving, async (world, userId, change) => {
+        const before = await answers(world, userId)
+        const after = await answers(changed(world, orgId, change), userId)
+        for (const [index, { relations, ...object }] of before.entries()) {
+          const now = after[index]?.relations ?? []
+          t.deepEqual(relations.filter((relation) => !now.includes(relation)), [], JSON.stringify(object))
+        }
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  test(`${database.name}: another organization's data never changes an answer`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(anyWorld, anyWorld, fc.constantFrom(...worldUsers), async (world, another, userId) => {
+        const other = another.orgs.find(({ id }) => id === otherOrgId)
+        const mixed = changed(world, otherOrgId, (org) => other ?? org)
+        t.deepEqual(await answers(mixed, userId), await answers(world, userId))
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  test(`${database.name}: permuting and repeating questions permutes and repeats the answers`, async (t) => {
+    const orders = fc.array(fc.nat(30), { minLength: 1, maxLength: 60 })
+    await fc.assert(
+      fc.asyncProperty(anyWorld, fc.constantFrom(...worldUsers), orders, async (world, userId, order) => {
+        const questions = questionsOf(world, userId)
+        const plain = await answers(world, userId)
+        const chosen = order.map((index) => index % questions.length)
+        const asked = chosen.flatMap((index) => questions[index] ?? [])
+        t.deepEqual(await answers(world, userId, asked), chosen.flatMap((index) => plain[index] ?? []))
+      }),
+      { numRuns: runs },
+    )
+  })
+
+  test(`${database.name}: taking the only path away takes the relation at the next request`, async (t) => {
+    const userId = 1
+    const base: World = {
+      users: [userId],
+      orgs: [
+        {
+          id: orgId,
+          visibility: 'private',
+          members: [userId],
+          teams: [{ id: 111, permission: 'custom', members: [userId], roleIds: [1101] }],
+          roles: [{ id: 1101, permissions: ['cluster_mgmt/view clusters'] }],
+          grants: [],
+        },
+      ],
+      clusters: [{ id: 11_001, ownerId: orgId }],
+      tokens: [],
+    }
+    const removals = ['org_members', 'team_members', 'teams', 'team_roles', 'role_permissions', 'roles']
+    for (const table of removals) {
+      await within(base, async (db) => {
+        const { authorizer } = roleBench(db)
+        const decide = () => authorizer.authorize(principal(userId), { type: 'cluster', owner: 'account11', name: 'cluster-11001' }, 'can_view')
+        t.is((await decide())._tag, 'Right')
+        await db.query((k) => k(table).delete())
+        t.is((await decide())._tag, 'Left', table)
+      })
+    }
+  })
+}

@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import test from 'ava'
+import { makeBatchedLines } from '../../adapters/logging/batched-lines.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'moorage-lines-'))
+test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+
+let files = 0
+const target = () => {
+  const path = join(folder, `log-${(files += 1)}`)
+  const fd = openSync(path, 'a')
+  return { fd, text: () => readFileSync(path, 'utf8') }
+}
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  for (let turn = 0; turn < 500 && !isSo(); turn += 1) await delay(10)
+}
+
+test('lines wait for their batch, in order, and are written when it is due', async (t) => {
+  const { fd, text } = target()
+  const lines = makeBatchedLines({ fd, batchAgeMs: 20 })
+  const expected = Array.from({ length: 100 }, (_, index) => `line ${index}\n`)
+  for (const line of expected) lines.add(line)
+  t.is(text(), '')
+  await until(() => text().length > 0)
+  t.is(text(), expected.join(''))
+  closeSync(fd)
+})
+
+test('a full batch does not wait for its age', async (t) => {
+  const { fd, text } = target()
+  const lines = makeBatchedLines({ fd, batchAgeMs: 3_600_000, batchLength: 100 })
+  const line = `${'x'.repeat(59)}\n`
+  lines.add(line)
+  lines.add(line)
+  await until(() => text().length > 0)
+  t.is(text(), line + line)
+  closeSync(fd)
+})
+
+test('flushNow writes what waits, at once', (t) => {
+  const { fd, text } = target()
+  const lines = makeBatchedLines({ fd, batchAgeMs: 3_600_000 })
+  lines.add('last words\n')
+  lines.flushNow()
+  t.is(text(), 'last words\n')
+  closeSync(fd)
+})
+
+test('beyond the bound lines are dropped and counted', (t) => {
+  const { fd, text } = target()
+  const lines = makeBatchedLines({ fd, batchAgeMs: 3_600_000, maxWaitingLength: 10 })
+  for (const line of ['12345\n', 'abc\n', 'too much\n', 'too much\n']) lines.add(line)
+  lines.flushNow()
+  t.regex(text(), /^12345\nabc\n\{.*2 log lines were dropped.*\}\n$/)
+  closeSync(fd)
+})
+
+test('a descriptor that is closed is no error', async (t) => {
+  const { fd } = target()
+  closeSync(fd)
+  const lines = makeBatchedLines({ fd, batchAgeMs: 1 })
+  lines.add('nobody reads this\n')
+  await delay(30)
+  t.notThrows(() => lines.add('nor this\n'))
+  t.notThrows(() => lines.flushNow())
+})
+
+const child = (code: string): Promise<{ code: number; stderr: string }> =>
+  new Promise((resolve) => {
+    const process_ = execFile(process.execPath, ['--input-type=module-typescript', '-e', code], { cwd: process.cwd() }, (_error, _stdout, stderr) =>
+      resolve({ code: process_.exitCode ?? -1, stderr }),
+    )
+  })
+
+test('an error that nobody caught: the log is flushed, the error is told once, exit 1', async (t) => {
+  const prelude = `
+    import { installCrashHandlers, beforeCrash } from './composition/crash-handlers.ts'
+    import { makeBatchedLines } from './adapters/logging/batched-lines.ts'
+    const lines = makeBatchedLines({ fd: 2 })
+    beforeCrash(lines.flushNow)
+    beforeCrash(() => { throw new Error('a flush that fails') })
+    installCrashHandlers()
+    lines.add('logged before\\n')
+    setInterval(() => undefined, 1000)
+  `
+  for (const [how, kind] of [
+    ["setTimeout(() => { throw new Error('boom') }, 1)", 'uncaughtException'],
+    ["void Promise.reject(new Error('boom'))", 'unhandledRejection'],
+  ] as const) {
+    const { code, stderr } = await child(prelude + how)
+    t.is(code, 1)
+    t.regex(stderr, new RegExp(`^logged before\\nmoorage: ${kind}: Error: boom\\n`))
+    t.is(stderr.match(/boom/g)?.length, 1)
+  }
+})
+
+test('an error with stderr closed ends the process all the same', async (t) => {
+  const code = await new Promise((resolve) => {
+    const program = `
+      import { closeSync } from 'node:fs'
+      import { installCrashHandlers } from './composition/crash-handlers.ts'
+      installCrashHandlers()
+      closeSync(2)
+      setTimeout(() => { throw new Error('boom') }, 1)
+      setInterval(() => undefined, 1000)
+    `
+    execFile(process.execPath, ['--input-type=module-typescript', '-e', program], { timeout: 20_000 }).once('exit', (code, signal) => resolve(code ?? signal))
+  })
+  t.is(code, 1)
+})

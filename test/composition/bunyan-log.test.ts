@@ -1,0 +1,59 @@
+import test from 'ava'
+import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { secret } from '../../core/kernel/secret.ts'
+
+const capture = (level: 'info' | 'debug' = 'info') => {
+  const lines: string[] = []
+  const { log } = makeBunyanLog({ level, lines: { add: (line) => void lines.push(line) } })
+  return { log, lines, last: () => JSON.parse(lines.at(-1) ?? 'null') as Record<string, unknown> }
+}
+
+test('a record is one line of JSON with level, time and message', (t) => {
+  const { log, lines, last } = capture()
+  log.info({ route: '/user', status: 200 }, 'request')
+  t.regex(lines[0] ?? '', /^\{.*\}\n$/)
+  t.like(last(), { name: 'moorage', level: 30, msg: 'request', route: '/user', status: 200 })
+})
+
+test('records below the level are not made', (t) => {
+  const { log, lines } = capture()
+  log.debug({}, 'detail')
+  t.deepEqual(lines, [])
+  const verbose = capture('debug')
+  verbose.log.debug({}, 'detail')
+  t.is(verbose.lines.length, 1)
+})
+
+test('a secret prints as [secret], at any depth', (t) => {
+  const { log, lines, last } = capture()
+  log.warn({ token: secret('canary'), deep: { list: [secret('canary')] } }, 'x')
+  t.notRegex(lines.join(''), /canary/)
+  t.is(last()['token'], '[secret]')
+})
+
+test('a line break in a value cannot forge a line', (t) => {
+  const { log, lines } = capture()
+  log.info({ path: 'a\n{"level":60,"msg":"forged"}' }, 'two\nlines')
+  t.is(lines.join('').split('\n').length, 2)
+})
+
+test("of an error are kept: name, code, message, place, cause; of a driver's error no text, since it quotes values", (t) => {
+  const { log, last, lines } = capture()
+  const cause = Object.assign(new Error('upstream said no'), { code: 'ECONNREFUSED' })
+  log.error({ error: new Error('outer', { cause }) }, 'failed')
+  t.like(last()['error'] as object, { name: 'Error', message: 'outer', cause: { code: 'ECONNREFUSED', message: 'upstream said no' } })
+  const driver = Object.assign(new Error("Duplicate entry 'canary@example.com' for key"), { code: 'ER_DUP_ENTRY', sqlState: '23000', sql: "insert 'canary'" })
+  log.error({ error: new Error('store', { cause: driver }), other: driver }, 'failed')
+  t.notRegex(lines.join(''), /canary/)
+  t.like(last()['error'] as object, { cause: { code: 'ER_DUP_ENTRY' } })
+})
+
+test('what is no JSON does not break the log', (t) => {
+  const { log, last } = capture()
+  const circle: Record<string, unknown> = {}
+  circle['self'] = circle
+  log.info({ circle }, 'round')
+  t.is(last()['msg'], 'round')
+  log.info({ big: 12345678901234567890n, error: 'a text' }, 'odd')
+  t.like(last(), { big: '12345678901234567890' })
+})

@@ -1,0 +1,147 @@
+import test from 'ava'
+import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { PopulatedService } from '../support/populated-service.ts'
+import { startPopulatedService } from '../support/populated-service.ts'
+import { targetOf } from '../support/route-targets.ts'
+import type { Caller, Presented } from './callers.ts'
+import { callers, conflicting } from './callers.ts'
+import type { Decision } from './oracle.ts'
+import { decide } from './oracle.ts'
+
+// A change is asked for with an If-Match that no version meets: whoever is admitted is told 412 before anything happens.
+const harmless = { 'if-match': 'W/"never"' }
+
+const withQuery = (target: string, query: Readonly<Record<string, string>>): string => {
+  const extra = new URLSearchParams(query).toString()
+  return extra === '' ? target : `${target}${target.includes('?') ? '&' : '?'}${extra}`
+}
+
+interface Cell {
+  readonly route: AssembledRoute
+  readonly method: string
+  readonly caller: string
+  readonly how: string
+  readonly expected: Decision
+  readonly status: number
+  readonly text: string
+}
+
+const ask = async (service: PopulatedService, route: AssembledRoute, method: string, presented: Presented): Promise<{ status: number; text: string }> => {
+  const target = withQuery(targetOf(route, service.world), presented.query)
+  const { status, text } = await service.send(method, target, { headers: { ...presented.headers, ...(method === 'GET' ? {} : harmless) } })
+  return { status, text }
+}
+
+const verdicts: Readonly<Record<Decision, (status: number) => boolean>> = {
+  unauthenticated: (status) => status === 401,
+  denied: (status) => status === 403,
+  hidden: (status) => status === 403 || status === 404,
+  admitted: (status) => ![401, 403, 404].includes(status),
+}
+
+/** What whoever is admitted is told where the object behind the object is not there, or the other side does not answer. */
+const mayBeMissing = new Set(['identity.isFollowing', 'organizations.checkPublicMember', 'identity.checkFollowing'])
+
+const isExpected = ({ route, method, expected, status }: Cell): boolean => {
+  if (verdicts[expected](status)) return route.bound.kind === 'stream' || expected !== 'admitted' || method === 'GET' || status === 412
+  return expected === 'admitted' && method === 'GET' && status === 404 && (mayBeMissing.has(route.bound.route.id) || /following/.test(route.fullPath))
+}
+
+const show = ({ route, method, caller, how, expected, status, text }: Cell): string =>
+  `${method} ${route.fullPath} as ${caller} by ${how}: ${status}, expected ${expected}; ${text.slice(0, 120)}`
+
+/** Signing out ends the session that the other cells need. */
+const endsTheSession = (route: AssembledRoute): boolean => route.fullPath.endsWith('/user/signout')
+
+const rowOf = async (service: PopulatedService, route: AssembledRoute, method: string, caller: Caller): Promise<readonly Cell[]> => {
+  const { assembly } = service.running
+  const ways = endsTheSession(route) ? caller.presented.filter(({ carrier }) => carrier !== 'session') : caller.presented
+  return Promise.all(
+    ways.map(async (presented) => {
+      const expected = decide(route, method, caller.standing, presented.carrier, assembly)
+      return { route, method, caller: caller.name, how: presented.how, expected, ...(await ask(service, route, method, presented)) }
+    }),
+  )
+}
+
+const routesOf = (service: PopulatedService): readonly AssembledRoute[] => service.running.assembly.routes.filter(({ listener }) => listener === 'api')
+
+test.serial('every route answers every caller as it is declared, however the credential travels', async (t) => {
+  t.timeout(150_000)
+  const service = await startPopulatedService()
+  const everybody = await callers(service)
+  const rowsBefore = service.sql('select count(*) as n from audit_events')
+  const cells: Cell[] = []
+  for (const route of routesOf(service)) {
+    for (const method of route.methods) for (const caller of everybody) cells.push(...(await rowOf(service, route, method, caller)))
+  }
+  const routes = new Set(cells.map(({ route }) => route.bound.route.id))
+  t.is(routes.size, routesOf(service).length)
+  t.true(cells.length > routes.size * 60, `${cells.length} cells`)
+  for (const decision of ['unauthenticated', 'denied', 'hidden', 'admitted'] as const) t.true(cells.some(({ expected }) => expected === decision), decision)
+  t.deepEqual(cells.filter((cell) => !isExpected(cell)).map(show), [])
+  t.true(rowsBefore.length === 1)
+  await service.stop()
+})
+
+test.serial('two credentials of two people are refused everywhere, and so is a session where it may not change', async (t) => {
+  const service = await startPopulatedService()
+  const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
+  const wrong: string[] = []
+  for (const route of routesOf(service)) {
+    for (const method of route.methods) {
+      for (const presented of conflicting(alice, olga)) {
+        const { status } = await ask(service, route, method, presented)
+        if (status !== 401) wrong.push(`${method} ${route.fullPath} by ${presented.how}: ${status}`)
+      }
+    }
+  }
+  t.deepEqual(wrong, [])
+  await service.stop()
+})
+
+test.serial('a session without its CSRF value changes nothing', async (t) => {
+  const service = await startPopulatedService()
+  const vera = (await callers(service)).find(({ name }) => name === 'vera')
+  const session = vera?.presented.find(({ carrier }) => carrier === 'session')
+  const other = (await callers(service)).find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
+  if (session === undefined || other === undefined) return t.fail('nobody signed in')
+  const wrong: string[] = []
+  for (const route of routesOf(service).filter(({ bound }) => bound.route.access.kind !== 'password')) {
+    for (const method of route.methods.filter((each) => each !== 'GET')) {
+      const { cookie = '' } = session.headers
+      const withForeign = { cookie, 'x-csrf-token': other.headers['x-csrf-token'] ?? '' }
+      const fromElsewhere = { ...session.headers, 'sec-fetch-site': 'cross-site' }
+      for (const headers of [{ cookie }, withForeign, fromElsewhere]) {
+        const { status } = await ask(service, route, method, { ...session, headers })
+        if (status !== 403) wrong.push(`${method} ${route.fullPath}: ${status} for ${Object.keys(headers).join('+')}`)
+      }
+    }
+  }
+  t.deepEqual(wrong, [])
+  await service.stop()
+})
+
+test.serial('to an outsider, what is hidden and what does not exist are one answer', async (t) => {
+  const service = await startPopulatedService()
+  const token = await service.tokenFor('olga')
+  const masked = (text: string, names: readonly string[]): string =>
+    names.reduce((left, name) => left.replaceAll(name, '*'), text.replace(/"requestId":"[^"]*"/, ''))
+  const differing: string[] = []
+  for (const route of routesOf(service)) {
+    const { access } = route.bound.route
+    if (access.kind !== 'granted') continue
+    for (const method of route.methods) {
+      const real = targetOf(route, service.world)
+      const { teamIds, org, cluster, roleId } = service.world
+      const swaps = [[`/${org}`, '/nowhere'], [`org=${org}`, 'org=nowhere'], [`/teams/${teamIds.Editors}`, '/teams/999999'], [`/${cluster}`, '/noship'], [`/roles/${roleId}`, '/roles/999999']] as const
+      const missing = swaps.reduce((target, [from, to]) => target.replace(from, to), real)
+      const headers = method === 'GET' ? {} : harmless
+      const [there, absent] = [await service.send(method, real, { token, headers }), await service.send(method, missing, { token, headers })]
+      const names = [org, 'nowhere', String(teamIds.Editors), '999999', cluster, 'noship']
+      if (there.status !== absent.status || masked(there.text, names) !== masked(absent.text, names)) differing.push(`${method} ${route.fullPath}: ${there.text} / ${absent.text}`)
+    }
+  }
+  t.deepEqual(differing, [])
+  await service.stop()
+})

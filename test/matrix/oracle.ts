@@ -1,0 +1,75 @@
+import type { AssembledRoute, Assembly } from '../../composition/assemble.ts'
+import type { RelationTerm } from '../../core/kernel/permission.ts'
+import type { GrantedAccess } from '../../plugins/kit/access.ts'
+
+/** What someone is, as far as the declarations ask. The object of every route is the organization `harbour` or lies in it. */
+export interface Standing {
+  /** Undefined outside the organization. */
+  readonly level: 'read' | 'write' | 'owner' | undefined
+  readonly isSiteAdmin: boolean
+  readonly actsAsAnother: boolean
+  /** Scope categories and levels that the token carries; undefined for all. */
+  readonly scopes: readonly string[] | undefined
+  /** Whether the credential is accepted at all. */
+  readonly isValid: boolean
+}
+
+export type Carrier = 'none' | 'token' | 'password' | 'session'
+
+/** `unauthenticated`: 401. `denied`: 403. `hidden`: 403 or 404. `admitted`: none of these. */
+export type Decision = 'unauthenticated' | 'denied' | 'hidden' | 'admitted'
+
+const ranks: readonly string[] = ['none', 'read', 'write', 'admin', 'owner']
+const reaches = (level: string | undefined, atLeast: string): boolean => level !== undefined && ranks.indexOf(level) >= ranks.indexOf(atLeast)
+
+const holdsTerm = (term: RelationTerm, who: Standing, { permissions }: Assembly): boolean => {
+  switch (term.by) {
+    case 'level':
+      return reaches(who.level, term.atLeast)
+    case 'permission': {
+      const found = permissions.find(({ namespace, action }) => namespace === term.namespace && action === term.action)
+      return found !== undefined && reaches(who.level, found.level)
+    }
+    case 'member':
+      return who.level !== undefined
+    case 'signed-in':
+      return true
+    // Nobody holds a grant of their own here, the organization owns everything, and no object is a person.
+    case 'direct':
+    case 'owner':
+    case 'self':
+      return false
+  }
+}
+
+const holders = (type: string): readonly string[] => (type === 'account' ? ['account', 'organization'] : [type])
+
+const holds = ({ relation, object }: GrantedAccess, who: Standing, assembly: Assembly): boolean => {
+  if (who.isSiteAdmin) return true
+  if (relation === 'member') return who.level !== undefined
+  const terms = assembly.objectTypes.filter(({ type }) => holders(object.type).includes(type)).flatMap(({ relations }) => relations[relation] ?? [])
+  return terms.some((term) => holdsTerm(term, who, assembly))
+}
+
+const scopeOf = ({ bound }: AssembledRoute, method: string): { readonly category: string; readonly level: string } | undefined =>
+  bound.kind === 'json' ? bound.route.scope : { category: bound.route.scopeCategory, level: method === 'GET' ? 'read' : 'write' }
+
+const carries = (scopes: readonly string[] | undefined, needed: { readonly category: string; readonly level: string } | undefined): boolean =>
+  scopes === undefined ||
+  needed === undefined ||
+  scopes.includes(`write:${needed.category}`) ||
+  (needed.level === 'read' && scopes.includes(`read:${needed.category}`))
+
+/** What the declarations say about a request, computed from them alone. */
+export const decide = (route: AssembledRoute, method: string, who: Standing, carrier: Carrier, assembly: Assembly): Decision => {
+  const { access } = route.bound.route
+  if (carrier === 'none') return access.kind === 'public' ? 'admitted' : 'unauthenticated'
+  if (access.kind === 'password' && carrier !== 'password') return 'unauthenticated'
+  const refusesSudo = route.bound.kind === 'json' && route.bound.route.refusesSudo === true
+  if (who.actsAsAnother && refusesSudo) return 'denied'
+  if (!who.isValid) return 'unauthenticated'
+  if (!carries(who.scopes, scopeOf(route, method))) return 'denied'
+  if (access.kind === 'site-admin') return who.isSiteAdmin ? 'admitted' : 'denied'
+  if (access.kind !== 'granted' || holds(access, who, assembly)) return 'admitted'
+  return access.hiddenAs === 'not-found' ? 'hidden' : 'denied'
+}

@@ -1,0 +1,59 @@
+import test, { type ExecutionContext } from 'ava'
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../core/kernel/brand.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
+import type { MembershipStore, OrganizationStore, OrganizationTokenStore, TeamStore } from '../../core/organizations/ports.ts'
+import type { OrganizationProfile, TeamPermission } from '../../core/organizations/types.ts'
+
+/** The stores of one empty place, and what other parts keep beside them. Made anew for each case. */
+export interface StoreBench {
+  readonly organizations: OrganizationStore
+  readonly teams: TeamStore
+  readonly memberships: MembershipStore
+  readonly tokens: OrganizationTokenStore
+  user(name: string): Promise<UserId>
+  /** A role with these permissions, as `namespace/action`. */
+  role(orgId: OrgId, name: string, permissions: readonly string[]): Promise<RoleId>
+  cluster(ownerId: number, name: string): Promise<void>
+  /** A token of the user, confined to the organization or, with undefined, to none. */
+  token(userId: UserId, name: string, onlyOrgId: OrgId | undefined): Promise<TokenId>
+  close(): Promise<void>
+}
+export type OpenStoreBench = () => Promise<StoreBench>
+
+export const at = new Date('2026-05-01T08:00:00.123Z')
+export const firstPage = { page: 1, limit: 30 }
+export const profile: OrganizationProfile = {
+  fullName: 'Ünïcode 𝒪rg',
+  email: 'office@a.example',
+  description: 'all of it',
+  website: 'https://a.example',
+  location: 'Ðere',
+  visibility: 'private',
+  fleetEndpoint: 'https://fleet.example',
+}
+
+export const right = <A>(outcome: Either<Failure, A>): A => {
+  if (isLeft(outcome)) throw new Error(`${outcome.left.tag}: ${outcome.left.message}`)
+  return outcome.right
+}
+export const tagOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.tag : 'done')
+
+export const addOrganization = async (bench: StoreBench, name: string, changes: Partial<OrganizationProfile> = {}): Promise<OrgId> =>
+  right(await bench.organizations.insert({ ...profile, ...changes, name, orgType: 0, createdAt: at }))
+
+export const addTeam = async (bench: StoreBench, orgId: OrgId, name: string, permission: TeamPermission = 'read'): Promise<TeamId> =>
+  right(await bench.teams.insert({ orgId, name, description: `the ${name}`, permission, type: 'kubernetes', createdAt: at }))
+
+/** Declares the cases of a suite. */
+export const casesOf =
+  (name: string, open: OpenStoreBench) =>
+  (title: string, run: (t: ExecutionContext, bench: StoreBench) => Promise<void>): void =>
+    test(`${name}: ${title}`, async (t) => {
+      const bench = await open()
+      try {
+        await run(t, bench)
+      } finally {
+        await bench.close()
+      }
+    })

@@ -1,0 +1,103 @@
+import Database from 'better-sqlite3'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeSealCredential } from '../../core/clusters/identify.ts'
+import { ClusterStoreToken, CredentialCodecToken } from '../../core/clusters/ports.ts'
+import type { AccountId } from '../../core/kernel/brand.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
+import { migratedSqlitePath } from './databases.ts'
+import type { ServiceAnswer } from './send-json.ts'
+import type { TestService } from './service.ts'
+import { startService } from './service.ts'
+
+/** People by what they are to the organization `harbour`. */
+export const people = ['olga', 'vera', 'eddie', 'alice', 'dora'] as const
+export type Person = (typeof people)[number]
+export const password = 'quiet-lantern-over-water-17'
+
+/** Names and ids that requests can use. */
+export interface Populated {
+  readonly org: string
+  readonly orgId: number
+  readonly hiddenOrg: string
+  readonly cluster: string
+  readonly teamIds: Readonly<Record<'Owners' | 'Editors' | 'Viewers', number>>
+  readonly roleId: number
+  readonly userIds: Readonly<Record<Person, number>>
+}
+
+export interface PopulatedService extends TestService {
+  readonly world: Populated
+  readonly databasePath: string
+  /** Runs a statement on the database behind the service's back. */
+  sql(statement: string, ...binds: readonly unknown[]): readonly Record<string, unknown>[]
+}
+
+const must = async (what: string, answer: Promise<ServiceAnswer>): Promise<ServiceAnswer> => {
+  const { status, text, ...rest } = await answer
+  if (status >= 300) throw new Error(`${what}: ${status} ${text}`)
+  return { status, text, ...rest }
+}
+
+const addPeople = async (service: TestService): Promise<Record<Person, number>> => {
+  const ids = {} as Record<Person, number>
+  for (const username of people) {
+    const body = { username, email: `${username}@example.com`, password, must_change_password: false }
+    const { json } = await must(username, service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body }))
+    ids[username] = (json as { id: number }).id
+  }
+  return ids
+}
+
+/** Recorded as if it had been imported; its address answers nobody. */
+const addCluster = async ({ running }: TestService, ownerId: number): Promise<string> => {
+  const resolve = running.container.resolve
+  const seal = makeSealCredential({ secretBox: resolve(SecretBoxToken), codec: resolve(CredentialCodecToken), entropy: resolve(EntropyToken) })
+  const server = 'https://127.0.0.1:1'
+  const { ref, box } = await seal(ownerId as AccountId, { server, authorityPem: undefined, tlsServerName: undefined, identity: { kind: 'token', token: secret('cluster-token') } })
+  const inserted = await resolve(ClusterStoreToken).insert({
+    ownerId: ownerId as AccountId, name: 'pier', displayName: 'Pier', uid: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11', externalId: '', provider: 'Generic', vendor: '',
+    endpoint: server, location: '', project: '', kubernetesVersion: 'v1.33.0', nodeCount: 1, managers: ['Platform'], hubClusterUid: '', infraNamespace: '',
+    status: { phase: 'Active', reason: undefined, message: '' }, impersonatesUsers: false, createdAt: new Date(0), checkedAt: undefined, importedBy: undefined, ref, sealedCredential: box,
+  })
+  if (isLeft(inserted)) throw new Error(inserted.left.message)
+  return inserted.right.name
+}
+
+const teamIdsOf = async (service: TestService, org: string, token: string): Promise<Populated['teamIds']> => {
+  const { json } = await must('teams', service.send('GET', `/api/v1/orgs/${org}/teams`, { token }))
+  return Object.fromEntries((json as { name: string; id: number }[]).map(({ name, id }) => [name, id])) as unknown as Populated['teamIds']
+}
+
+const populate = async (service: TestService): Promise<Populated> => {
+  const userIds = await addPeople(service)
+  const alice = await service.tokenFor('alice')
+  const as = (body: unknown) => ({ token: alice, body })
+  const org = await must('org', service.send('POST', '/api/v1/orgs', as({ username: 'harbour', visibility: 'private' })))
+  await must('hidden', service.send('POST', '/api/v1/orgs', { token: service.adminToken, body: { username: 'lagoon', visibility: 'private' } }))
+  const teamIds = await teamIdsOf(service, 'harbour', alice)
+  await must('editor', service.send('PUT', `/api/v1/teams/${teamIds.Editors}/members/eddie`, { token: alice }))
+  await must('viewer', service.send('PUT', `/api/v1/teams/${teamIds.Viewers}/members/vera`, { token: alice }))
+  const role = await must('role', service.send('POST', '/api/v1/authz/roles?org=harbour', as({ name: 'lookout', permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] })))
+  const orgId = (org.json as { id: number }).id
+  const cluster = await addCluster(service, orgId)
+  return { org: 'harbour', orgId, hiddenOrg: 'lagoon', cluster, teamIds, roleId: (role.json as { id: number }).id, userIds }
+}
+
+/** The real service with an organization, its people by level, a role and a cluster. */
+export const startPopulatedService = async (settings: Readonly<Record<string, string>> = {}): Promise<PopulatedService> => {
+  const databasePath = await migratedSqlitePath()
+  const service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${databasePath}`, ...settings } })
+  const world = await populate(service)
+  const sql: PopulatedService['sql'] = (statement, ...binds) => {
+    const database = new Database(databasePath, { timeout: 5000 })
+    try {
+      const prepared = database.prepare(statement)
+      return prepared.reader ? (prepared.all(...binds) as Record<string, unknown>[]) : (prepared.run(...binds), [])
+    } finally {
+      database.close()
+    }
+  }
+  return { ...service, world, databasePath, sql }
+}

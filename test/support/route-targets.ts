@@ -1,0 +1,47 @@
+import type { AssembledRoute } from '../../composition/assemble.ts'
+import { propsOf } from '../../composition/http/query-string.ts'
+import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
+import { pathNames } from '../../composition/http/openapi/parameters.ts'
+import type { Populated } from './populated-service.ts'
+
+/** What stands for each path parameter, by its name and, where one name means two things, by route. */
+const pathValue = (route: AssembledRoute, name: string, world: Populated): string => {
+  const { id, path } = route.bound.route
+  const values: Readonly<Record<string, string>> = {
+    org: world.org,
+    orgname: world.org,
+    owner: world.org,
+    cluster: world.cluster,
+    teamid: String(world.teamIds.Editors),
+    username: path.startsWith('/teams/') ? 'eddie' : 'vera',
+    target: 'eddie',
+    objectType: 'organization',
+    objID: String(world.orgId),
+    path: 'api/v1/namespaces',
+    action: 'leave',
+    sid: '1',
+  }
+  const value = values[name] ?? (name === 'id' ? (path.startsWith('/authz/roles') ? String(world.roleId) : '1') : undefined)
+  if (value === undefined) throw new Error(`test/support/route-targets.ts does not know what {${name}} of ${id} stands for: add it there`)
+  return value
+}
+
+const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
+  org: (world) => world.org,
+  user_name: () => 'someone',
+  email: () => 'someone@example.com',
+}
+
+/** A well-formed address of a route in the populated world, with the query parameters that it cannot do without. */
+export const targetOf = (route: AssembledRoute, world: Populated): string => {
+  const { bound, fullPath } = route
+  const path = pathNames(fullPath).reduce((filled, name) => filled.replace(`{${name}}`, pathValue(route, name, world)), fullPath.replace(/\*$/, '{path}'))
+  const query = new URLSearchParams()
+  for (const [name, codec] of Object.entries(propsOf(bound.kind === 'json' ? bound.route.query : undefined))) {
+    const value = queryValues[name]
+    const isNeeded = optionalInner(codec) === undefined && repeatedItem(codec) === undefined
+    if (isNeeded && value === undefined) throw new Error(`test/support/route-targets.ts knows no value for the query parameter ${name} of ${bound.route.id}: add it there`)
+    if (value !== undefined && (isNeeded || name === 'org')) query.set(name, value(world))
+  }
+  return query.size === 0 ? path : `${path}?${query.toString()}`
+}
