@@ -106,7 +106,7 @@ const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
   return missing === 0 ? ok('schema', 'The schema is up to date.') : warning('schema', `${missing} migrations are missing. \`moorage serve\` applies them, or run: moorage migrate up`)
 }
 
-export const checkBus = ({ busUrl }: Settings): Finding =>
+export const checkBus = ({ busUrl }: Pick<Settings, 'busUrl'>): Finding =>
   busUrl.reveal() === 'inproc:'
     ? ok('bus', 'Messages stay inside this process: right for one instance.')
     : problem('bus', 'This version has no NATS bus yet: set MOORAGE_BUS_URL to inproc:')

@@ -4,7 +4,6 @@ import type { ExitCode } from './command-context.ts'
 /** The process, as far as a stop touches it. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown
-  off(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown
 }
 
 export interface LifecycleDeps {

@@ -1,6 +1,14 @@
 import 'reflect-metadata'
-import { runCommandLine } from './cli.ts'
-import { installCrashHandlers } from './crash-handlers.ts'
+import { enableCompileCache } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+// Compiled code is kept between starts, which halves what they cost. Not in the system's temporary folder, where another
+// user could put code for us to run.
+const packageRoot = import.meta.url.endsWith('/dist/composition/main.js') ? '../../' : '../'
+enableCompileCache(fileURLToPath(new URL(`${packageRoot}node_modules/.cache/moorage`, import.meta.url)))
+
+const { runCommandLine } = await import('./cli.ts')
+const { installCrashHandlers } = await import('./crash-handlers.ts')
 
 installCrashHandlers()
 const exitCode = await runCommandLine(process.argv.slice(2), {

@@ -8,6 +8,7 @@ import type { Assembly } from './assemble.ts'
 import type { Composition } from './compose.ts'
 import { addressUrl, compose } from './compose.ts'
 import type { Container } from './container.ts'
+import { checkBus } from './doctor-checks.ts'
 import type { FirstAdmin } from './first-admin.ts'
 import { ensureFirstAdmin } from './first-admin.ts'
 import type { Foundation } from './foundation.ts'
@@ -52,6 +53,7 @@ const streamGraceMs = 3_000
 
 /** Migrates, puts the deployment together, listens, starts the jobs and makes the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
+  refuseWhatIsNotBuilt(input.settings)
   const settings = await withFreePorts(input.settings)
   const stops = makeStopSequence(input.log)
   try {
@@ -68,6 +70,12 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     await stops.run()
     throw error
   }
+}
+
+/** Better no start than one that leaves a setting unused. */
+const refuseWhatIsNotBuilt = ({ busUrl }: Settings): void => {
+  const finding = checkBus({ busUrl })
+  if (finding.state === 'problem') throw new StartRefused([finding.message])
 }
 
 const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: Log): Promise<void> => {

@@ -3,7 +3,7 @@ import { write, writeSync } from 'node:fs'
 /** Collects lines and writes them in batches, so that a log line costs no system call of its own. */
 export interface BatchedLines {
   add(line: string): void
-  /** Writes everything now, also what is under way; for the process's end. */
+  /** Writes what waits, at once, for the process's end. A batch under way ends by itself: the process waits for it. */
   flushNow(): void
 }
 
@@ -74,7 +74,6 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
     },
     flushNow: () => {
       if (isClosed) return
-      // A batch under way is not written again: the kernel has it, or has it in a moment.
       writeAll(fd, takeAll(), () => (isClosed = true))
     },
   }

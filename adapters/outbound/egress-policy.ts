@@ -1,5 +1,5 @@
 import { lookup as resolve, type LookupAddress } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** Where connections may go. Link-local, multicast, reserved and cloud metadata addresses are refused whatever is allowed. */
@@ -27,14 +27,24 @@ export type Resolver = (
 /** Metadata services outside the link-local range. */
 const metadataAddresses: ReadonlySet<string> = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'])
 
+/** One spelling: without dotted tails, which the library reads as another address than the socket does. */
+const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
+  if (isIPv4(address)) return ipaddr.IPv4.parse(address)
+  if (!isIPv6(address) || address.includes('%')) return undefined
+  return ipaddr.process(new URL(`http://[${address}]`).hostname.slice(1, -1))
+}
+
+/** Of IPv6 only what is handed out for the public network; whatever else is called unicast leads nowhere, or back here. */
+const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
+  address instanceof ipaddr.IPv4 || ((address.parts[0] ?? 0) & 0xe000) === 0x2000
+
 /** What kind of address this is; undefined for those that are never allowed. */
 export const kindOf = (address: string): AddressKind | undefined => {
-  if (!ipaddr.isValid(address) || address.includes('%')) return undefined
-  const parsed = ipaddr.process(address)
-  if (metadataAddresses.has(parsed.toString())) return undefined
+  const parsed = parse(address)
+  if (parsed === undefined || metadataAddresses.has(parsed.toString())) return undefined
   switch (parsed.range()) {
     case 'unicast':
-      return 'public'
+      return isGlobal(parsed) ? 'public' : undefined
     case 'private':
     case 'uniqueLocal':
     case 'carrierGradeNat':
@@ -77,7 +87,7 @@ export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Re
       if (url.protocol !== 'https:') return 'The server must be reached by https.'
       if (url.username !== '' || url.password !== '') return 'The server address must not carry a user name or password.'
       const host = hostOf(url)
-      if (ipaddr.isValid(host) && !permits(host)) return describe(host)
+      if (isIP(host) !== 0 && !permits(host)) return describe(host)
       return undefined
     },
   }

@@ -6,13 +6,11 @@ export const bindValues = <Encoded>(
   binds: Readonly<Record<string, Bind>>,
   encode: (value: Bind) => Encoded,
 ): Encoded[] => {
-  const { order } = statement
-  const values = new Array<Encoded>(order.length)
-  for (let index = 0; index < order.length; index++) {
-    const slot = order[index]!
+  const values: Encoded[] = []
+  for (const slot of statement.order) {
     const value = typeof slot === 'string' ? binds[slot] : slot.constant
     if (value === undefined) throw new TypeError(`The bind ${String(slot)} is missing: ${statement.sql}`)
-    values[index] = encode(value)
+    values.push(encode(value))
   }
   return values
 }

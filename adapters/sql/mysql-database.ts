@@ -31,7 +31,7 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
       outside(parts, composeNow(parts.composer, build), {}, rows) as Promise<Row[]>,
     transaction: (work) => transaction(parts, work),
-    now: async () => (await first<{ now: number }>(clock, {}))!.now,
+    now: async () => Number((await first<{ now: number }>(clock, {}))?.now),
     openSchemaSession: () => openSchemaSession(parts),
     close: () => parts.pool.close(),
   }
@@ -56,7 +56,7 @@ const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answe
     const deadline = performance.now() + parts.pool.limits.statementTimeoutMilliseconds
     let repeats = startsWithSelect.test(statement.sql) ? parts.pool.limits.connectionLimit : 0
     const answered: Answered = (error, answer) => {
-      if (error === undefined) return resolve(shape(answer!))
+      if (error === undefined) return resolve(shape(answer))
       if (repeats > 0 && isConnectionLost(error) && performance.now() < deadline) {
         repeats--
         return attempt(parts, statement, binds, deadline, answered)
@@ -75,13 +75,13 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
   const timer = setTimeout(() => {
     isOver = true
     if (inUse !== undefined) pool.destroy(inUse)
-    answered(timedOut(statement.sql))
+    answered(timedOut(statement.sql), [])
   }, Math.max(deadline - performance.now(), 1))
   pool.acquire((refused, connection) => {
     if (isOver) return connection === undefined ? undefined : pool.release(connection)
     if (connection === undefined) {
       clearTimeout(timer)
-      return answered(refused)
+      return answered(refused, [])
     }
     inUse = connection
     execute(connection, statement, binds, (error, answer) => {

@@ -4,8 +4,10 @@ import type { Bind, RunResult, Statement } from './statement.ts'
 
 export type Answer = Record<string, unknown>[] | ResultSetHeader
 
-/** Tells an error or the driver's answer, once. */
-export type Answered = (error: unknown, answer?: Answer) => void
+/** Tells an error, or undefined and the driver's answer, once. */
+export type Answered = (error: unknown, answer: Answer) => void
+
+const nothing: Answer = []
 
 /** The error of a wait that was given up: the connection that was waited for can no longer be trusted. */
 export const timedOut = (sql: string): Error =>
@@ -22,14 +24,14 @@ export const execute = (
   try {
     values = bindValues(statement, binds, encodeForMysql)
   } catch (error) {
-    return answered(error)
+    return answered(error, nothing)
   }
   const done = (error: unknown, answer: unknown, fields: readonly FieldPacket[] | undefined): void => {
-    if (error !== null) return answered(error)
+    if (error !== null) return answered(error, nothing)
     try {
       if (Array.isArray(answer)) settleIntegers(answer as Record<string, unknown>[], fields ?? [], statement)
     } catch (refused) {
-      return answered(refused)
+      return answered(refused, nothing)
     }
     answered(undefined, answer as Answer)
   }
@@ -48,7 +50,7 @@ export const executeWithin = (
     const timer = setTimeout(() => reject(timedOut(statement.sql)), milliseconds)
     execute(connection, statement, binds, (error, answer) => {
       clearTimeout(timer)
-      if (error === undefined) resolve(answer!)
+      if (error === undefined) resolve(answer)
       else reject(error)
     })
   })

@@ -49,7 +49,7 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
     const prepared = known.get(sql)
     if (prepared !== undefined) return prepared
     const fresh = prepareNow(raw, sql, int64)
-    if (known.size >= keptStatements) known.delete(known.keys().next().value!)
+    if (known.size >= keptStatements) forgetOldest(known)
     known.set(sql, fresh)
     return fresh
   }
@@ -79,6 +79,13 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
       // SQLite remembers the last inserted row across statements that insert nothing.
       return { affected: changes, insertId: prepared.inserts && changes > 0 ? Number(lastInsertRowid) : 0 }
     },
+  }
+}
+
+const forgetOldest = (known: Map<string, Prepared>): void => {
+  for (const sql of known.keys()) {
+    known.delete(sql)
+    return
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import type { AuditTrail } from '../../core/kernel/audit.ts'
+import type { AuditTrail, GatheringAuditTrail } from '../../core/kernel/audit.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { Call } from '../../core/kernel/principal.ts'
 import type { UnitOfWork } from '../../core/kernel/unit-of-work.ts'
@@ -12,10 +12,11 @@ import type { SqlDatabase, SqlRunner } from './statement.ts'
 const attempts = 4
 
 /** Carries a Left out of the transaction, which would commit if the work's promise resolved. */
-class Refused {
+class Refused extends Error {
   readonly outcome: Either<Failure, never>
 
   constructor(outcome: Either<Failure, never>) {
+    super('refused')
     this.outcome = outcome
   }
 }
@@ -36,15 +37,17 @@ interface Progress<A> {
 export const makeSqlUnitOfWork = <Stores>(
   database: SqlDatabase,
   makeStores: (tx: SqlRunner, audit: AuditTrail) => Stores,
-  makeAudit: (tx: SqlRunner, call: Call) => AuditTrail,
+  makeAudit: (tx: SqlRunner, call: Call) => AuditTrail | GatheringAuditTrail,
 ): UnitOfWork<Stores> => {
   const mark = makeAppliedMark(database)
   return {
     run: async <F extends Failure, A>(call: Call, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A> => {
       const runOnce = (progress: Progress<A>): Promise<Either<F, A>> =>
         database.transaction(async (tx) => {
-          const outcome = await work(makeStores(tx, makeAudit(tx, call)))
+          const audit = makeAudit(tx, call)
+          const outcome = await work(makeStores(tx, audit))
           if (isLeft(outcome)) throw new Refused(outcome)
+          if ('flush' in audit) await audit.flush()
           if (call.idempotencyRecordId !== undefined) progress.isProvable = await mark.set(tx, call.idempotencyRecordId)
           progress.result = outcome
           return outcome

@@ -1,5 +1,6 @@
 import { makeBatchedLines } from '../../adapters/logging/batched-lines.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { plainLine } from '../../adapters/logging/plain-line.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { configOf } from '../command-context.ts'
 import { beforeCrash } from '../crash-handlers.ts'
@@ -13,7 +14,7 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
   const { settings } = await configOf(context, options)
   const lines = makeBatchedLines({ fd: 2 })
   beforeCrash(lines.flushNow)
-  const { log } = makeBunyanLog({ level: settings.logLevel, lines })
+  const { log } = makeBunyanLog({ level: settings.logLevel, lines: process.stderr.isTTY ? { add: (line) => lines.add(plainLine(line)) } : lines })
   const exitNow = (code: ExitCode): never => {
     lines.flushNow()
     process.exit(code)
@@ -21,8 +22,10 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
   try {
     const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log })
     log.info({ version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }, 'ready')
+    // Before the welcome, since whoever reads it may answer with a signal.
+    const stopped = untilStopped({ signals: process, log, stop: service.stop, exitNow })
     for (const line of welcome(service)) context.print(line)
-    return await untilStopped({ signals: process, log, stop: service.stop, exitNow })
+    return await stopped
   } finally {
     lines.flushNow()
   }

@@ -135,7 +135,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   tune(node)
   node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.docsUrl))
   attachUpgrades(node, deps, guard, tunnels)
-  if (deps.tls !== undefined) shareWithTls(node, deps.tls)
+  const dropUndecided = deps.tls === undefined ? () => undefined : shareWithTls(node, deps.tls)
   let closed: Promise<void> | undefined
 
   return {
@@ -151,6 +151,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     stopAccepting() {
       closed ??= new Promise((resolve) => node.close(() => resolve()))
       node.closeIdleConnections()
+      dropUndecided()
     },
     async close(graceMs, streamGraceMs) {
       this.stopAccepting()

@@ -220,10 +220,11 @@ export const answerError = (
   dialect: Dialect,
 ): void => {
   const away = error instanceof Unavailable
-  const shown = error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : { name: 'thrown', message: typeof error }
+  const cause = away && error.cause instanceof Error ? { cause: error.cause.message } : {}
+  const shown = error instanceof Error ? { name: error.name, message: error.message, stack: error.stack, ...cause } : { name: 'thrown', message: typeof error }
   deps.log.error({ requestId: context.requestId, operation: context.routeId, error: shown }, away ? 'a component is away' : 'request failed')
   const refused = away
-    ? refusal(503, 'Unavailable', 'A component that this needs does not answer right now; try again shortly.', { headers: { 'Retry-After': '2' } })
+    ? refusal(503, 'Unavailable', error.message, { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
     : refusal(500, 'InternalError', 'Something went wrong on our side. The request id finds it in the log.')
   context.code = refused.code
   if (res.headersSent) res.destroy()

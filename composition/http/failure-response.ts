@@ -35,19 +35,21 @@ export const statusOfFailure = (failure: Pick<Failure, 'tag' | 'kind'>, route?: 
 /** How a client may prove itself, as 401 must say. */
 export const challenges = 'Bearer realm="moorage", Basic realm="moorage", charset="UTF-8"'
 
-const headersOf = (status: number, failure: Failure): Record<string, string> => ({
+const headersOf = (status: number, failure: Failure, method: Route['method'] | undefined): Record<string, string> => ({
   ...(failure.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(failure.retryAfterSeconds))) }),
   ...(status === 401 ? { 'WWW-Authenticate': challenges } : {}),
+  // RFC 9110 wants Allow with each 405, also where the interface uses that status for a prohibited account.
+  ...(status === 405 && method !== undefined ? { Allow: method } : {}),
 })
 
-export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf'>): Refusal => {
+export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'method'>): Refusal => {
   const status = statusOfFailure(failure, route)
   return {
     status,
     code: failure.tag,
     message: failure.message,
     ...(failure.errors === undefined ? {} : { errors: failure.errors }),
-    headers: headersOf(status, failure),
+    headers: headersOf(status, failure, route?.method),
   }
 }
 

@@ -13,22 +13,33 @@ export interface TlsKeys {
   readonly keyPem: string
 }
 
+/** Names a connection: a TLS socket and the one beneath it have the same peer. */
+const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`
+
 /**
  * Lets one port speak HTTP and HTTPS: the first byte tells which. kubectl sends no token over plain HTTP, so a service
  * that starts with nothing else beside it must offer both. Requests of both kinds run through the same server, with the
- * same limits.
+ * same limits. Answers how to drop the connections that have not said yet which they are, for the stop: the server
+ * does not know of them.
  */
-export const shareWithTls = (server: Server, keys: TlsKeys): void => {
+export const shareWithTls = (server: Server, keys: TlsKeys): (() => void) => {
   const [plain] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   if (plain === undefined) throw new Error('the HTTP server has no connection listener')
   const tls = createServer({ cert: keys.certificatePem, key: keys.keyPem, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2', handshakeTimeout: firstByteMs })
-  tls.on('secureConnection', (socket) => plain.call(server, socket))
+  const undecided = new Map<string, Socket>()
+  tls.on('secureConnection', (socket) => {
+    undecided.delete(peerOf(socket))
+    plain.call(server, socket)
+  })
   // A failed handshake is the client's affair; the socket is destroyed already.
   tls.on('tlsClientError', () => undefined)
 
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     const giveUp = (): void => void socket.destroy()
+    const peer = peerOf(socket)
+    undecided.set(peer, socket)
+    socket.once('close', () => undecided.delete(peer))
     socket.setTimeout(firstByteMs, giveUp)
     socket.once('error', giveUp)
     socket.once('readable', () => {
@@ -39,7 +50,13 @@ export const shareWithTls = (server: Server, keys: TlsKeys): void => {
       if (first === null) return giveUp()
       socket.unshift(first)
       if (first[0] === tlsHandshake) tls.emit('connection', socket)
-      else plain.call(server, socket)
+      else {
+        undecided.delete(peer)
+        plain.call(server, socket)
+      }
     })
   })
+  return () => {
+    for (const socket of undecided.values()) socket.destroy()
+  }
 }

@@ -18,3 +18,8 @@ export interface AuditEntry {
 export interface AuditTrail {
   record(entry: AuditEntry): Promise<void>
 }
+
+/** A trail that gathers: nothing is written before `flush`, which the unit of work calls once, last, before it commits. */
+export interface GatheringAuditTrail extends AuditTrail {
+  flush(): Promise<void>
+}

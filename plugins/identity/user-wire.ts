@@ -13,11 +13,11 @@ const domainOf = (baseUrl: string): string => {
 
 const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${domainOf(baseUrl)}`
 
-/** Who looks, as the store and the wire need it. */
-export const viewerOf = (principal: Principal | undefined): Viewer => ({
-  userId: principal?.userId,
-  isSiteAdmin: principal?.isSiteAdmin ?? false,
-})
+const anyone: Viewer = { userId: undefined, isSiteAdmin: false }
+
+/** Who looks, as the store and the wire need it. A token with the scope `public-only` sees what anyone sees. */
+export const viewerOf = (principal: Principal | undefined): Viewer =>
+  principal === undefined || principal.scopes.publicOnly ? anyone : { userId: principal.userId, isSiteAdmin: principal.isSiteAdmin }
 
 /**
  * A user as a viewer may see one. The address is real for the user and site admins, and for whoever is signed in when

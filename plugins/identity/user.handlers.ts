@@ -18,7 +18,7 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
       const user = await stores.users.byId(userId)
       if (user === undefined) throw new Error('the account of a proven caller is gone')
       const isClientOrgUser = query.check_client_org === 'true' && (await stores.holdings.isClientOrgUser(userId))
-      return right(userWire(settings.baseUrl(), viewerOf(call.principal), user, isClientOrgUser))
+      return right(userWire(settings.baseUrl(), { userId, isSiteAdmin: false }, user, isClientOrgUser))
     }),
     handle(searchUsers, async ({ call, query }) => {
       const viewer = viewerOf(call.principal)

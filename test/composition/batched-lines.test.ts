@@ -113,3 +113,15 @@ test('an error with stderr closed ends the process all the same', async (t) => {
   })
   t.is(code, 1)
 })
+
+test('nothing is lost when the process ends while a batch is being written', async (t) => {
+  const { stderr } = await child(`
+    import { makeBatchedLines } from './adapters/logging/batched-lines.ts'
+    const lines = makeBatchedLines({ fd: 2, batchLength: 1000 })
+    for (let n = 0; n < 5000; n += 1) lines.add('line ' + n + '\\n')
+    lines.flushNow()
+    process.exit(0)
+  `)
+  const numbers = stderr.trim().split('\n').map((line) => Number(line.slice('line '.length)))
+  t.deepEqual(numbers.sort((a, b) => a - b), Array.from({ length: 5000 }, (_, n) => n))
+})

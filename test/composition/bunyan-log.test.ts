@@ -1,5 +1,6 @@
 import test from 'ava'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { plainLine } from '../../adapters/logging/plain-line.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const capture = (level: 'info' | 'debug' = 'info') => {
@@ -56,4 +57,10 @@ test('what is no JSON does not break the log', (t) => {
   t.is(last()['msg'], 'round')
   log.info({ big: 12345678901234567890n, error: 'a text' }, 'odd')
   t.like(last(), { big: '12345678901234567890' })
+})
+
+test('at a terminal a line is plain text, and no value can steer the terminal', (t) => {
+  const { log, lines } = capture()
+  log.warn({ route: '/user', status: 503, ip: '\u001b[2Jcleared' }, 'request\nforged')
+  t.regex(plainLine(lines[0] ?? ''), /^\d\d:\d\d:\d\d warn  request forged route=\/user status=503 ip= \[2Jcleared\n$/)
 })

@@ -60,8 +60,28 @@ const carries = (scopes: readonly string[] | undefined, needed: { readonly categ
   scopes.includes(`write:${needed.category}`) ||
   (needed.level === 'read' && scopes.includes(`read:${needed.category}`))
 
+/**
+ * Reads whose answer depends on more than the declared access: the use case itself hides a private organization from
+ * whoever is outside it, and shows access tokens to their owner only (`vera` in this world).
+ */
+const hidesPrivateOrganization = /^\/api\/v1\/(orgs\/\{orgname\}(\/(public_)?members(\/\{username\})?)?|users\/\{username\}\/orgs\/\{org\}\/permissions)$/
+const ownTokens = '/api/v1/users/{username}/tokens'
+
+const decideInside = ({ fullPath }: AssembledRoute, method: string, who: Standing, carrier: Carrier): Decision => {
+  if (method !== 'GET') return 'admitted'
+  if (fullPath === ownTokens) return who.level === 'read' ? 'admitted' : 'denied'
+  if (!hidesPrivateOrganization.test(fullPath) || who.isSiteAdmin) return 'admitted'
+  const seesAsMember = carrier !== 'none' && who.level !== undefined && carries(who.scopes, { category: 'organization', level: 'read' })
+  return seesAsMember ? 'admitted' : 'hidden'
+}
+
 /** What the declarations say about a request, computed from them alone. */
 export const decide = (route: AssembledRoute, method: string, who: Standing, carrier: Carrier, assembly: Assembly): Decision => {
+  const declared = decideDeclared(route, method, who, carrier, assembly)
+  return declared === 'admitted' ? decideInside(route, method, who, carrier) : declared
+}
+
+const decideDeclared = (route: AssembledRoute, method: string, who: Standing, carrier: Carrier, assembly: Assembly): Decision => {
   const { access } = route.bound.route
   if (carrier === 'none') return access.kind === 'public' ? 'admitted' : 'unauthenticated'
   if (access.kind === 'password' && carrier !== 'password') return 'unauthenticated'

@@ -14,7 +14,7 @@ const kinds: readonly (readonly [string, AddressKind | undefined])[] = [
   ['169.254.169.254', undefined], ['169.254.0.1', undefined], ['fe80::1', undefined], ['::ffff:169.254.169.254', undefined], ['fd00:ec2::254', undefined],
   ['100.100.100.200', undefined], ['168.63.129.16', undefined], ['192.0.0.192', undefined], ['0.0.0.0', undefined], ['::', undefined],
   ['255.255.255.255', undefined], ['224.0.0.1', undefined], ['ff02::1', undefined], ['64:ff9b::7f00:1', undefined], ['2002:7f00:1::', undefined],
-  ['::127.0.0.1', undefined], ['2001::1', undefined], ['240.0.0.1', undefined], ['fe80::1%eth0', undefined], ['not an address', undefined],
+  ['::127.0.0.1', undefined], ['::7f00:1', undefined], ['::10.0.0.1', undefined], ['::8.8.8.8', undefined], ['64:ff9b:1::7f00:1', undefined], ['1.2.3', undefined], ['2001::1', undefined], ['240.0.0.1', undefined], ['fe80::1%eth0', undefined], ['not an address', undefined],
 ]
 for (const [address, kind] of kinds) test(`${address} is ${kind ?? 'never allowed'}`, (t) => t.is(kindOf(address), kind))
 

@@ -30,6 +30,9 @@ const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
   org: (world) => world.org,
   user_name: () => 'someone',
   email: () => 'someone@example.com',
+  uid: (world) => String(world.userIds.vera),
+  uname: () => 'vera',
+  operation: () => 'check',
 }
 
 /** A well-formed address of a route in the populated world, with the query parameters that it cannot do without. */

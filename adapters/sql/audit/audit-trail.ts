@@ -1,13 +1,16 @@
 import type { AuditChain, ToldEntry } from '../../../core/audit/ports.ts'
-import type { AuditTrail } from '../../../core/kernel/audit.ts'
+import type { GatheringAuditTrail } from '../../../core/kernel/audit.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import { databaseNow } from '../database-clock.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 import type { AuditColumn } from './rows.ts'
 import { auditColumns, auditColumnsOf } from './rows.ts'
 
-/** Appends one row to its account's chain, in a transaction that the caller opened. */
-export type AppendAuditRow = (tx: SqlRunner, told: Omit<ToldEntry, 'at'>) => Promise<void>
+/** What is to be appended, the time excepted: the database tells it. */
+export type Untimed = Omit<ToldEntry, 'at'>
+
+/** Appends rows to their tenants' chains, in a transaction that the caller opened. */
+export type AppendAuditRows = (tx: SqlRunner, told: readonly Untimed[]) => Promise<void>
 
 interface HeadRow {
   readonly hash: Uint8Array
@@ -16,11 +19,11 @@ interface HeadRow {
 }
 
 /**
- * Appends under a lock on the tenant's row of `audit_heads`, which is held until the transaction ends: rows of one
- * tenant are chained in the order of their commits, and tenants do not wait for each other. Two transactions that
- * record for two tenants in opposite orders may deadlock; the unit of work runs the loser again.
+ * Appends under a lock on each tenant's row of `audit_heads`, held until the transaction ends: rows of one tenant are
+ * chained in the order of their commits, and tenants do not wait for each other. Several heads are locked in the order
+ * of their tenants, so two transactions wait for one another in no circle.
  */
-export const makeAppendAuditRow = (db: SqlDatabase, chain: AuditChain): AppendAuditRow => {
+export const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendAuditRows => {
   const sql = prepareStatements(db)
   const lockedHead = async (tx: SqlRunner, tenantId: number): Promise<HeadRow> => {
     const found = await tx.first<HeadRow>(sql.lockHead, { tenantId })
@@ -30,19 +33,38 @@ export const makeAppendAuditRow = (db: SqlDatabase, chain: AuditChain): AppendAu
     if (made === undefined) throw new Error('The end of the audit chain cannot be read back.')
     return made
   }
-  return async (tx, told) => {
-    const tenantId = told.entry.tenantId ?? 0
+  const appendTo = async (tx: SqlRunner, tenantId: number, told: readonly Untimed[]): Promise<void> => {
     const head = await lockedHead(tx, tenantId)
-    const row = chain.link(head.hash, { ...told, at: new Date(head.at) })
-    await tx.run(sql.insertRow, auditColumnsOf(row))
-    await tx.run(sql.moveHead, { tenantId, hash: row.hash })
+    let hash = head.hash
+    for (const one of told) {
+      const row = chain.link(hash, { ...one, at: new Date(head.at) })
+      await tx.run(sql.insertRow, auditColumnsOf(row))
+      hash = row.hash
+    }
+    await tx.run(sql.moveHead, { tenantId, hash })
+  }
+  return async (tx, told) => {
+    const tenants = [...new Set(told.map(tenantOf))].sort((a, b) => a - b)
+    for (const tenantId of tenants) await appendTo(tx, tenantId, told.filter((one) => tenantOf(one) === tenantId))
   }
 }
 
-/** Composes the statements once; the result is the AuditTrail of a unit of work: bound to a transaction and a call. */
-export const makeSqlAuditTrail = (db: SqlDatabase, chain: AuditChain): ((tx: SqlRunner, call: Call) => AuditTrail) => {
-  const append = makeAppendAuditRow(db, chain)
-  return (tx, call) => ({ record: (entry) => append(tx, { call, entry, result: 'done' }) })
+/** Site-wide entries have a chain of their own. */
+const tenantOf = ({ entry }: Untimed): number => entry.tenantId ?? 0
+
+/**
+ * Composes the statements once; the result is the AuditTrail of a unit of work, bound to a transaction and a call. Rows
+ * are written at the end: heads are locked after every other row of the transaction, and for a moment only.
+ */
+export const makeSqlAuditTrail = (db: SqlDatabase, chain: AuditChain): ((tx: SqlRunner, call: Call) => GatheringAuditTrail) => {
+  const append = makeAppendAuditRows(db, chain)
+  return (tx, call) => {
+    const gathered: Untimed[] = []
+    return {
+      record: (entry) => Promise.resolve(void gathered.push({ call, entry, result: 'done' })),
+      flush: () => append(tx, gathered.splice(0)),
+    }
+  }
 }
 
 const prepareStatements = (db: SqlDatabase) => ({

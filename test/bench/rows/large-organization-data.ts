@@ -80,7 +80,7 @@ const rights = ({ users, objects, organizations }: DataSize): readonly Filling[]
     what: 'role permissions',
     into: 'role_permissions (role_id, namespace, action)',
     count: organizations * rolesInEach * 2,
-    select: `n div 2 + 1, 'cluster_mgmt', elt(1 + n % 2, 'view clusters', 'edit')`,
+    select: `n div 2 + 1, 'cluster_mgmt', elt(1 + n % 2, 'view clusters', 'connect to clusters')`,
   },
   {
     what: 'roles of teams',

@@ -1,0 +1,162 @@
+import test from 'ava'
+import type { ExecutionContext } from 'ava'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { defineFailure } from '../../core/kernel/failure.ts'
+import type { AccountId } from '../../core/kernel/brand.ts'
+import { eachDatabase } from '../support/databases.ts'
+import type { AuditBench } from './audit-bench.ts'
+import { auditBench, entry, otherTenant, someCall, tenant } from './audit-bench.ts'
+
+const firstPage = { page: 1, limit: 30 }
+const Refused = defineFailure('Refused', 'Conflict')
+
+for (const database of eachDatabase()) {
+  const onBench = (title: string, run: (t: ExecutionContext, bench: AuditBench) => Promise<void>): void =>
+    test(`${database.name}: ${title}`, async (t) => {
+      const db = await database.open()
+      try {
+        await run(t, auditBench(db))
+      } finally {
+        await db.close()
+      }
+    })
+
+  onBench('a row tells who, on whose behalf, how, from where, what, and when by the database', async (t, bench) => {
+    const before = await bench.db.now()
+    await bench.record(entry())
+    const after = await bench.db.now()
+    const { items, total } = await bench.log.list({ tenantId: tenant }, firstPage)
+    t.is(total, 1)
+    t.like(items[0], {
+      tenantId: tenant,
+      actorId: 5,
+      actorName: 'ada',
+      impersonatorId: 1,
+      impersonatorName: 'admin',
+      method: 'token',
+      tokenId: 1,
+      sourceIp: '192.0.2.1',
+      requestId: 'request-1',
+      operation: 'authz.createRole',
+      action: 'role.created',
+      result: 'done',
+      objectType: 'role',
+      objectId: 3,
+      objectName: 'Viewers',
+      changes: '{"permissions":["cluster_mgmt/view clusters"],"count":1}',
+    })
+    const at = items[0]?.at.getTime() ?? 0
+    t.true(before <= at && at <= after)
+  })
+
+  onBench('a refusal, a throw and a caller without a name leave what they should', async (t, bench) => {
+    await bench.unitOfWork.run(someCall, async ({ audit }) => {
+      await audit.record(entry())
+      return left(Refused('no'))
+    })
+    await t.throwsAsync(
+      bench.unitOfWork.run(someCall, async ({ audit }) => {
+        await audit.record(entry())
+        throw new Error('broken')
+      }),
+    )
+    t.is((await bench.log.list({}, firstPage)).total, 0)
+    await bench.write({ ...someCall, principal: undefined }, { action: 'a.b', objectType: 'x' })
+    t.like((await bench.log.list({}, firstPage)).items[0], { tenantId: 0, actorId: undefined, method: 'none', objectId: undefined, changes: '{}' })
+  })
+
+  onBench('each tenant has its own chain, and both are whole', async (t, bench) => {
+    await bench.record(entry(), entry({ tenantId: otherTenant }), entry({ objectName: 'ünïcode 𝕏' }), entry({ tenantId: otherTenant }), entry())
+    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 3 }, [otherTenant]: { state: 'whole', rows: 2 } })
+  })
+
+  for (const [title, spoil, verdict] of [
+    ['a changed column', (id: number) => ({ where: { id }, change: { object_name: 'Editors' } }), 'altered'],
+    ['a changed time', (id: number) => ({ where: { id }, change: { at: 1 } }), 'altered'],
+    ['a row moved to another tenant', (id: number) => ({ where: { id }, change: { tenant_id: otherTenant } }), 'altered'],
+  ] as const) {
+    onBench(`${title} breaks the chain there`, async (t, bench) => {
+      await bench.record(entry(), entry(), entry())
+      const { items } = await bench.log.list({}, firstPage)
+      const { where, change } = spoil(items[1]?.id ?? 0)
+      await bench.db.query((k) => k('audit_events').where(where).update(change))
+      t.is((await bench.verdicts())[tenant]?.state, verdict)
+    })
+  }
+
+  onBench('a row taken from the middle breaks the chain, one from the end cuts it', async (t, bench) => {
+    await bench.record(entry(), entry(), entry(), entry({ tenantId: otherTenant }), entry({ tenantId: otherTenant }))
+    const ids = (await bench.log.list({}, firstPage)).items.map(({ id }) => id).reverse()
+    await bench.db.query((k) => k('audit_events').whereIn('id', [ids[1] ?? 0, ids[4] ?? 0]).delete())
+    t.deepEqual(await bench.verdicts(), {
+      [tenant]: { state: 'altered', rows: 2, brokenAt: ids[2] ?? 0 },
+      [otherTenant]: { state: 'cut', rows: 1 },
+    })
+  })
+
+  onBench('a forged row without the key is found', async (t, bench) => {
+    await bench.record(entry())
+    const [row] = await bench.db.query<Record<string, unknown>>((k) => k('audit_events').select('*'))
+    const forged = { ...row, id: Number(row?.['id']) + 1, previous_hash: row?.['hash'], hash: new Uint8Array(32).fill(1) }
+    await bench.db.query((k) => k('audit_events').insert(forged))
+    await bench.db.query((k) => k('audit_heads').update({ hash: forged.hash }))
+    t.like((await bench.verdicts())[tenant], { state: 'altered', rows: 2 })
+  })
+
+  onBench('concurrent changes of one tenant, its first ones included, make one whole chain', async (t, bench) => {
+    const record = () =>
+      bench.unitOfWork.run(someCall, async ({ audit }) => {
+        await audit.record(entry())
+        return right(undefined)
+      })
+    await Promise.all(Array.from({ length: 12 }, record))
+    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 12 } })
+  })
+
+  onBench('changes that record for two tenants in opposite orders all come through', async (t, bench) => {
+    const both = (first: AccountId, second: AccountId) =>
+      bench.unitOfWork.run(someCall, async ({ audit }) => {
+        await audit.record(entry({ tenantId: first }))
+        await audit.record(entry({ tenantId: second }))
+        return right(undefined)
+      })
+    await Promise.all([1, 2, 3].flatMap(() => [both(tenant, otherTenant), both(otherTenant, tenant)]))
+    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 6 }, [otherTenant]: { state: 'whole', rows: 6 } })
+  })
+
+  onBench('rows of one change keep their order', async (t, bench) => {
+    await bench.unitOfWork.run(someCall, async ({ audit }) => {
+      for (const objectId of [1, 2, 3]) await audit.record(entry({ objectId }))
+      return right(undefined)
+    })
+    const { items } = await bench.log.list({}, firstPage)
+    t.deepEqual(items.map(({ objectId }) => objectId), [3, 2, 1])
+    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 3 } })
+  })
+
+  onBench('the log filters by action, actor in any case, and time; a tenant sees its own rows only', async (t, bench) => {
+    await bench.record(entry(), entry({ action: 'role.deleted' }), entry({ tenantId: otherTenant }))
+    const total = async (filter: Parameters<AuditBench['log']['list']>[0]) => (await bench.log.list(filter, firstPage)).total
+    t.is(await total({}), 3)
+    t.is(await total({ tenantId: tenant }), 2)
+    t.is(await total({ tenantId: otherTenant }), 1)
+    t.is(await total({ tenantId: otherTenant, action: 'role.deleted' }), 0)
+    t.is(await total({ tenantId: tenant, action: 'role.deleted' }), 1)
+    t.is(await total({ actor: 'ADA' }), 3)
+    t.is(await total({ actor: 'ad' }), 0)
+    t.is(await total({ since: new Date(Date.now() + 3_600_000) }), 0)
+    t.is(await total({ since: new Date(Date.now() - 3_600_000) }), 3)
+  })
+
+  onBench('the log comes newest first, in pages', async (t, bench) => {
+    await bench.record(entry({ objectId: 1 }), entry({ objectId: 2 }), entry({ objectId: 3 }))
+    const second = await bench.log.list({ tenantId: tenant }, { page: 2, limit: 2 })
+    t.deepEqual([second.items.map(({ objectId }) => objectId), second.total], [[1], 3])
+  })
+
+  onBench('a denial is a row of its own with the result denied', async (t, bench) => {
+    await bench.denials.write(someCall, { action: 'access.denied', objectType: 'role', changes: { code: 'AccessDenied' } })
+    t.like((await bench.log.list({}, firstPage)).items[0], { result: 'denied', action: 'access.denied', tenantId: 0 })
+    t.deepEqual(await bench.verdicts(), { 0: { state: 'whole', rows: 1 } })
+  })
+}

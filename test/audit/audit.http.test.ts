@@ -1,0 +1,64 @@
+import test from 'ava'
+import { AuditDenialsToken } from '../../core/audit/ports.ts'
+import { listOrganizationAudit, listSiteAudit } from '../../plugins/audit/audit.routes.ts'
+import { nameOf } from '../authz/world.ts'
+import type { WorldService } from '../authz/world-service.ts'
+import { people, served, startWorldService } from '../authz/world-service.ts'
+
+const orgname = nameOf(served.org)
+const view = { namespace: 'cluster_mgmt', action: 'view clusters' }
+
+let service: WorldService
+test.before(async () => {
+  service = await startWorldService()
+})
+test.after.always(() => service.stop())
+
+const createRole = async (userId: number, name: string, org: string) =>
+  service.send('POST', `/api/v1/authz/roles?org=${org}`, { token: await service.tokenOf(userId), body: { name, permissions: [view] } })
+
+test.serial('an owner reads the own organization’s log through the typed client, and no row of another', async (t) => {
+  await createRole(people.owner, 'ours', orgname)
+  await createRole(people.outsider, 'theirs', nameOf(served.otherOrg))
+  const ours = await service.client.call(listOrganizationAudit, { headers: await service.as(people.owner), params: { orgname }, query: {} })
+  t.deepEqual(ours.ok && ours.value.items.map(({ object_name }) => object_name), ['ours'])
+  const theirs = await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(people.outsider) })
+  t.is(theirs.status, 404)
+  t.false(theirs.text.includes('ours'))
+})
+
+test.serial('only owners, and whoever has the permission, read it', async (t) => {
+  const statusFor = async (userId: number) => (await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(userId) })).status
+  t.deepEqual([await statusFor(people.owner), await statusFor(people.admin), await statusFor(people.viewer)], [200, 403, 403])
+  t.is((await service.send('GET', `/api/v1/orgs/${orgname}/audit`)).status, 401)
+})
+
+test.serial('a site admin reads every row, refusals included, filtered', async (t) => {
+  const headers = { Authorization: `Bearer ${service.adminToken}` }
+  await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(people.viewer) })
+  await service.running.container.resolve(AuditDenialsToken).flush()
+  const denied = await service.client.call(listSiteAudit, { headers, query: { action: 'access.denied', actor: nameOf(people.viewer) } })
+  t.like(denied.ok && denied.value.items[0], { result: 'denied', operation: 'audit.listOrganizationEvents', method: 'token' })
+  const roles = await service.client.call(listSiteAudit, { headers, query: { action: 'role.created', since: new Date('2020-01-01T00:00:00Z') } })
+  t.deepEqual(roles.ok && roles.value.items.map(({ object_name }) => object_name), ['theirs', 'ours'])
+  const paged = await service.send('GET', '/api/v1/admin/audit?action=role.created&limit=1&page=2', { token: service.adminToken })
+  t.deepEqual([paged.json.length, paged.json[0].object_name, paged.headers['x-total-count']], [1, 'ours', '2'])
+  t.is((await service.send('GET', '/api/v1/admin/audit', { token: await service.tokenOf(people.owner) })).status, 403)
+})
+
+test.serial('sudo leaves both names', async (t) => {
+  const answer = await service.send('POST', `/api/v1/authz/roles?org=${orgname}&sudo=${nameOf(people.owner)}`, {
+    token: service.adminToken,
+    body: { name: 'by sudo', permissions: [view] },
+  })
+  t.is(answer.status, 201)
+  const log = await service.send('GET', `/api/v1/orgs/${orgname}/audit?action=role.created`, { token: await service.tokenOf(people.owner) })
+  t.like(log.json[0], { actor: nameOf(people.owner), impersonator: 'admin', object_name: 'by sudo' })
+})
+
+test.serial('a filter that cannot be read is refused', async (t) => {
+  for (const filter of ['since=yesterday', 'since=2026-13-01T00:00:00Z', 'action=%27', 'actor=a%20b']) {
+    const answer = await service.send('GET', `/api/v1/admin/audit?${filter}`, { token: service.adminToken })
+    t.is(answer.status, 400, filter)
+  }
+})

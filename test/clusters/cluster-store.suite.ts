@@ -1,0 +1,166 @@
+import test, { type ExecutionContext } from 'ava'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type { ClusterStore } from '../../core/clusters/ports.ts'
+import type { Cluster, NewCluster } from '../../core/clusters/types.ts'
+import type { AccountId, ClusterId, UserId } from '../../core/kernel/brand.ts'
+
+/** A store of its own for each case, over the accounts below. */
+export interface ClusterStoreBench {
+  readonly store: ClusterStore
+  close(): Promise<void>
+}
+
+/** Alice (1) belongs to 11 alone; Bob (2) to both; Carol (3) is in a team of 11 without being a member. */
+export const alice = 1 as UserId
+export const bob = 2 as UserId
+export const carol = 3 as UserId
+export const org = 11 as AccountId
+export const otherOrg = 12 as AccountId
+const at = new Date('2026-05-01T08:00:00.123Z')
+const later = new Date('2026-05-02T08:00:00.456Z')
+const absent = 999_999 as ClusterId
+
+export const newCluster = (changes: Partial<NewCluster> = {}): NewCluster => ({
+  ownerId: org,
+  name: 'prod',
+  displayName: 'Production ☂ é',
+  uid: 'uid-1',
+  externalId: '',
+  provider: 'EKS',
+  vendor: '',
+  endpoint: 'https://k8s.example.com:6443',
+  location: 'eu',
+  project: '',
+  kubernetesVersion: 'v1.34.1',
+  nodeCount: 3,
+  managers: ['OCMHub', 'Rancher'],
+  hubClusterUid: '',
+  infraNamespace: '',
+  status: { phase: 'Active', reason: undefined, message: '' },
+  impersonatesUsers: true,
+  createdAt: at,
+  checkedAt: at,
+  importedBy: alice,
+  ref: 'ref-1',
+  sealedCredential: new Uint8Array([0, 255, 1, 254]),
+  ...changes,
+})
+
+const inserted = async (store: ClusterStore, changes: Partial<NewCluster> = {}): Promise<Cluster> => {
+  const cluster = await store.insert(newCluster(changes))
+  if (isLeft(cluster)) throw new Error(cluster.left.message)
+  return cluster.right
+}
+
+/** What every ClusterStore keeps. Each case on an owner's data has its twin from another owner. */
+export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStoreBench>): void => {
+  const onBench = (title: string, run: (t: ExecutionContext, store: ClusterStore) => Promise<void>): void =>
+    test(`${name}: ${title}`, async (t) => {
+      const bench = await open()
+      try {
+        await run(t, bench.store)
+      } finally {
+        await bench.close()
+      }
+    })
+
+  onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, store) => {
+    const cluster = await inserted(store)
+    const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()
+    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: 'acme', ownerIsOrganization: true, hasCredential: true, version: 1 })
+    t.deepEqual(await store.get(cluster.id), cluster)
+    t.deepEqual(await store.find(org, 'prod'), cluster)
+    t.deepEqual(await store.findByUid(org, 'uid-1'), cluster)
+  })
+
+  onBench('a name is taken within its owner, and free under another', async (t, store) => {
+    await inserted(store)
+    const again = await store.insert(newCluster({ uid: 'uid-2' }))
+    t.true(isLeft(again) && again.left.tag === 'ClusterNameTaken')
+    const twin = await inserted(store, { ownerId: otherOrg })
+    t.is(twin.ownerName, 'umbrella')
+    const own = await inserted(store, { ownerId: alice })
+    t.is(own.ownerIsOrganization, false)
+  })
+
+  onBench('look-ups and lists stay within the owner', async (t, store) => {
+    const mine = await inserted(store)
+    const first = await inserted(store, { name: 'a-first', uid: 'uid-2', provider: 'Generic' })
+    const foreign = await inserted(store, { ownerId: otherOrg, name: 'foreign', uid: 'uid-3' })
+    t.is(await store.find(org, 'foreign'), undefined)
+    t.is(await store.findByUid(org, 'uid-3'), undefined)
+    t.deepEqual((await store.listOf(org)).map(({ id }) => id), [first.id, mine.id])
+    t.deepEqual((await store.listOf(org, 'EKS')).map(({ id }) => id), [mine.id])
+    t.deepEqual((await store.listOf(otherOrg)).map(({ id }) => id), [foreign.id])
+    t.deepEqual(await store.listOf(999 as AccountId), [])
+  })
+
+  onBench('the credential is given for exactly the version that was asked for', async (t, store) => {
+    const cluster = await inserted(store)
+    const sealed = await store.sealed(cluster.id, 1)
+    t.deepEqual({ ...sealed, box: [...(sealed?.box ?? [])] }, { box: [0, 255, 1, 254], ref: 'ref-1', ownerId: org })
+    t.is(await store.sealed(cluster.id, 2), undefined)
+    t.is(await store.sealed(absent, 1), undefined)
+    t.deepEqual(await store.link(cluster.id), { id: cluster.id, ownerId: org, ownerName: 'acme', version: 1, impersonatesUsers: true })
+    t.is(await store.link(absent), undefined)
+  })
+
+  onBench('a change touches what it names, raises the version, and fails on a stale one', async (t, store) => {
+    const cluster = await inserted(store)
+    const twin = await inserted(store, { ownerId: otherOrg })
+    const changed = await store.change(cluster.id, 1, { displayName: 'New', impersonatesUsers: false, sealed: { ref: 'ref-2', box: new Uint8Array([7]) } })
+    t.true(isRight(changed))
+    t.deepEqual(await store.get(cluster.id), { ...cluster, displayName: 'New', impersonatesUsers: false, version: 2 })
+    t.is((await store.sealed(cluster.id, 2))?.ref, 'ref-2')
+    const stale = await store.change(cluster.id, 1, { displayName: 'Lost' })
+    t.true(isLeft(stale) && stale.left.tag === 'ClusterChanged')
+    t.is((await store.get(cluster.id))?.displayName, 'New')
+    t.deepEqual(await store.get(twin.id), twin)
+    t.true(isLeft(await store.change(absent, 1, {})))
+  })
+
+  onBench('of changes of one version at the same time one succeeds', async (t, store) => {
+    const cluster = await inserted(store)
+    const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map((displayName) => store.change(cluster.id, 1, { displayName })))
+    t.is(outcomes.filter(isRight).length, 1)
+    t.is((await store.get(cluster.id))?.version, 2)
+  })
+
+  onBench('what was seen is kept without a new version', async (t, store) => {
+    const cluster = await inserted(store)
+    const lost = { phase: 'Lost', reason: 'ClusterNotFound', message: 'x'.repeat(3000) } as const
+    await store.observe(cluster.id, lost, undefined, later)
+    t.deepEqual(await store.get(cluster.id), { ...cluster, status: { ...lost, message: 'x'.repeat(1000) }, checkedAt: later })
+    const facts = { uid: 'uid-1', provider: 'GKE', location: '', project: '', kubernetesVersion: 'v1.35.0', nodeCount: 9, managers: ['OCMSpoke'], isReady: true } as const
+    const active = { phase: 'Active', reason: undefined, message: '' } as const
+    await store.observe(cluster.id, active, facts, later)
+    t.deepEqual(await store.get(cluster.id), { ...cluster, status: active, checkedAt: later, kubernetesVersion: 'v1.35.0', nodeCount: 9, managers: ['OCMSpoke'] })
+    await t.notThrowsAsync(store.observe(absent, active, facts, later))
+  })
+
+  onBench('a removed cluster is gone, its twin is not', async (t, store) => {
+    const cluster = await inserted(store)
+    const twin = await inserted(store, { ownerId: otherOrg })
+    t.true(await store.remove(cluster.id))
+    t.false(await store.remove(cluster.id))
+    t.is(await store.get(cluster.id), undefined)
+    t.is(await store.link(cluster.id), undefined)
+    t.deepEqual(await store.get(twin.id), twin)
+    t.true(isRight(await store.insert(newCluster())))
+  })
+
+  onBench('the accounts of a user are the own one and the organizations with membership', async (t, store) => {
+    const idsOf = async (userId: UserId): Promise<number[]> => (await store.accountsOf(userId)).map(({ id }) => id).sort((a, b) => a - b)
+    t.deepEqual(await idsOf(alice), [1, 11])
+    t.deepEqual(await idsOf(bob), [2, 11, 12])
+    t.deepEqual(await idsOf(carol), [3])
+  })
+
+  onBench('direct grants count for members, by themselves and by their teams, in that organization only', async (t, store) => {
+    const named = async (userId: UserId, relations = ['viewer', 'editor']): Promise<string[]> => (await store.listGranted(userId, relations)).map((cluster) => cluster.name).sort()
+    // Stored with the world: cluster 501 granted to Bob, 502 to a team of Alice and Carol.
+    t.deepEqual(await named(bob), ['granted-to-bob'])
+    t.deepEqual(await named(bob, ['editor']), [])
+    t.deepEqual(await named(alice), ['granted-to-team'])
+  })
+}

@@ -1,0 +1,50 @@
+import { EventEmitter } from 'node:events'
+import test from 'ava'
+import { untilStopped } from '../../composition/lifecycle.ts'
+import { makeStopSequence } from '../../composition/stop-sequence.ts'
+import type { Log } from '../../core/kernel/log.ts'
+
+const makeLog = () => {
+  const lines: string[] = []
+  const keep = (_fields: object, message: string): void => void lines.push(message)
+  const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
+  return { log, lines }
+}
+
+test('the last opened is closed first; one that fails is logged and keeps nobody open', async (t) => {
+  const { log, lines } = makeLog()
+  const stops = makeStopSequence(log)
+  const closed: string[] = []
+  stops.add('database', async () => void closed.push('database'))
+  stops.add('jobs', async () => Promise.reject(new Error('stuck')))
+  stops.add('listener', async () => void closed.push('listener'))
+  t.false(await stops.run())
+  t.deepEqual(closed, ['listener', 'database'])
+  t.deepEqual(lines, ['could not be closed'])
+})
+
+test('a stop that is asked for twice runs once', async (t) => {
+  const stops = makeStopSequence(makeLog().log)
+  let closed = 0
+  stops.add('database', async () => void (closed += 1))
+  t.deepEqual(await Promise.all([stops.run(), stops.run()]), [true, true])
+  t.is(closed, 1)
+})
+
+test('the exit code tells whether everything closed in order', async (t) => {
+  for (const [allClosed, code] of [[true, 0], [false, 1]] as const) {
+    const signals = new EventEmitter()
+    const stopped = untilStopped({ signals, log: makeLog().log, stop: async () => allClosed, exitNow: () => t.fail() })
+    signals.emit('SIGTERM')
+    t.is(await stopped, code)
+  }
+})
+
+test('a stop beyond the limit ends the process with 1', async (t) => {
+  const signals = new EventEmitter()
+  const code = await new Promise((resolve) => {
+    void untilStopped({ signals, log: makeLog().log, stop: () => new Promise(() => undefined), exitNow: resolve, hardLimitMs: 20 })
+    signals.emit('SIGINT')
+  })
+  t.is(code, 1)
+})

@@ -1,0 +1,89 @@
+import 'reflect-metadata'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request } from 'node:https'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import { setTimeout as wait } from 'node:timers/promises'
+import anyTest from 'ava'
+import type { TestFn } from 'ava'
+import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
+import { stubRoutes } from './stub-routes.ts'
+import type { StubServer } from './stub-server.ts'
+import { startStubServer } from './stub-server.ts'
+
+const test = anyTest as TestFn<{ server: StubServer; folder: string; tls: TlsIdentity }>
+test.before(async (t) => {
+  t.context.folder = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
+  t.context.tls = await openSelfSignedIdentity(t.context.folder, ['localhost', '127.0.0.1'])
+  t.context.server = await startStubServer(stubRoutes, { tls: t.context.tls })
+})
+test.after.always(async (t) => {
+  await t.context.server.stop()
+  await rm(t.context.folder, { recursive: true, force: true })
+})
+
+const secureGet = (port: number, ca: string, path: string): Promise<{ status: number; body: string }> =>
+  new Promise((resolve, reject) => {
+    const req = request({ host: '127.0.0.1', port, ca, path, headers: { authorization: 'Bearer good' } }, (res) => {
+      let body = ''
+      res.on('data', (chunk: Buffer) => (body += chunk.toString()))
+      res.on('end', () => resolve({ status: res.statusCode ?? 0, body }))
+    })
+    req.on('error', reject)
+    req.end()
+  })
+
+test('one port answers HTTP and HTTPS, the certificate checked by a client that was given it', async (t) => {
+  const { server, tls } = t.context
+  t.is((await fetch(`${server.baseUrl}/api/v1/things/1`, { headers: { authorization: 'token good' } })).status, 200)
+  const secure = await secureGet(server.port, tls.certificatePem, '/api/v1/things/1')
+  t.is(secure.status, 200)
+  t.regex(secure.body, /thing 1/)
+})
+
+test('a client without the certificate refuses the connection', async (t) => {
+  const refused = await t.throwsAsync(secureGet(t.context.server.port, '', '/api/v1/things/1'))
+  t.regex((refused as NodeJS.ErrnoException).code ?? '', /CERT|SELF_SIGNED/)
+})
+
+test('a large body passes whole by HTTPS, and an upgrade too', async (t) => {
+  const { server, tls } = t.context
+  const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: tls.certificatePem })
+  let received = ''
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
+  socket.write('GET /api/v1/c/acme/prod/proxy/exec HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nAuthorization: Bearer good\r\n\r\n')
+  const until = async (part: string): Promise<void> => {
+    for (let i = 0; i < 200 && !received.includes(part); i++) await wait(10)
+  }
+  await until('101 Switching')
+  socket.write('x'.repeat(200_000) + 'end')
+  await until('end')
+  socket.destroy()
+  t.is(received.length - received.indexOf('\r\n\r\n') - 4, 200_003)
+})
+
+test('bytes that are neither, and a connection that says nothing, harm nobody', async (t) => {
+  const { server } = t.context
+  const odd = connect(server.port, '127.0.0.1')
+  odd.on('error', () => undefined)
+  odd.write(Buffer.from([0x16, 0xff, 0x00, 0x01, 0x02]))
+  const silent = connect(server.port, '127.0.0.1')
+  silent.on('error', () => undefined)
+  await wait(50)
+  t.is((await fetch(`${server.baseUrl}/api/v1/things`)).status, 200)
+  odd.destroy()
+  silent.destroy()
+})
+
+test('the identity is kept, and made again for a host that it does not name', async (t) => {
+  const { folder, tls } = t.context
+  t.is((await openSelfSignedIdentity(folder, ['localhost'])).certificatePem, tls.certificatePem)
+  const other = await mkdtemp(join(tmpdir(), 'moorage-tls-'))
+  const first = await openSelfSignedIdentity(other, ['localhost'])
+  const second = await openSelfSignedIdentity(other, ['localhost', 'moorage.internal'])
+  t.not(first.certificatePem, second.certificatePem)
+  await rm(other, { recursive: true, force: true })
+})

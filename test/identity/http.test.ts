@@ -1,0 +1,330 @@
+import test from 'ava'
+import type { TestService } from '../support/service.ts'
+import { adminPassword, startService } from '../support/service.ts'
+import type { ServiceAnswer } from '../support/send-json.ts'
+
+let service: TestService
+const password = 'a long passphrase'
+const newPassword = 'another long phrase'
+test.before(async () => {
+  service = await startService()
+  for (const login of ['ada', 'bob', 'eve']) await makeUser(login)
+})
+test.after.always(() => service?.stop())
+
+const send = (...args: Parameters<TestService['send']>) => service.send(args[0], `/api/v1${args[1]}`, args[2])
+const makeUser = (login: string, extra: object = {}) =>
+  send('POST', '/admin/users', { token: service.adminToken, body: { username: login, email: `${login}@example.org`, password, ...extra } })
+const signIn = (username: string, text = password, extra: object = {}) => send('POST', '/user/signin', { body: { username, password: text, ...extra } })
+const cookiesOf = (answer: ServiceAnswer): readonly string[] => [answer.headers['set-cookie'] ?? []].flat()
+const cookieValue = (answer: ServiceAnswer, name: string): string =>
+  cookiesOf(answer).find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1).split(';')[0] ?? ''
+const basicHeader = (text: string) => ({ Authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+/** What must not differ between two refusals: everything but the request's own id and the time. */
+const sameBytes = (answer: ServiceAnswer) => {
+  const { 'x-request-id': _id, date: _date, 'ratelimit-remaining': _left, ...headers } = answer.headers
+  return { status: answer.status, headers, text: answer.text.replace(/"requestId":"[^"]*"/, '') }
+}
+
+test('unknown user and wrong password are one answer, byte for byte', async (t) => {
+  const wrong = await signIn('ada', 'wrong')
+  t.is(wrong.status, 404)
+  for (const [name, text] of [['nobody', 'wrong'], ['', ''], ['ada', ''], ['nobody@example.org', 'wrong'], ['x'.repeat(3000), 'y'], ['a b/c', 'd']] as const) {
+    t.deepEqual(sameBytes(await signIn(name, text)), sameBytes(wrong), name)
+  }
+  const basic = await send('GET', '/user', { basic: ['ada', 'wrong'] })
+  t.is(basic.status, 401)
+  t.deepEqual(sameBytes(await send('GET', '/user', { basic: ['nobody', 'wrong'] })), sameBytes(basic))
+  for (const body of [{}, { username: 'ada' }, { username: 1, password: 'x' }, { username: 'ada', password: null }]) {
+    t.is((await send('POST', '/user/signin', { body })).status, 422, JSON.stringify(body))
+  }
+})
+
+test('a session: cookies, what they open, and how they end', async (t) => {
+  const opened = await signIn('bob')
+  t.is(opened.status, 200)
+  t.is(opened.text, '')
+  const [session, csrf] = [cookieValue(opened, 'moorage_session'), cookieValue(opened, '_csrf')]
+  t.true(session.length >= 43 && csrf.length >= 43)
+  t.true(cookiesOf(opened).some((cookie) => cookie.startsWith('moorage_session=') && /HttpOnly/i.test(cookie) && /SameSite=Lax/i.test(cookie) && !/Max-Age|Expires/i.test(cookie)))
+  t.true(cookiesOf(opened).some((cookie) => cookie.startsWith('_csrf=') && !/HttpOnly/i.test(cookie)))
+  const headers = { Cookie: `moorage_session=${session}; _csrf=${csrf}` }
+  const follow = (more: Record<string, string> = {}) => send('PUT', '/user/following/ada', { headers: { ...headers, ...more } })
+  t.is((await send('GET', '/user', { headers })).json.login, 'bob')
+  t.is((await follow()).status, 403)
+  t.is((await follow({ 'X-Csrf-Token': 'x' })).status, 403)
+  t.is((await follow({ 'X-Csrf-Token': csrf, 'Sec-Fetch-Site': 'cross-site' })).status, 403)
+  t.is((await follow({ 'X-Csrf-Token': csrf })).status, 204)
+  const second = await signIn('bob', password, { remember: true })
+  t.true(cookiesOf(second).every((cookie) => /Max-Age=2592000/i.test(cookie)))
+  t.is((await follow({ 'X-Csrf-Token': cookieValue(second, '_csrf') })).status, 403, 'a value of another session')
+  t.is((await send('GET', '/user/signout', { headers: { ...headers, 'Sec-Fetch-Site': 'cross-site' } })).status, 403)
+  const ended = await send('GET', '/user/signout', { headers })
+  t.is(ended.status, 200)
+  t.true(cookiesOf(ended).some((cookie) => /^moorage_session=;/.test(cookie)))
+  t.is((await send('GET', '/user', { headers })).status, 401)
+  t.is((await send('GET', '/user', { headers: { Cookie: `moorage_session=${cookieValue(second, 'moorage_session')}` } })).status, 200)
+})
+
+test('sessions are listed and revoked by their user alone', async (t) => {
+  await makeUser('sess')
+  const [first, second] = [await signIn('sess'), await signIn('sess')]
+  const headers = { Cookie: `moorage_session=${cookieValue(first, 'moorage_session')}`, 'X-Csrf-Token': cookieValue(first, '_csrf') }
+  const listed = await send('GET', '/user/settings/security/sessions/', { headers })
+  t.deepEqual(listed.json.map((session: { isActiveSession: boolean }) => session.isActiveSession), [false, true])
+  const sid = listed.json[0].id
+  t.is((await send('DELETE', `/user/settings/security/sessions/${sid}/revoke`, { basic: ['ada', password] })).status, 404)
+  const left = await send('DELETE', `/user/settings/security/sessions/${sid}/revoke`, { headers })
+  t.deepEqual([left.status, left.json.length], [200, 1])
+  t.is((await send('GET', '/user', { headers: { Cookie: `moorage_session=${cookieValue(second, 'moorage_session')}` } })).status, 401)
+})
+
+test('every carrier of a token works, and two different ones at once do not', async (t) => {
+  await makeUser('carrier')
+  const basic = ['carrier', password] as const
+  const made = await send('POST', '/users/carrier/tokens', { basic, body: { name: 'carriers', expires_at: '2999-01-01T00:00:00+02:00' } })
+  t.is(made.status, 201)
+  const token: string = made.json.sha1
+  t.is(made.json.token_last_eight, token.slice(-8))
+  t.deepEqual(made.json.scopes, ['all'])
+  t.is(made.json.expires_at, '2998-12-31T22:00:00.000Z')
+  const carriers = [{ Authorization: `token ${token}` }, { Authorization: `Bearer ${token}` }, basicHeader(`carrier:${token}`), basicHeader(`${token}:`), basicHeader(`${token}:x-oauth-basic`)]
+  for (const headers of carriers) {
+    const answer = await send('GET', '/user', { headers })
+    t.is(answer.json.login, 'carrier')
+    t.truthy(answer.headers['x-token-expiration'])
+  }
+  for (const name of ['token', 'access_token']) t.is((await send('GET', `/user?${name}=${token}`)).json.login, 'carrier')
+  t.is((await send('GET', `/user?token=${token}`, { token: service.adminToken })).status, 401)
+  const listed = await send('GET', '/users/carrier/tokens', { basic })
+  t.false(listed.text.includes(token))
+  t.is(listed.headers['x-total-count'], '1')
+  // A token in the place of the password manages no tokens.
+  for (const headers of carriers) t.is((await send('GET', '/users/carrier/tokens', { headers })).status, 401)
+  t.is((await send('DELETE', `/users/carrier/tokens/${made.json.id}`, { basic })).status, 204)
+  t.is((await send('GET', '/user', { token })).status, 401)
+})
+
+test('tokens: what is refused, and with which status', async (t) => {
+  const basic = ['bob', password] as const
+  const make = (body: unknown, name = 'bob') => send('POST', `/users/${name}/tokens`, { basic, body })
+  t.is((await make({ name: 'one' })).status, 201)
+  t.is((await make({ name: 'x' }, 'ada')).status, 403)
+  t.is((await make({ name: 'x' }, 'nobody')).status, 403)
+  const refused: [unknown, number][] = [
+    [{ name: 'one' }, 422], [{}, 422], [{ name: '' }, 422], [{ name: '  ' }, 422], [{ name: 'two', scopes: [] }, 422], [{ name: 'two', scopes: ['read:nothing'] }, 400],
+    [{ name: 'two', expires_at: 'tomorrow' }, 422], [{ name: 'two', expires_at: '2020-01-01T00:00:00Z' }, 422], [{ name: 'x'.repeat(256) }, 422], [{ name: 'two', scopes: 'all' }, 422],
+  ]
+  for (const [body, status] of refused) t.is((await make(body)).status, status, JSON.stringify(body))
+  t.is((await make({ name: 'two', scopes: ['write:repository', 'read:user'] })).status, 201)
+  for (const id of ['999999', '9007199254740993', 'x', '0', '-1']) t.is((await send('DELETE', `/users/bob/tokens/${id}`, { basic })).status, 404, id)
+})
+
+test('the second shape of tokens: with and without the slash, several at once', async (t) => {
+  await makeUser('shape')
+  const token = await service.tokenFor('shape')
+  const made = await send('POST', '/user/settings/tokens/access-tokens/', { token, body: { name: 'a', expTime: 0 } })
+  t.is(made.status, 201)
+  t.like(made.json, { name: 'a', expDate: 0, hasUsed: false, hasRecentActivity: false })
+  t.regex(made.json.token, /^moor_/)
+  const second = await send('POST', '/user/settings/tokens/access-tokens', { token, body: { name: 'b', expTime: 4102444800 } })
+  t.is(second.json.expDate, 4102444800)
+  for (const expTime of [-1, 1, 9e15, 1.5, '0']) t.is((await send('POST', '/user/settings/tokens/access-tokens', { token, body: { name: 'c', expTime } })).status, 422, String(expTime))
+  const listed = await send('GET', '/user/settings/tokens/access-tokens', { token })
+  t.is(listed.json.length, 3)
+  t.true(listed.json.every((entry: { token: string }) => entry.token === ''))
+  const gone = await send('POST', '/user/settings/tokens/access-tokens/delete-records', { token, body: { tokenIDs: [made.json.id, 99999] } })
+  t.deepEqual([gone.status, gone.json.message], [200, 'Deleted 1 access token.'])
+  t.is((await send('POST', '/user/settings/tokens/access-tokens/delete-records', { token, body: { tokenIDs: [] } })).status, 422)
+  t.is((await send('DELETE', `/user/settings/tokens/access-tokens/${second.json.id}`, { basic: ['bob', password] })).status, 404)
+  t.is((await send('DELETE', `/user/settings/tokens/access-tokens/${second.json.id}/`, { token })).status, 200)
+  const narrow = await service.tokenFor('shape', ['write:user'])
+  t.is((await send('POST', '/user/settings/tokens/access-tokens', { token: narrow, body: { name: 'wide', scopes: ['all'] } })).status, 403)
+  t.deepEqual((await send('POST', '/user/settings/tokens/access-tokens', { token: narrow, body: { name: 'same' } })).json.scopes, ['write:user'])
+})
+
+test('a scope opens its category and nothing else', async (t) => {
+  const token = await service.tokenFor('admin', ['read:user', 'read:admin'])
+  t.is((await send('GET', '/user', { token })).status, 200)
+  t.is((await send('GET', '/admin/users', { token })).status, 200)
+  t.is((await send('POST', '/user/emails', { token, body: { emails: ['z@x.org'] } })).status, 403)
+  t.is((await send('POST', '/admin/users', { token, body: {} })).status, 403)
+  const reader = await service.tokenFor('ada', ['all'])
+  const publicOnly = await service.tokenFor('admin', ['all', 'public-only'])
+  await makeUser('limited', { visibility: 'limited' })
+  t.is((await send('GET', '/users/limited', { token: reader })).status, 200)
+  t.is((await send('GET', '/users/limited', { token: publicOnly })).status, 404)
+  t.is((await send('GET', '/user', { token: publicOnly })).json.email, 'admin@example.com')
+  t.is((await send('GET', '/admin/users', { token: reader })).status, 403)
+  t.is((await send('GET', '/admin/users')).status, 401)
+})
+
+test('who sees what of a user', async (t) => {
+  const [self, other] = [await service.tokenFor('ada'), await service.tokenFor('bob')]
+  const seen = async (token?: string) => (await send('GET', '/users/ADA', token === undefined ? {} : { token })).json
+  t.like(await seen(), { login: 'ada', email: 'ada@noreply.localhost', active: false, login_name: '', language: '' })
+  t.like(await seen(other), { email: 'ada@noreply.localhost', active: false, last_login: '0001-01-01T00:00:00Z' })
+  t.like(await seen(self), { email: 'ada@example.org', active: true, login_name: 'ada' })
+  t.like(await seen(service.adminToken), { email: 'ada@example.org', active: true })
+  t.is((await send('PATCH', '/user/settings', { token: self, body: { hide_email: false } })).json.hide_email, false)
+  t.like(await seen(other), { email: 'ada@example.org', active: false })
+  t.like(await seen(), { email: 'ada@noreply.localhost' })
+  await makeUser('hidden', { visibility: 'private' })
+  t.is((await send('GET', '/users/hidden', { token: other })).status, 404)
+  const [missing, hidden] = [await send('GET', '/users/nobody'), await send('GET', '/users/hidden')]
+  t.deepEqual(sameBytes(hidden), sameBytes(missing))
+  t.is((await send('GET', '/users/hidden', { token: service.adminToken })).status, 200)
+})
+
+test('search: prefix, no wildcards, limits', async (t) => {
+  const found = async (query: string) => (await send('GET', `/users/search?${query}`)).json
+  t.like(await found('q=AD'), { ok: true })
+  t.deepEqual((await found('q=ad')).data.map((user: { login: string }) => user.login), ['ada', 'admin'])
+  t.deepEqual((await found('q=%25')).data, [])
+  t.deepEqual((await found('q=_d')).data, [])
+  t.is((await found('q=ad&limit=1')).data.length, 1)
+  const uid = (await send('GET', '/users/bob')).json.id
+  t.deepEqual((await found(`uid=${uid}`)).data.map((user: { login: string }) => user.login), ['bob'])
+  for (const query of ['', 'limit=0', 'limit=-5', 'limit=100000', 'uid=0']) t.is((await send('GET', `/users/search?${query}`)).status, 200, query)
+  t.is((await send('GET', '/users/search?limit=x')).status, 400)
+})
+
+test('following from both sides, paged', async (t) => {
+  const [ada, eve] = [await service.tokenFor('ada'), await service.tokenFor('eve')]
+  t.is((await send('PUT', '/user/following/bob', { token: eve })).status, 204)
+  t.is((await send('PUT', '/user/following/bob', { token: eve })).status, 204)
+  t.is((await send('PUT', '/user/following/bob', { token: ada })).status, 204)
+  t.is((await send('GET', '/user/following/bob', { token: eve })).status, 204)
+  t.is((await send('GET', '/users/eve/following/bob', { token: ada })).status, 204)
+  t.is((await send('GET', '/users/bob/following/eve', { token: ada })).status, 404)
+  const first = await send('GET', '/users/bob/followers?page=1&limit=1', { token: ada })
+  t.deepEqual([first.json.map((user: { login: string }) => user.login), first.headers['x-total-count']], [['ada'], '2'])
+  t.regex(String(first.headers['link']), /page=2.*rel="next"/)
+  t.is((await send('GET', '/users/bob/followers?page=0&limit=0', { token: ada })).json.length, 2)
+  t.deepEqual((await send('GET', '/user/following', { token: eve })).json.map((user: { login: string }) => user.login), ['bob'])
+  t.is((await send('GET', '/user/followers', { token: await service.tokenFor('bob') })).json.length, 2)
+  t.is((await send('DELETE', '/user/following/bob', { token: eve })).status, 204)
+  t.is((await send('DELETE', '/user/following/bob', { token: eve })).status, 204)
+  t.is((await send('GET', '/user/following/bob', { token: eve })).status, 404)
+  t.is((await send('PUT', '/user/following/eve', { token: eve })).status, 403)
+  for (const [method, path] of [['PUT', '/user/following/nobody'], ['GET', '/users/nobody/followers'], ['GET', '/users/nobody/following/eve']] as const) {
+    t.is((await send(method, path, { token: eve })).status, 404, path)
+  }
+  t.is((await send('GET', '/users/bob/followers')).status, 401)
+})
+
+test('addresses: 422 for what is taken, unknown or primary, never 500', async (t) => {
+  await makeUser('mail')
+  const token = await service.tokenFor('mail')
+  const add = (emails: unknown) => send('POST', '/user/emails', { token, body: { emails } })
+  const added = await add(['Second@Example.org'])
+  t.is(added.status, 201)
+  t.deepEqual(added.json.map((email: { email: string; verified: boolean; primary: boolean }) => [email.email, email.verified, email.primary]), [
+    ['mail@example.org', true, true], ['Second@example.org', false, false],
+  ])
+  for (const emails of [['bob@example.org'], ['SECOND@example.org'], ['nonsense'], [], 'x@y.org', [1]]) t.is((await add(emails)).status, 422, JSON.stringify(emails))
+  const remove = (emails: unknown) => send('DELETE', '/user/emails', { token, body: { emails } })
+  for (const emails of [['mail@example.org'], ['bob@example.org'], ['unknown@example.org']]) t.is((await remove(emails)).status, 422, JSON.stringify(emails))
+  t.is((await remove(['second@example.org'])).status, 204)
+  t.is((await send('GET', '/user/emails', { token })).headers['x-total-count'], '1')
+})
+
+test('settings: what is absent stays, an empty text clears, mistakes are 422', async (t) => {
+  await makeUser('prof', { full_name: 'Prof' })
+  const token = await service.tokenFor('prof')
+  t.like((await send('PATCH', '/user/settings', { token, body: { location: 'Here', website: 'https://x.example' } })).json, { full_name: 'Prof', location: 'Here' })
+  t.like((await send('PATCH', '/user/settings', { token, body: { location: '' } })).json, { full_name: 'Prof', location: '', website: 'https://x.example' })
+  for (const body of [{ website: 'ftp://x' }, { language: '??' }, { full_name: 'x'.repeat(101) }, { hide_email: 'yes' }]) {
+    t.is((await send('PATCH', '/user/settings', { token, body })).status, 422, JSON.stringify(body))
+  }
+  const profile = await send('POST', '/user/settings/profile', { token, body: { name: 'prof', email: 'prof@example.org', description: 'd', keep_email_private: false } })
+  t.like(profile.json, { name: 'prof', description: 'd', keep_email_private: false, email: 'prof@example.org' })
+  t.is((await send('POST', '/user/settings/profile', { token, body: { name: 'other' } })).status, 422)
+  t.deepEqual((await send('GET', '/user/settings/profile', { token })).json, profile.json)
+})
+
+test('a changed password: old one needed, other sessions end, tokens stay', async (t) => {
+  await makeUser('pass')
+  const token = await service.tokenFor('pass')
+  const session = { Cookie: `moorage_session=${cookieValue(await signIn('pass'), 'moorage_session')}` }
+  const change = (body: object) => send('POST', '/user/settings/account/password', { token, body })
+  t.is((await change({ old_password: 'wrong', password: newPassword, retype: newPassword })).status, 403)
+  t.is((await change({ old_password: password, password: newPassword, retype: 'other' })).status, 422)
+  for (const weak of ['short', 'qwerty123456', 'pass@example.org', 'x'.repeat(257)]) t.is((await change({ old_password: password, password: weak })).status, 422, weak)
+  t.is((await send('GET', '/user', { headers: session })).status, 200)
+  t.is((await change({ old_password: password, password: newPassword, retype: newPassword })).status, 200)
+  t.is((await send('GET', '/user', { headers: session })).status, 401)
+  t.is((await send('GET', '/user', { token })).status, 200)
+  t.is((await signIn('pass')).status, 404)
+  t.is((await signIn('pass', newPassword)).status, 200)
+})
+
+test('administration: making, changing, shutting and deleting users', async (t) => {
+  const token = service.adminToken
+  const make = (body: object) => send('POST', '/admin/users', { token, body: { username: 'fresh', email: 'fresh@example.org', password, ...body } })
+  for (const [body, status] of [
+    [{ password: 'short' }, 400], [{ username: 'api' }, 422], [{ username: 'ADA' }, 422], [{ username: 'a b' }, 422], [{ email: 'ADA@example.org' }, 422], [{ email: 'x' }, 422],
+    [{ visibility: 'secret' }, 422], [{ password: 1 }, 422],
+  ] as const) t.is((await make(body)).status, status, JSON.stringify(body))
+  t.is((await make({ source_id: 0, login_name: 'fresh', send_notify: true, must_change_password: false })).status, 201)
+  const edit = (body: object, name = 'fresh') => send('PATCH', `/admin/users/${name}`, { token, body })
+  t.like((await edit({ full_name: 'Fresh', location: 'L' })).json, { full_name: 'Fresh', location: 'L', email: 'fresh@example.org' })
+  t.like((await edit({ location: '' })).json, { full_name: 'Fresh', location: '' })
+  t.is((await edit({ password: 'short' })).status, 400)
+  t.is((await edit({ email: 'ada@example.org' })).status, 422)
+  t.is((await edit({}, 'nobody')).status, 404)
+  t.is((await edit({ admin: false }, 'admin')).status, 409)
+  const own = await service.tokenFor('fresh')
+  const session = { Cookie: `moorage_session=${cookieValue(await signIn('fresh'), 'moorage_session')}` }
+  t.is((await edit({ prohibit_login: true })).status, 200)
+  for (const credential of [{ token: own }, { headers: session }, { basic: ['fresh', password] as const }]) t.is((await send('GET', '/user', credential)).status, 401)
+  const shut = await signIn('fresh')
+  t.is(shut.status, 405)
+  t.truthy(shut.headers['allow'])
+  t.is((await signIn('fresh', 'wrong')).status, 404)
+  t.is((await edit({ prohibit_login: false })).status, 200)
+  t.is((await send('POST', '/admin/users/fresh/change-password', { token, body: { password: newPassword } })).status, 200)
+  t.is((await signIn('fresh', newPassword)).status, 200)
+  t.is((await send('POST', '/admin/users/fresh/change-password', { token, body: { password: 'short' } })).status, 422)
+  t.is((await send('DELETE', '/admin/users/admin', { token })).status, 422)
+  t.is((await send('DELETE', '/admin/users/fresh', { token })).status, 204)
+  t.is((await send('DELETE', '/admin/users/fresh', { token })).status, 404)
+  t.is((await signIn('fresh', newPassword)).status, 404)
+})
+
+test('acting as another user: for admins, with that user’s rights, and not where credentials are made', async (t) => {
+  const token = service.adminToken
+  t.is((await send('GET', '/user?sudo=ada', { token })).json.login, 'ada')
+  t.is((await send('GET', '/user', { token, headers: { Sudo: 'Ada' } })).json.login, 'ada')
+  t.is((await send('GET', '/admin/users?sudo=ada', { token })).status, 403)
+  t.is((await send('GET', '/user?sudo=admin', { token: await service.tokenFor('ada') })).status, 403)
+  t.is((await send('GET', '/user?sudo=nobody', { token })).status, 403)
+  t.is((await send('GET', '/users/ada/tokens?sudo=ada', { basic: ['admin', adminPassword] })).status, 403)
+  for (const [method, path] of [['GET', '/user/settings/tokens/access-tokens'], ['GET', '/user/settings/security/sessions'], ['POST', '/user/settings/account/password'], ['GET', '/user/signout']] as const) {
+    t.is((await send(method, `${path}?sudo=ada`, { token, ...(method === 'POST' ? { body: {} } : {}) })).status, 403, path)
+  }
+})
+
+test('names and addresses are judged before they are sent', async (t) => {
+  const token = await service.tokenFor('ada')
+  const verdict = async (path: string) => (await send('POST', `/user/validate/${path}`, { token })).json.Status
+  t.is(await verdict('username?user_name=free-name'), 'VALID')
+  t.is(await verdict('username?user_name=ADA'), 'USER_EXISTS')
+  t.is(await verdict('username?user_name=metrics'), 'RESERVED')
+  t.is(await verdict('username?user_name=a..b'), 'INVALID')
+  t.is(await verdict('username'), 'INVALID')
+  t.is(await verdict('orgname?user_name=Bob&org=bob'), 'VALID')
+  t.is(await verdict('orgname?user_name=Bob&org=other'), 'USER_EXISTS')
+  t.is(await verdict('email?email=free%40example.org'), 'VALID')
+  t.is(await verdict('email?email=BOB%40example.org'), 'USER_EXISTS')
+  t.is(await verdict('email?email=bob'), 'INVALID')
+})
+
+test('GET /user tells client organizations only when asked, and no secret is ever logged', async (t) => {
+  const token = await service.tokenFor('eve')
+  t.is((await send('GET', '/user?check_client_org=true', { token })).json.clientOrgUser, false)
+  t.is((await send('GET', '/user?check_client_org=maybe', { token })).status, 200)
+  const session = cookieValue(await signIn('eve'), 'moorage_session')
+  const text = service.logText()
+  for (const value of [token, session, password, newPassword, adminPassword, service.adminToken]) t.false(text.includes(value))
+})
