@@ -1,13 +1,13 @@
 import type { ObjectTypeDefinition } from '../core/kernel/permission.ts'
 import type { GrantedAccess, ObjectRef, ParamRef } from '../plugins/kit/access.ts'
-import type { AssembledRoute } from './assemble.ts'
+import type { AnyBoundRoute } from '../plugins/kit/route.ts'
 
 /** An account is an organization or a user, so its relations are theirs. */
 const relationHolders: Readonly<Record<string, readonly string[]>> = { account: ['account', 'organization', 'user'] }
 
 /** What is wrong with a route's access: no scope, an unknown relation, a parameter that its path does not have. */
 export const accessProblems = (
-  route: Pick<AssembledRoute, 'bound' | 'fullPath'>,
+  route: { readonly bound: AnyBoundRoute; readonly fullPath: string },
   objectTypes: readonly ObjectTypeDefinition[],
 ): readonly string[] => {
   const { bound, fullPath } = route

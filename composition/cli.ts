@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import type { RunCommand } from './commands/describe.ts'
 import { describeAdmin } from './commands/describe-admin.ts'
 import { describeConfig } from './commands/describe-config.ts'
 import { describeMigrate } from './commands/describe-migrate.ts'
@@ -6,11 +7,6 @@ import { describeService } from './commands/describe-service.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { StartRefused } from './start-refused.ts'
 import { releaseVersion } from '../core/platform/version.ts'
-
-/** Takes part in building the command line: adds commands whose action sets the exit code. */
-export type Describe = (program: Command, run: RunCommand, context: CommandContext) => void
-/** Wraps a command's work as commander's action. */
-export type RunCommand = (work: () => Promise<ExitCode>) => Promise<void>
 
 /**
  * Runs `moorage ...` and answers its exit code: 0 done, 1 failed, 2 wrong use. A command's own modules are loaded when

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { Secret, secret } from '../core/kernel/secret.ts'
+import type { Secret } from '../core/kernel/secret.ts'
+import { secret } from '../core/kernel/secret.ts'
 
 /** A value as a file or the environment gives it: lists are YAML lists or comma-separated. */
 export type RawSetting = string | readonly string[]

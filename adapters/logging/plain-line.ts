@@ -13,5 +13,4 @@ export const plainLine = (json: string): string => {
 }
 
 /** A terminal obeys control characters, and a value may come from outside. */
-// eslint-disable-next-line no-control-regex
 const printable = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')

@@ -13,7 +13,7 @@ import { printJson } from '../command-context.ts'
 import { onStore } from '../on-store.ts'
 import { operatorCall } from '../operator-call.ts'
 import { StartRefused } from '../start-refused.ts'
-import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from './describe-admin.ts'
+import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from './admin-options.ts'
 import { choosePassword } from './password-source.ts'
 
 const done = <A>(answer: Either<Failure, A>): A => {

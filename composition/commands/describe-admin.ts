@@ -1,19 +1,7 @@
 import type { CommonOptions } from '../command-context.ts'
-import type { Describe } from '../cli.ts'
+import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from './admin-options.ts'
+import type { Describe } from './describe.ts'
 import { examples, withJson } from './command-options.ts'
-
-export interface CreateUserOptions extends CommonOptions {
-  readonly email: string
-  readonly admin?: boolean
-  readonly passwordFile?: string
-}
-export interface SetPasswordOptions extends CommonOptions {
-  readonly passwordFile?: string
-}
-export interface CreateTokenOptions extends CommonOptions {
-  readonly name: string
-  readonly scopes: string
-}
 
 const passwordOption = ['--password-file <file>', 'file with the password in its first line, - for stdin; generated and printed when left out'] as const
 

@@ -1,5 +1,5 @@
 import type { CommonOptions } from '../command-context.ts'
-import type { Describe } from '../cli.ts'
+import type { Describe } from './describe.ts'
 import { examples, withJson } from './command-options.ts'
 
 export const describeConfig: Describe = (program, run, context) => {

@@ -17,12 +17,12 @@ export interface FoundOrganization {
   readonly isFormerName: boolean
 }
 
-/** Finds an organization by its name, or by one that it had; whoever may not see it learns nothing. */
+/** Finds an organization by its name, on request by one that it had; whoever may not see it learns nothing. */
 export const makeFindOrganization =
   (deps: { readonly organizations: OrganizationStore; readonly memberships: MembershipStore }) =>
-  async (call: Call, name: string): Outcome<Failure<'OrganizationMissing'>, FoundOrganization> => {
+  async (call: Call, name: string, formerNames: 'found' | 'missing'): Outcome<Failure<'OrganizationMissing'>, FoundOrganization> => {
     const current = await deps.organizations.findByName(name)
-    const organization = current ?? (await deps.organizations.findByFormerName(name))
+    const organization = current ?? (formerNames === 'found' ? await deps.organizations.findByFormerName(name) : undefined)
     if (organization !== undefined) {
       const viewer = viewerIn(viewerOf(call), organization.id)
       const isMember =

@@ -59,12 +59,12 @@ export const makeSearchTeams =
     return right(within(found, organization))
   }
 
-/** The caller's teams; of the one organization, for a token that is confined to it. */
+/** The caller's teams, as far as the caller's token reaches. */
 export const makeListOwnTeams =
   (deps: Pick<Stores, 'organizations' | 'teams'>) =>
   async (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
-    const { userId, onlyOrgId } = call.principal
-    const found = await deps.teams.listOfUser(userId, onlyOrgId, page)
+    const { userId, onlyOrgId, scopes } = call.principal
+    const found = await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly }, page)
     const organizations = await deps.organizations.findByIds([...new Set(found.items.map((team) => team.orgId))])
     const byId = new Map(organizations.map((organization) => [organization.id, organization]))
     const items = found.items.flatMap((team) => {

@@ -85,13 +85,19 @@ export interface TeamSearch {
   readonly memberId: UserId | undefined
 }
 
+/** Which organizations a list of a user's teams covers. */
+export interface TeamReach {
+  readonly onlyOrgId: OrgId | undefined
+  readonly onlyPublic: boolean
+}
+
 /** Teams of one organization. `Owners` comes first, then by name. */
 export interface TeamStore {
   findById(id: TeamId): Promise<Team | undefined>
   list(orgId: OrgId, page: PageRequest): Promise<Page<Team>>
   search(orgId: OrgId, search: TeamSearch, page: PageRequest): Promise<Page<Team>>
-  /** Teams of a user in all organizations, or in one, by id. */
-  listOfUser(userId: UserId, onlyOrgId: OrgId | undefined, page: PageRequest): Promise<Page<Team>>
+  /** Teams of a user in all organizations, or in some of them, by id. */
+  listOfUser(userId: UserId, within: TeamReach, page: PageRequest): Promise<Page<Team>>
   /** The user's teams in one organization, roles not filled in; a handful, so not paged. */
   listOfMember(orgId: OrgId, userId: UserId): Promise<readonly Team[]>
   /** The oldest team of exactly this level. */
@@ -101,7 +107,10 @@ export interface TeamStore {
   update(id: TeamId, changes: TeamChanges, expectedVersion: number | undefined): Outcome<Failure<'TeamNameTaken'>, boolean>
   /** Deletes the team with its memberships, role attachments and grants. */
   remove(id: TeamId): Promise<void>
-  /** Permissions of those of the roles that belong to the organization; other ids are absent from the answer. */
+  /**
+   * Permissions of those of the roles that belong to the organization; other ids are absent from the answer. In a
+   * transaction the roles are held, so that what was judged is what is attached.
+   */
   rolePermissions(orgId: OrgId, roleIds: readonly RoleId[]): Promise<ReadonlyMap<RoleId, readonly PermissionRef[]>>
   replaceRoles(team: Pick<Team, 'id' | 'orgId'>, roleIds: readonly RoleId[]): Promise<void>
   listMembers(id: TeamId, page: PageRequest): Promise<Page<UserId>>

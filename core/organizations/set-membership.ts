@@ -31,7 +31,7 @@ type Refusal = Failure<
 
 /**
  * Makes a user a member in exactly this role: into the oldest team of the role's level, out of every team above it.
- * A role `member` leaves someone who is in lower teams where they are.
+ * A role `member` leaves someone who is in lower teams where they are. Everyone may lower themselves.
  */
 export const makeSetMembership =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
@@ -47,7 +47,8 @@ export const makeSetMembership =
       const teams = await stores.teams.listOfMember(id, userId.right)
       const entered = await enterRole(held, teams, userId.right, role, at)
       if (isLeft(entered)) return entered
-      const lowered = await leaveTeamsAbove(held, teams, userId.right, levelOfRole(role))
+      const isSelf = userId.right === call.principal.userId
+      const lowered = await leaveTeamsAbove(held, teams, userId.right, levelOfRole(role), isSelf)
       if (isLeft(lowered)) return lowered
       if (entered.right || lowered.right > 0) {
         await stores.audit.record({
@@ -121,11 +122,12 @@ const leaveTeamsAbove = async (
   teams: readonly Team[],
   userId: UserId,
   level: Level,
+  isSelf: boolean,
 ): Outcome<Failure<'BeyondOwnRights' | 'LastOwner'>, number> => {
   const limit: Level = level === 'read' ? 'write' : level
   const above = teams.filter((team) => !atLeast(limit, levelOfTeam(team.permission)))
   for (const team of above) {
-    const below = mayChange(rights, levelOfTeam(team.permission))
+    const below = isSelf ? right(undefined) : mayChange(rights, levelOfTeam(team.permission))
     if (isLeft(below)) return below
     const gone = await leaveTeam(stores, team, userId)
     if (isLeft(gone)) return gone

@@ -18,7 +18,7 @@ export const makeTellPermissions = (deps: {
     login: string,
     orgName: string,
   ): Outcome<Failure<'OrganizationMissing' | 'MemberMissing'>, Standing> => {
-    const found = await findOrganization(call, orgName)
+    const found = await findOrganization(call, orgName, 'missing')
     if (isLeft(found)) return found
     const { organization, viewer, isMember } = found.right
     const userId = asUser(await deps.memberships.findAccount(login))

@@ -48,14 +48,14 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const find = makeFindOrganization(given)
   return [
     handle(listMembers, async ({ call, params, page }) => {
-      const found = await find(call, params.orgname)
+      const found = await find(call, params.orgname, 'missing')
       if (isLeft(found)) return found
       const { organization, viewer, isMember } = found.right
       const only = isMember || viewer.isSiteAdmin ? 'all' : 'public'
       return right(await usersOf(given, call, await memberships.list(organization.id, only, page)))
     }),
     handle(checkMember, async ({ call, params }) => {
-      const found = await find(call, params.orgname)
+      const found = await find(call, params.orgname, 'missing')
       if (isLeft(found)) return found
       const { organization, viewer, isMember } = found.right
       if (!isMember && !viewer.isSiteAdmin) {
@@ -66,12 +66,12 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       return (await memberships.find(organization.id, userId.right)) === undefined ? notMember() : right(undefined)
     }),
     handle(listPublicMembers, async ({ call, params, page }) => {
-      const found = await find(call, params.orgname)
+      const found = await find(call, params.orgname, 'missing')
       if (isLeft(found)) return found
       return right(await usersOf(given, call, await memberships.list(found.right.organization.id, 'public', page)))
     }),
     handle(checkPublicMember, async ({ call, params }) => {
-      const found = await find(call, params.orgname)
+      const found = await find(call, params.orgname, 'missing')
       if (isLeft(found)) return found
       const userId = asUser(await memberships.findAccount(params.username))
       if (isLeft(userId)) return userId

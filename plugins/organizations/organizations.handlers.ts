@@ -78,7 +78,7 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       right(mapPage(await listAll(call, page), (organization) => organizationWire(call, organization))),
     ),
     handle(getOrganization, async ({ call, params }) => {
-      const found = await find(call, params.orgname)
+      const found = await find(call, params.orgname, 'found')
       if (isLeft(found)) return found
       const { organization, isFormerName } = found.right
       return right(

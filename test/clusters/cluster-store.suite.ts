@@ -3,6 +3,7 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { ClusterStore } from '../../core/clusters/ports.ts'
 import type { Cluster, NewCluster } from '../../core/clusters/types.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/brand.ts'
+import { nameOf } from '../authz/world.ts'
 
 /** A store of its own for each case, over the accounts below. */
 export interface ClusterStoreBench {
@@ -10,7 +11,7 @@ export interface ClusterStoreBench {
   close(): Promise<void>
 }
 
-/** Alice (1) belongs to 11 alone; Bob (2) to both; Carol (3) is in a team of 11 without being a member. */
+/** Alice (1) belongs to 11 and 13; Bob (2) to all; Carol (3) is in a team of 13 without being a member. */
 export const alice = 1 as UserId
 export const bob = 2 as UserId
 export const carol = 3 as UserId
@@ -67,7 +68,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
   onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, store) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()
-    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: 'acme', ownerIsOrganization: true, hasCredential: true, version: 1 })
+    t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, version: 1 })
     t.deepEqual(await store.get(cluster.id), cluster)
     t.deepEqual(await store.find(org, 'prod'), cluster)
     t.deepEqual(await store.findByUid(org, 'uid-1'), cluster)
@@ -78,7 +79,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     const again = await store.insert(newCluster({ uid: 'uid-2' }))
     t.true(isLeft(again) && again.left.tag === 'ClusterNameTaken')
     const twin = await inserted(store, { ownerId: otherOrg })
-    t.is(twin.ownerName, 'umbrella')
+    t.is(twin.ownerName, nameOf(otherOrg))
     const own = await inserted(store, { ownerId: alice })
     t.is(own.ownerIsOrganization, false)
   })
@@ -101,7 +102,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.deepEqual({ ...sealed, box: [...(sealed?.box ?? [])] }, { box: [0, 255, 1, 254], ref: 'ref-1', ownerId: org })
     t.is(await store.sealed(cluster.id, 2), undefined)
     t.is(await store.sealed(absent, 1), undefined)
-    t.deepEqual(await store.link(cluster.id), { id: cluster.id, ownerId: org, ownerName: 'acme', version: 1, impersonatesUsers: true })
+    t.deepEqual(await store.link(cluster.id), { id: cluster.id, ownerId: org, ownerName: nameOf(org), version: 1, impersonatesUsers: true })
     t.is(await store.link(absent), undefined)
   })
 
@@ -151,16 +152,17 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
 
   onBench('the accounts of a user are the own one and the organizations with membership', async (t, store) => {
     const idsOf = async (userId: UserId): Promise<number[]> => (await store.accountsOf(userId)).map(({ id }) => id).sort((a, b) => a - b)
-    t.deepEqual(await idsOf(alice), [1, 11])
-    t.deepEqual(await idsOf(bob), [2, 11, 12])
+    t.deepEqual(await idsOf(alice), [1, 11, 13])
+    t.deepEqual(await idsOf(bob), [2, 11, 12, 13])
     t.deepEqual(await idsOf(carol), [3])
   })
 
   onBench('direct grants count for members, by themselves and by their teams, in that organization only', async (t, store) => {
-    const named = async (userId: UserId, relations = ['viewer', 'editor']): Promise<string[]> => (await store.listGranted(userId, relations)).map((cluster) => cluster.name).sort()
-    // Stored with the world: cluster 501 granted to Bob, 502 to a team of Alice and Carol.
-    t.deepEqual(await named(bob), ['granted-to-bob'])
-    t.deepEqual(await named(bob, ['editor']), [])
-    t.deepEqual(await named(alice), ['granted-to-team'])
+    const granted = async (userId: UserId, relations = ['viewer', 'owner']): Promise<number[]> => (await store.listGranted(userId, relations)).map(({ id }) => Number(id)).sort()
+    // Stored with the world: cluster 501 is granted to Bob, 502 to a team of Alice and Carol.
+    t.deepEqual(await granted(bob), [501])
+    t.deepEqual(await granted(bob, ['editor']), [])
+    t.deepEqual(await granted(alice), [502])
+    t.deepEqual(await granted(carol), [])
   })
 }

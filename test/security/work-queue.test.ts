@@ -15,7 +15,7 @@ test('work runs in order, never more at once than allowed', async (t) => {
     return id
   }
   const ids = [0, 1, 2, 3, 4, 5]
-  t.deepEqual(await Promise.all(ids.map((id) => queue.tryRun(work(id)))), ids)
+  t.deepEqual(await Promise.all(ids.map(async (id) => queue.tryRun(work(id)))), ids)
   t.deepEqual(order, ids)
   t.is(most, 2)
 })
@@ -36,8 +36,8 @@ test('a failing work fails its caller only, and gives its place back', async (t)
   const failing = queue.tryRun(async () => Promise.reject(new Error('no')))
   const waiting = queue.tryRun(async () => Promise.reject(new Error('neither')))
   const fine = queue.tryRun(async () => 'fine')
-  await t.throwsAsync(failing, { message: 'no' })
-  await t.throwsAsync(waiting, { message: 'neither' })
+  await t.throwsAsync(async () => failing, { message: 'no' })
+  await t.throwsAsync(async () => waiting, { message: 'neither' })
   t.is(await fine, 'fine')
   t.is(queue.waiting, 0)
 })

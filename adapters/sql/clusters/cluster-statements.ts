@@ -61,6 +61,7 @@ const reads = (db: SqlDatabase) => ({
       .unionAll([
         k('object_grants as g')
           .join('team_members as t', (on) => on.on('t.team_id', 'g.subject_id').on('t.org_id', 'g.org_id'))
+          .join('org_members as m', (on) => on.on('m.org_id', 't.org_id').on('m.user_id', 't.user_id'))
           .where('g.object_type', 'cluster')
           .where('g.subject_type', 'team')
           .where('t.user_id', p('userId'))

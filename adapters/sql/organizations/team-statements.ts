@@ -35,12 +35,15 @@ const searched = (k: Knex, p: P<SearchBind>): Knex.QueryBuilder =>
         ),
     )
 
-/** `onlyOrgId` 0 stands for all organizations. */
-const ofUser = (k: Knex, p: P<'userId' | 'onlyOrgId'>): Knex.QueryBuilder =>
+type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic'
+/** `onlyOrgId` 0 stands for all organizations, `onlyPublic` 1 for the public ones. */
+const ofUser = (k: Knex, p: P<MineBind>): Knex.QueryBuilder =>
   teams(k)
     .join('team_members as m', 'm.team_id', 't.id')
+    .join('organizations as o', 'o.id', 't.org_id')
     .where('m.user_id', p('userId'))
     .where((any) => any.whereRaw('? = 0', [p('onlyOrgId')]).orWhere('m.org_id', p('onlyOrgId')))
+    .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('o.visibility', 'public'))
 
 const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: P<'id'>) => teams(k).where('t.id', p('id')).select(...teamColumns)),
@@ -48,10 +51,10 @@ const reads = (db: SqlDatabase) => ({
   countList: db.prepare((k, p: P<'orgId'>) => countOf(k, teams(k).where('t.org_id', p('orgId')).select('t.id'))),
   search: db.prepare((k, p: P<SearchBind | PageBind>) => ownersFirst(k, searched(k, p), p)),
   countSearch: db.prepare((k, p: P<SearchBind>) => countOf(k, searched(k, p).select('t.id'))),
-  ofUser: db.prepare((k, p: P<'userId' | 'onlyOrgId' | PageBind>) =>
+  ofUser: db.prepare((k, p: P<MineBind | PageBind>) =>
     ofUser(k, p).select(...teamColumns).orderBy('t.id').limit(p('limit')).offset(p('offset')),
   ),
-  countOfUser: db.prepare((k, p: P<'userId' | 'onlyOrgId'>) => countOf(k, ofUser(k, p).select('t.id'))),
+  countOfUser: db.prepare((k, p: P<MineBind>) => countOf(k, ofUser(k, p).select('t.id'))),
   ofMember: db.prepare((k, p: P<'userId' | 'orgId'>) =>
     teams(k)
       .join('team_members as m', 'm.team_id', 't.id')
@@ -74,7 +77,8 @@ const reads = (db: SqlDatabase) => ({
         .leftJoin('role_permissions as rp', 'rp.role_id', 'r.id')
         .where('r.org_id', p('orgId'))
         .whereIn('r.id', listSlots(p, length))
-        .select('r.id', 'rp.namespace', 'rp.action'),
+        .select('r.id', 'rp.namespace', 'rp.action')
+        .forUpdate(),
     ),
   ),
 })

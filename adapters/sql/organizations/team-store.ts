@@ -62,8 +62,8 @@ const reading = (s: Statements, runner: SqlRunner): Pick<TeamStore, Reading> => 
       const pattern = `%${literally(teamNameKey(text))}%`
       return page(s.search, s.countSearch, { orgId, pattern, inDescription: includesDescription ? 1 : 0, memberId: memberId ?? 0 }, request)
     },
-    listOfUser: (userId, onlyOrgId, request) =>
-      page(s.ofUser, s.countOfUser, { userId, onlyOrgId: onlyOrgId ?? 0 }, request),
+    listOfUser: (userId, { onlyOrgId, onlyPublic }, request) =>
+      page(s.ofUser, s.countOfUser, { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0 }, request),
     async listOfMember(orgId, userId) {
       return (await runner.all<TeamRow>(s.ofMember, { orgId, userId })).map((row) => teamOf(row, []))
     },

@@ -1,0 +1,100 @@
+import test from 'ava'
+import { propsOf } from '../../composition/http/query-string.ts'
+import { pathNames } from '../../composition/http/openapi/parameters.ts'
+import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
+import type { PopulatedService } from '../support/populated-service.ts'
+import { targetOf } from '../support/route-targets.ts'
+import type { Asked } from './asking.ts'
+import { askable, fault, withoutEffect } from './asking.ts'
+
+/** Whoever is admitted to a change with it is told 412, and nothing happens. */
+const harmless = { 'If-Match': 'W/"never"' }
+
+const send = async (service: PopulatedService, { bound, credential }: Asked, target: string): Promise<Parameters<typeof fault>[0]> =>
+  service.send(bound.route.method, target, { ...credential, ...(bound.route.method === 'GET' ? {} : { headers: harmless }) })
+
+const integers = ['0', '-1', '01', '1.0', '1e3', '+1', '0x10', '9007199254740991', '9007199254740992', '9007199254740993', '9223372036854775807', '9223372036854775808', '1'.repeat(40), '%D9%A1', 'NaN', '12abc']
+const names = ["'%20or%201=1--", '%27;drop%20table%20users', '%E2%80%AEname', '%F0%9F%9A%A2', 'e%CC%81', 'CON', '-dash', '.hidden', '__proto__', 'constructor', 'a'.repeat(254), 'a'.repeat(900), '%25', '%2525', '*', 'a%20b', '%C3%28']
+const refused = ['%00', '%0d%0aSet-Cookie:%20a=b', '%2f', '%5c', '..', '%2e%2e', '%', '%zz', '%2']
+
+/** The address of a route with each of its path parameters, in turn, standing for a text. */
+const pathsWith = ({ route }: Asked, service: PopulatedService, text: string): readonly string[] => {
+  const target = targetOf(route, service.world)
+  const templates = route.fullPath.split('/')
+  const filled = (target.split('?')[0] ?? '').split('/')
+  const query = target.includes('?') ? `?${target.split('?')[1] ?? ''}` : ''
+  return templates.flatMap((part, index) => (part.startsWith('{') ? [`${filled.map((old, at) => (at === index ? text : old)).join('/')}${query}`] : []))
+}
+
+test.serial('no path parameter brings the service out of step', async (t) => {
+  await withoutEffect(t, async (service) => {
+    const faults: string[] = []
+    for (const asked of askable(service).filter(({ route }) => pathNames(route.fullPath).length > 0 && !route.fullPath.includes('/users/{username}/tokens'))) {
+      for (const text of [...integers, ...names]) {
+        for (const path of pathsWith(asked, service, text)) {
+          const found = fault(await send(service, asked, path))
+          if (found !== undefined) faults.push(`${asked.bound.route.method} ${path.slice(0, 150)}: ${found}`)
+        }
+      }
+    }
+    return faults
+  })
+})
+
+const withParameter = (target: string, text: string): string => `${target}${target.includes('?') ? '&' : '?'}${text}`
+
+test.serial('no query brings the service out of step', async (t) => {
+  const many = Array.from({ length: 2000 }, (_, index) => `k${index}=1`).join('&')
+  const oddities = ['__proto__[polluted]=1', 'constructor[prototype][polluted]=1', 'a[b]=1', 'a[]=1&a[]=2', 'a=1;b=2', '=', '&&&', '%F0%9F%9A%A2=1', 'toString=1', many]
+  await withoutEffect(t, async (service) => {
+    const faults: string[] = []
+    for (const asked of askable(service).filter(({ bound }) => bound.route.access.kind !== 'password')) {
+      const target = targetOf(asked.route, service.world)
+      const expect = async (text: string, wanted?: readonly number[]): Promise<void> => {
+        const found = fault(await send(service, asked, withParameter(target, text)), wanted)
+        if (found !== undefined) faults.push(`${asked.bound.route.method} ${target} with ${text.slice(0, 60)}: ${found}`)
+      }
+      for (const text of oddities) await expect(text)
+      for (const text of ['a=%', 'a=%zz', 'a=%2']) await expect(text, [400])
+      for (const [name, codec] of Object.entries(propsOf(asked.bound.route.query))) {
+        const isList = repeatedItem(optionalInner(codec) ?? codec) !== undefined
+        await expect(`${name}=1&${name}=2`, isList ? undefined : [400])
+        for (const value of [...integers, ...names.map(encodeURIComponent), 'x'.repeat(8000), '%25_%25_']) await expect(`${name}=${value}`)
+      }
+    }
+    return faults
+  })
+})
+
+test.serial('a page that nobody has is an empty page', async (t) => {
+  await withoutEffect(t, async (service) => {
+    const faults: string[] = []
+    for (const asked of askable(service).filter(({ bound }) => bound.route.ok.kind === 'list' && bound.route.access.kind !== 'password')) {
+      const target = targetOf(asked.route, service.world)
+      for (const value of ['0', '-1', '1000000000', '99999999999999999999', 'abc', '', '1.5', '1e3']) {
+        for (const text of [`page=${value}`, `limit=${value}`, `page=${value}&limit=${value}`]) {
+          const answer = await send(service, asked, withParameter(target, text))
+          const found = fault(answer, [200])
+          if (found !== undefined) faults.push(`${target} with ${text}: ${found}`)
+          else if ((answer.json as readonly unknown[]).length > 50) faults.push(`${target} with ${text}: more than 50 items`)
+        }
+      }
+    }
+    return faults
+  })
+})
+
+test.serial('what a path may not hold is refused before anything routes by it', async (t) => {
+  await withoutEffect(t, async (service) => {
+    const faults: string[] = []
+    for (const asked of askable(service)) {
+      for (const text of refused) {
+        for (const path of pathsWith(asked, service, text).filter((each) => !/\/\.\.?(\/|$|\?)|%2e/i.test(each))) {
+          const found = fault(await send(service, asked, path), [400])
+          if (found !== undefined) faults.push(`${asked.bound.route.method} ${path}: ${found}`)
+        }
+      }
+    }
+    return faults
+  })
+})

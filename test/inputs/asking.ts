@@ -1,0 +1,54 @@
+import type { ExecutionContext } from 'ava'
+import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { BoundRoute } from '../../plugins/kit/route.ts'
+import type { PopulatedService } from '../support/populated-service.ts'
+import { password, startPopulatedService } from '../support/populated-service.ts'
+import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
+
+/** A JSON route and whoever is admitted to it. */
+export interface Asked {
+  readonly route: AssembledRoute
+  readonly bound: BoundRoute
+  readonly credential: SendOptions
+}
+
+/** Every JSON route of the service, with the credential of someone who may use it. */
+export const askable = (service: PopulatedService): readonly Asked[] =>
+  service.running.assembly.routes.flatMap((route): readonly Asked[] => {
+    const { bound } = route
+    if (bound.kind !== 'json') return []
+    const wantsPassword = bound.route.access.kind === 'password'
+    return [{ route, bound, credential: wantsPassword ? { basic: ['vera', password] } : { token: service.adminToken } }]
+  })
+
+const hasShape = ({ json, headers }: ServiceAnswer): boolean => {
+  const body = json as { message?: unknown; url?: unknown; requestId?: unknown } | undefined
+  return typeof body?.message === 'string' && body.message !== '' && typeof body.url === 'string' && /^application\/json/.test(String(headers['content-type']))
+}
+
+/** The other side of a cluster route: it is documented that it may not answer. */
+const isUpstream = ({ json }: ServiceAnswer): boolean => /Cluster|Credential|Address/.test(String((json as { code?: unknown } | undefined)?.code))
+
+/** What is wrong with an answer to bad input, or undefined. `wanted` is the list of statuses that are right. */
+export const fault = (answer: ServiceAnswer, wanted?: readonly number[]): string | undefined => {
+  if (answer.status >= 500 && !isUpstream(answer)) return `${answer.status} ${answer.text.slice(0, 200)}`
+  if (wanted !== undefined && !wanted.includes(answer.status)) return `${answer.status}, not ${wanted.join(' or ')}: ${answer.text.slice(0, 200)}`
+  return answer.status >= 400 && !hasShape(answer) ? `${answer.status} without the documented body: ${answer.text.slice(0, 200)}` : undefined
+}
+
+/** What stands in the log of changes. */
+const changes = (service: PopulatedService): unknown => service.sql("select action, count(*) as n from audit_events where result <> 'denied' group by action order by action")
+
+/** Runs bad input against a service; afterwards nothing may have changed and no line above `info` may have been logged. */
+export const withoutEffect = async (t: ExecutionContext, work: (service: PopulatedService) => Promise<readonly string[]>): Promise<void> => {
+  const service = await startPopulatedService()
+  t.teardown(() => service.stop())
+  const before = changes(service)
+  const lines = service.logLines().length
+  t.deepEqual((await work(service)).slice(0, 30), [])
+  t.deepEqual(changes(service), before, 'nothing was changed')
+  const loud = service.logLines().slice(lines).filter((line) => Number(line['level']) >= 50)
+  t.deepEqual(loud.slice(0, 5), [], 'nothing was logged as an error')
+  t.is(({} as Record<string, unknown>)['polluted'], undefined)
+  t.is((await service.send('GET', '/api/v1/version')).status, 200)
+}

@@ -1,0 +1,66 @@
+import { gzipSync } from 'node:zlib'
+import test from 'ava'
+import { request } from 'undici'
+import { targetOf } from '../support/route-targets.ts'
+import { askable, fault, withoutEffect } from './asking.ts'
+import { badBodies, malformed, nested } from './mutations.ts'
+
+test.serial('every mutation that a codec refuses is refused as documented', async (t) => {
+  await withoutEffect(t, async (service) => {
+    const faults: string[] = []
+    let asked = 0
+    for (const { route, bound, credential } of askable(service)) {
+      const { body } = bound.route
+      if (body === undefined) continue
+      const bad = badBodies(body)
+      t.true(bad.length >= 10, `${bound.route.id} has ${bad.length} mutations`)
+      for (const { what, text } of bad) {
+        asked += 1
+        const answer = await service.send(bound.route.method, targetOf(route, service.world), { ...credential, body: text })
+        const found = fault(answer, [body.refusedAs ?? 422])
+        if (found !== undefined) faults.push(`${bound.route.id}, ${what}: ${found}`)
+      }
+    }
+    t.true(asked > 500, `${asked} requests`)
+    t.log(`${asked} requests`)
+    return faults
+  })
+})
+
+test.serial('what is no JSON, too deep, too large, compressed or of another type is refused before it is read', async (t) => {
+  await withoutEffect(t, async (service) => {
+    const faults: string[] = []
+    for (const { route, bound, credential } of askable(service)) {
+      const { body, method, id } = bound.route
+      if (body === undefined) continue
+      const target = targetOf(route, service.world)
+      const expect = async (what: string, wanted: number, headers: Readonly<Record<string, string>>, text: string): Promise<void> => {
+        const found = fault(await service.send(method, target, { ...credential, headers, body: text }), [wanted])
+        if (found !== undefined) faults.push(`${id}, ${what}: ${found}`)
+      }
+      const json = { 'Content-Type': 'application/json' }
+      for (const text of malformed) await expect(`malformed ${JSON.stringify(text)}`, 400, json, text)
+      for (const depth of [65, 1000, 200_000]) await expect(`depth ${depth}`, 400, json, nested(depth))
+      const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/xml', 'application/json; charset=utf-16', 'application/jsonx']
+      for (const type of types) await expect(type, 415, { 'Content-Type': type }, '{}')
+      for (const encoding of ['gzip', 'deflate', 'br', 'gzip, gzip']) await expect(encoding, 415, { ...json, 'Content-Encoding': encoding }, gzipSync('{}').toString('latin1'))
+      await expect('too large', 413, json, `"${'x'.repeat((body.limitBytes ?? 1_048_576) + 1)}"`)
+    }
+    return faults
+  })
+})
+
+test.serial('bytes that are no UTF-8 are refused', async (t) => {
+  await withoutEffect(t, async (service) => {
+    const faults: string[] = []
+    for (const { route, bound } of askable(service)) {
+      if (bound.route.body === undefined || bound.route.access.kind === 'password') continue
+      const headers = { authorization: `token ${service.adminToken}`, 'content-type': 'application/json' }
+      const body = Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])
+      const reply = await request(service.baseUrl + targetOf(route, service.world), { method: bound.route.method, headers, body })
+      await reply.body.dump()
+      if (reply.statusCode !== 400) faults.push(`${bound.route.id}: ${reply.statusCode}`)
+    }
+    return faults
+  })
+})
