@@ -1,21 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { hash, parseOptions, verify } from '@node-rs/argon2'
+import { parseOptions } from '@node-rs/argon2'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { TooManyAttempts } from '../../core/identity/ports.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
+import { makeHashingThreads } from './hashing-threads.ts'
 import type { WorkQueue } from './work-queue.ts'
 import { makeWorkQueue } from './work-queue.ts'
 
 /** OWASP's least parameters for argon2id; memory in KiB. `algorithm: 2` is argon2id (the library's enum is type-only). */
 const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 } as const
 
-/**
- * One core stays free for everybody else: with two hashes at once on two cores, other requests' p99 during a sign-in
- * storm was several times that with one (bench row 15). More than two of libuv's four threads would starve files and DNS.
- */
-export const hashingConcurrency = (cores = availableParallelism()): number => Math.max(1, Math.min(2, cores - 1))
+/** A hash takes a core for some 30 ms; more than two at once would leave small machines nothing. */
+export const hashingConcurrency = (cores = availableParallelism()): number => Math.min(2, cores)
 
 const maxWaiting = 64
 
@@ -25,15 +23,18 @@ const saturated = () => left(TooManyAttempts('Too many sign-ins at this moment, 
 export const makeHashingQueue = (): WorkQueue => makeWorkQueue({ concurrency: hashingConcurrency(), maxWaiting })
 
 export const makeArgon2PasswordHasher = (queue: WorkQueue = makeHashingQueue()): PasswordHasher => {
+  const threads = makeHashingThreads()
   const queued = async <A>(work: () => Promise<A>): Outcome<ReturnType<typeof TooManyAttempts>, A> => {
     const started = queue.tryRun(work)
     return started === undefined ? saturated() : right(await started)
   }
   const dummy = dummyPhc()
   return {
-    hash: (password) => queued(() => hash(password.reveal(), parameters)),
+    hash: (password) => queued(async () => String(await threads.run({ kind: 'hash', password: password.reveal(), parameters }))),
     verify: (phc, password) =>
-      isReadable(phc) ? queued(() => verify(phc, password.reveal())) : Promise.resolve(right(false)),
+      isReadable(phc)
+        ? queued(async () => (await threads.run({ kind: 'verify', password: password.reveal(), phc })) === true)
+        : Promise.resolve(right(false)),
     needsRehash: (phc) => !isReadable(phc) || !isCurrent(phc),
     dummyPhc: () => Promise.resolve(dummy),
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Unavailable } from '../../core/kernel/unavailable.ts'
 import { isAlreadyDone } from './driver-errors.ts'
 import { makeMigrationKnex } from './migration-knex.ts'
 import { makeMigrationLedger, newHolder, type MigrationLedger, type MigrationRecord, type RecordedState } from './migration-ledger.ts'
@@ -50,15 +51,8 @@ export const migrateUp = async (database: SqlDatabase, options: MigrateOptions =
     const migrations = options.migrations ?? allMigrations
     if ((await ledger.exists()) && pendingOf(migrations, await checkedRecords(ledger, migrations)).length === 0) return []
     await ledger.create()
-    const holder = newHolder()
-    await takeLock(ledger, holder, options)
-    const stopBeating = await beat(database, holder)
-    try {
-      return await runPending({ session, ledger, holder, dialect: database.dialect, say: options.say ?? (() => undefined) }, migrations)
-    } finally {
-      await stopBeating()
-      await ledger.unlock(holder)
-    }
+    const run: Run = { session, ledger, holder: newHolder(), options, say: options.say ?? (() => undefined) }
+    return await (database.dialect === 'sqlite' ? runAllUndoably(run, migrations) : runLocked(database, run, migrations))
   } finally {
     await session.close()
   }
@@ -129,6 +123,7 @@ export const unlockMigrations = async (database: SqlDatabase, options: Pick<Migr
 }
 
 const defaultStaleMilliseconds = 60_000
+const waitOf = (options: MigrateOptions): number => options.waitMilliseconds ?? 120_000
 
 const isInterrupted = ({ state }: MigrationRecord): boolean => state === 'started' || state === 'failed'
 
@@ -193,7 +188,7 @@ const refuseInterrupted = (records: readonly MigrationRecord[]): void => {
 
 const takeLock = async (ledger: MigrationLedger, holder: string, options: MigrateOptions): Promise<void> => {
   const stale = options.staleMilliseconds ?? defaultStaleMilliseconds
-  const deadline = performance.now() + (options.waitMilliseconds ?? 120_000)
+  const deadline = performance.now() + waitOf(options)
   for (;;) {
     const lock = await ledger.lock()
     const isFree = lock.holder === undefined || lock.silentMilliseconds > stale
@@ -209,10 +204,71 @@ const takeLock = async (ledger: MigrationLedger, holder: string, options: Migrat
   }
 }
 
+interface Run {
+  readonly session: SchemaSession
+  readonly ledger: MigrationLedger
+  readonly holder: string
+  readonly options: MigrateOptions
+  readonly say: (line: string) => void
+}
+
+const announce = (run: Run, { id, summary }: Migration): void => run.say(`Migrating the database: ${id} (${summary})`)
+
+/** On SQLite each migration is one transaction, which also keeps other processes out: there is no lock to be left behind. */
+const runAllUndoably = async (run: Run, migrations: readonly Migration[]): Promise<readonly string[]> => {
+  const applied: string[] = []
+  for (const migration of migrations) if (await runUndoably(run, migration)) applied.push(migration.id)
+  return applied
+}
+
+const runUndoably = async (run: Run, migration: Migration): Promise<boolean> => {
+  const { session, ledger, holder } = run
+  await beginAlone(run)
+  try {
+    const isPending = !(await checkedRecords(ledger, run.options.migrations ?? allMigrations)).some(({ id }) => id === migration.id)
+    if (isPending) {
+      announce(run, migration)
+      await ledger.begin(migration.id, holder, false)
+      await migration.up(makeMigrationKnex('sqlite', {}, session.execute), 'sqlite')
+      await ledger.finish(migration.id, 'done')
+    }
+    await session.execute('commit', [])
+    return isPending
+  } catch (error) {
+    await session.execute('rollback', []).catch(() => undefined)
+    if (error instanceof MigrationRefused) throw error
+    throw new MigrationRefused(`Migration ${migration.id} failed and was undone; the database is as it was. ${String(error)}`, { cause: error })
+  }
+}
+
+/** Another process may be migrating for longer than a change usually waits. */
+const beginAlone = async ({ session, options }: Run): Promise<void> => {
+  const deadline = performance.now() + waitOf(options)
+  for (;;) {
+    try {
+      await session.execute('begin immediate', [])
+      return
+    } catch (error) {
+      if (!(error instanceof Unavailable) || performance.now() > deadline) throw error
+    }
+    await sleep(pollMilliseconds)
+  }
+}
+
+/** Elsewhere a change of the schema is no part of a transaction: a lock keeps others out, and each statement is counted. */
+const runLocked = async (database: SqlDatabase, run: Run, migrations: readonly Migration[]): Promise<readonly string[]> => {
+  await takeLock(run.ledger, run.holder, run.options)
+  const stopBeating = await beat(database, run.holder)
+  try {
+    return await runPending(run, migrations)
+  } finally {
+    await stopBeating()
+    await run.ledger.unlock(run.holder)
+  }
+}
+
 /** Shows life on a connection of its own, since a change of the schema may take longer than the lock is believed. */
 const beat = async (database: SqlDatabase, holder: string): Promise<() => Promise<void>> => {
-  // On SQLite a migration holds the file itself, and nobody else can take the lock meanwhile.
-  if (database.dialect === 'sqlite') return async () => undefined
   const session = await database.openSchemaSession()
   const ledger = makeMigrationLedger(session, database.dialect)
   const timer = setInterval(() => void ledger.beat(holder).catch(() => undefined), beatMilliseconds)
@@ -222,41 +278,19 @@ const beat = async (database: SqlDatabase, holder: string): Promise<() => Promis
   }
 }
 
-interface Run {
-  readonly session: SchemaSession
-  readonly ledger: MigrationLedger
-  readonly holder: string
-  readonly dialect: 'sqlite' | 'mysql'
-  readonly say: (line: string) => void
-}
-
 const runPending = async (run: Run, migrations: readonly Migration[]): Promise<readonly string[]> => {
   const records = await checkedRecords(run.ledger, migrations)
-  const parameters = await schemaParameters(run.session, run.dialect)
+  const parameters = await schemaParameters(run.session, 'mysql')
   const applied: string[] = []
   for (const migration of pendingOf(migrations, records)) {
     if ((await run.ledger.lock()).holder !== run.holder) {
       throw new MigrationRefused('Another instance took this one for dead and has taken over the migration. Start again.')
     }
-    run.say(`Migrating the database: ${migration.id} (${migration.summary})`)
-    const record = records.find(({ id }) => id === migration.id)
-    await (run.dialect === 'sqlite' ? runUndoably(run, migration) : runStepwise(run, migration, record, parameters))
+    announce(run, migration)
+    await runStepwise(run, migration, records.find(({ id }) => id === migration.id), parameters)
     applied.push(migration.id)
   }
   return applied
-}
-
-const runUndoably = async ({ session, ledger, holder }: Run, migration: Migration): Promise<void> => {
-  await session.execute('begin immediate', [])
-  try {
-    await ledger.begin(migration.id, holder, false)
-    await migration.up(makeMigrationKnex('sqlite', {}, session.execute), 'sqlite')
-    await ledger.finish(migration.id, 'done')
-    await session.execute('commit', [])
-  } catch (error) {
-    await session.execute('rollback', []).catch(() => undefined)
-    throw new MigrationRefused(`Migration ${migration.id} failed and was undone; the database is as it was. ${String(error)}`, { cause: error })
-  }
 }
 
 const runStepwise = async (run: Run, migration: Migration, record: MigrationRecord | undefined, parameters: SchemaParameters): Promise<void> => {

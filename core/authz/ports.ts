@@ -28,6 +28,8 @@ export interface Authorizer {
    * is the route's own declaration and was checked before.
    * The relation `member` on an organization is membership itself.
    * A role is named within an organization: outside of it the answer is AccessDenied, whatever the id.
+   * Whoever is in the owning account and sees no object of the type there is answered AccessDenied, whether the object
+   * exists or not; whoever sees them all is told by ObjectHidden that it does not; outsiders are told nothing.
    * One query. Throws when the object's type has no such relation.
    */
   authorize(principal: Principal, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied'> | Failure<'ObjectHidden'>, AccessGrant>

@@ -54,7 +54,10 @@ const decisions: readonly (readonly [string, Principal, ObjectLocator, string, s
   ['another person’s account is hidden', principal(member), account(owner), 'member', hidden],
   ['an own cluster', principal(owner), cluster(owner, 1_001), 'can_delete', ok],
   ['another person’s cluster is hidden', principal(member), cluster(owner, 1_001), 'can_view', hidden],
-  ['a cluster that a member may not see is hidden', principal(member), cluster(11, 11_001), 'can_view', hidden],
+  ['a member who sees no clusters is refused', principal(member), cluster(11, 11_001), 'can_view', denied],
+  ['and told the same of one that is not there', principal(member), cluster(11, 11_999), 'can_view', denied],
+  ['an owner is told that it is not there', principal(owner), cluster(11, 11_999), 'can_view', hidden],
+  ['an outsider is told nothing', principal(outsider), cluster(11, 11_001), 'can_view', hidden],
   ['a cluster under another owner is none', principal(owner), cluster(13, 11_001), 'can_view', hidden],
   ['a member sees roles', principal(member), role(11), 'can_view', ok],
   ['a member edits no roles', principal(member), role(11), 'can_edit', denied],
@@ -111,12 +114,14 @@ for (const database of eachDatabase()) {
   })
 
   onBench('a refusal does not tell a hidden object from one that is not there', async (t, { authorizer }) => {
-    const there = await authorizer.authorize(principal(outsider), cluster(11, 11_001), 'can_view')
-    const absent = await authorizer.authorize(principal(outsider), cluster(11, 11_999), 'can_view')
-    t.is(
-      isLeft(there) ? there.left.message.replace('11001', 'N') : 'granted',
-      isLeft(absent) ? absent.left.message.replace('11999', 'N') : 'granted',
-    )
+    for (const userId of [outsider, member]) {
+      const there = await authorizer.authorize(principal(userId), cluster(11, 11_001), 'can_view')
+      const absent = await authorizer.authorize(principal(userId), cluster(11, 11_999), 'can_view')
+      t.is(
+        isLeft(there) ? `${there.left.tag} ${there.left.message.replace('11001', 'N')}` : 'granted',
+        isLeft(absent) ? `${absent.left.tag} ${absent.left.message.replace('11999', 'N')}` : 'granted',
+      )
+    }
   })
 
   onBench('a confined token is answered no relation on what is its holder’s own', async (t, bench) => {

@@ -3,40 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
-import { freePort } from '../support/components/background-process.ts'
-import { makeSendJson, type SendOptions, type ServiceAnswer } from '../support/send-json.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { startTlsFront } from '../support/tls-front.ts'
-
-/** The whole service behind TLS, for clients that demand https. */
-export interface FrontedService {
-  readonly service: TestService
-  readonly secureUrl: string
-  readonly plainUrl: string
-  readonly caPath: string
-  /** Past the front. */
-  send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
-  stop(): Promise<void>
-}
-
-export const startFrontedService = async (settings: Readonly<Record<string, string>> = {}): Promise<FrontedService> => {
-  const front = await startTlsFront()
-  const port = await freePort()
-  const plainUrl = `http://127.0.0.1:${port}`
-  front.pointTo(plainUrl)
-  const service = await startService({ settings: { MOORAGE_BASE_URL: front.url, MOORAGE_LISTEN: `127.0.0.1:${port}`, ...settings } })
-  return {
-    service,
-    secureUrl: front.url,
-    plainUrl,
-    caPath: front.caPath,
-    send: makeSendJson(plainUrl),
-    stop: async () => {
-      await front.stop()
-      await service.stop()
-    },
-  }
-}
+import type { ServiceAnswer } from '../support/send-json.ts'
+import type { TestService } from '../support/service.ts'
 
 /** One request that must answer with this status. */
 export const expectStatus = async (answer: Promise<ServiceAnswer>, status: number): Promise<ServiceAnswer> => {
@@ -51,7 +19,8 @@ export interface Person {
 }
 
 /** People, organizations and teams, made through the service's own routes. */
-export const makePeople = (service: TestService, send: FrontedService['send']) => {
+export const makePeople = (service: TestService) => {
+  const { send } = service
   const admin = { token: service.adminToken }
   const unique = (): string => randomBytes(4).toString('hex')
   return {
@@ -89,7 +58,7 @@ export const makePeople = (service: TestService, send: FrontedService['send']) =
 
 /** Imports a cluster by its kubeconfig. */
 export const importCluster = async (
-  send: FrontedService['send'],
+  send: TestService['send'],
   token: string,
   owner: string,
   name: string,
@@ -98,14 +67,11 @@ export const importCluster = async (
 ): Promise<ServiceAnswer> =>
   send('POST', `/api/v1/clustersv2/${owner}/import`, { token, body: { basicInfo: { name, ...basicInfo }, provider: { accessConfig } } })
 
-/** The service's own client-config, made usable: the token put in its place, the front's authority trusted. */
-export const clientKubeconfig = async (fronted: FrontedService, person: Person, owner: string, name: string): Promise<{ path: string; remove: () => void }> => {
-  const answer = await expectStatus(fronted.send('GET', `/api/v1/clusters/${owner}/${name}/client-config`, { token: person.token }), 200)
-  const text = (answer.json as string)
-    .replaceAll(`token: "${tokenPlaceholder}"`, `token: ${JSON.stringify(person.token)}`)
-    .replace(/^( +)(server: .*)$/m, `$1$2\n$1certificate-authority: ${JSON.stringify(fronted.caPath)}`)
+/** The service's own client-config, the token put in its place as its user would. */
+export const clientKubeconfig = async (service: TestService, person: Person, owner: string, name: string): Promise<{ path: string; remove: () => void }> => {
+  const answer = await expectStatus(service.send('GET', `/api/v1/clusters/${owner}/${name}/client-config`, { token: person.token }), 200)
   const folder = mkdtempSync(join(tmpdir(), 'moorage-kubeconfig-'))
   const path = join(folder, 'config')
-  writeFileSync(path, text, { mode: 0o600 })
+  writeFileSync(path, (answer.json as string).replaceAll(tokenPlaceholder, person.token), { mode: 0o600 })
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }

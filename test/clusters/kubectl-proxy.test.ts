@@ -6,7 +6,8 @@ import type { ControlPlaneAccess } from '../support/components/control-plane-acc
 import { needing } from '../support/components/needing.ts'
 import { runCommand, type CommandResult } from '../support/components/run-command.ts'
 import { echoPort, startStubKubelet, type StubKubelet } from '../support/components/stub-kubelet.ts'
-import { clientKubeconfig, expectStatus, importCluster, makePeople, startFrontedService, type FrontedService, type Person } from './cluster-world.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { clientKubeconfig, expectStatus, importCluster, makePeople, type Person } from './cluster-world.ts'
 
 /** An unmodified kubectl, a kubeconfig from the service, the whole service, a real kube-apiserver behind it. */
 const test = needing('kubernetes', 'kubelet', 'kubectl')
@@ -16,7 +17,7 @@ const connectPermissions = ['view clusters', 'connect to clusters', 'view access
 
 let cluster: ControlPlaneAccess
 let kubelet: StubKubelet
-let fronted: FrontedService
+let service: TestService
 let owner: Person
 let org: string
 let kubectlPath: string
@@ -29,13 +30,13 @@ test.before(async () => {
   kubectlPath = (await kubectl())!
   kubelet = await startStubKubelet(cluster)
   endings.push(() => kubelet.stop())
-  fronted = await startFrontedService()
-  endings.push(() => fronted.stop())
-  people = makePeople(fronted.service, fronted.send)
+  service = await startService()
+  endings.push(() => service.stop())
+  people = makePeople(service)
   owner = await people.person('owner')
   org = await people.organization(owner)
-  await expectStatus(importCluster(fronted.send, owner.token, org, clusterName, cluster.kubeconfig()), 200)
-  const file = await clientKubeconfig(fronted, owner, org, clusterName)
+  await expectStatus(importCluster(service.send, owner.token, org, clusterName, cluster.kubeconfig()), 200)
+  const file = await clientKubeconfig(service, owner, org, clusterName)
   endings.push(file.remove)
   kubeconfigPath = file.path
 })
@@ -142,14 +143,14 @@ for (const [protocol, environment] of [['WebSocket', {}], ['SPDY', { KUBECTL_REM
 test('take the role away: the next request is refused', async (t) => {
   const member = await people.person('member')
   const { teamId } = await people.teamWithRole(owner, org, [member], connectPermissions)
-  const file = await clientKubeconfig(fronted, member, org, clusterName)
+  const file = await clientKubeconfig(service, member, org, clusterName)
   t.teardown(file.remove)
   const get = (): Promise<CommandResult> => runCommand(kubectlPath, ['--kubeconfig', file.path, 'get', 'namespaces', '-o', 'name'], { timeoutMilliseconds: 60_000 })
   const allowed = await get()
   t.is(allowed.status, 0, allowed.stderr)
   t.regex(allowed.stdout, /^namespace\/kube-system$/m)
-  await expectStatus(fronted.send('PATCH', `/api/v1/teams/${teamId}`, { token: owner.token, body: { assignedRoleIDs: [] } }), 200)
-  const direct = await fronted.send('GET', `/api/v1/clusters/${org}/${clusterName}/proxy/api/v1/namespaces`, { token: member.token })
+  await expectStatus(service.send('PATCH', `/api/v1/teams/${teamId}`, { token: owner.token, body: { assignedRoleIDs: [] } }), 200)
+  const direct = await service.send('GET', `/api/v1/clusters/${org}/${clusterName}/proxy/api/v1/namespaces`, { token: member.token })
   t.true([403, 404].includes(direct.status), direct.text)
   t.not((await get()).status, 0)
 })
@@ -159,7 +160,7 @@ test('a member who may view but not connect is told 403, a stranger 404', async 
   await people.teamWithRole(owner, org, [viewer], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
   const stranger = await people.person('stranger')
   const path = `/api/v1/clusters/${org}/${clusterName}/proxy/version`
-  t.is((await fronted.send('GET', path, { token: viewer.token })).status, 403)
-  t.is((await fronted.send('GET', path, { token: stranger.token })).status, 404)
-  t.is((await fronted.send('GET', path)).status, 401)
+  t.is((await service.send('GET', path, { token: viewer.token })).status, 403)
+  t.is((await service.send('GET', path, { token: stranger.token })).status, 404)
+  t.is((await service.send('GET', path)).status, 401)
 })

@@ -68,6 +68,21 @@ onEachDatabase('adding to a team while the organization is deleted leaves no hal
   }
 })
 
+onEachDatabase('a cluster that comes while its organization goes keeps it, or is refused', async (t, bench) => {
+  const ada = await bench.user('ada')
+  const cluster = { provider: 'Generic', uid: 'u', endpoint: 'e', phase: 'Active', ref: 'r', display_name: 'c', created_at: 1 }
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, ada)
+    const coming = bench.database.query((k) => k('clusters').insert({ ...cluster, owner_id: id, name: 'prod' })).then(
+      () => 'kept',
+      () => 'refused',
+    )
+    const [came, gone] = await Promise.all([coming, makeDeleteOrganization(bench)(callBy(ada), id)])
+    t.is(tagOf(gone), came === 'kept' ? 'OrganizationInUse' : 'done')
+    t.is((await bench.organizations.findById(id)) !== undefined, came === 'kept')
+  }
+})
+
 onEachDatabase('of many who take one name at once, one gets it', async (t, bench) => {
   const ada = await bench.user('ada')
   const create = makeCreateOrganization(bench)

@@ -16,7 +16,7 @@ test('names: the forms of the interface are read, what a path or a client could 
   for (const name of ['a', '1', 'tu1', 'A-b_c.d', 'x'.repeat(40)]) t.true(isRight(parseAccountName(name)), name)
   const invalid = ['', '-a', 'a-', '.a', 'a.', 'a..b', 'a-_b', 'a b', 'a/b', 'ä', 'a@b', 'a\n', '\u0430bc', 'x'.repeat(41), 'a%2f', '..', '.']
   for (const name of invalid) t.like(parseAccountName(name), { left: { reason: 'INVALID' } }, JSON.stringify(name))
-  const reserved = ['api', 'API', 'Orgs', 'user', 'swagger.v1.json', 'me.keys', 'x.PNG', 'healthz', 'clusters', 'repo-avatars']
+  const reserved = ['api', 'API', 'Orgs', 'user', 'swagger.v1.json', 'me.keys', 'x.PNG', 'healthz', 'clusters', 'repo-avatars', 'claim', 'search']
   for (const name of reserved) t.like(parseAccountName(name), { left: { reason: 'RESERVED' } }, name)
 })
 

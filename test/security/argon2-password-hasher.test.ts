@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { hash } from '@node-rs/argon2'
 import test from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
@@ -57,6 +59,23 @@ test('when the queue is full the answer is TooManyAttempts with a time to retry'
   t.true(isRight(await narrow.hash(secret('x'))))
 })
 
-test('one core stays free, and never more than two of the thread pool are taken', (t) => {
-  t.deepEqual([1, 2, 3, 4, 64].map(hashingConcurrency), [1, 1, 2, 2, 2])
+test('never more than two at once, and one on a machine with one core', (t) => {
+  t.deepEqual([1, 2, 3, 64].map(hashingConcurrency), [1, 2, 2, 2])
+})
+
+test('hashes and checks that run side by side get their own answers', async (t) => {
+  const words = ['quay', 'mole', 'pier', 'dock', 'slip', 'berth']
+  const phcs = await Promise.all(words.map((word) => rightOf(hasher.hash(secret(word)))))
+  const matches = await Promise.all(words.map((word, index) => rightOf(hasher.verify(phcs[(index + 1) % words.length] ?? '', secret(word)))))
+  t.deepEqual(matches, words.map(() => false))
+  const own = await Promise.all(words.map((word, index) => rightOf(hasher.verify(phcs[index] ?? '', secret(word)))))
+  t.deepEqual(own, words.map(() => true))
+})
+
+test('on Linux the hashing threads yield to the rest of the process', async (t) => {
+  if (process.platform !== 'linux') return t.pass('priorities of threads are a matter of Linux')
+  await rightOf(hasher.hash(secret('x')))
+  const niceness = readdirSync('/proc/self/task').map((thread) => Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]))
+  t.true(niceness.includes(10), niceness.join())
+  t.is(getPriority(process.pid), niceness[0])
 })

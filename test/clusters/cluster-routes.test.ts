@@ -1,0 +1,239 @@
+import test from 'ava'
+import { parse } from 'yaml'
+import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
+import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { expectStatus, importCluster, makePeople, type Person } from './cluster-world.ts'
+
+/** The cluster routes through the whole service. Each tenant case has its other-organization twin. */
+let service: TestService
+let fake: FakeKubernetes
+let people: ReturnType<typeof makePeople>
+let owner: Person
+let org: string
+let stranger: Person
+let otherOrg: string
+
+test.before(async () => {
+  fake = await startFakeKubernetes()
+  service = await startService()
+  people = makePeople(service)
+  owner = await people.person('owner')
+  org = await people.organization(owner)
+  stranger = await people.person('stranger')
+  otherOrg = await people.organization(stranger)
+})
+
+test.after.always(async () => {
+  await service.stop()
+  await fake.stop()
+})
+
+const as = (person: Person, body?: unknown) => ({ token: person.token, ...(body === undefined ? {} : { body }) })
+let made = 0
+/** A fake, imported under an owner's new organization. */
+const imported = async (target: FakeKubernetes = fake): Promise<{ org: string; name: string; at: string }> => {
+  const name = `c-${(made += 1)}`
+  const within = await people.organization(owner)
+  await expectStatus(importCluster(service.send, owner.token, within, name, target.kubeconfig()), 200)
+  return { org: within, name, at: `${within}/${name}` }
+}
+
+test('check, validate, import, list, get and exist tell one story', async (t) => {
+  const body = { basicInfo: { name: 'prod', displayName: 'Production' }, provider: { name: 'generic', accessConfig: fake.kubeconfig() }, components: { gitopsEngine: true, featureSets: [{ name: 'core', features: ['x'] }] } }
+  const home = await people.organization(owner)
+  const checked = await expectStatus(service.send('POST', `/api/v1/clustersv2/${home}/check`, as(owner, body)), 200)
+  t.like(checked.json, { id: 0, uid: fake.uid, status: { phase: 'NotImported' }, kubernetesVersion: 'v1.34.2' })
+  const before = await expectStatus(service.send('POST', `/api/v1/clustersv2/${home}/validate`, as(owner, body)), 200)
+  t.like(before.json, { alreadyImported: false, displayName: { valid: true }, clusterId: { valid: true }, clusterMetadata: { uid: fake.uid, ownerType: 'org' } })
+  t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}`, as(owner))).json, [])
+  const got = await expectStatus(service.send('POST', `/api/v1/clustersv2/${home}/import`, as(owner, body)), 200)
+  t.like(got.json, { name: 'prod', displayName: 'Production', ownerName: home, provider: 'Generic', endpoint: fake.url, status: { phase: 'Active', response: { phase: 'Active' } }, spec: { name: 'prod', uid: fake.uid }, metadata: { name: 'prod' } })
+  const after = await expectStatus(service.send('POST', `/api/v1/clustersv2/${home}/validate`, as(owner, body)), 200)
+  t.like(after.json, { alreadyImported: true, displayName: { valid: false }, clusterId: { valid: false } })
+  const single = await expectStatus(service.send('GET', `/api/v1/clusters/${home}/prod`, as(owner)), 200)
+  t.is(single.json.id, got.json.id)
+  const { metadata: _metadata, spec: _spec, ...flat } = single.json
+  const [listed, ...others] = (await expectStatus(service.send('GET', `/api/v1/clustersv2/${home}`, as(owner)), 200)).json
+  t.deepEqual(others, [])
+  t.deepEqual({ ...listed, age: '' }, { ...flat, age: '' })
+  t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}?provider=EKS`, as(owner))).json, [])
+  t.is((await service.send('GET', `/api/v1/clustersv2/${home}?provider=Nowhere`, as(owner))).status, 400)
+  t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}/prod/exist`, as(owner))).json, { exist: true })
+  t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}/none/exist`, as(owner))).json, { exist: false })
+})
+
+test('the list is whole unless a limit is given', async (t) => {
+  const home = await people.organization(owner)
+  const fakes = await Promise.all([1, 2, 3].map(() => startFakeKubernetes()))
+  t.teardown(async () => void (await Promise.all(fakes.map((each) => each.stop()))))
+  for (const [index, each] of fakes.entries()) await expectStatus(importCluster(service.send, owner.token, home, `c${index}`, each.kubeconfig()), 200)
+  const names = async (query: string): Promise<string[]> => (await expectStatus(service.send('GET', `/api/v1/clustersv2/${home}${query}`, as(owner)), 200)).json.map(({ name }: { name: string }) => name)
+  t.deepEqual(await names(''), ['c0', 'c1', 'c2'])
+  t.deepEqual(await names('?limit=2'), ['c0', 'c1'])
+  t.deepEqual(await names('?limit=2&page=2'), ['c2'])
+  t.deepEqual(await names('?limit=2&page=3'), [])
+})
+
+const refusedImports: readonly (readonly [string, () => object, RegExp])[] = [
+  ['no name', () => ({ basicInfo: {}, provider: { accessConfig: fake.kubeconfig() } }), /name/],
+  ['a name that is no label', () => ({ basicInfo: { name: 'Prod_1' }, provider: { accessConfig: fake.kubeconfig() } }), /name/],
+  ['a reserved name', () => ({ basicInfo: { name: 'import' }, provider: { accessConfig: fake.kubeconfig() } }), /reserved/],
+  ['no access config', () => ({ basicInfo: { name: 'a' }, provider: { credential: 'aws' } }), /access config/],
+  ['another owner in the body', () => ({ basicInfo: { name: 'a', ownerID: 1 }, provider: { accessConfig: fake.kubeconfig() } }), /ownerID/],
+  ['another UID in the body', () => ({ basicInfo: { name: 'a', clusterUID: 'other' }, provider: { accessConfig: fake.kubeconfig() } }), /clusterUID/],
+  ['a token that the cluster refuses', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ token: 'wrong' }) } }), /refused/],
+  ['nobody at the address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://127.0.0.1:1' }) } }), /refuses connections/],
+  ['a metadata address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://169.254.169.254' }) } }), /never allowed/],
+  ['a kubeconfig that is none', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: 'hello' } }), /kubeconfig/],
+]
+for (const [what, body, message] of refusedImports) {
+  test(`an import is refused with 422 for: ${what}`, async (t) => {
+    const answer = await service.send('POST', `/api/v1/clustersv2/${org}/import`, as(owner, body()))
+    t.is(answer.status, 422, answer.text)
+    t.regex(answer.json.message, message)
+    t.false(answer.text.includes(fake.token))
+  })
+}
+
+test('two imports of one name at the same time: one cluster', async (t) => {
+  const home = await people.organization(owner)
+  const answers = await Promise.all([1, 2, 3, 4].map(() => importCluster(service.send, owner.token, home, 'same', fake.kubeconfig())))
+  t.deepEqual(answers.map(({ status }) => status).sort(), [200, 422, 422, 422])
+  t.is((await service.send('GET', `/api/v1/clustersv2/${home}`, as(owner))).json.length, 1)
+  const again = await importCluster(service.send, owner.token, home, 'other-name', fake.kubeconfig())
+  t.is(again.status, 422)
+  t.regex(again.json.message, /already imported as same/)
+  await expectStatus(importCluster(service.send, stranger.token, otherOrg, 'same', fake.kubeconfig()), 200)
+})
+
+test('status follows the cluster: active, not ready, refused, another cluster, unreachable, active again', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  const { at } = await imported(own)
+  const look = async (): Promise<unknown> => {
+    // `connect` without an access config looks anew, whatever is fresh.
+    const { json } = await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/connect?operation=re-connect`, as(owner, {})), 200)
+    return [json.status.phase, json.status.reason]
+  }
+  t.deepEqual(await look(), ['Active', undefined])
+  own.isReady = false
+  t.deepEqual(await look(), ['NotReady', 'Unknown'])
+  own.isReady = true
+  own.acceptsToken = false
+  t.deepEqual(await look(), ['NotConnected', 'AuthIssue'])
+  own.acceptsToken = true
+  const { uid } = own
+  own.uid = 'another'
+  t.deepEqual(await look(), ['Lost', 'ClusterNotFound'])
+  own.uid = uid
+  t.deepEqual(await look(), ['Active', undefined])
+  await own.stop()
+  t.deepEqual(await look(), ['NotConnected', 'Unknown'])
+  const status = await expectStatus(service.send('GET', `/api/v1/clustersv2/${at}/status`, as(owner)), 200)
+  t.is(status.json.status.phase, 'NotConnected')
+  const proxied = await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))
+  t.true(proxied.status >= 500)
+  t.regex(proxied.json.message, /refuses connections/)
+})
+
+test('a new credential replaces the old one at once, if it leads to the same cluster', async (t) => {
+  const own = await startFakeKubernetes()
+  const other = await startFakeKubernetes()
+  t.teardown(async () => void (await Promise.all([own.stop(), other.stop()])))
+  const { at } = await imported(own)
+  await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
+  const elsewhere = await service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { provider: 'Generic', accessConfig: other.kubeconfig() }))
+  t.is(elsewhere.status, 422)
+  t.regex(elsewhere.json.message, /another cluster/)
+  t.is(own.seen.filter(({ url }) => url === '/version').at(-1)?.headers.find(([name]) => name === 'authorization')?.[1], `Bearer ${own.token}`)
+  const former = own.token
+  Object.assign(own, { token: 'fake-rotated' })
+  t.true((await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))).status >= 500)
+  const put = await expectStatus(service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { displayName: 'Rotated', provider: 'Generic', accessConfig: own.kubeconfig() })), 200)
+  t.is(put.json.displayName, 'Rotated')
+  await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
+  t.not(former, own.token)
+  t.is((await service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { name: 'renamed', provider: 'Generic', accessConfig: own.kubeconfig() }))).status, 422)
+})
+
+test('reconfigure changes what is recorded, remove forgets it', async (t) => {
+  const { org: home, at, name } = await imported()
+  const changed = await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/reconfigure`, as(owner, { basicInfo: { displayName: 'Two', impersonateUsers: true } })), 200)
+  t.is(changed.json.displayName, 'Two')
+  await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
+  const seen = fake.seen.filter(({ headers }) => headers.some(([key, value]) => key === 'impersonate-group' && value === `moorage:org:${home}`))
+  t.true(seen.length > 0)
+  t.is((await service.send('POST', `/api/v1/clustersv2/${at}/remove`, as(owner, { name: 'other' }))).status, 422)
+  const removed = await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/remove?notify=false`, as(owner, { name })), 200)
+  t.is(removed.text, '')
+  t.is((await service.send('GET', `/api/v1/clusters/${at}`, as(owner))).status, 404)
+  await expectStatus(importCluster(service.send, owner.token, home, name, fake.kubeconfig()), 200)
+})
+
+test('client-config leads to the proxy and carries no credential', async (t) => {
+  const { at, name, org: home } = await imported()
+  const { json } = await expectStatus(service.send('GET', `/api/v1/clusters/${at}/client-config`, as(owner)), 200)
+  t.is(typeof json, 'string')
+  t.false(json.includes(fake.token))
+  const config = parse(json)
+  t.is(config['current-context'], `${name}.${home}`)
+  const server = new URL(config.clusters[0].cluster.server)
+  t.is(server.pathname, `/api/v1/clusters/${at}/proxy`)
+  // kubectl sends its token by https only, and trusts what the kubeconfig says.
+  t.is(server.protocol, 'https:')
+  t.regex(Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64').toString(), /^-----BEGIN CERTIFICATE-----/)
+  t.deepEqual(config.users[0].user, { token: tokenPlaceholder })
+})
+
+test('every route tells a stranger nothing', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  const { org: home, at } = await imported(own)
+  const body = { basicInfo: { name: 'x' }, provider: { accessConfig: own.kubeconfig() } }
+  const requests: readonly (readonly [string, string, unknown?])[] = [
+    ['GET', `/api/v1/clustersv2/${home}`], ['POST', `/api/v1/clustersv2/${home}/check`, body], ['POST', `/api/v1/clustersv2/${home}/validate`, body], ['POST', `/api/v1/clustersv2/${home}/import`, body],
+    ['GET', `/api/v1/clusters/${at}`], ['PUT', `/api/v1/clusters/${at}`, { provider: 'Generic', accessConfig: own.kubeconfig() }], ['GET', `/api/v1/clusters/${at}/client-config`],
+    ['GET', `/api/v1/clustersv2/${at}/status`], ['GET', `/api/v1/clustersv2/${at}/exist`], ['POST', `/api/v1/clustersv2/${at}/connect`, { accessConfig: own.kubeconfig() }],
+    ['POST', `/api/v1/clustersv2/${at}/reconfigure`, { basicInfo: { displayName: 'mine' } }], ['POST', `/api/v1/clustersv2/${at}/remove`, {}], ['GET', `/api/v1/clusters/${at}/proxy/version`],
+    // The stranger's own organization with a name of ours.
+    ['GET', `/api/v1/clusters/${otherOrg}/${at.split('/')[1]}`], ['GET', `/api/v1/clusters/${otherOrg}/${at.split('/')[1]}/proxy/version`],
+  ]
+  const seen = own.seen.length
+  for (const [method, path, sent] of requests) {
+    const answer = await service.send(method, path, as(stranger, sent))
+    t.true([403, 404].includes(answer.status), `${method} ${path}: ${answer.status}`)
+    t.false(answer.text.includes(own.uid), path)
+    t.is((await service.send(method, path, sent === undefined ? {} : { body: sent })).status, 401, path)
+  }
+  t.is(own.seen.length, seen)
+  t.is((await service.send('GET', `/api/v1/clusters/${at}`, as(owner))).json.displayName, at.split('/')[1])
+})
+
+test('/user/clusters: the own ones, and with all=true those of organizations where they may be seen', async (t) => {
+  const member = await people.person('member')
+  const outsider = await people.person('outsider')
+  const { org: home, name } = await imported()
+  await people.teamWithRole(owner, home, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
+  await expectStatus(importCluster(service.send, member.token, member.login, 'mine', fake.kubeconfig()), 200)
+  const names = async (person: Person, query: string): Promise<string[]> => (await expectStatus(service.send('GET', `/api/v1/user/clusters${query}`, as(person)), 200)).json.map((each: { name: string }) => each.name).sort()
+  t.deepEqual(await names(member, ''), ['mine'])
+  t.deepEqual(await names(member, '?all=true'), [name, 'mine'].sort())
+  t.deepEqual(await names(member, '?all=false'), ['mine'])
+  t.deepEqual(await names(outsider, '?all=true'), [])
+  const confined = await service.tokenFor(member.login, ['read:user'])
+  t.is((await service.send('GET', '/api/v1/user/clusters', { token: confined })).status, 403)
+})
+
+test('changes leave audit rows, and neither they, nor the log, nor any answer holds the credential', async (t) => {
+  const { org: home, at } = await imported()
+  await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/reconfigure`, as(owner, { basicInfo: { displayName: 'Audited' } })), 200)
+  await expectStatus(service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { provider: 'Generic', accessConfig: fake.kubeconfig() })), 200)
+  await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/remove`, as(owner, {})), 200)
+  const audit = await expectStatus(service.send('GET', `/api/v1/orgs/${home}/audit`, as(owner)), 200)
+  for (const action of ['cluster.imported', 'cluster.changed', 'cluster.connected', 'cluster.removed']) t.true(audit.text.includes(action), action)
+  for (const text of [audit.text, service.logText()]) {
+    t.false(text.includes(fake.token))
+    t.false(text.includes(Buffer.from(fake.token).toString('base64')))
+  }
+})
