@@ -6,7 +6,7 @@ import { createRunFolder } from '../support/components/run-folder.ts'
 import { importCluster, makeUser, type BenchUser } from './api-calls.ts'
 import type { Progress } from './progress.ts'
 import { startBenchService, type BenchService, type ServiceToStart } from './service-process.ts'
-import { portOfTwin, startServerProcess, type StartedProcess } from './started-process.ts'
+import { portOfTwin, startServerProcess, type ProcessToStart, type StartedProcess } from './started-process.ts'
 import { makeStubCertificate } from './upstream/certificate.ts'
 
 /** A service with somebody who may ask it. */
@@ -35,6 +35,8 @@ export interface Lab {
   /** A service of a row's own. */
   service(start: Omit<ServiceToStart, 'folder' | 'profileFolder'>): Promise<BenchService>
   twin(file: string, settings: unknown): Promise<StartedProcess>
+  /** Any other server beside ours. */
+  program(start: Omit<ProcessToStart, 'folder'>): Promise<StartedProcess>
   stop(): Promise<void>
 }
 
@@ -85,6 +87,7 @@ export function openLab(progress: Progress, profileFolder: string | undefined): 
     }),
     service,
     twin: async (file, settings) => stopping(await startTwin(folder, file, settings)),
+    program: async (start) => stopping(await startServerProcess({ ...start, folder })),
     stop: async () => {
       for (const stop of stops.splice(0).toReversed()) await stop()
     },

@@ -43,7 +43,8 @@ const paces: Readonly<Record<'full' | 'quick', Pace>> = {
   quick: { warmUpSeconds: 2, sliceSeconds: 1, rounds: 3 },
 }
 
-process.exitCode = await main(process.argv.slice(2))
+// Not left to an empty event loop: a server that did not stop must not keep anybody waiting.
+process.exit(await main(process.argv.slice(2)))
 
 async function main(args: readonly string[]): Promise<number> {
   const parsed = parseBenchArguments(args)

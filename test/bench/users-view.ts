@@ -7,7 +7,7 @@ import { compare, generatorNote, ratioOf, readingOf, type Bench } from './measur
 import type { Lab } from './lab.ts'
 import { getRequest, loadOn } from './requests.ts'
 import { note } from './rows/row.ts'
-import { startServerProcess, type StartedProcess } from './started-process.ts'
+import type { StartedProcess } from './started-process.ts'
 import type { BenchLine } from './table.ts'
 
 const namespacePath = '/api/v1/namespaces/default'
@@ -43,26 +43,26 @@ export async function measureUsersView(lab: Lab, bench: Bench): Promise<readonly
   bench.progress.doing('starting kube-apiserver')
   const controlPlane = await startControlPlane((line) => bench.progress.doing(line))
   try {
-    const real = await pairOn(lab, kubectl, 'kube-apiserver', controlPlane.kubeconfig())
-    const stub = await pairOn(lab, kubectl, 'stub cluster', (await lab.stubCluster()).kubeconfig)
+    const { service, user, prefix } = await lab.proxied()
+    const real = {
+      ...(await kubectlProxy(lab, kubectl, 'kube-apiserver', controlPlane.kubeconfig())),
+      prefix: await importCluster(service, user, 'real', controlPlane.kubeconfig()),
+    }
+    const stub = { ...(await kubectlProxy(lab, kubectl, 'stub cluster', (await lab.stubCluster()).kubeconfig)), prefix }
     const lines: BenchLine[] = []
     for (const question of onRealCluster) lines.push(await measure(lab, bench, real, question))
     for (const question of onStubCluster) lines.push(await measure(lab, bench, stub, question))
-    await real.theirs.stop()
-    await stub.theirs.stop()
     return lines
   } finally {
     await controlPlane.stop()
   }
 }
 
-const pairOn = async (lab: Lab, kubectl: string, name: string, kubeconfig: string): Promise<Pair> => {
-  const { service, user } = await lab.onSqlite()
+const kubectlProxy = async (lab: Lab, kubectl: string, name: string, kubeconfig: string): Promise<Omit<Pair, 'prefix'>> => {
   const file = join(lab.folder, `${name.replaceAll(' ', '-')}.kubeconfig`)
   await writeFile(file, kubeconfig, { mode: 0o600 })
-  const theirs = await startServerProcess({
+  const theirs = await lab.program({
     name: `kubectl proxy before the ${name}`,
-    folder: lab.folder,
     program: kubectl,
     arguments: ['proxy', '--port=0', '--reject-paths=^$', `--kubeconfig=${file}`],
     portOf: (line) => {
@@ -70,7 +70,7 @@ const pairOn = async (lab: Lab, kubectl: string, name: string, kubeconfig: strin
       return found === null ? undefined : Number(found[1])
     },
   })
-  return { name, theirs, prefix: await importCluster(service, user, `view-${name.replaceAll(' ', '-')}`.slice(0, 40), kubeconfig) }
+  return { name, theirs }
 }
 
 const measure = async (lab: Lab, bench: Bench, { name, theirs, prefix }: Pair, question: Question): Promise<BenchLine> => {

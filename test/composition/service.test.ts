@@ -1,4 +1,6 @@
 import test from 'ava'
+import { StartRefused } from '../../composition/start-refused.ts'
+import { isSwitchedOff } from '../support/components/available.ts'
 import { adminLogin, adminPassword, startService } from '../support/service.ts'
 
 test('the assembled service answers on its own ports, with a site admin and a token', async (t) => {
@@ -27,4 +29,24 @@ test('error bodies and links name the port that was really bound', async (t) => 
   t.teardown(() => service.stop())
   const answer = await service.send('GET', '/api/v1/user')
   t.true(String(answer.json.url).startsWith(service.baseUrl), answer.text)
+})
+
+test('a setting for what this version does not have refuses the start', async (t) => {
+  await t.throwsAsync(startService({ settings: { MOORAGE_BUS_URL: 'nats://bus:4222' } }), { instanceOf: StartRefused, message: /no NATS bus yet/ })
+})
+
+const onMariaDb = isSwitchedOff('mariadb') ? test.skip : test
+onMariaDb('the same assembly runs on a server database', async (t) => {
+  const service = await startService({ database: 'mysql' })
+  t.teardown(() => service.stop())
+  t.is((await service.send('GET', '/api/v1/user', { token: service.adminToken })).json.login, adminLogin)
+})
+
+test('no secret of the settings or of the start reaches the log', async (t) => {
+  const service = await startService({ settings: { MOORAGE_LOG_LEVEL: 'debug' } })
+  t.teardown(() => service.stop())
+  await service.send('GET', '/api/v1/user?token=canary-query', { basic: [adminLogin, adminPassword] })
+  await service.send('GET', '/api/v1/user', { token: service.adminToken })
+  t.true(service.logLines().length > 0)
+  for (const secret of [adminPassword, service.adminToken, 'canary-query']) t.false(service.logText().includes(secret))
 })

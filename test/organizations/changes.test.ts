@@ -172,6 +172,23 @@ onEachDatabase('nobody gives more than they hold', async (t, bench) => {
   t.is(tagOf(await add(callBy(dan, { isSiteAdmin: true }), owners.id, { name: 'dan' }, 'done')), 'done')
 })
 
+onEachDatabase('the right to remove members reaches those below, and oneself', async (t, bench) => {
+  const [ada, adam, bea] = [await bench.user('ada'), await bench.user('adam'), await bench.user('bea')]
+  const [cleo, dan] = [await bench.user('cleo'), await bench.user('dan')]
+  const id = await bench.organization('acme', ada)
+  await bench.newTeam(id, 'Admins', 'admin', [adam, bea])
+  await bench.newTeam(id, 'Writers', 'write', [cleo, dan])
+  const removers = await bench.newTeam(id, 'Removers', 'custom', [adam])
+  await bench.role(id, 'removing', ['org_mgmt/view members', 'org_mgmt/remove members'], [removers.id])
+  const remove = makeRemoveMember(bench)
+  t.is(tagOf(await remove(callBy(adam), id, { name: 'ada' })), 'BeyondOwnRights')
+  t.is(tagOf(await remove(callBy(adam), id, { name: 'bea' })), 'BeyondOwnRights')
+  t.is(tagOf(await remove(callBy(bea), id, { name: 'cleo' })), 'BeyondOwnRights', 'an admin alone does not remove members')
+  t.is(tagOf(await remove(callBy(adam), id, { name: 'cleo' })), 'done')
+  t.is(tagOf(await remove(callBy(dan), id, { name: 'dan' })), 'done')
+  t.deepEqual((await bench.memberships.list(id, 'all', firstPage)).items, [ada, adam, bea])
+})
+
 onEachDatabase('rights in one organization are none in another', async (t, bench) => {
   const [ada, eve] = [await bench.user('ada'), await bench.user('eve')]
   const id = await bench.organization('acme', ada)

@@ -60,7 +60,7 @@ test('when the queue is full the answer is TooManyAttempts with a time to retry'
 })
 
 test('never more than two at once, and one on a machine with one core', (t) => {
-  t.deepEqual([1, 2, 3, 64].map(hashingConcurrency), [1, 2, 2, 2])
+  t.deepEqual([1, 2, 3, 64].map((cores) => hashingConcurrency(cores)), [1, 2, 2, 2])
 })
 
 test('hashes and checks that run side by side get their own answers', async (t) => {
@@ -77,5 +77,5 @@ test('on Linux the hashing threads yield to the rest of the process', async (t) 
   await rightOf(hasher.hash(secret('x')))
   const niceness = readdirSync('/proc/self/task').map((thread) => Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]))
   t.true(niceness.includes(10), niceness.join())
-  t.is(getPriority(process.pid), niceness[0])
+  t.is(niceness[0], getPriority(process.pid))
 })

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import test, { type ExecutionContext } from 'ava'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type { ClusterApi, ClusterTransport, UpstreamRequest } from '../../core/clusters/ports.ts'
+import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
+import type { AccountId, ClusterId } from '../../core/kernel/brand.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { recordedExchange, type RecordedExchange } from './recorded-exchange.ts'
+
+/** A cluster and the adapters that reach it. */
+export interface ClusterBench {
+  readonly api: ClusterApi
+  readonly transport: ClusterTransport
+  readonly credential: ClusterCredential
+  /** A namespace that nobody else uses. */
+  namespace(): Promise<string>
+}
+
+const connectionTo = (credential: ClusterCredential, version = 1): ClusterConnection => ({
+  link: { id: (randomBytes(4).readUInt32BE() + 1) as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version, impersonatesUsers: false },
+  credential,
+})
+
+const upstream = (method: string, target: string, changes: Partial<UpstreamRequest> = {}): UpstreamRequest => ({
+  method,
+  target,
+  headers: [],
+  isLongLived: false,
+  createdAsOk: false,
+  answerHeaders: (headers) => Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : [])),
+  acceptHeaders: () => [],
+  ...changes,
+})
+
+const open = new AbortController().signal
+const json = [['content-type', 'application/json']] as const
+
+/** What ClusterApi and ClusterTransport keep, whatever API server is behind them. */
+export const clusterAdaptersSuite = (name: string, getBench: () => Promise<ClusterBench>): void => {
+  const on = (title: string, run: (t: ExecutionContext, bench: ClusterBench) => Promise<void>): void =>
+    test(`${name}: ${title}`, async (t) => run(t, await getBench()))
+
+  const relay = async (bench: ClusterBench, connection: ClusterConnection, method: string, target: string, body?: string, changes: Partial<UpstreamRequest> = {}): Promise<RecordedExchange> => {
+    const exchange = recordedExchange(method, target, body === undefined ? {} : { body })
+    const outcome = await bench.transport.relay(connection, upstream(method, target, { ...(body === undefined ? {} : { headers: json }), ...changes }), exchange, open)
+    if (isLeft(outcome)) throw new Error(outcome.left.message)
+    return exchange
+  }
+
+  on('a survey tells identity, version and readiness', async (t, { api, credential }) => {
+    const surveyed = await api.survey(credential, open)
+    if (isLeft(surveyed)) return t.fail(surveyed.left.message)
+    t.regex(surveyed.right.uid, /^[0-9a-f-]{36}$/)
+    t.regex(surveyed.right.kubernetesVersion, /^v1\./)
+    t.true(surveyed.right.isReady)
+    t.true(surveyed.right.servesDeployments)
+    t.true(surveyed.right.groups.includes('apps'))
+    t.false(surveyed.right.servesManagedClusters)
+  })
+
+  on('a wrong token is told as that, by survey, request and relay, and nothing is answered', async (t, { api, transport, credential }) => {
+    const wrong = connectionTo({ ...credential, identity: { kind: 'token', token: secret('wrong') } })
+    const exchange = recordedExchange('GET', '/version')
+    const outcomes = [
+      await api.survey(wrong.credential, open),
+      await api.request(wrong, { method: 'GET', target: '/api/v1/namespaces' }, open),
+      await transport.relay(wrong, upstream('GET', '/api/v1/namespaces'), exchange, open),
+    ]
+    for (const outcome of outcomes) t.true(isLeft(outcome) && outcome.left.tag === 'CredentialRefused')
+    t.false(exchange.hasResponded)
+  })
+
+  on('a certificate of another authority is not trusted', async (t, { api, credential }) => {
+    const surveyed = await api.survey({ ...credential, authorityPem: undefined }, open)
+    t.true(isLeft(surveyed) && surveyed.left.tag === 'ClusterUnreachable')
+    if (isLeft(surveyed)) t.regex(surveyed.left.message, /certificate/)
+  })
+
+  on('create, read, patch, list and delete pass with their statuses', async (t, bench) => {
+    const namespace = await bench.namespace()
+    const at = `/api/v1/namespaces/${namespace}/configmaps`
+    const connection = connectionTo(bench.credential)
+    const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } })
+    t.is((await relay(bench, connection, 'POST', at, body)).answer.status, 201)
+    const again = await relay(bench, connection, 'POST', at, body)
+    t.is(again.answer.status, 409)
+    t.is(JSON.parse(await again.whole()).reason, 'AlreadyExists')
+    const read = await relay(bench, connection, 'GET', `${at}/a`)
+    t.deepEqual(JSON.parse(await read.whole()).data, { k: 'v' })
+    t.regex(read.answer.headers['content-type'] ?? '', /^application\/json/)
+    t.truthy(read.answer.headers['audit-id'])
+    const patched = await relay(bench, connection, 'PATCH', `${at}/a`, '{"data":{"x":"y"}}', { headers: [['content-type', 'application/merge-patch+json']] })
+    t.deepEqual(JSON.parse(await patched.whole()).data, { k: 'v', x: 'y' })
+    t.deepEqual(JSON.parse(await (await relay(bench, connection, 'GET', at)).whole()).items.map((each: { metadata: { name: string } }) => each.metadata.name).filter((each: string) => each !== 'kube-root-ca.crt'), ['a'])
+    t.is((await relay(bench, connection, 'DELETE', `${at}/a`)).answer.status, 200)
+    const gone = await relay(bench, connection, 'GET', `${at}/a`)
+    t.is(gone.answer.status, 404)
+    t.is(JSON.parse(await gone.whole()).reason, 'NotFound')
+    t.is(await (await relay(bench, connection, 'GET', '/no/such/path')).whole(), '404 page not found\n')
+  })
+
+  on('a create is told as 200 where that is asked for', async (t, bench) => {
+    const at = `/api/v1/namespaces/${await bench.namespace()}/configmaps`
+    const exchange = await relay(bench, connectionTo(bench.credential), 'POST', at, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}', { createdAsOk: true })
+    t.is(exchange.answer.status, 200)
+  })
+
+  on('a read with a tag is not sent twice', async (t, bench) => {
+    const at = `/api/v1/namespaces/${await bench.namespace()}/configmaps`
+    const connection = connectionTo(bench.credential)
+    await relay(bench, connection, 'POST', at, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}}')
+    const first = await relay(bench, connection, 'GET', `${at}/c`, undefined, { entityTag: { ifNoneMatch: undefined } })
+    const tag = first.answer.headers['etag']
+    t.regex(tag ?? '', /^"[\w-]{43}"$/)
+    const second = await relay(bench, connection, 'GET', `${at}/c`, undefined, { entityTag: { ifNoneMatch: `"other", ${tag}` } })
+    t.is(second.answer.status, 304)
+    t.is(await second.whole(), '')
+    await relay(bench, connection, 'PATCH', `${at}/c`, '{"data":{"n":"1"}}', { headers: [['content-type', 'application/merge-patch+json']] })
+    const third = await relay(bench, connection, 'GET', `${at}/c`, undefined, { entityTag: { ifNoneMatch: tag } })
+    t.is(third.answer.status, 200)
+    t.not(third.answer.headers['etag'], tag)
+  })
+
+  on('a watch is answered at once, tells changes, and ends with its signal or with its record', async (t, bench) => {
+    const namespace = await bench.namespace()
+    const at = `/api/v1/namespaces/${namespace}/configmaps`
+    const connection = connectionTo(bench.credential)
+    const leaving = new AbortController()
+    const watches = [leaving.signal, open].map((signal) => {
+      const exchange = recordedExchange('GET', at)
+      return { exchange, ended: bench.transport.relay(connection, upstream('GET', `${at}?watch=true&fieldSelector=metadata.name%3Dw`, { isLongLived: true }), exchange, signal) }
+    })
+    await relay(bench, connection, 'POST', at, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"w"}}')
+    for (const { exchange } of watches) t.like(JSON.parse(await exchange.next()), { type: 'ADDED', object: { metadata: { name: 'w' } } })
+    leaving.abort()
+    t.true(isRight(await watches[0]!.ended))
+    t.false(watches[1]!.exchange.answer.aborted)
+    await bench.transport.forget(connection.link.id)
+    await watches[1]!.ended
+    t.true(watches[1]!.exchange.answer.aborted)
+  })
+
+  on('a request of our own gives the answer with its JSON', async (t, { api, credential }) => {
+    const answered = await api.request(connectionTo(credential), { method: 'GET', target: '/version' }, open)
+    t.true(isRight(answered) && answered.right.status === 200)
+    const missing = await api.request(connectionTo(credential), { method: 'GET', target: '/no/such/path' }, open)
+    t.true(isRight(missing) && missing.right.status === 404 && missing.right.json === undefined)
+  })
+}

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import test from 'ava'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
+import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
+import { makeConnectionPools } from '../../adapters/kubernetes/connection-pools.ts'
+import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
+import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
+import type { ClusterCredential } from '../../core/clusters/types.ts'
+import { kubernetes } from '../support/components/available.ts'
+import { isSwitchedOff } from '../support/components/names.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { clusterAdaptersSuite } from './cluster-adapters.suite.ts'
+
+const egress = makeEgressPolicy(new Set(['loopback'] as const))
+const pools = makeConnectionPools(egress)
+const adapters = { api: makeUndiciClusterApi(pools, egress), transport: makeUndiciClusterTransport(pools, egress) }
+
+const credentialOf = (kubeconfig: string): ClusterCredential => {
+  const parsed = makeKubeconfigParser().parse(kubeconfig)
+  if (isLeft(parsed)) throw new Error(parsed.left.message)
+  return parsed.right
+}
+
+const fake = startFakeKubernetes()
+test.after.always(async () => {
+  await pools.close()
+  await (await fake).stop()
+})
+
+clusterAdaptersSuite('fake', async () => ({
+  ...adapters,
+  credential: credentialOf((await fake).kubeconfig()),
+  namespace: () => Promise.resolve(`test-${randomBytes(6).toString('hex')}`),
+}))
+
+if (!isSwitchedOff('kubernetes')) {
+  clusterAdaptersSuite('kube-apiserver', async () => {
+    const server = (await kubernetes())!
+    return { ...adapters, credential: credentialOf(server.kubeconfig()), namespace: () => server.createNamespace() }
+  })
+
+  test('kube-apiserver: a client certificate proves who we are', async (t) => {
+    const server = (await kubernetes())!
+    const credential = credentialOf(await server.createUserKubeconfig('cert-admin', ['system:masters']))
+    t.is(credential.identity.kind, 'certificate')
+    const surveyed = await adapters.api.survey(credential, new AbortController().signal)
+    t.is(surveyed._tag, 'Right')
+  })
+}
