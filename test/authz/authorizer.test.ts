@@ -4,7 +4,9 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import type { OrgId } from '../../core/kernel/brand.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
-import { fullScope } from '../../core/kernel/token-scope.ts'
+import type { ScopeSet } from '../../core/kernel/token-scope.ts'
+import { fullScope, scopeCategories } from '../../core/kernel/token-scope.ts'
+import { catalogue } from './catalogue.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { callBy, principal } from './callers.ts'
 import type { RoleBench } from './role-bench.ts'
@@ -134,6 +136,22 @@ for (const database of eachDatabase()) {
     t.deepEqual(await ask(confined(owner, 11)), [false, true])
     t.deepEqual(await ask(confined(owner, 11, true)), [false, true])
     t.deepEqual(await ask(confined(owner, 13)), [false, false])
+  })
+
+  onBench('a read-only token lists no relation that changes something, and none of a part that it has no scope for', async (t, bench) => {
+    const standing = await bench.standing(owner, 11)
+    const objects = [{ objectType: 'organization', objectID: 11 }, { objectType: 'cluster', objectID: 11_001 }, { objectType: 'team', objectID: 111 }]
+    const ask = async (scopes: Partial<ScopeSet>) => {
+      const caller = principal(owner, { scopes: { all: false, sudo: false, publicOnly: false, levels: {}, ...scopes } })
+      return must(await bench.list(callBy(caller), { standing, objects, isBatch: true })).map(({ relations }) => relations)
+    }
+    const levels = Object.fromEntries(scopeCategories.map((category) => [category, 'read' as const]))
+    const readOnly = await ask({ levels })
+    const reading = new Set(catalogue.objectTypes.flatMap((definition) => definition.reading))
+    t.deepEqual(readOnly.flat().filter((relation) => !reading.has(relation)), [])
+    t.true(readOnly.every((relations) => relations.includes('can_view')))
+    t.deepEqual((await ask({ levels: { cluster: 'write' } })).map((relations) => relations.length > 0), [true, true, false])
+    t.deepEqual(await ask({}), [[], [], []])
   })
 
   onBench('a relation that the type does not have is a mistake, not an answer', async (t, { authorizer }) => {

@@ -78,7 +78,7 @@ Options
   --quick          shorter: warm-up 2 s, 3 rounds of 1 s, --size small
   --size small     10 000 users and 100 000 objects for row 11 instead of 100 000 and 1 000 000
   --json FILE      write everything that was measured to FILE
-  --profile DIR    write a CPU profile of each service process to DIR (load it in Chrome's dev tools); slows it down
+  --profile DIR    write a CPU profile of each service process into DIR (Chrome's dev tools show it); slows it down
   --help           this text
 
 Rows (the bars are those of the performance notes, section 11)

@@ -51,7 +51,8 @@ export async function startBenchService(start: ServiceToStart): Promise<BenchSer
   const opsPort = await freePort()
   const dataDir = start.dataDir ?? join(start.folder, `data-${start.name.replaceAll(/[^a-z0-9]+/gi, '-')}`)
   mkdirSync(dataDir, { recursive: true })
-  const profiling = start.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${start.profileFolder}`, `--cpu-prof-name=${start.name.replaceAll(/[^a-z0-9]+/gi, '-')}.cpuprofile`]
+  // A folder for each: every thread of a process writes a profile of its own.
+  const profiling = start.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(start.profileFolder, start.name.replaceAll(' ', '-'))}`]
   const started = await startServerProcess({
     name: start.name,
     folder: start.folder,

@@ -117,7 +117,7 @@ export const stubRoutes: readonly AnyBoundRoute[] = [
     throw new Error('the password is hunter2')
   }),
   handle(away, async () => {
-    throw new Unavailable('mysql://root:hunter2@db is away')
+    throw new Unavailable('The database does not answer.', { cause: new Error('connect mysql://root:hunter2@db') })
   }),
   stream,
 ]

@@ -38,7 +38,7 @@ const smuggled = [
   ['HTTP/0.9', 'GET /\r\n\r\n', [400]],
   ['HTTP/3.0', 'GET / HTTP/3.0\r\nHost: a\r\n\r\n', [400, 505]],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 405, 505]],
-  ['no HTTP at all', '\u0016\u0003\u0001\u0002\u0000\u0001', [400]],
+  ['no HTTP at all', '\u0080\u0003\u0001\u0002\u0000', [400]],
 ] as const
 
 const oversized = [
