@@ -108,6 +108,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   stops.add('operations listener', () => ops.close())
   runJobs(composition, foundation, metrics, stops)
   const api = makeApiListener(boot, container, assembly, [metrics])
+  metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, api)
   stops.add('API listener', () => api.close(requestGraceMs, streamGraceMs))
   return {

@@ -27,6 +27,7 @@ const copy = (from: ByteDuplex, to: ByteDuplex): void => {
 
 const join = (client: ByteDuplex, clientHead: Uint8Array, cluster: Duplex, clusterHead: Uint8Array): Promise<void> =>
   new Promise((done) => {
+    if (cluster.closed) return done()
     cluster.on('close', done)
     if (clientHead.byteLength > 0) cluster.write(clientHead)
     if (clusterHead.byteLength > 0) client.write(clusterHead)
@@ -97,6 +98,8 @@ export const tunnel = async (
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0)
     const cut = (): void => void socket.destroy()
     signal.addEventListener('abort', cut)
+    // The client may have left while the cluster answered; its `close` would not be heard again.
+    if (signal.aborted) cut()
     await join(exchange.accept(upstream.acceptHeaders(answered.answer.headers)), exchange.head, socket, answered.head)
     signal.removeEventListener('abort', cut)
     return right(undefined)

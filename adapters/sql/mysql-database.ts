@@ -33,6 +33,7 @@ export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {})
     transaction: (work) => transaction(parts, work),
     now: async () => Number((await first<{ now: number }>(clock, {}))?.now),
     openSchemaSession: () => openSchemaSession(parts),
+    load: () => parts.pool.load(),
     close: () => parts.pool.close(),
   }
 }

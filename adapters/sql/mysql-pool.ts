@@ -1,6 +1,6 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
 import { timedOut } from './mysql-statement.ts'
-import { makeWaitQueue, type WaitQueue } from './wait-queue.ts'
+import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
 
 /** Where the server is and as whom to speak to it. */
 export type MysqlPlace = Pick<PoolOptions, 'host' | 'port' | 'socketPath' | 'user' | 'password' | 'database'>
@@ -31,6 +31,7 @@ export interface MysqlPool {
   destroy(connection: PoolConnection): void
   /** A connection outside the pool, without limits on its statements. */
   openUnbounded(): Promise<Connection>
+  load(): QueueLoad
   close(): Promise<void>
 }
 
@@ -82,6 +83,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   }
   return {
     limits,
+    load: () => places.load(),
     acquire: (done) => acquire({ pool, places, ready, destroy, limits }, done),
     release: (connection) => {
       connection.release()

@@ -58,6 +58,7 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
       surroundings.refuseInside()
       return Date.now()
     },
+    load: () => parts.turn.load(),
     openSchemaSession: () => openSchemaSession(parts),
     close: async () => {
       if (parts.reader !== parts.writer) parts.reader.raw.close()

@@ -64,6 +64,8 @@ export interface SqlDatabase extends SqlRunner {
   transaction<A>(work: (tx: SqlRunner) => Promise<A>): Promise<A>
   /** The database's clock, milliseconds since the epoch. */
   now(): Promise<number>
+  /** Connections that change things (MySQL: all of them): in use, free, and callers that wait. */
+  load(): { readonly used: number; readonly free: number; readonly waiting: number }
   /** For migrations only. */
   openSchemaSession(): Promise<SchemaSession>
   close(): Promise<void>

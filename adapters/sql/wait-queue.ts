@@ -1,5 +1,12 @@
 import { Unavailable } from '../../core/kernel/unavailable.ts'
 
+/** How many places are taken and free, and how many callers wait for one. */
+export interface QueueLoad {
+  readonly used: number
+  readonly free: number
+  readonly waiting: number
+}
+
 /** Hands out a fixed number of places in the order of asking. */
 export interface WaitQueue {
   /** Takes a place at once when one is free. */
@@ -7,6 +14,7 @@ export interface WaitQueue {
   /** Calls back when a place is there, or with `Unavailable` when none came free in time. */
   take(done: (error: Unavailable | undefined) => void): void
   release(): void
+  load(): QueueLoad
 }
 
 interface Waiter {
@@ -44,6 +52,7 @@ export const makeWaitQueue = (places: number, waitMilliseconds: number, message:
       }
       free++
     },
+    load: () => ({ used: places - free, free, waiting: waiters.size }),
   }
 }
 

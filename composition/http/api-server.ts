@@ -35,6 +35,8 @@ export interface ApiServer {
   stopAccepting(): void
   /** Waits for requests in flight, at most `graceMs`; endless streams (watch, exec) are cut after `streamGraceMs`. */
   close(graceMs: number, streamGraceMs: number): Promise<void>
+  /** What is open now: streamed exchanges, and upgraded connections. */
+  openStreams(): { readonly exchanges: number; readonly tunnels: number }
 }
 
 /** The four calls of restify that are used; its own types describe version 8. */
@@ -148,6 +150,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
           resolve({ host: bound.address, port: bound.port })
         })
       }),
+    openStreams: () => ({ exchanges: streams.size, tunnels: tunnels.size }),
     stopAccepting() {
       closed ??= new Promise((resolve) => node.close(() => resolve()))
       node.closeIdleConnections()

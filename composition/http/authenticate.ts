@@ -76,7 +76,10 @@ export const makeAuthenticate =
     }
     const sudo = sudoOf(req, context.params)
     const refused = crossSiteRefusal(req, credential, deps.csrf) ?? sudoRefusal(credential, sudo, route)
-    if (refused !== undefined) return left(refused)
+    if (refused !== undefined) {
+      // On a public route an unproven session is nobody's, and says so by counting for nothing.
+      return route.access.kind === 'public' && credential.kind === 'session' ? right(undefined) : left(refused)
+    }
     const proven = await deps.authenticator.authenticate(credential, sudo.login, context.sourceIp)
     if (isLeft(proven)) {
       // A stale session cookie must not lock a browser out of public pages; it is no explicit claim to be somebody.

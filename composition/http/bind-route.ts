@@ -127,6 +127,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
     principal: context.principal,
     requestId: context.requestId,
     sourceIp: context.sourceIp,
+    userAgent: context.userAgent,
     operation: route.id,
     signal,
     ...(context.idempotencyRecordId === undefined ? {} : { idempotencyRecordId: context.idempotencyRecordId }),

@@ -45,6 +45,7 @@ export const makeGuard =
     const context: RequestContext = {
       requestId: requestIdOf(req),
       sourceIp: clientIp(req),
+      userAgent: (req.headers['user-agent'] ?? '').slice(0, 255),
       startedNs: process.hrtime.bigint(),
       method: req.method ?? '',
       path: target.ok ? target.path : '',

@@ -5,6 +5,7 @@ import type { Principal } from '../../core/kernel/principal.ts'
 export interface RequestContext {
   readonly requestId: string
   readonly sourceIp: string
+  readonly userAgent: string
   readonly startedNs: bigint
   /** The method as sent; HEAD is routed as GET. */
   readonly method: string

@@ -77,7 +77,7 @@ export const makeSignIn = (deps: SignInDeps) => {
         hash: deps.digest.digest(key),
         remember: input.remember,
         sourceIp: call.sourceIp,
-        userAgent: '',
+        userAgent: call.userAgent ?? '',
         createdAt: now,
         ...newSessionTimes(deps.settings, input.remember, now),
       })

@@ -23,6 +23,8 @@ export interface Call {
   readonly requestId: string
   /** Canonical IP text; the socket's peer, or the hop that the trusted proxies name. */
   readonly sourceIp: string
+  /** What the client calls itself, as it was sent, at most 255 characters; for a person who looks through the own sessions. */
+  readonly userAgent?: string
   /** The route's id, as `authz.createRole`. */
   readonly operation: string
   /** Aborted when the client has left or the deadline passed. */

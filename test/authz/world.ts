@@ -67,7 +67,8 @@ const team = (id: number, roleIds: readonly number[]): fc.Arbitrary<WorldTeam> =
 const grant = (orgId: number): fc.Arbitrary<WorldGrant> =>
   fc.record({
     objectType: fc.constantFrom('cluster', 'team', 'organization'),
-    objectId: fc.constantFrom(...clusterIdsOf(orgId), ...teamIdsOf(orgId), orgId),
+    // The other organization's objects too, as a row that ought not to be there.
+    objectId: fc.constantFrom(...orgIds.flatMap(clusterIdsOf), ...teamIdsOf(orgId), orgId),
     relation: fc.constantFrom(...grantable, 'nothing_known'),
     subject: fc.oneof(
       fc.record({ subjectType: fc.constant('user' as const), subjectId: fc.constantFrom(...worldUsers) }),
@@ -89,10 +90,21 @@ const org = (id: number): fc.Arbitrary<WorldOrg> =>
     grants: fc.uniqueArray(grant(id), { maxLength: 6, selector: (one) => JSON.stringify(one) }),
   })
 
+/** A grant is one row, whichever organization it stands under. */
+const withGrantsOnce = (orgs: readonly WorldOrg[]): readonly WorldOrg[] => {
+  const seen = new Set<string>()
+  const isFirst = (one: WorldGrant): boolean => {
+    const { objectType, objectId, relation, subjectType, subjectId } = one
+    const key = [objectType, objectId, relation, subjectType, subjectId].join()
+    return !seen.has(key) && seen.add(key).has(key)
+  }
+  return orgs.map((one) => ({ ...one, grants: one.grants.filter(isFirst) }))
+}
+
 /** Worlds of three people, two organizations with three teams and two roles each, clusters and tokens. */
 export const anyWorld: fc.Arbitrary<World> = fc.tuple(...orgIds.map(org)).map((orgs) => ({
   users: worldUsers,
-  orgs,
+  orgs: withGrantsOnce(orgs),
   clusters: [...worldUsers, ...orgIds].flatMap((ownerId) => clusterIdsOf(ownerId).map((id) => ({ id, ownerId }))),
   tokens: worldUsers.map((userId) => ({ id: userId * 7, userId })),
 }))

@@ -75,7 +75,7 @@ use the machine. Requests a second of two runs must not be compared, ratios may 
 
 Options
   --only ROWS      rows by number and 'user', separated by commas
-  --quick          shorter: warm-up 2 s, 3 rounds of 1 s, --size small
+  --quick          shorter: warm-up from 3 s, 3 rounds of 1 s, --size small
   --size small     10 000 users and 100 000 objects for row 11 instead of 100 000 and 1 000 000
   --json FILE      write everything that was measured to FILE
   --profile DIR    write a CPU profile of each service process into DIR (Chrome's dev tools show it); slows it down

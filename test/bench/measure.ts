@@ -62,6 +62,20 @@ const slice = async (bench: Bench, { target, pid }: Variant, seconds: number): P
 }
 
 /**
+ * At least the seconds of the pace, then on until a piece costs no more than a little less CPU than the one before it:
+ * code that the compiler has not seen often enough is slow, and on a busy machine seconds alone do not make it often.
+ */
+async function warmUp(bench: Bench, variant: Variant): Promise<void> {
+  const piece = Math.min(2, bench.pace.warmUpSeconds / 2)
+  let before = Number.POSITIVE_INFINITY
+  for (let seconds = piece; seconds <= bench.pace.warmUpSeconds * 4; seconds += piece) {
+    const { cpuUs } = await slice(bench, variant, piece)
+    if (seconds >= bench.pace.warmUpSeconds && !(cpuUs < before * 0.93)) return
+    before = Math.min(before, cpuUs)
+  }
+}
+
+/**
  * Loads the sides in turn: all of them in each round, and every other round backwards, so that none of them always comes
  * behind the same other.
  */
@@ -71,9 +85,9 @@ export async function compare<const Names extends string>(
   variants: Readonly<Record<Names, Variant>>,
 ): Promise<Readonly<Record<Names, Series>>> {
   const names = Object.keys(variants) as Names[]
-  const { warmUpSeconds, sliceSeconds, rounds } = bench.pace
+  const { sliceSeconds, rounds } = bench.pace
   bench.progress.measuring(what, secondsFor(names.length, bench.pace))
-  for (const name of names) await slice(bench, variants[name], warmUpSeconds)
+  for (const name of names) await warmUp(bench, variants[name])
   const slices = Object.fromEntries(names.map((name) => [name, [] as SliceFigures[]])) as Record<Names, SliceFigures[]>
   for (let round = 0; round < rounds; round += 1) {
     bench.progress.round(round + 1, rounds)

@@ -40,7 +40,7 @@ const usersViewExtraSeconds = 20
 
 const paces: Readonly<Record<'full' | 'quick', Pace>> = {
   full: { warmUpSeconds: 5, sliceSeconds: 1.5, rounds: 5 },
-  quick: { warmUpSeconds: 2, sliceSeconds: 1, rounds: 3 },
+  quick: { warmUpSeconds: 3, sliceSeconds: 1, rounds: 3 },
 }
 
 // Not left to an empty event loop: a server that did not stop must not keep anybody waiting.
@@ -107,7 +107,7 @@ function secondsLeft(run: BenchRun, left: readonly RowNumber[], pace: Pace): num
 function report(machine: string, run: BenchRun, pace: Pace, goals: readonly BenchLine[], comparison: readonly BenchLine[], problems: readonly string[]): string {
   const parts = [
     machine,
-    `Warm-up ${pace.warmUpSeconds} s a side, then ${pace.rounds} rounds of ${pace.sliceSeconds} s a side in turn; medians. The service runs with its rate limit off (MOORAGE_RATE_LIMIT_PER_MINUTE=0), access log on.`,
+    `Warm-up at least ${pace.warmUpSeconds} s a side and until the CPU for each request stops falling, then ${pace.rounds} rounds of ${pace.sliceSeconds} s a side in turn; medians. The service runs with its rate limit off (MOORAGE_RATE_LIMIT_PER_MINUTE=0), access log on.`,
     ...(run.quick ? ['A quick run: short warm-up and few rounds, so take the figures as a hint.'] : []),
     ...(run.profile === undefined ? [] : [`Profiled into ${run.profile}: the service is slower than it is otherwise.`]),
   ]

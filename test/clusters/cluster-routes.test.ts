@@ -1,6 +1,10 @@
 import test from 'ava'
 import { parse } from 'yaml'
 import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
+import { credentialPlace } from '../../core/clusters/open-connection.ts'
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import type { ClusterId } from '../../core/kernel/brand.ts'
+import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { expectStatus, importCluster, makePeople, type Person } from './cluster-world.ts'
@@ -236,4 +240,19 @@ test('changes leave audit rows, and neither they, nor the log, nor any answer ho
     t.false(text.includes(fake.token))
     t.false(text.includes(Buffer.from(fake.token).toString('base64')))
   }
+})
+
+test('the stored credential cannot be read without its key, nor put into another record', async (t) => {
+  const first = await imported()
+  const second = await imported()
+  const store = service.running.container.resolve(ClusterStoreToken)
+  const sealedOf = async ({ at }: { at: string }) => {
+    const { json } = await expectStatus(service.send('GET', `/api/v1/clusters/${at}`, as(owner)), 200)
+    return (await store.sealed(json.id as ClusterId, 1))!
+  }
+  const [one, other] = [await sealedOf(first), await sealedOf(second)]
+  t.false(Buffer.from(one.box).includes(fake.token))
+  const box = service.running.container.resolve(SecretBoxToken)
+  t.true((await box.open(one.box, credentialPlace(one.ownerId, one.ref))).reveal().includes(fake.token))
+  await t.throwsAsync(box.open(one.box, credentialPlace(other.ownerId, other.ref)))
 })

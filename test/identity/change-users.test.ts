@@ -113,6 +113,16 @@ onEachDatabase('changing one’s password ends the other sessions, keeps tokens 
   t.false(await alive(world, mine))
 })
 
+onEachDatabase('of two changes of one password at once with the same old one, one stands', async (t, world, db) => {
+  const ada = await world.user('ada')
+  const wanted = ['first long phrase here', 'second long phrase here']
+  const results = await Promise.all(wanted.map((text) =>
+    makeChangeOwnPassword(makeIdentityWorld(db).deps)(callBy(ada), { oldPassword: secret(password), password: secret(text), revokesTokens: false })))
+  t.is(results.filter(isRight).length, 1)
+  const winner = wanted[results.findIndex(isRight)] ?? ''
+  t.is(await world.deps.stores.users.passwordPhc(ada.id), `plain:${winner}`)
+})
+
 onEachDatabase('signing in: the same refusal for unknown and wrong, another only after the right password', async (t, world) => {
   const root = await world.user('root', { isAdmin: true })
   await world.user('ada')

@@ -294,7 +294,8 @@ test('administration: making, changing, shutting and deleting users', async (t) 
 
 test('acting as another user: for admins, with that user’s rights, and not where credentials are made', async (t) => {
   const token = service.adminToken
-  t.is((await send('GET', '/user?sudo=ada', { token })).json.login, 'ada')
+  const acted = await send('GET', '/user?sudo=ada', { token })
+  t.deepEqual([acted.json.login, acted.json.is_admin, acted.headers['x-sudo-by']], ['ada', false, 'admin'])
   t.is((await send('GET', '/user', { token, headers: { Sudo: 'Ada' } })).json.login, 'ada')
   t.is((await send('GET', '/admin/users?sudo=ada', { token })).status, 403)
   t.is((await send('GET', '/user?sudo=admin', { token: await service.tokenFor('ada') })).status, 403)

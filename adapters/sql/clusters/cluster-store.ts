@@ -4,7 +4,7 @@ import { toManagerMask, type ClusterChange } from '../../../core/clusters/types.
 import type { AccountId, ClusterId } from '../../../core/kernel/brand.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { Bind, SqlDatabase, SqlRunner } from '../statement.ts'
-import { changeableColumns, clusterStatements } from './cluster-statements.ts'
+import { clusterStatements, type changeableColumns } from './cluster-statements.ts'
 import { clusterOf, newBinds, type ClusterRow } from './rows.ts'
 
 interface LinkRow {

@@ -5,7 +5,7 @@ import type { SqlDatabase, SqlRunner } from '../statement.ts'
 /** Enough for a person to see what is in the way. */
 const shown = 10
 /** What `organizations.org_type` holds for a client organization. */
-const clientOrgType = 1
+const clientOrgType = 2
 
 const statements = (db: SqlDatabase) => ({
   organizations: db.prepare((k, p: (n: 'id') => Knex.Value) =>
