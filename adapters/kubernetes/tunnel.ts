@@ -14,25 +14,49 @@ const answerTimeoutMilliseconds = 60_000
 /** Bytes; the body of a refusal is a Kubernetes Status of a few hundred. */
 const refusalLimit = 64 * 1024
 
-const copy = (from: ByteDuplex, to: ByteDuplex): void => {
+const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
+  let isEnded = false
   from.on('data', (chunk) => {
     if (!to.destroyed && !to.write(chunk)) from.pause()
   })
   to.on('drain', () => from.resume())
-  from.on('end', () => to.end())
-  // One side gone means that the other has nobody to talk to.
-  from.on('close', () => to.destroy())
+  from.on('end', () => {
+    isEnded = true
+    to.end()
+    ended()
+  })
+  // Torn, not ended: the other side must not take it for a whole. After an end, what was written is still on its way.
+  from.on('close', () => {
+    if (!isEnded) to.destroy()
+  })
   from.on('error', () => to.destroy())
 }
 
-const join = (client: ByteDuplex, clientHead: Uint8Array, cluster: Duplex, clusterHead: Uint8Array): Promise<void> =>
+/** Once one side has said its last word, the other has so long to hear it and to finish. */
+const endingGraceMilliseconds = 5_000
+
+const join = (client: ByteDuplex, clientHead: Uint8Array, cluster: ByteDuplex, clusterHead: Uint8Array): Promise<void> =>
   new Promise((done) => {
-    if (cluster.closed) return done()
-    cluster.on('close', done)
+    let grace: NodeJS.Timeout | undefined
+    const ended = (): void => {
+      grace ??= setTimeout(() => {
+        client.destroy()
+        cluster.destroy()
+      }, endingGraceMilliseconds)
+    }
+    let open = 2
+    for (const side of [client, cluster]) {
+      side.on('close', () => {
+        open -= 1
+        if (open > 0) return
+        clearTimeout(grace)
+        done()
+      })
+    }
     if (clientHead.byteLength > 0) cluster.write(clientHead)
     if (clusterHead.byteLength > 0) client.write(clusterHead)
-    copy(client, cluster as ByteDuplex)
-    copy(cluster as ByteDuplex, client)
+    copy(client, cluster, ended)
+    copy(cluster, client, ended)
   })
 
 const readRefusal = async (answer: IncomingMessage): Promise<Uint8Array> => {
@@ -96,12 +120,9 @@ export const tunnel = async (
     socket.on('error', () => socket.destroy())
     opened(socket)
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0)
-    const cut = (): void => void socket.destroy()
-    signal.addEventListener('abort', cut)
     // The client may have left while the cluster answered; its `close` would not be heard again.
-    if (signal.aborted) cut()
-    await join(exchange.accept(upstream.acceptHeaders(answered.answer.headers)), exchange.head, socket, answered.head)
-    signal.removeEventListener('abort', cut)
+    if (signal.aborted) socket.destroy()
+    else await join(exchange.accept(upstream.acceptHeaders(answered.answer.headers)), exchange.head, socket as ByteDuplex, answered.head)
     return right(undefined)
   }
   const { answer } = answered

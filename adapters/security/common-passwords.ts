@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import type * as languageCommon from '@zxcvbn-ts/language-common'
 import type { CommonPasswords } from '../../core/identity/ports.ts'
 
 const load = createRequire(import.meta.url)
@@ -8,7 +9,7 @@ export const makeListedCommonPasswords = (): CommonPasswords => {
   let listed: ReadonlySet<string> | undefined
   return {
     includes(password) {
-      listed ??= new Set((load('@zxcvbn-ts/language-common') as typeof import('@zxcvbn-ts/language-common')).dictionary['passwords-common'])
+      listed ??= new Set((load('@zxcvbn-ts/language-common') as typeof languageCommon).dictionary['passwords-common'])
       return listed.has(password)
     },
   }

@@ -15,6 +15,7 @@ import { refusalOf } from './failure-response.ts'
 import { platformParameters } from './query-string.ts'
 import type { RequestContext } from './request-context.ts'
 import { clientSignal, contextOf } from './request-context.ts'
+import { whileAdmitted } from './while-admitted.ts'
 import { writeRefusal } from './write-answer.ts'
 
 /** What a stream route's request was found to be allowed. */
@@ -119,6 +120,8 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefi
       const admitted = await admit(req, context, params, clientSignal(res), scopeLevelOf(context.method))
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
       const exchange = exchangeOf(req, res, context, route, prefix)
+      const again = () => admit(req, context, params, clientSignal(res), scopeLevelOf(context.method))
+      res.once('close', whileAdmitted(again, () => res.destroy()))
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
       // restify counts the request as done when this resolves; a stream is done when its connection says so.

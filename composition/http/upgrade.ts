@@ -10,6 +10,7 @@ import { errorBody, internalError, refusal, refusalOf } from './failure-response
 import { stringifyJson } from './json-text.ts'
 import type { RequestContext } from './request-context.ts'
 import { forwardedQuery, makeAdmit, pathBelow } from './stream-route.ts'
+import { whileAdmitted } from './while-admitted.ts'
 
 type Headers = readonly (readonly [string, string])[]
 
@@ -97,6 +98,7 @@ export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStre
       const admitted = await admit(req, context, params, signal, 'write')
       if (isLeft(admitted)) return admitted.left
       const exchange = upgradeExchangeOf(req, socket, head, context, fullPath)
+      socket.once('close', whileAdmitted(() => admit(req, context, params, signal, 'write'), () => socket.destroy()))
       const outcome = await bound.upgrade({ params, exchange, ...admitted.right })
       return isLeft(outcome) ? refusalOf(outcome.left) : undefined
     }

@@ -106,6 +106,11 @@ for (const [protocol, environment] of [['WebSocket', {}], ['SPDY', { KUBECTL_REM
     t.like(await exec(['cat'], much), { status: 0, stdout: much, stderr: '' })
     t.like(await exec(['complain', 'no', 'wind']), { stdout: '', stderr: 'no wind\n' })
     t.is((await exec(['exit', '3'])).status, 3)
+    // kubectl falls back to SPDY by itself, so what was really used is looked at.
+    const traced = await runCommand(kubectlPath, args(namespace, '-v=8', 'exec', 'web', '--', 'echo', 'hi'), { environment: { ...process.env, ...environment }, timeoutMilliseconds: 60_000 })
+    t.is(traced.stdout, 'hi\n')
+    t.is(/^\s*Upgrade: websocket/im.test(traced.stderr), protocol === 'WebSocket', traced.stderr)
+    t.is(/^\s*Upgrade: SPDY/im.test(traced.stderr), protocol === 'SPDY', traced.stderr)
     t.is(await untilNoStreams(), 0)
   })
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { connect as tlsConnect } from 'node:tls'
 import test from 'ava'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -119,6 +120,9 @@ test('the client’s leaving ends the stream at the cluster, and the cluster’s
   const inside: Duplex[] = []
   own.onUpgrade((_req, socket) => {
     socket.on('error', () => undefined)
+    // As Kubernetes does: the end of one direction is the end of both.
+    socket.on('end', () => socket.end())
+    socket.resume()
     inside.push(socket)
     accept(socket)
   })
@@ -137,6 +141,24 @@ test('the client’s leaving ends the stream at the cluster, and the cluster’s
   inside[1]!.destroy()
   await closed
   t.pass()
+})
+
+test('what the cluster says just before it closes arrives whole, also over TLS, where writing takes its time', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  const last = Buffer.alloc(20, 'last-')
+  own.onUpgrade((_req, socket) => {
+    socket.on('error', () => undefined)
+    socket.resume()
+    accept(socket)
+    setTimeout(() => socket.end(last), 5)
+  })
+  const { proxy } = await makeProxy(own)
+  for (let round = 0; round < 40; round += 1) {
+    const socket = tlsConnect({ port: Number(new URL(service.baseUrl).port), host: '127.0.0.1', rejectUnauthorized: false })
+    socket.write(head(`${proxy}${exec}`, upgrade))
+    t.is((await readAll(socket)).match(/last-/g)?.length, last.byteLength / 5)
+  }
 })
 
 test('removing the cluster cuts its open streams and watches', async (t) => {

@@ -6,7 +6,7 @@ import { openOrMakeKeyringFile } from '../../adapters/security/keyring-file.ts'
 import { loadConfig } from '../../composition/config.ts'
 import { checkBus, checkDatabase, checkDataFolder, checkKeyring, checkNode, skewFinding } from '../../composition/doctor-checks.ts'
 import type { Settings } from '../../composition/settings.ts'
-import { isSwitchedOff } from '../support/components/available.ts'
+import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-doctor-'))
@@ -55,7 +55,7 @@ test('a bus that this version does not have is a problem, not a silent default',
   t.is(checkBus(await settingsWith()).state, 'ok')
 })
 
-const onMariaDb = isSwitchedOff('mariadb') ? test.skip : test
+const onMariaDb = needing('mariadb')
 onMariaDb('a server database: its clock, and a schema that is missing or there', async (t) => {
   const states = async (url: string): Promise<readonly string[]> =>
     (await checkDatabase(await settingsWith({ MOORAGE_DATABASE_URL: url }))).map(({ subject, state }) => `${subject} ${state}`)

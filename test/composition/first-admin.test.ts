@@ -9,7 +9,7 @@ import { loadConfig } from '../../composition/config.ts'
 import { startRunning } from '../../composition/running-service.ts'
 import type { RunningService } from '../../composition/running-service.ts'
 import { StartRefused } from '../../composition/start-refused.ts'
-import { isSwitchedOff } from '../support/components/available.ts'
+import { needing } from '../support/components/needing.ts'
 import { testEnvironment } from '../support/service.ts'
 
 const start = async (environment: Record<string, string | undefined>): Promise<RunningService> =>
@@ -25,7 +25,7 @@ const environmentOn = async (t: { teardown(fn: () => void): void }, database: 's
 }
 
 for (const database of ['sqlite', 'mysql'] as const) {
-  const each = database === 'mysql' && isSwitchedOff('mariadb') ? test.skip : test
+  const each = database === 'mysql' ? needing('mariadb') : test
   each(`${database}: of two instances that start at once one makes the first admin, with a password that works`, async (t) => {
     const environment = await environmentOn(t, database)
     const services = await Promise.all([start(environment), start(environment)])

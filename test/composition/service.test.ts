@@ -1,6 +1,6 @@
 import test from 'ava'
 import { StartRefused } from '../../composition/start-refused.ts'
-import { isSwitchedOff } from '../support/components/available.ts'
+import { needing } from '../support/components/needing.ts'
 import { adminLogin, adminPassword, startService } from '../support/service.ts'
 
 test('the assembled service answers on its own ports, with a site admin and a token', async (t) => {
@@ -35,7 +35,7 @@ test('a setting for what this version does not have refuses the start', async (t
   await t.throwsAsync(startService({ settings: { MOORAGE_BUS_URL: 'nats://bus:4222' } }), { instanceOf: StartRefused, message: /no NATS bus yet/ })
 })
 
-const onMariaDb = isSwitchedOff('mariadb') ? test.skip : test
+const onMariaDb = needing('mariadb')
 onMariaDb('the same assembly runs on a server database', async (t) => {
   const service = await startService({ database: 'mysql' })
   t.teardown(() => service.stop())

@@ -1,9 +1,19 @@
 import { gzipSync } from 'node:zlib'
 import test from 'ava'
 import { request } from 'undici'
+import { Id } from '../../plugins/kit/codecs.ts'
 import { targetOf } from '../support/route-targets.ts'
 import { askable, fault, withoutEffect } from './asking.ts'
 import { badBodies, malformed, nested } from './mutations.ts'
+
+test('a fault is seen', (t) => {
+  const answer = { status: 500, headers: { 'content-type': 'application/json' }, text: '', json: { message: 'm', url: 'u', code: 'InternalError' } }
+  t.regex(fault(answer) ?? '', /^500/)
+  t.is(fault({ ...answer, status: 422 }), undefined)
+  t.regex(fault({ ...answer, status: 422 }, [400]) ?? '', /not 400/)
+  t.regex(fault({ ...answer, status: 404, json: {} }) ?? '', /documented body/)
+  t.true(badBodies({ codec: Id, example: 1 }).length >= 10)
+})
 
 test.serial('every mutation that a codec refuses is refused as documented', async (t) => {
   await withoutEffect(t, async (service) => {

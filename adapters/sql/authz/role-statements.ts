@@ -75,6 +75,8 @@ export const prepareRoleStatements = (db: SqlDatabase) => ({
   ),
 })
 
+export type RoleStatements = ReturnType<typeof prepareRoleStatements>
+
 type Slot = (name: 'orgId' | 'id') => number
 
 const attachedTeams = (k: Knex, p: Slot): Knex.QueryBuilder =>
