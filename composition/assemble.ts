@@ -5,7 +5,7 @@ import type { Job } from '../plugins/kit/job.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { AnyBoundRoute, Method } from '../plugins/kit/route.ts'
 import { accessProblems } from './assemble-access.ts'
-import type { Catalogue } from './boot.ts'
+import type { Catalogue } from '../core/authz/types.ts'
 import type { Container } from './container.ts'
 import { StartRefused } from './start-refused.ts'
 

@@ -1,18 +1,12 @@
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
 import type { SqlDatabase } from '../adapters/sql/statement.ts'
+import type { Catalogue } from '../core/authz/types.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'
 import type { Log } from '../core/kernel/log.ts'
-import type { ObjectTypeDefinition, PermissionDefinition } from '../core/kernel/permission.ts'
 import type { Secret } from '../core/kernel/secret.ts'
 import type { SecretBox } from '../core/kernel/secret-box.ts'
 import type { Container } from './container.ts'
 import type { Settings } from './settings.ts'
-
-/** What the open plugins of this deployment contribute to the authorization catalogue. */
-export interface Catalogue {
-  readonly permissions: readonly PermissionDefinition[]
-  readonly objectTypes: readonly ObjectTypeDefinition[]
-}
 
 /** Keys that are no key-encryption keys, from the same key ring, 32 bytes each. */
 export interface ServiceKeys {

@@ -15,7 +15,8 @@ import {
 } from '../../core/organizations/ports.ts'
 import type { PermissionLevels } from '../../core/organizations/ports.ts'
 import { permissionKey } from '../../core/organizations/rights.ts'
-import type { Catalogue, Provide } from '../boot.ts'
+import type { Catalogue } from '../../core/authz/types.ts'
+import type { Provide } from '../boot.ts'
 
 const levelsOf = (catalogue: Catalogue): PermissionLevels => {
   const levels = new Map(catalogue.permissions.map((permission) => [permissionKey(permission), permission.level]))
