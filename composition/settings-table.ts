@@ -74,7 +74,7 @@ export const settingsTable = {
   passwordMinLength: withDefault('MOORAGE_PASSWORD_MIN_LENGTH', wholeNumber(8, 64), '12', 'Least characters of a password.'),
   sessionCookie: withDefault('MOORAGE_SESSION_COOKIE', matching(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, _ and -'), 'moorage_session',
     'Session cookie name (`__Host-` is put before it when the base URL is https).'),
-  rateLimitPerMinute: withDefault('MOORAGE_RATE_LIMIT_PER_MINUTE', wholeNumber(0, 10_000_000), '6000',
+  rateLimitPerMinute: withDefault('MOORAGE_RATE_LIMIT_PER_MINUTE', wholeNumber(0, 10_000_000), '120000',
     'Requests a minute for each caller (or address, when nobody is signed in) on this instance; 0 for no limit.'),
   helm: absentUnlessSet('MOORAGE_HELM', words, 'Helm binary.', { fallbackText: 'helm on PATH, else the bundled one' }),
   kubernetesAllow: withDefault('MOORAGE_KUBERNETES_ALLOW', listOf(wordOf('public', 'private', 'loopback')), 'public,private',

@@ -1,15 +1,17 @@
 import type { LoadTarget } from './load/protocol.ts'
 
-/** A GET with a bearer token as it goes over the wire. */
-export const getRequest = (path: string, token: string, headers: readonly string[] = []): string =>
-  [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, 'Accept: application/json', ...headers, '', ''].join('\r\n')
+const authorization = (token: string | undefined): readonly string[] => (token === undefined ? [] : [`Authorization: Bearer ${token}`])
+
+/** A GET as it goes over the wire, with a bearer token or without. */
+export const getRequest = (path: string, token?: string): string =>
+  [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1', ...authorization(token), 'Accept: application/json', '', ''].join('\r\n')
 
 export const postRequest = (path: string, token: string | undefined, body: unknown): string => {
   const text = JSON.stringify(body)
   return [
     `POST ${path} HTTP/1.1`,
     'Host: 127.0.0.1',
-    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+    ...authorization(token),
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(text)}`,
     '',

@@ -82,9 +82,9 @@ function firstPort(child: ChildProcess, start: ProcessToStart, words: () => stri
     const timeout = start.timeoutMilliseconds ?? 30_000
     const timer = setTimeout(() => fail(`did not listen after ${timeout / 1000} s`), timeout)
     child.once('error', (error) => fail(`cannot be started (${error.message})`))
-    const endedEarly = (code: number | null): void => {
+    const endedEarly = (code: number | null, signal: string | null): void => {
       clearTimeout(timer)
-      fail(`ended with status ${code} before it listened`)
+      fail(`ended ${signal === null ? `with status ${code}` : `by ${signal}`} before it listened`)
     }
     child.once('exit', endedEarly)
     if (child.stdout === null) return

@@ -77,7 +77,7 @@ const measure = async (lab: Lab, bench: Bench, { name, theirs, prefix }: Pair, q
   const { service, user } = await lab.onSqlite()
   const { ours, twin } = await compare(bench, `${name}: ${question.what}`, {
     ours: { target: loadOn(`ours ${question.what}`, service.port, getRequest(prefix + question.path, user.token), question.connections), pid: service.pid },
-    twin: { target: loadOn(`kubectl ${question.what}`, theirs.port, getRequest(question.path, 'ignored'), question.connections), pid: theirs.pid },
+    twin: { target: loadOn(`kubectl ${question.what}`, theirs.port, getRequest(question.path), question.connections), pid: theirs.pid },
   })
   return {
     row: '',

@@ -79,8 +79,9 @@ const queryParameters = (codec: t.Any | undefined, registry: SchemaRegistry): re
 
 const isUnsafe = (method: string): boolean => method !== 'GET'
 
-/** Whether a change of this route can be guarded by the version that it is meant for. */
-export const honoursIfMatch = (route: Route): boolean => route.method !== 'GET' && (route.honoursIfMatch === true || route.ok.kind === 'versioned')
+/** Whether a change of this route can be guarded by the version that it is meant for; what is new has none yet. */
+export const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): boolean =>
+  method !== 'GET' && (isSaid === true || (ok.kind === 'versioned' && method !== 'POST'))
 
 /** Whether an Idempotency-Key makes the route's effect happen at most once. */
 export const isKeyed = (route: Route): boolean => route.method !== 'GET' && route.ok.kind !== 'cookies' && route.access.kind !== 'public'

@@ -7,7 +7,7 @@ import type { BenchLine } from '../table.ts'
 import { note, type MeasureRow, type RowInput } from './row.ts'
 
 /** A public route of the bench's own plugin: no credential, or it would be checked. */
-const publicRequest = (path: string): string => ['GET /api/v1' + path + ' HTTP/1.1', 'Host: 127.0.0.1', 'Accept: application/json', '', ''].join('\r\n')
+const publicRequest = (path: string): string => getRequest(`/api/v1${path}`)
 const pingPath = '/bench/ping/one/with/two'
 
 /** Row 9. */

@@ -17,7 +17,7 @@ const throughAll = async ({ lab, bench }: RowInput, what: string, name: string, 
   const settings = { upstreamPort: cluster.process.port, ca: cluster.ca, token: cluster.token }
   const pipe = await lab.twin('twins/pipe-proxy-twin.ts', settings)
   const dispatch = await lab.twin('twins/dispatch-proxy-twin.ts', settings)
-  const direct = getRequest(configMap(name), 'ignored')
+  const direct = getRequest(configMap(name))
   return compare(bench, what, {
     ours: { target: loadOn(`service ${name}`, service.port, getRequest(prefix + configMap(name), user.token), connections), pid: service.pid },
     pipe: { target: loadOn(`pipe ${name}`, pipe.port, direct, connections), pid: pipe.pid },
