@@ -25,11 +25,13 @@ const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
     to.end()
     ended()
   })
-  // Torn, not ended: the other side must not take it for a whole. After an end, what was written is still on its way.
+  // Torn, not ended: the other side must not take it for a whole. After an end what was read is still on its way there,
+  // also when writing in the other direction then fails, as it does when both say goodbye at once.
   from.on('close', () => {
     if (!isEnded) to.destroy()
   })
-  from.on('error', () => to.destroy())
+  // `close` follows.
+  from.on('error', () => undefined)
 }
 
 /** Once one side has said its last word, the other has so long to hear it and to finish. */

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { stringifyJson } from './json-text.ts'
+import { toWireJson } from '../../plugins/kit/wire-json.ts'
 import type { OpenApiDocument } from './openapi/document.ts'
 import { staticAnswer } from './static-answer.ts'
 import type { Answer } from './write-answer.ts'
@@ -95,7 +95,7 @@ export const makeDocsAssets = (): DocsAssets => {
 
 /** The OpenAPI document, serialised once. */
 export const openapiJson = (document: OpenApiDocument): Answer =>
-  staticAnswer('application/json; charset=utf-8', stringifyJson(document), { Vary: 'Accept' })
+  staticAnswer('application/json; charset=utf-8', toWireJson(document), { Vary: 'Accept' })
 
 const weightOf = (accept: string, type: string): number => {
   for (const part of accept.split(',')) {

@@ -49,16 +49,3 @@ export const parseJson = (text: string): { readonly ok: true; readonly value: un
     return { ok: false, why: 'syntax' }
   }
 }
-
-/** `JSON.rawJSON`, which the type library does not know yet. */
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON
-
-/** Serialises an answer; a bigint leaves as an exact JSON number. */
-export const stringifyJson = (value: unknown): string => {
-  try {
-    return JSON.stringify(value)
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    return JSON.stringify(value, (_key, item: unknown) => (typeof item === 'bigint' ? rawJson(String(item)) : item))
-  }
-}

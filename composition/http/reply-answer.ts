@@ -6,7 +6,7 @@ import { Redirect } from '../../plugins/kit/reply.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { entityTag, noneMatch } from './conditional.ts'
-import { stringifyJson } from './json-text.ts'
+import { toWireJson } from '../../plugins/kit/wire-json.ts'
 import { pageHeaders } from './paging.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Answer } from './write-answer.ts'
@@ -24,7 +24,7 @@ const cookieHeader = (change: CookieChange, secure: boolean): string =>
 
 /** JSON with an entity tag on reads, so that a poller pays for the bytes once. */
 const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>): Answer => {
-  const body = stringifyJson(value)
+  const body = toWireJson(value)
   if (route.method !== 'GET' && version === undefined) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
   const etag = entityTag(body, version)
   const all = { ...jsonType, ETag: etag, ...headers }

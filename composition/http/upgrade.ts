@@ -7,7 +7,7 @@ import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Refusal } from './failure-response.ts'
 import { errorBody, internalError, refusal, refusalOf } from './failure-response.ts'
-import { stringifyJson } from './json-text.ts'
+import { toWireJson } from '../../plugins/kit/wire-json.ts'
 import type { RequestContext } from './request-context.ts'
 import { forwardedQuery, makeAdmit, pathBelow } from './stream-route.ts'
 import { whileAdmitted } from './while-admitted.ts'
@@ -41,7 +41,7 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
     ['X-Request-Id', requestId],
     ...Object.entries(refused.headers ?? {}),
   ]
-  answerAndClose(socket, refused.status, headers, Buffer.from(stringifyJson(errorBody('kubernetes', refused, docsUrl, requestId))))
+  answerAndClose(socket, refused.status, headers, Buffer.from(toWireJson(errorBody('kubernetes', refused, docsUrl, requestId))))
 }
 
 const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError } from './failure-response.ts'
-import { stringifyJson } from './json-text.ts'
+import { toWireJson } from '../../plugins/kit/wire-json.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Sent with every answer: browsers must not guess types, frame, or keep what only the caller may see. */
@@ -83,7 +83,7 @@ const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['b
 export const jsonAnswer = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
   status,
   headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
-  body: stringifyJson(value),
+  body: toWireJson(value),
 })
 
 export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, requestId: string): Answer =>

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import test from 'ava'
 import type { AssembledRoute } from '../../composition/assemble.ts'
-import { stringifyJson } from '../../composition/http/json-text.ts'
+import { toWireJson } from '../../plugins/kit/wire-json.ts'
 import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
@@ -28,7 +28,7 @@ const operations = (document: OpenApiDocument): readonly Operation[] =>
 const lint = async (document: OpenApiDocument): Promise<{ readonly code: number; readonly output: string }> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-openapi-'))
   const file = join(folder, 'openapi.json')
-  writeFileSync(file, stringifyJson(document))
+  writeFileSync(file, toWireJson(document))
   const redocly = join(dirname(createRequire(import.meta.url).resolve('@redocly/cli/package.json')), 'bin/cli.js')
   const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' }
   try {
@@ -49,7 +49,7 @@ test('redocly finds nothing to complain about, whatever a declaration says', asy
 
 test('the lint is alive: a document with a wrong example fails', async (t) => {
   const [first] = sampleRoutes
-  const broken = stringifyJson(documentOf(sampleRoutes)).replaceAll('"name":"Ahoy"', '"name":7')
+  const broken = toWireJson(documentOf(sampleRoutes)).replaceAll('"name":"Ahoy"', '"name":7')
   t.not(first, undefined)
   const { code, output } = await lint(JSON.parse(broken) as OpenApiDocument)
   t.is(code, 1)

@@ -2,14 +2,15 @@ import test from 'ava'
 import * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { AssembledRoute } from '../../composition/assemble.ts'
-import { parseJson, stringifyJson } from '../../composition/http/json-text.ts'
+import { toWireJson } from '../../plugins/kit/wire-json.ts'
+import { parseJson } from '../../composition/http/json-text.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 
 const problems = (codec: t.Any | undefined, example: unknown, where: string): readonly string[] => {
   if (codec === undefined) return []
   if (example === undefined) return [`${where}: no example`]
-  const travelled = parseJson(stringifyJson(example))
+  const travelled = parseJson(toWireJson(example))
   const decoded = codec.decode(travelled.ok ? travelled.value : undefined) as t.Validation<unknown>
   if (!isLeft(decoded)) return []
   return decoded.left.map((error) => `${where}: ${error.context.map((entry) => entry.key).join('.')} is not ${error.context.at(-1)?.type.name ?? '?'}`)
