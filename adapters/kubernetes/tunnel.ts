@@ -7,59 +7,13 @@ import type { ClusterCredential } from '../../core/clusters/types.ts'
 import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
+import { joinStreams } from './join-streams.ts'
 import { toReachFailure } from './reach-failure.ts'
 import { authorization, tlsOptions } from './tls-options.ts'
 
 const answerTimeoutMilliseconds = 60_000
 /** Bytes; the body of a refusal is a Kubernetes Status of a few hundred. */
 const refusalLimit = 64 * 1024
-
-const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
-  let isEnded = false
-  from.on('data', (chunk) => {
-    if (!to.destroyed && !to.write(chunk)) from.pause()
-  })
-  to.on('drain', () => from.resume())
-  from.on('end', () => {
-    isEnded = true
-    to.end()
-    ended()
-  })
-  // Torn, not ended: the other side must not take it for a whole. After an end what was read is still on its way there,
-  // also when writing in the other direction then fails, as it does when both say goodbye at once.
-  from.on('close', () => {
-    if (!isEnded) to.destroy()
-  })
-  // `close` follows.
-  from.on('error', () => undefined)
-}
-
-/** Once one side has said its last word, the other has so long to hear it and to finish. */
-const endingGraceMilliseconds = 5_000
-
-const join = (client: ByteDuplex, clientHead: Uint8Array, cluster: ByteDuplex, clusterHead: Uint8Array): Promise<void> =>
-  new Promise((done) => {
-    let grace: NodeJS.Timeout | undefined
-    const ended = (): void => {
-      grace ??= setTimeout(() => {
-        client.destroy()
-        cluster.destroy()
-      }, endingGraceMilliseconds)
-    }
-    let open = 2
-    for (const side of [client, cluster]) {
-      side.on('close', () => {
-        open -= 1
-        if (open > 0) return
-        clearTimeout(grace)
-        done()
-      })
-    }
-    if (clientHead.byteLength > 0) cluster.write(clientHead)
-    if (clusterHead.byteLength > 0) client.write(clusterHead)
-    copy(client, cluster, ended)
-    copy(cluster, client, ended)
-  })
 
 const readRefusal = async (answer: IncomingMessage): Promise<Uint8Array> => {
   const chunks: Buffer[] = []
@@ -124,7 +78,7 @@ export const tunnel = async (
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0)
     // The client may have left while the cluster answered; its `close` would not be heard again.
     if (signal.aborted) socket.destroy()
-    else await join(exchange.accept(upstream.acceptHeaders(answered.answer.headers)), exchange.head, socket as ByteDuplex, answered.head)
+    else await joinStreams(exchange.accept(upstream.acceptHeaders(answered.answer.headers)), exchange.head, socket as ByteDuplex, answered.head)
     return right(undefined)
   }
   const { answer } = answered

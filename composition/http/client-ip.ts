@@ -17,6 +17,12 @@ export const parseRange = (text: string): Range | undefined => {
 
 const parse = (text: string): Address | undefined => (ipaddr.isValid(text.trim()) ? ipaddr.process(text.trim()) : undefined)
 
+/** The other end of a connection. */
+interface Peer {
+  readonly address: Address
+  readonly text: string
+}
+
 const isIn = (address: Address, ranges: readonly Range[]): boolean =>
   ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network as ipaddr.IPv4, bits))
 
@@ -25,14 +31,25 @@ const isIn = (address: Address, ranges: readonly Range[]): boolean =>
  * right-most hop that is not one itself: whatever stands left of it, the caller may have written.
  */
 export const makeClientIp = (trustedProxies: readonly string[]): ((req: IncomingMessage) => string) => {
+  // A peer never changes while its socket is open, and its address takes longer to read than a token to look up.
+  const peers = new WeakMap<object, Peer>()
+  const peerOf = ({ socket }: IncomingMessage): Peer | undefined => {
+    const known = peers.get(socket)
+    if (known !== undefined) return known
+    const address = parse(socket.remoteAddress ?? '')
+    if (address === undefined) return undefined
+    const peer = { address, text: address.toString() }
+    peers.set(socket, peer)
+    return peer
+  }
   const ranges = trustedProxies.map(parseRange).filter((range): range is Range => range !== undefined)
   return (req) => {
-    const peer = parse(req.socket.remoteAddress ?? '')
+    const peer = peerOf(req)
     if (peer === undefined) return '0.0.0.0'
     const forwarded = req.headers['x-forwarded-for']
-    if (ranges.length === 0 || !isIn(peer, ranges) || forwarded === undefined) return peer.toString()
+    if (forwarded === undefined || ranges.length === 0 || !isIn(peer.address, ranges)) return peer.text
     const hops = String(forwarded).split(',').reverse()
-    let last = peer
+    let last = peer.address
     for (const hop of hops) {
       const address = parse(hop)
       if (address === undefined) return last.toString()

@@ -30,6 +30,9 @@ const maxCodes = 300
 interface Increment {
   inc(): void
 }
+interface Observation {
+  observe(seconds: number): void
+}
 
 const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'finished'> => {
   const registers = [registry]
@@ -38,6 +41,7 @@ const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'fini
   const inFlight = new Gauge({ name: 'moorage_http_requests_in_flight', help: 'Requests that are not answered yet.', registers })
   const refusals = new Counter({ name: 'moorage_refusals_total', help: 'Refusals by code.', labelNames: ['code'], registers })
   const totals = new Map<string, Increment>()
+  const times = new Map<string, Observation>()
   const codes = new Map<string, Increment>()
   return {
     started: () => inFlight.inc(),
@@ -49,7 +53,11 @@ const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'fini
       const counted = totals.get(key) ?? total.labels(method, route, String(status))
       totals.set(key, counted)
       counted.inc()
-      if (!route.endsWith('*')) seconds.labels(method, route).observe(took)
+      if (!route.endsWith('*')) {
+        const timed = times.get(key) ?? seconds.labels(method, route)
+        times.set(key, timed)
+        timed.observe(took)
+      }
       if (context.code === undefined) return
       const code = codes.has(context.code) || codes.size < maxCodes ? context.code : 'other'
       const refused = codes.get(code) ?? refusals.labels(code)

@@ -33,7 +33,8 @@ export interface ProxyInput<E> {
 /** As whom the cluster sees the caller; undefined when the stored credential speaks for itself. */
 export const impersonated = (link: ClusterLink, caller: { readonly userId: UserId; readonly login: string }): ImpersonatedUser | undefined =>
   link.impersonatesUsers
-    ? { login: caller.login, userId: caller.userId, groups: ['moorage:authenticated', `moorage:org:${link.ownerName}`] }
+    ? // Of our own name space, so that no login inherits what the cluster gives to a user whom it knows by that name.
+      { login: `moorage:${caller.login}`, userId: caller.userId, groups: ['moorage:authenticated', `moorage:org:${link.ownerName}`] }
     : undefined
 
 const isOn = (value: string | null): boolean => value === '1' || value === 'true' || value === ''

@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { AlreadyTeamMember } from './failures.ts'
-import { asNewMember, findAccount } from './find-user.ts'
+import { findNewMember } from './find-user.ts'
 import type { UserRef } from './find-user.ts'
 import { inTeam } from './in-team.ts'
 import type { TeamChangeDeps } from './in-team.ts'
@@ -25,24 +25,24 @@ export const makeAddTeamMember =
       if (isLeft(isAllowed)) return isAllowed
       const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
       if (isLeft(given)) return given
-      const account = await findAccount(stores.memberships, ref)
-      const userId = asNewMember(account)
-      if (isLeft(userId)) return userId
-      if (await stores.teams.hasMember(id, userId.right)) {
+      const found = await findNewMember(stores.memberships, call.principal, team.orgId, ref)
+      if (isLeft(found)) return found
+      const { id: userId, name } = found.right
+      if (await stores.teams.hasMember(id, userId)) {
         return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is in this team already.'))
       }
       const at = deps.clock.now()
-      if ((await stores.memberships.find(team.orgId, userId.right)) === undefined) {
-        await stores.memberships.add(team.orgId, userId.right, at)
+      if ((await stores.memberships.find(team.orgId, userId)) === undefined) {
+        await stores.memberships.add(team.orgId, userId, at)
       }
-      await stores.teams.addMember(team, userId.right, at)
+      await stores.teams.addMember(team, userId, at)
       await stores.audit.record({
         action: 'team.member-added',
         objectType: 'team',
         objectId: id,
         objectName: team.name,
         tenantId: team.orgId,
-        changes: { user: userId.right, login: account?.name ?? '' },
+        changes: { user: userId, login: name },
       })
       return right(undefined)
     })

@@ -1,7 +1,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../kernel/brand.ts'
-import type { Failure } from '../kernel/failure.ts'
+import type { OrgId, UserId } from '../kernel/brand.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
 import { AccountNotEligible, MemberMissing } from './failures.ts'
 import type { MembershipStore } from './ports.ts'
 import type { AccountSummary } from './types.ts'
@@ -16,13 +17,23 @@ export const findAccount = (memberships: MembershipStore, ref: UserRef): Promise
 export const asUser = (account: AccountSummary | undefined): Either<Failure<'MemberMissing'>, UserId> =>
   account?.kind === 'user' ? right(account.id as UserId) : left(MemberMissing('There is no such user.'))
 
-/** The user's id if the user may become a member: no organization, nobody who is switched off. */
-export const asNewMember = (
-  account: AccountSummary | undefined,
-): Either<Failure<'MemberMissing' | 'AccountNotEligible'>, UserId> => {
+/**
+ * Finds the user who is to become a member: no organization, nobody who is switched off. A private user whom the caller
+ * does not see is not there: otherwise every owner of an organization could read anyone's profile by adding them to it.
+ */
+export const findNewMember = async (
+  memberships: MembershipStore,
+  caller: SignedInCall['principal'],
+  orgId: OrgId,
+  ref: UserRef,
+): Outcome<Failure<'MemberMissing' | 'AccountNotEligible'>, { readonly id: UserId; readonly name: string }> => {
+  const account = await findAccount(memberships, ref)
   if (account === undefined) return left(MemberMissing('There is no such user.'))
   if (account.kind !== 'user') return left(AccountNotEligible('An organization cannot be a member.'))
+  const id = account.id as UserId
+  const isSeen = !account.isPrivate || caller.isSiteAdmin || caller.userId === id || (await memberships.find(orgId, id)) !== undefined
+  if (!isSeen) return left(MemberMissing('There is no such user.'))
   return account.isActive
-    ? right(account.id as UserId)
+    ? right({ id, name: account.name })
     : left(AccountNotEligible('This account is not active, so it cannot become a member.'))
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { TeamNameTaken } from './ports.ts'
-import { asNewMember, findAccount } from './find-user.ts'
+import { findNewMember } from './find-user.ts'
 import { inOrganization } from './in-organization.ts'
 import type { HeldOrganization } from './in-organization.ts'
 import type { TeamChangeDeps } from './in-team.ts'
@@ -40,15 +40,15 @@ export const makeSetMembership =
       const { stores, organization, rights } = held
       const isAllowed = mustHold(rights, 'add members')
       if (isLeft(isAllowed)) return isAllowed
-      const account = await findAccount(stores.memberships, { name: login })
-      const userId = asNewMember(account)
-      if (isLeft(userId)) return userId
+      const found = await findNewMember(stores.memberships, call.principal, id, { name: login })
+      if (isLeft(found)) return found
+      const { id: userId, name } = found.right
       const at = deps.clock.now()
-      const teams = await stores.teams.listOfMember(id, userId.right)
-      const entered = await enterRole(held, teams, userId.right, role, at)
+      const teams = await stores.teams.listOfMember(id, userId)
+      const entered = await enterRole(held, teams, userId, role, at)
       if (isLeft(entered)) return entered
-      const isSelf = userId.right === call.principal.userId
-      const lowered = await leaveTeamsAbove(held, teams, userId.right, levelOfRole(role), isSelf)
+      const isSelf = userId === call.principal.userId
+      const lowered = await leaveTeamsAbove(held, teams, userId, levelOfRole(role), isSelf)
       if (isLeft(lowered)) return lowered
       if (entered.right || lowered.right > 0) {
         await stores.audit.record({
@@ -57,10 +57,10 @@ export const makeSetMembership =
           objectId: id,
           objectName: organization.name,
           tenantId: id,
-          changes: { user: userId.right, login: account?.name ?? '', role },
+          changes: { user: userId, login: name, role },
         })
       }
-      return right({ userId: userId.right, organization, role })
+      return right({ userId, organization, role })
     })
 
 /** A member needs some team at or below the role's level; admins and owners one of exactly that level. */

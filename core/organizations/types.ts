@@ -75,6 +75,8 @@ export interface AccountSummary {
   readonly name: string
   /** Whether a user may act: active and not prohibited. */
   readonly isActive: boolean
+  /** Whether a user is shown to nobody but site admins and fellow members. */
+  readonly isPrivate: boolean
 }
 
 /** A membership's own facts. */

@@ -102,7 +102,7 @@ test('with impersonation the cluster is told the caller, once, whatever the clie
   t.is(answer.status, 200)
   const seen = other.seen.at(-1)!
   t.deepEqual(seen.headers.filter(([name]) => name.startsWith('impersonate-')), [
-    ['impersonate-user', 'admin'], ['impersonate-group', 'moorage:authenticated'], ['impersonate-group', 'moorage:org:admin'], ['impersonate-extra-moorage-user-id', '1'],
+    ['impersonate-user', 'moorage:admin'], ['impersonate-group', 'moorage:authenticated'], ['impersonate-group', 'moorage:org:admin'], ['impersonate-extra-moorage-user-id', '1'],
   ])
 })
 

@@ -32,6 +32,7 @@ test('the database link breaks in every way under load: yes or 503, never a lie,
   const { service, link, direct } = await startLinkedService(t)
   const ledger = makeWriteLedger({ target: service, token: service.adminToken, home: 'home', prefix: 'm' })
   const stream = ledger.run(6)
+  t.teardown(() => stream.stop())
   for (let round = 0; round < 6; round++) {
     await ledger.untilAcknowledged(6)
     link.cut()
@@ -58,6 +59,7 @@ test('a half-open link: every request ends with 503 in time, readiness says so, 
   const { service, link, direct } = await startLinkedService(t)
   const ledger = makeWriteLedger({ target: service, token: service.adminToken, home: 'home', prefix: 'h' })
   const stream = ledger.run(4)
+  t.teardown(() => stream.stop())
   await ledger.untilAcknowledged(8)
   link.pause()
   const asked = ['/api/v1/user', '/api/v1/orgs/home/teams', '/api/v1/users/search?q=a'].map((path) => service.send('GET', path, { token: service.adminToken }))

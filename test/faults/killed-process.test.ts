@@ -59,6 +59,7 @@ test('a process that is killed again and again has lost nothing that it acknowle
   const token = await firstSteps(service)
   const ledger = makeWriteLedger({ target: { send: (...request) => service.send(...request) }, token, home: 'home', prefix: 'k' })
   const stream = ledger.run(6)
+  t.teardown(() => stream.stop())
   for (let kill = 0; kill < kills; kill++) {
     await ledger.untilAcknowledged(betweenKills)
     service.signal('SIGKILL')

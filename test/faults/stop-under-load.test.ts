@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
@@ -13,14 +13,14 @@ import { findings } from './ledger-findings.ts'
 import { inTime, untilReadiness } from './linked-service.ts'
 import { makeWriteLedger } from './write-ledger.ts'
 
-const slowPlugin = fileURLToPath(new URL('../composition/fixtures/slow-plugin.ts', import.meta.url))
+const lastAnswerPlugin = fileURLToPath(new URL('fixtures/last-answer-plugin.ts', import.meta.url))
 
 /** Opens a watch through the proxy; `ended` resolves when its stream is over, however it ended. */
 const openWatch = async (service: ServiceProcess, path: string, token: string): Promise<{ readonly status: number; readonly ended: Promise<unknown> }> => {
   const asking = request(new URL(path, service.baseUrl), { headers: { authorization: `Bearer ${token}` } })
   asking.on('error', () => undefined)
   asking.end()
-  const [answer] = (await once(asking, 'response')) as [import('node:http').IncomingMessage]
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
   answer.on('error', () => undefined)
   answer.resume()
   return { status: answer.statusCode ?? 0, ended: new Promise((resolve) => answer.once('close', resolve)) }
@@ -60,7 +60,7 @@ test('SIGTERM with requests, a watch and a tunnel open: not ready at once, what 
     socket.pipe(socket)
   })
   const url = `sqlite:${await migratedSqlitePath()}`
-  const service = await startServiceProcess({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_PLUGINS: slowPlugin, MOORAGE_TLS: 'false' } })
+  const service = await startServiceProcess({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_PLUGINS: lastAnswerPlugin, MOORAGE_TLS: 'false' } })
   const database = await openDatabase(url)
   t.teardown(async () => {
     await service.stop()
@@ -75,15 +75,15 @@ test('SIGTERM with requests, a watch and a tunnel open: not ready at once, what 
   t.regex(tunnel.echoed, /^HTTP\/1\.1 101 /)
 
   const ledger = makeWriteLedger({ target: service, token, home: 'home', prefix: 's' })
+  const last = Promise.all([1, 2].map(() => service.send('GET', '/api/v1/last-answer')))
   const stream = ledger.run(6)
-  await ledger.untilAcknowledged(20)
-  const slow = Promise.all([1500, 2500].map((ms) => service.send('GET', `/api/v1/slow/${ms}`)))
-  await ledger.untilAcknowledged(10)
+  t.teardown(() => stream.stop())
+  await ledger.untilAcknowledged(30)
   service.signal('SIGTERM')
   await untilReadiness(service.opsUrl, 503)
   t.is((await fetch(`${service.opsUrl}/livez`)).status, 200)
   await t.throwsAsync(fetch(`${service.baseUrl}/api/v1/version`), undefined, 'nothing new is accepted')
-  t.deepEqual((await slow).map(({ status }) => status), [200, 200])
+  t.deepEqual((await last).map(({ status, json }) => [status, json.text]), [[200, 'the last'], [200, 'the last']])
   t.is(await inTime('the process', service.exited), 0)
   await stream.stop()
   await inTime('the watch', watch.ended)

@@ -15,7 +15,7 @@ type P<N extends string> = (name: N) => Knex.Value & number
 type Place = 'orgId' | 'userId'
 
 const accounts = (k: Knex): Knex.QueryBuilder =>
-  k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login')
+  k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login', 'u.visibility')
 
 /** Everyone, or with `onlyPublic` 1 those who show their membership. */
 const listed = (k: Knex, p: P<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
@@ -97,12 +97,14 @@ interface AccountRow {
   readonly name: string
   readonly is_active: Num | null
   readonly prohibit_login: Num | null
+  readonly visibility: string | null
 }
 const summaryOf = (row: AccountRow): AccountSummary => ({
   id: Number(row.id),
   kind: row.kind === 'user' ? 'user' : 'organization',
   name: row.name,
   isActive: Number(row.is_active) === 1 && Number(row.prohibit_login) === 0,
+  isPrivate: row.visibility === 'private',
 })
 
 interface StandingRow {

@@ -1,0 +1,168 @@
+import type { AssembledRoute } from '../../composition/assemble.ts'
+import { pathNames } from '../../composition/http/openapi/parameters.ts'
+import { propsOf } from '../../composition/http/query-string.ts'
+import type { Tenant } from './two-tenants.ts'
+
+/** One request in which some ids and names are the other tenant's. */
+export interface Swap {
+  readonly routeId: string
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+  /** Which slots are the other tenant's: `path owner`, `query org`, `body teamIDs`. Empty: all is the caller's own. */
+  readonly foreign: readonly string[]
+  readonly wantsPassword: boolean
+}
+
+type Values = (tenant: Tenant) => string
+
+/** What a path parameter stands for in each tenant; undefined where it names nothing of a tenant. */
+const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | undefined>> = {
+  org: () => ({ org }) => org,
+  orgname: () => ({ org }) => org,
+  owner: () => ({ org }) => org,
+  cluster: () => ({ cluster }) => cluster,
+  teamid: () => ({ teamId }) => String(teamId),
+  username: ({ fullPath }) => (/\/tokens/.test(fullPath) ? ({ owner }) => owner.login : ({ viewer }) => viewer.login),
+  target: () => ({ owner }) => owner.login,
+  objID: () => ({ clusterId }) => String(clusterId),
+  sid: () => ({ owner }) => String(owner.sessionId),
+  id: ({ fullPath }) => (fullPath.includes('/authz/roles/') ? ({ roleId }) => String(roleId) : ({ owner }) => String(owner.tokenId)),
+  objectType: () => undefined,
+  action: () => undefined,
+  path: () => undefined,
+}
+
+const queryValues: Readonly<Record<string, Values | undefined>> = {
+  org: ({ org }) => org,
+  uid: ({ viewer }) => String(viewer.id),
+  uname: ({ viewer }) => viewer.login,
+  user_name: ({ viewer }) => viewer.login,
+  email: ({ viewer, canary }) => `${viewer.login}@${canary}.example`,
+  q: ({ org }) => org,
+  actor: ({ owner }) => owner.login,
+  check_client_org: ({ org }) => org,
+}
+/** Query parameters that name nothing of a tenant. */
+const plainQuery: Readonly<Record<string, string | undefined>> = {
+  operation: 'check', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
+  autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
+}
+const constants: Readonly<Record<string, string>> = { objectType: 'cluster', path: 'api/v1/namespaces' }
+
+const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
+const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
+const inner = (key: string, value: unknown) => (mine: Tenant) => importing(mine, { [key]: value })
+
+/** A body that is all the caller's own, and those that carry something of the other tenant, by what it is. */
+type Bodies = (mine: Tenant, theirs: Tenant) => Readonly<Record<string, unknown>> & { readonly own: unknown }
+
+const imports: Bodies = (mine, theirs) => ({
+  own: importing(mine),
+  'basicInfo.ownerID': inner('ownerID', theirs.orgId)(mine),
+  'basicInfo.managerID': inner('managerID', theirs.owner.id)(mine),
+  'basicInfo.userID': inner('userID', theirs.owner.id)(mine),
+  'basicInfo.clusterUID': inner('clusterUID', theirs.kubernetes.uid)(mine),
+  'basicInfo.hubClusterID': inner('hubClusterID', theirs.kubernetes.uid)(mine),
+})
+
+/** Routes with a body whose names or ids belong to a tenant. */
+const bodies: Readonly<Record<string, Bodies>> = {
+  'identity.deleteSettingsTokens': (mine, theirs) => ({ own: { tokenIDs: [mine.viewer.tokenId] }, tokenIDs: { tokenIDs: [theirs.owner.tokenId] } }),
+  'identity.adminCreateUser': () => ({ own: { username: 'newcomer', email: 'newcomer@example.com', password: 'quiet-lantern-over-water-17' } }),
+  'identity.adminEditUser': () => ({ own: { full_name: 'Changed' } }),
+  'identity.adminChangePassword': () => ({ own: { password: 'another-lantern-over-water-18' } }),
+  'identity.createToken': () => ({ own: { name: 'more' } }),
+  'organizations.editOrganization': () => ({ own: { description: 'Changed' } }),
+  'organizations.renameOrganization': (_, theirs) => ({ own: { new_name: 'renamed' }, new_name: { new_name: theirs.org } }),
+  'organizations.createTeam': (_, theirs) => ({ own: { name: 'another' }, assignedRoleIDs: { name: 'another', assignedRoleIDs: [theirs.roleId] } }),
+  'organizations.editTeam': (mine, theirs) => ({ own: { description: 'Changed', assignedRoleIDs: [mine.roleId] }, assignedRoleIDs: { assignedRoleIDs: [theirs.roleId] }, both: { assignedRoleIDs: [mine.roleId, theirs.roleId] } }),
+  'organizations.setMembership': () => ({ own: { role: 'member' } }),
+  'authz.listAllowedPermissions': (mine, theirs) => ({
+    own: [{ objectType: 'cluster', objectID: mine.clusterId }],
+    objectID: [
+      { objectType: 'cluster', objectID: theirs.clusterId }, { objectType: 'team', objectID: theirs.teamId }, { objectType: 'organization', objectID: theirs.orgId },
+      { objectType: 'user', objectID: theirs.owner.id }, { objectType: 'token', objectID: theirs.owner.tokenId },
+    ],
+  }),
+  'authz.createRole': (mine, theirs) => ({ own: { name: 'second', permissions }, teamIDs: { name: 'second', permissions, teamIDs: [theirs.teamId] }, both: { name: 'second', permissions, teamIDs: [mine.teamId, theirs.teamId] } }),
+  'authz.updateRole': (mine, theirs) => ({ own: { description: 'Changed' }, teamIDs: { teamIDs: [theirs.teamId] }, both: { teamIDs: [mine.teamId, theirs.teamId] } }),
+  'clusters.checkCluster': imports,
+  'clusters.validateImport': imports,
+  'clusters.importCluster': imports,
+  'clusters.updateCluster': (mine, theirs) => ({ own: { displayName: 'Changed', provider: 'Generic', accessConfig: mine.kubernetes.kubeconfig() }, name: { name: theirs.cluster, provider: 'Generic', accessConfig: mine.kubernetes.kubeconfig() } }),
+  'clusters.connectCluster': () => ({ own: {} }),
+  'clusters.reconfigureCluster': (mine, theirs) => ({
+    own: { basicInfo: { displayName: 'Changed' } },
+    'basicInfo.ownerID': { basicInfo: { displayName: 'Changed', ownerID: theirs.orgId } },
+    'basicInfo.userID': { basicInfo: { displayName: 'Changed', userID: theirs.owner.id } },
+    'basicInfo.clusterUID': { basicInfo: { displayName: 'Changed', clusterUID: theirs.kubernetes.uid } },
+    'basicInfo.name': { basicInfo: { name: theirs.cluster } },
+  }),
+  'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
+}
+/** Bodies that speak of the caller alone: they name nothing that somebody else could own. */
+const ownAffairs = [
+  'identity.signIn', 'identity.createSettingsToken', 'identity.editUserSettings', 'identity.editProfile', 'identity.changePassword', 'identity.addEmails',
+  'identity.removeEmails', 'organizations.createOrganization',
+]
+
+interface Slot {
+  readonly label: string
+  fill(tenant: Tenant, into: { path: string; readonly query: URLSearchParams }): void
+}
+
+const unknown = (what: string, route: AssembledRoute): never => {
+  throw new Error(`test/tenants/swaps.ts does not know what ${what} of ${route.bound.route.id} stands for in a tenant: add it there`)
+}
+
+const slotsOf = (route: AssembledRoute): readonly Slot[] => [
+  ...pathNames(route.fullPath).flatMap((name): readonly Slot[] => {
+    const value = (pathValues[name] ?? unknown(`{${name}}`, route))(route)
+    return value === undefined ? [] : [{ label: `path ${name}`, fill: (tenant, into) => void (into.path = into.path.replace(`{${name}}`, value(tenant))) }]
+  }),
+  ...Object.keys(propsOf(route.bound.kind === 'json' ? route.bound.route.query : undefined)).flatMap((name): readonly Slot[] => {
+    if (name in plainQuery) return []
+    const value = queryValues[name] ?? unknown(`the query parameter ${name}`, route)
+    return [{ label: `query ${name}`, fill: (tenant, into) => into.query.set(name, value(tenant)) }]
+  }),
+]
+
+const bodiesOf = (route: AssembledRoute, mine: Tenant, theirs: Tenant): ReturnType<Bodies> => {
+  if (route.bound.kind !== 'json' || route.bound.route.body === undefined) return { own: undefined }
+  const { id } = route.bound.route
+  if (ownAffairs.includes(id)) return { own: undefined }
+  return (bodies[id] ?? unknown('the body', route))(mine, theirs)
+}
+
+const subsets = <A>(items: readonly A[]): readonly (readonly A[])[] =>
+  items.reduce<readonly (readonly A[])[]>((found, item) => [...found, ...found.map((subset) => [...subset, item])], [[]])
+
+const actionsOf = ({ fullPath }: AssembledRoute): readonly string[] =>
+  !fullPath.includes('{action}') ? [''] : fullPath.includes('/teams/') ? ['join', 'leave', 'remove', 'add'] : ['public', 'private', 'remove', 'leave']
+
+/**
+ * Every way of putting the other tenant's ids and names into a route's path, query and body; with none of them first.
+ * Nothing for a route that takes no id or name.
+ */
+export const swapsOf = (route: AssembledRoute, mine: Tenant, theirs: Tenant): readonly Swap[] => {
+  const slots = slotsOf(route)
+  const variants = bodiesOf(route, mine, theirs)
+  if (slots.length === 0 && Object.keys(variants).length === 1) return []
+  const { bound, methods } = route
+  const wantsPassword = bound.kind === 'json' && bound.route.access.kind === 'password'
+  return methods.flatMap((method) => actionsOf(route).flatMap((action) => subsets(slots).flatMap((foreign) => {
+    const target = { path: route.fullPath.replace(/\*$/, '{path}').replace('{action}', action), query: new URLSearchParams() }
+    for (const slot of slots) slot.fill(foreign.includes(slot) ? theirs : mine, target)
+    for (const [name, value] of Object.entries(constants)) target.path = target.path.replace(`{${name}}`, value)
+    for (const name of Object.keys(propsOf(bound.kind === 'json' ? bound.route.query : undefined))) if (plainQuery[name] !== undefined) target.query.set(name, plainQuery[name])
+    const path = target.query.size === 0 ? target.path : `${target.path}?${target.query.toString()}`
+    const labels = [...(action === '' ? [] : [`action ${action}`]), ...foreign.map(({ label }) => label)]
+    return Object.entries(variants).map(([what, body]): Swap => ({
+      routeId: bound.route.id, method, path, body, wantsPassword, foreign: what === 'own' ? labels : [...labels, `body ${what}`],
+    }))
+  })))
+}
+
+/** Whether anything in it is the other tenant's. */
+export const isForeign = ({ foreign }: Swap): boolean => foreign.some((label) => !label.startsWith('action '))

@@ -1,0 +1,123 @@
+import { openDatabase } from '../../adapters/sql/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { migratedSqlitePath } from '../support/databases.ts'
+import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+export const memberPassword = 'quiet-lantern-over-water-17'
+
+/** A person of a tenant. */
+export interface Member {
+  readonly login: string
+  readonly id: number
+  /** A personal access token, all scopes. */
+  readonly token: string
+  readonly tokenId: number
+  readonly sessionId: number
+}
+
+/** One organization with everything that belongs to it; the other one has the same shape. */
+export interface Tenant {
+  readonly org: string
+  readonly orgId: number
+  /** Stands in every text of this tenant that nobody outside has seen, and nowhere else. */
+  readonly canary: string
+  readonly owner: Member
+  readonly viewer: Member
+  /** A team with members and a role, named alike in both tenants. */
+  readonly teamId: number
+  readonly roleId: number
+  readonly cluster: string
+  readonly clusterId: number
+  readonly kubernetes: FakeKubernetes
+}
+
+export interface TwoTenants {
+  readonly service: TestService
+  readonly database: SqlDatabase
+  readonly north: Tenant
+  readonly south: Tenant
+  stop(): Promise<void>
+}
+
+const makeMember = async (service: TestService, database: SqlDatabase, login: string, canary: string): Promise<Member> => {
+  const body = { username: login, email: `${login}@${canary}.example`, full_name: `${login} ${canary}`, password: memberPassword, must_change_password: false, visibility: 'private' }
+  const made = await expectStatus(service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body }), 201)
+  const token = await service.tokenFor(login)
+  const id = made.json.id as number
+  await expectStatus(service.send('PATCH', '/api/v1/user/settings', { token, body: { location: canary, description: canary, hide_email: false } }), 200)
+  await expectStatus(service.send('POST', '/api/v1/user/signin', { body: { username: login, password: memberPassword } }), 200)
+  const [row] = await database.query<{ token_id: number; session_id: number }>((k) =>
+    k('access_tokens').join('sessions', 'sessions.user_id', 'access_tokens.user_id').where('access_tokens.user_id', id)
+      .max({ token_id: 'access_tokens.id' }).max({ session_id: 'sessions.id' }))
+  await database.query((k) => k('access_tokens').where('user_id', id).update({ name: `token ${canary}` }))
+  return { login, id, token, tokenId: Number(row?.token_id), sessionId: Number(row?.session_id) }
+}
+
+const makeTenant = async (service: TestService, database: SqlDatabase, org: string): Promise<Tenant> => {
+  const canary = `canary-${org}`
+  const owner = await makeMember(service, database, `${org}-owner`, canary)
+  const viewer = await makeMember(service, database, `${org}-viewer`, canary)
+  const as = (body?: unknown) => ({ token: owner.token, ...(body === undefined ? {} : { body }) })
+  const made = await expectStatus(service.send('POST', '/api/v1/orgs', as({ username: org, visibility: 'private', full_name: canary, description: canary, location: canary })), 201)
+  const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }, { namespace: 'org_mgmt', action: 'view teams' }]
+  const role = await expectStatus(service.send('POST', `/api/v1/authz/roles?org=${org}`, as({ name: 'lookout', description: canary, permissions })), 201)
+  const team = await expectStatus(service.send('POST', `/api/v1/orgs/${org}/teams`, as({ name: 'watch', description: canary, permission: 'custom', assignedRoleIDs: [role.json.id] })), 201)
+  await expectStatus(service.send('PUT', `/api/v1/teams/${team.json.id}/members/${viewer.login}`, as()), 204)
+  const kubernetes = await startFakeKubernetes()
+  const cluster = `${org}-pier`
+  const imported = await expectStatus(importCluster(service.send, owner.token, org, cluster, kubernetes.kubeconfig(), { displayName: canary }), 200)
+  return {
+    org, canary, owner, viewer, cluster, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
+  }
+}
+
+/** The real service with two organizations of one shape, which know nothing of one another. */
+export const startTwoTenants = async (): Promise<TwoTenants> => {
+  const url = `sqlite:${await migratedSqlitePath()}`
+  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_TLS: 'false' } })
+  const database = await openDatabase(url)
+  const north = await makeTenant(service, database, 'north')
+  const south = await makeTenant(service, database, 'south')
+  return {
+    service, database, north, south,
+    stop: async () => {
+      await service.stop()
+      await database.close()
+      await Promise.all([north, south].map(({ kubernetes }) => kubernetes.stop()))
+    },
+  }
+}
+
+/** Columns that tell of use, not of change. */
+const usage = ['last_login_at', 'last_used_at', 'last_seen_at', 'idle_expires_at', 'checked_at', 'hash', 'previous_hash']
+
+/** Every row of a tenant, as text; denied attempts in its log are no change. */
+export const rowsOf = async (database: SqlDatabase, tenant: Tenant): Promise<Readonly<Record<string, readonly string[]>>> => {
+  const users = [tenant.owner.id, tenant.viewer.id]
+  const read = async (table: string, column: string, ids: readonly number[]): Promise<readonly string[]> => {
+    const rows = await database.query<Record<string, unknown>>((k) => k(table).whereIn(column, [...ids]).select('*'))
+    return rows.filter((row) => row['result'] !== 'denied').map((row) => JSON.stringify(Object.entries(row).filter(([name]) => !usage.includes(name)))).sort()
+  }
+  return {
+    accounts: await read('accounts', 'id', [tenant.orgId, ...users]),
+    users: await read('users', 'id', users),
+    emails: await read('emails', 'user_id', users),
+    tokens: await read('access_tokens', 'user_id', users),
+    sessions: await read('sessions', 'user_id', users),
+    follows: await read('follows', 'target_id', users),
+    organizations: await read('organizations', 'id', [tenant.orgId]),
+    members: await read('org_members', 'org_id', [tenant.orgId]),
+    memberships: await read('org_members', 'user_id', users),
+    teams: await read('teams', 'org_id', [tenant.orgId]),
+    teamMembers: await read('team_members', 'org_id', [tenant.orgId]),
+    teamMemberships: await read('team_members', 'user_id', users),
+    roles: await read('roles', 'org_id', [tenant.orgId]),
+    rolePermissions: await read('role_permissions', 'role_id', [tenant.roleId]),
+    teamRoles: await read('team_roles', 'org_id', [tenant.orgId]),
+    grants: await read('object_grants', 'org_id', [tenant.orgId]),
+    clusters: await read('clusters', 'owner_id', [tenant.orgId, ...users]),
+    audit: await read('audit_events', 'tenant_id', [tenant.orgId]),
+  }
+}
