@@ -23,7 +23,7 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   owner: () => ({ org }) => org,
   cluster: () => ({ cluster }) => cluster,
   teamid: () => ({ teamId }) => String(teamId),
-  username: ({ fullPath }) => (/\/tokens/.test(fullPath) ? ({ owner }) => owner.login : ({ viewer }) => viewer.login),
+  username: ({ fullPath }) => (fullPath.includes('/users/{username}') && !fullPath.includes('/admin/') ? ({ owner }) => owner.login : ({ viewer }) => viewer.login),
   target: () => ({ owner }) => owner.login,
   objID: () => ({ clusterId }) => String(clusterId),
   sid: () => ({ owner }) => String(owner.sessionId),
@@ -48,7 +48,7 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   operation: 'check', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
   autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
 }
-const constants: Readonly<Record<string, string>> = { objectType: 'cluster', path: 'api/v1/namespaces' }
+const constants: Readonly<Record<string, string>> = { objectType: 'cluster', path: 'version' }
 
 const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
@@ -74,7 +74,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'identity.adminChangePassword': () => ({ own: { password: 'another-lantern-over-water-18' } }),
   'identity.createToken': () => ({ own: { name: 'more' } }),
   'organizations.editOrganization': () => ({ own: { description: 'Changed' } }),
-  'organizations.renameOrganization': (_, theirs) => ({ own: { new_name: 'renamed' }, new_name: { new_name: theirs.org } }),
+  'organizations.renameOrganization': (mine, theirs) => ({ own: { new_name: mine.org.toUpperCase() }, new_name: { new_name: theirs.org } }),
   'organizations.createTeam': (_, theirs) => ({ own: { name: 'another' }, assignedRoleIDs: { name: 'another', assignedRoleIDs: [theirs.roleId] } }),
   'organizations.editTeam': (mine, theirs) => ({ own: { description: 'Changed', assignedRoleIDs: [mine.roleId] }, assignedRoleIDs: { assignedRoleIDs: [theirs.roleId] }, both: { assignedRoleIDs: [mine.roleId, theirs.roleId] } }),
   'organizations.setMembership': () => ({ own: { role: 'member' } }),
@@ -92,7 +92,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'clusters.importCluster': imports,
   'clusters.updateCluster': (mine, theirs) => ({ own: { displayName: 'Changed', provider: 'Generic', accessConfig: mine.kubernetes.kubeconfig() }, name: { name: theirs.cluster, provider: 'Generic', accessConfig: mine.kubernetes.kubeconfig() } }),
   'clusters.connectCluster': () => ({ own: {} }),
-  'clusters.reconfigureCluster': (mine, theirs) => ({
+  'clusters.reconfigureCluster': (_, theirs) => ({
     own: { basicInfo: { displayName: 'Changed' } },
     'basicInfo.ownerID': { basicInfo: { displayName: 'Changed', ownerID: theirs.orgId } },
     'basicInfo.userID': { basicInfo: { displayName: 'Changed', userID: theirs.owner.id } },

@@ -13,6 +13,7 @@ export interface Member {
   readonly id: number
   /** A personal access token, all scopes. */
   readonly token: string
+  /** Another token, which nobody uses. */
   readonly tokenId: number
   readonly sessionId: number
 }
@@ -42,16 +43,17 @@ export interface TwoTenants {
 }
 
 const makeMember = async (service: TestService, database: SqlDatabase, login: string, canary: string): Promise<Member> => {
-  const body = { username: login, email: `${login}@${canary}.example`, full_name: `${login} ${canary}`, password: memberPassword, must_change_password: false, visibility: 'private' }
+  const body = { username: login, email: `${login}@${canary}.example`, full_name: `${login} ${canary}`, password: memberPassword, must_change_password: false }
   const made = await expectStatus(service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body }), 201)
   const token = await service.tokenFor(login)
   const id = made.json.id as number
   await expectStatus(service.send('PATCH', '/api/v1/user/settings', { token, body: { location: canary, description: canary, hide_email: false } }), 200)
   await expectStatus(service.send('POST', '/api/v1/user/signin', { body: { username: login, password: memberPassword } }), 200)
+  await service.tokenFor(login)
   const [row] = await database.query<{ token_id: number; session_id: number }>((k) =>
     k('access_tokens').join('sessions', 'sessions.user_id', 'access_tokens.user_id').where('access_tokens.user_id', id)
       .max({ token_id: 'access_tokens.id' }).max({ session_id: 'sessions.id' }))
-  await database.query((k) => k('access_tokens').where('user_id', id).update({ name: `token ${canary}` }))
+  await database.query((k) => k('access_tokens').where('id', Number(row?.token_id)).update({ name: `token ${canary}` }))
   return { login, id, token, tokenId: Number(row?.token_id), sessionId: Number(row?.session_id) }
 }
 
@@ -65,6 +67,8 @@ const makeTenant = async (service: TestService, database: SqlDatabase, org: stri
   const role = await expectStatus(service.send('POST', `/api/v1/authz/roles?org=${org}`, as({ name: 'lookout', description: canary, permissions })), 201)
   const team = await expectStatus(service.send('POST', `/api/v1/orgs/${org}/teams`, as({ name: 'watch', description: canary, permission: 'custom', assignedRoleIDs: [role.json.id] })), 201)
   await expectStatus(service.send('PUT', `/api/v1/teams/${team.json.id}/members/${viewer.login}`, as()), 204)
+  // Private only now: nobody but a site admin could have made a private person a member.
+  for (const { login } of [owner, viewer]) await expectStatus(service.send('PATCH', `/api/v1/admin/users/${login}`, { token: service.adminToken, body: { visibility: 'private' } }), 200)
   const kubernetes = await startFakeKubernetes()
   const cluster = `${org}-pier`
   const imported = await expectStatus(importCluster(service.send, owner.token, org, cluster, kubernetes.kubeconfig(), { displayName: canary }), 200)

@@ -3,7 +3,7 @@ import { callApi } from '../api-calls.ts'
 import { bars, type Bar } from '../bars.ts'
 import { withMariaDb } from '../lab.ts'
 import type { BenchLine } from '../table.ts'
-import type { MeasureRow } from './row.ts'
+import { note, type MeasureRow } from './row.ts'
 
 const requests = 300
 
@@ -17,6 +17,7 @@ interface Counted {
   readonly row: string
   readonly what: string
   readonly bar: Bar
+  readonly note?: string
   ask(): Promise<unknown>
 }
 
@@ -32,6 +33,7 @@ export const roundTrips: MeasureRow = async ({ lab, bench }) => {
       row: '4b',
       what: 'SQL with object permission (GET /authz/roles)',
       bar: bars.queriesWithPermission,
+      note: 'the token, the permission, and what the list itself reads (its rows and their number)',
       ask: () => callApi(service, '/authz/roles?org=bench-queries', { authorization }),
     },
   ]
@@ -41,7 +43,7 @@ export const roundTrips: MeasureRow = async ({ lab, bench }) => {
     for (const kind of kinds) {
       for (let i = 0; i < 20; i += 1) await kind.ask()
       const value = await countOf(run, kind)
-      lines.push({ row: kind.row, what: kind.what, ours: {}, against: '-', value, unit: '', bar: kind.bar })
+      lines.push({ row: kind.row, what: kind.what, ours: {}, against: '-', value, unit: '', bar: kind.bar, ...note(kind.note) })
     }
     return lines
   })
