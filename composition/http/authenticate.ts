@@ -17,6 +17,7 @@ export interface AuthenticatedRoute {
   readonly access: Access
   readonly scope: RequiredScope | undefined
   readonly refusesSudo: boolean
+  readonly loads?: 'profile' | undefined
 }
 
 const unauthenticated = (message: string): Refusal =>
@@ -80,7 +81,7 @@ export const makeAuthenticate =
       // On a public route an unproven session is nobody's, and says so by counting for nothing.
       return route.access.kind === 'public' && credential.kind === 'session' ? right(undefined) : left(refused)
     }
-    const proven = await deps.authenticator.authenticate(credential, sudo.login, context.sourceIp)
+    const proven = await deps.authenticator.authenticate(credential, sudo.login, context.sourceIp, route.loads)
     if (isLeft(proven)) {
       // A stale session cookie must not lock a browser out of public pages; it is no explicit claim to be somebody.
       if (route.access.kind === 'public' && credential.kind === 'session') return right(undefined)

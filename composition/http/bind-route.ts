@@ -119,7 +119,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
   const authenticate = makeAuthenticate(deps)
   const idempotency = makeIdempotency(deps.idempotency, deps.secretBox)
   const reply = makeReply(route, deps)
-  const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true }
+  const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true, loads: route.loads }
   const dialect = route.dialect ?? 'platform'
   const isIdempotent = route.method !== 'GET' && route.ok.kind !== 'cookies'
 

@@ -61,5 +61,6 @@ const grantOf = (object: ObjectFact, standing: Standing): AccessGrant => ({
   objectName: object.name,
   ownerId: standing.accountId,
   ...(standing.accountKind === 'organization' ? { orgId: standing.accountId as OrgId } : {}),
+  ...(object.version === undefined ? {} : { objectVersion: object.version }),
   standing,
 })

@@ -18,6 +18,8 @@ export interface ObjectFact {
   readonly name: string
   /** The account that owns it. */
   readonly ownerId: number
+  /** The row version, of types whose rows have one that others ask for. */
+  readonly version?: number
   /** Relations granted on the object itself to the person or to one of the person's teams. */
   readonly granted: readonly string[]
 }

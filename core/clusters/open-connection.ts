@@ -40,7 +40,9 @@ export const makeClusterConnections = (deps: {
   }
 
   return {
-    async open(id) {
+    async open(id, version) {
+      const known = opened.get(id)
+      if (version !== undefined && known?.link.version === version) return right(known)
       const link = await deps.clusters.link(id)
       if (link === undefined) {
         opened.delete(id)

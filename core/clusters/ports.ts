@@ -171,8 +171,11 @@ export const ClusterTransportToken = token<ClusterTransport>('clusters.ClusterTr
 
 /** Makes, and keeps, the opened credential of a record. */
 export interface ClusterConnections {
-  /** One query, a second one when this version was not seen yet. */
-  open(id: ClusterId): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
+  /**
+   * None, when `version` is the record's own as authorization just read it and was opened before; else one query, a
+   * second one when this version was not seen yet.
+   */
+  open(id: ClusterId, version?: number): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }
 
 /** Where clients reach this service. */

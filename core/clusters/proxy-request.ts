@@ -27,6 +27,8 @@ export type ProxyFailure =
 /** Who asks, and for which record; authorization has already found both. */
 export interface ProxyInput<E> {
   readonly clusterId: ClusterId
+  /** The record's version as authorization read it. */
+  readonly clusterVersion: number | undefined
   readonly exchange: E
 }
 
@@ -95,12 +97,12 @@ export const makeProxyRequest = (deps: {
   readonly transport: ClusterTransport
   readonly answerWiderForm: AnswerWiderForm
 }) =>
-  async (call: SignedInCall, { clusterId, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
+  async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
     const target = parseProxyPath(exchange.path)
     if (isLeft(target)) return target
     const query = checkProxyQuery(exchange.query)
     if (isLeft(query)) return query
-    const connection = await deps.connections.open(clusterId)
+    const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
     const as = impersonated(connection.right.link, call.principal)
     const answered = deps.answerWiderForm({ connection: connection.right, target: target.right, exchange, as, signal: call.signal })
@@ -114,14 +116,14 @@ export const makeProxyRequest = (deps: {
 
 /** Carries a connection that leaves HTTP: exec, attach, port-forward. */
 export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnections; readonly transport: ClusterTransport }) =>
-  async (call: SignedInCall, { clusterId, exchange }: ProxyInput<UpgradeExchange>): Outcome<ProxyFailure, void> => {
+  async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<UpgradeExchange>): Outcome<ProxyFailure, void> => {
     const target = parseProxyPath(exchange.path)
     if (isLeft(target)) return target
     const query = checkProxyQuery(exchange.query)
     if (isLeft(query)) return query
     if (target.right.form !== 'raw' && target.right.form !== 'resource')
       return left(ProxyPathRefused('That path does not take an upgraded connection.'))
-    const connection = await deps.connections.open(clusterId)
+    const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
     const headers = upgradeHeaders(exchange.headers, impersonated(connection.right.link, call.principal))
     if (headers === undefined) return left(ProxyPathRefused('Only WebSocket and SPDY/3.1 connections are passed on.'))

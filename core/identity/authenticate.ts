@@ -10,6 +10,7 @@ import type { CheckCredentialsDeps } from './check-credentials.ts'
 import type { Authenticator, Background, Credential, IdentitySettings, SessionGrant, TokenDigest, TokenGrant } from './ports.ts'
 import { NotAuthenticated, NotPermitted } from './ports.ts'
 import { scopeSetOf } from './scope-words.ts'
+import type { User } from './types.ts'
 import { isMarkDue, isSessionAlive, renewedIdleExpiry } from './session-rules.ts'
 
 export interface AuthenticateDeps extends CheckCredentialsDeps {
@@ -35,9 +36,10 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
     deps.background.run('mark a credential as used', () => write().finally(() => marking.delete(key)))
   }
 
-  const byToken = async (token: string): Outcome<Refused, Principal> => {
+  const byToken = async (token: string, loads: 'profile' | undefined): Outcome<Refused, Principal> => {
     if (!hasAccessTokenForm(token)) return left(badToken())
-    const grant = await deps.credentials.tokenByHash(deps.digest.digest(token))
+    const hash = deps.digest.digest(token)
+    const grant = await (loads === 'profile' ? deps.credentials.tokenWithProfileByHash(hash) : deps.credentials.tokenByHash(hash))
     const now = deps.clock.now()
     if (grant === undefined || !grant.account.isEnabled || isExpired(grant, now)) return left(badToken())
     if (isMarkDue(grant.lastUsedAt, now)) mark(`token ${grant.tokenId}`, () => deps.credentials.markTokenUsed(grant.tokenId, now))
@@ -63,8 +65,8 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
     return right({ userId: account.userId, login: account.login, isSiteAdmin: account.isSiteAdmin, method: 'password', scopes: fullScope })
   }
 
-  const prove = (credential: Credential): Outcome<Refused, Principal> => {
-    if (credential.kind === 'token') return byToken(credential.token.reveal())
+  const prove = (credential: Credential, loads: 'profile' | undefined): Outcome<Refused, Principal> => {
+    if (credential.kind === 'token') return byToken(credential.token.reveal(), loads)
     if (credential.kind === 'session') return bySession(credential.sessionKey.reveal())
     return byPassword(credential)
   }
@@ -86,8 +88,8 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
   }
 
   return {
-    async authenticate(credential, sudo) {
-      const proven = await prove(credential)
+    async authenticate(credential, sudo, _sourceIp, loads) {
+      const proven = await prove(credential, sudo === undefined ? loads : undefined)
       if (isLeft(proven) || sudo === undefined) return proven
       return impersonate(proven.right, sudo)
     },
@@ -105,7 +107,7 @@ const mayImpersonate = (actor: Principal): Either<Failure<'NotPermitted'>, void>
   return right(undefined)
 }
 
-const tokenPrincipal = (grant: TokenGrant): Principal => ({
+const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: User } => ({
   userId: grant.account.userId,
   login: grant.account.login,
   isSiteAdmin: grant.account.isSiteAdmin,
@@ -114,7 +116,11 @@ const tokenPrincipal = (grant: TokenGrant): Principal => ({
   tokenId: grant.tokenId,
   ...(grant.expiresAt === undefined ? {} : { tokenExpiresAt: grant.expiresAt }),
   ...(grant.onlyOrgId === undefined ? {} : { onlyOrgId: grant.onlyOrgId }),
+  ...(grant.profile === undefined ? {} : { profile: grant.profile }),
 })
+
+/** The profile that authentication brought along, if the route asked for it and the credential was one that could. */
+export const profileOf = (principal: Principal & { readonly profile?: User }): User | undefined => principal.profile
 
 const sessionPrincipal = (grant: SessionGrant): Principal => ({
   userId: grant.account.userId,

@@ -37,13 +37,15 @@ export type Credential =
 /** Proves who calls. One query for a token or session; a password costs a hash as well. */
 export interface Authenticator {
   /**
-   * `sudo` is the login that a site admin wants to act as.
+   * `sudo` is the login that a site admin wants to act as. With `loads`, the caller's profile comes along in the same
+   * query where a token proves the caller and nobody is impersonated (see `profileOf`).
    * Failures: NotAuthenticated (unknown, expired, revoked, disabled account), NotPermitted (sudo refused), TooManyAttempts.
    */
   authenticate(
     credential: Credential,
     sudo: string | undefined,
     sourceIp: string,
+    loads?: 'profile',
   ): Outcome<
     ReturnType<typeof NotAuthenticated> | ReturnType<typeof NotPermitted> | ReturnType<typeof TooManyAttempts>,
     Principal
@@ -128,6 +130,8 @@ export interface TokenGrant {
   readonly onlyOrgId: OrgId | undefined
   readonly expiresAt: Date | undefined
   readonly lastUsedAt: Date | undefined
+  /** Set by `tokenWithProfileByHash`. */
+  readonly profile?: User
 }
 export interface SessionGrant {
   readonly account: AccountState
@@ -141,6 +145,8 @@ export interface SessionGrant {
 /** What authentication reads: each method is one prepared query over a unique key. Expiry is the caller's to judge. */
 export interface CredentialStore {
   tokenByHash(hash: Uint8Array): Promise<TokenGrant | undefined>
+  /** As `tokenByHash`, with the user's profile: for routes that show it. */
+  tokenWithProfileByHash(hash: Uint8Array): Promise<TokenGrant | undefined>
   sessionByHash(hash: Uint8Array): Promise<SessionGrant | undefined>
   /** `key` is a name or, with an `@`, a verified address, in lower case. Organizations have no password. */
   passwordByKey(key: string): Promise<PasswordRecord | undefined>

@@ -44,6 +44,8 @@ export interface AccessGrant {
   readonly ownerId: AccountId
   /** Set when the owner is an organization. */
   readonly orgId?: OrgId
+  /** The row version of a cluster, as it stood in the same query: what was opened for it is still good. */
+  readonly objectVersion?: number
   /** What the caller holds in the owner's account. */
   readonly standing: Standing
 }

@@ -28,7 +28,7 @@ export const proxyRoutes = (
   upgrade: ReturnType<typeof makeProxyUpgrade>,
 ): readonly BoundStreamRoute[] => [
   handleStream(proxyRoute, {
-    handler: ({ call, grant, exchange }) => relay(call, { clusterId: grant.objectId as ClusterId, exchange }),
-    upgrade: ({ call, grant, exchange }) => upgrade(call, { clusterId: grant.objectId as ClusterId, exchange }),
+    handler: ({ call, grant, exchange }) => relay(call, { clusterId: grant.objectId as ClusterId, clusterVersion: grant.objectVersion, exchange }),
+    upgrade: ({ call, grant, exchange }) => upgrade(call, { clusterId: grant.objectId as ClusterId, clusterVersion: grant.objectVersion, exchange }),
   }),
 ]

@@ -1,6 +1,7 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../core/kernel/brand.ts'
 import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
+import { profileOf } from '../../core/identity/authenticate.ts'
 import { makeFindUser } from '../../core/identity/find-user.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
@@ -15,7 +16,7 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
   return [
     handle(getCaller, async ({ call, query }) => {
       const { userId } = call.principal
-      const user = await stores.users.byId(userId)
+      const user = profileOf(call.principal) ?? (await stores.users.byId(userId))
       if (user === undefined) throw new Error('the account of a proven caller is gone')
       const isClientOrgUser = query.check_client_org === 'true' && (await stores.holdings.isClientOrgUser(userId))
       return right(userWire(settings.baseUrl(), { userId, isSiteAdmin: false }, user, isClientOrgUser))

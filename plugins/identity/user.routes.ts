@@ -15,6 +15,7 @@ export const getCaller = defineRoute({
   summary: 'Tell who the caller is',
   tag,
   access: signedIn,
+  loads: 'profile',
   scope: read('user'),
   query: request({ check_client_org: optional(t.string) }, 'CallerQuery'),
   ok: json(200, User, { ...userExample, email: 'ada@example.org', active: true, login_name: 'ada', language: 'en-US' }),

@@ -59,6 +59,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F ext
   readonly gate?: Gate
   /** `If-Match` is honoured; implied by the `versioned` reply. Elsewhere `If-Match` is refused, since nothing would guard. */
   readonly honoursIfMatch?: boolean
+  /** What authentication brings along in its own query, for a route that would need a second one for it. */
+  readonly loads?: 'profile'
   /** Not allowed while a site admin impersonates (credentials would be planted). */
   readonly refusesSudo?: boolean
   /** Shape of error bodies. */

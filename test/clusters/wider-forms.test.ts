@@ -113,7 +113,7 @@ test('with impersonation the cluster’s own rights decide, also in computed for
   const namespace = await cluster.createNamespace()
   const who = await asUser('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' })
   t.is(who.status, 201, who.text)
-  t.like(who.json.status.userInfo, { username: 'admin', extra: { 'moorage-user-id': ['1'] } })
+  t.like(who.json.status.userInfo, { username: 'moorage:admin', extra: { 'moorage-user-id': ['1'] } })
   t.deepEqual(who.json.status.userInfo.groups.toSorted(), ['moorage:authenticated', 'moorage:org:as-users', 'system:authenticated'])
   t.is((await asUser('GET', `/api/v1/namespaces/${namespace}/configmaps`)).status, 403)
   const deleted = await asUser('POST', '/batch-delete', { resources: [{ namespace, name: 'a', version: 'v1', resource: 'configmaps' }] })

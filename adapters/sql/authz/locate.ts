@@ -10,6 +10,7 @@ interface LocateRow extends StandingRow {
   readonly object_id: number | null
   readonly object_name: string | null
   readonly granted: string | null
+  readonly object_version: number | null
 }
 
 type Slot = (name: 'userId' | 'account' | 'name' | 'id') => Knex.Value
@@ -33,12 +34,13 @@ const sources: Readonly<Record<ObjectLocator['type'], (k: Knex, p: Slot) => Knex
 const storedTypeOf = (type: ObjectLocator['type']): string => (type === 'account' ? 'organization' : type)
 
 /** Grants on the object to the person or to a team of the person; of a member only, as `m` and `t` are. */
-const joinGrants = (from: Knex.QueryBuilder, type: string): Knex.QueryBuilder =>
+const joinGrants = (k: Knex, from: Knex.QueryBuilder, type: string): Knex.QueryBuilder =>
   from.leftJoin('object_grants as g', (on) =>
     on
       .onVal('g.object_type', type)
       .on('g.object_id', 'x.id')
-      .on('g.org_id', 'm.org_id')
+      // The sign keeps SQLite from reading every grant of the organization by this column's index.
+      .on(k.raw('+g.org_id = m.org_id'))
       .on((either) =>
         either
           .on((person) => person.on('g.subject_id', 'm.user_id').onVal('g.subject_type', 'user'))
@@ -48,11 +50,12 @@ const joinGrants = (from: Knex.QueryBuilder, type: string): Knex.QueryBuilder =>
 
 const statementFor = (db: SqlDatabase, type: ObjectLocator['type']): Statement =>
   db.prepare((k, p: Slot) =>
-    joinGrants(joinStanding(sources[type](k, p), p('userId')), storedTypeOf(type)).select(
+    joinGrants(k, joinStanding(sources[type](k, p), p('userId')), storedTypeOf(type)).select(
       ...standingColumns,
       'x.id as object_id',
       'x.name as object_name',
       'g.relation as granted',
+      type === 'cluster' ? 'x.version as object_version' : k.raw('null as object_version'),
     ),
   )
 
@@ -94,6 +97,7 @@ export const makeLocate = (db: SqlDatabase) => {
               id: first.object_id,
               name: first.object_name ?? '',
               ownerId: first.account_id,
+              ...(first.object_version === null ? {} : { version: Number(first.object_version) }),
               granted: [...granted].sort(),
             },
     }

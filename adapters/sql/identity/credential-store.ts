@@ -1,9 +1,29 @@
 import type { Knex } from 'knex'
 import type { SessionId, TokenId } from '../../../core/kernel/brand.ts'
-import type { CredentialStore } from '../../../core/identity/ports.ts'
+import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
 import type { SqlDatabase } from '../statement.ts'
-import type { SessionRow, StateRow, TokenRow } from './rows.ts'
-import { optionalInstant, orgIdOf, sessionColumns, sessionOf, stateColumns, stateOf, tokenColumns, wordsOf } from './rows.ts'
+import type { SessionRow, StateRow, UserRow } from './rows.ts'
+import { optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
+
+/** What a request needs of its token; `t` is the token's row. */
+const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.expires_at as token_expires_at', 't.last_used_at'] as const
+
+interface GrantRow extends StateRow {
+  readonly token_id: number | string
+  readonly scopes: string
+  readonly only_org_id: number | string | null
+  readonly token_expires_at: number | string | null
+  readonly last_used_at: number | string | null
+}
+
+const grantOf = (row: GrantRow): TokenGrant => ({
+  account: stateOf(row),
+  tokenId: Number(row.token_id) as TokenId,
+  scopeWords: wordsOf(row.scopes),
+  onlyOrgId: orgIdOf(row.only_org_id),
+  expiresAt: optionalInstant(row.token_expires_at),
+  lastUsedAt: optionalInstant(row.last_used_at),
+})
 
 const statements = (db: SqlDatabase) => ({
   tokenByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
@@ -11,7 +31,13 @@ const statements = (db: SqlDatabase) => ({
       .join('users as u', 'u.id', 't.user_id')
       .join('accounts as a', 'a.id', 'u.id')
       .where('t.token_hash', p('hash'))
-      .select(...stateColumns, ...tokenColumns.filter((column) => column !== 'user_id').map((column) => `t.${column}`)),
+      .select(...stateColumns, ...grantColumns),
+  ),
+  tokenWithProfileByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
+    selectUsers(k)
+      .join('access_tokens as t', 't.user_id', 'u.id')
+      .where('t.token_hash', p('hash'))
+      .select('u.id as user_id', ...grantColumns),
   ),
   sessionByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
     k('sessions as s')
@@ -61,16 +87,12 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
   const s = statements(db)
   return {
     async tokenByHash(hash) {
-      const row = await db.first<TokenRow & StateRow>(s.tokenByHash, { hash })
-      if (row === undefined) return undefined
-      return {
-        account: stateOf(row),
-        tokenId: Number(row.id) as TokenId,
-        scopeWords: wordsOf(row.scopes),
-        onlyOrgId: orgIdOf(row.only_org_id),
-        expiresAt: optionalInstant(row.expires_at),
-        lastUsedAt: optionalInstant(row.last_used_at),
-      }
+      const row = await db.first<GrantRow>(s.tokenByHash, { hash })
+      return row === undefined ? undefined : grantOf(row)
+    },
+    async tokenWithProfileByHash(hash) {
+      const row = await db.first<GrantRow & UserRow>(s.tokenWithProfileByHash, { hash })
+      return row === undefined ? undefined : { ...grantOf(row), profile: userOf(row) }
     },
     async sessionByHash(hash) {
       const row = await db.first<SessionRow & StateRow>(s.sessionByHash, { hash })

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ExecutionContext } from 'ava'
+import { needing } from '../support/components/needing.ts'
+import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
+import { brokenInvariants } from './invariants.ts'
+import { must, personPassword, startTwoInstances, type Person, type TwoInstances } from './two-instances.ts'
+
+const test = needing('mariadb')
+
+/** Something ends on one instance while the other still makes use of it. */
+let world: TwoInstances
+let ada: Person
+test.before(async () => {
+  world = await startTwoInstances()
+  ada = await world.person('ada')
+  await world.organization(ada, 'acme')
+})
+test.after.always(() => world?.stop())
+
+const as = (person: Person, body?: unknown): SendOptions => ({ token: person.token, ...(body === undefined ? {} : { body }) })
+const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
+let named = 0
+const name = (word: string): string => `${word}-${(named += 1)}`
+
+const race = (title: string, rounds: number, round: (t: ExecutionContext, round: number) => Promise<void>): void => {
+  test.serial(title, async (t) => {
+    for (let n = 0; n < rounds; n++) await round(t, n)
+    t.deepEqual(await brokenInvariants(world.database), [])
+  })
+}
+
+/** Done, or refused because what it is about is gone: nothing else. */
+const isDoneOrGone = (t: ExecutionContext, { status, text }: ServiceAnswer, ...gone: readonly number[]): void => {
+  if (status >= 500) for (const service of world.instances) t.log(service.logLines().filter((line) => Number(line['level']) >= 50))
+  t.true(status < 300 || gone.includes(status), `${status} ${text}`)
+}
+
+race('an organization ends while teams and roles are made in it', 30, async (t) => {
+  const [a, b] = world.instances
+  const org = name('org')
+  const id = await world.organization(ada, org)
+  const [deleted, ...made] = await Promise.all([
+    a.send('DELETE', `/api/v1/orgs/${org}`, as(ada)),
+    b.send('POST', `/api/v1/orgs/${org}/teams`, as(ada, { name: 'late', permission: 'read' })),
+    b.send('POST', `/api/v1/authz/roles?org=${org}`, as(ada, { name: 'late', permissions })),
+    a.send('POST', `/api/v1/authz/roles?org=${org}`, as(ada, { name: 'later', permissions })),
+  ])
+  t.is(deleted.status, 204, deleted.text)
+  for (const answer of made) isDoneOrGone(t, answer, 404, 403)
+  for (const table of ['teams', 'roles', 'org_members', 'team_members']) t.is(await world.count(table, { org_id: id }), 0, table)
+})
+
+race('a team ends while a role is attached to it and somebody joins it', 30, async (t) => {
+  const [a, b] = world.instances
+  const team = (await must(201, a.send('POST', '/api/v1/orgs/acme/teams', as(ada, { name: name('team'), permission: 'custom' })))).json.id as number
+  const role = (await must(201, a.send('POST', '/api/v1/authz/roles?org=acme', as(ada, { name: name('role'), permissions })))).json.id as number
+  const [deleted, attached, joined] = await Promise.all([
+    a.send('DELETE', `/api/v1/teams/${team}`, as(ada)),
+    b.send('PUT', `/api/v1/authz/roles/${role}?org=acme`, as(ada, { teamIDs: [team] })),
+    b.send('PUT', `/api/v1/teams/${team}/members/ada`, as(ada)),
+  ])
+  t.is(deleted.status, 204, deleted.text)
+  isDoneOrGone(t, attached, 400, 404)
+  isDoneOrGone(t, joined, 404)
+  t.deepEqual([await world.count('team_roles', { team_id: team }), await world.count('team_members', { team_id: team })], [0, 0])
+})
+
+race('a user ends while making an organization, being made a member and signing in', 20, async (t) => {
+  const [a, b] = world.instances
+  const leaver = await world.person(name('leaver'))
+  const org = name('of-leaver')
+  const teams = (await must(200, a.send('GET', '/api/v1/orgs/acme/teams', as(ada)))).json as readonly { readonly id: number; readonly name: string }[]
+  const viewers = teams.find((team) => team.name === 'Viewers')?.id
+  const signingIn = b.send('POST', '/api/v1/user/signin', { body: { username: leaver.login, password: personPassword } })
+  const [deleted, made, joined] = await Promise.all([
+    a.send('DELETE', `/api/v1/admin/users/${leaver.login}`, { token: world.adminToken }),
+    b.send('POST', '/api/v1/orgs', as(leaver, { username: org })),
+    b.send('PUT', `/api/v1/teams/${viewers}/members/${leaver.login}`, as(ada)),
+  ])
+  isDoneOrGone(t, made, 401, 403, 404)
+  isDoneOrGone(t, joined, 404, 422)
+  isDoneOrGone(t, await signingIn, 404)
+  t.true(deleted.status === 204 || deleted.status === 422 || deleted.status === 409, `${deleted.status} ${deleted.text}`)
+  const isThere = await world.count('users', { id: leaver.id })
+  t.is(isThere, deleted.status === 204 ? 0 : 1)
+  if (deleted.status === 204) t.is(await world.count('accounts', { lower_name: org }), 0, 'an organization of nobody')
+})
+
+race('a user is switched off while signing in: no way in is left', 20, async (t, round) => {
+  const [a, b] = world.instances
+  const person = await world.person(name('off'))
+  const signingIn = b.send('POST', '/api/v1/user/signin', { body: { username: person.login, password: personPassword } })
+  const off = sleep(round * 5).then(() => a.send('PATCH', `/api/v1/admin/users/${person.login}`, { token: world.adminToken, body: { active: false } }))
+  const [signedIn, edited] = await Promise.all([signingIn, off])
+  t.is(edited.status, 200, edited.text)
+  t.true([200, 404, 405].includes(signedIn.status), `${signedIn.status} ${signedIn.text}`)
+  const cookie = [signedIn.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0]).join('; ')
+  for (const credential of [{ headers: { Cookie: cookie } }, as(person), { basic: [person.login, personPassword] as const }]) {
+    for (const answer of await world.both('GET', '/api/v1/user', credential)) t.is(answer.status, 401)
+  }
+})
+
+race('two owners switch each other off as owners: one stays', 20, async (t) => {
+  const [a, b] = world.instances
+  const org = name('pair')
+  const [one, other] = [ada, await partner()]
+  await world.organization(one, org)
+  await must(200, a.send('PUT', `/api/v1/orgs/${org}/memberships/${other.login}`, as(one, { role: 'owner' })))
+  const answers = await Promise.all([
+    a.send('PUT', `/api/v1/orgs/${org}/memberships/${other.login}`, as(one, { role: 'member' })),
+    b.send('PUT', `/api/v1/orgs/${org}/memberships/${one.login}`, as(other, { role: 'member' })),
+  ])
+  t.is(answers.filter(({ status }) => status === 200).length, 1, answers.map(({ status, text }) => `${status} ${text}`).join())
+})
+
+let made: Promise<Person> | undefined
+const partner = (): Promise<Person> => (made ??= world.person('partner'))
+
+test.serial('after all that every audit chain is whole', async (t) => {
+  t.true(await world.isAuditWhole())
+})

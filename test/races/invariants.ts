@@ -1,0 +1,33 @@
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+
+/** Statements that find rows which must not be, by what is wrong with them. */
+const violations: Readonly<Record<string, string>> = {
+  'an account that is nothing': "select a.name from accounts a left join users u on u.id = a.id left join organizations o on o.id = a.id where u.id is null and o.id is null or (a.kind = 'user') <> (u.id is not null)",
+  'two accounts of one name': 'select lower_name as name from accounts group by lower_name having count(*) > 1',
+  'a user without exactly one primary address': 'select u.id as name from users u where (select count(*) from emails e where e.user_id = u.id and e.is_primary = 1) <> 1',
+  'one address of two users': 'select lower_email as name from emails group by lower_email having count(*) > 1',
+  'an organization without an owner': "select o.id as name from organizations o where not exists (select 1 from teams t join team_members tm on tm.team_id = t.id where t.org_id = o.id and t.permission = 'owner')",
+  'a member of a team who is no member of its organization': 'select tm.user_id as name from team_members tm left join org_members m on m.org_id = tm.org_id and m.user_id = tm.user_id where m.user_id is null',
+  'a member of no team': 'select m.user_id as name from org_members m where not exists (select 1 from team_members tm where tm.org_id = m.org_id and tm.user_id = m.user_id)',
+  'a team member in the wrong organization': 'select tm.team_id as name from team_members tm join teams t on t.id = tm.team_id where t.org_id <> tm.org_id',
+  'a role in a team of another organization': 'select tr.role_id as name from team_roles tr join teams t on t.id = tr.team_id join roles r on r.id = tr.role_id where t.org_id <> tr.org_id or r.org_id <> tr.org_id',
+  'a role without permissions': 'select r.id as name from roles r where not exists (select 1 from role_permissions p where p.role_id = r.id)',
+  'permissions of no role': 'select p.role_id as name from role_permissions p left join roles r on r.id = p.role_id where r.id is null',
+  'attachments of no role or team': 'select tr.role_id as name from team_roles tr left join roles r on r.id = tr.role_id left join teams t on t.id = tr.team_id where r.id is null or t.id is null',
+  'a token of nobody': 'select t.id as name from access_tokens t left join users u on u.id = t.user_id where u.id is null',
+  'somebody who follows nobody': 'select f.user_id as name from follows f left join users u on u.id = f.target_id where u.id is null',
+  'a role whose making or end is not told once': "select r.id as name from roles r where (select count(*) from audit_events e where e.action = 'role.created' and e.object_id = r.id and e.result = 'done') <> 1 or exists (select 1 from audit_events e where e.action = 'role.deleted' and e.object_id = r.id and e.result = 'done')",
+  'an organization whose making is not told once': "select o.id as name from organizations o where (select count(*) from audit_events e where e.action = 'organization.created' and e.object_id = o.id and e.result = 'done') <> 1",
+  'a user whose making is not told once': "select u.id as name from users u where (select count(*) from audit_events e where e.action = 'user.created' and e.object_id = u.id and e.result = 'done') <> 1 and u.is_admin = 0",
+  'a request that is begun and not ended': "select id as name from idempotency_records where state <> 'answered'",
+}
+
+/** What is wrong with the rows of an idle database, in words. */
+export const brokenInvariants = async (database: SqlDatabase): Promise<readonly string[]> => {
+  const found: string[] = []
+  for (const [what, sql] of Object.entries(violations)) {
+    const rows = await database.query<{ name: unknown }>((k) => k.raw(sql))
+    if (rows.length > 0) found.push(`${what}: ${rows.map(({ name }) => String(name)).join(', ')}`)
+  }
+  return found
+}

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ExecutionContext } from 'ava'
+import { needing } from '../support/components/needing.ts'
+import type { SendOptions } from '../support/send-json.ts'
+import { brokenInvariants } from './invariants.ts'
+import { must, personPassword, startTwoInstances, statusesOf, type Person, type TwoInstances } from './two-instances.ts'
+
+const test = needing('mariadb')
+
+let world: TwoInstances
+let ada: Person
+let bob: Person
+let customTeam: number
+test.before(async () => {
+  world = await startTwoInstances()
+  ada = await world.person('ada')
+  bob = await world.person('bob')
+  await world.organization(ada, 'acme')
+  customTeam = (await must(201, world.instances[0].send('POST', '/api/v1/orgs/acme/teams', as(ada, { name: 'custom', permission: 'custom' })))).json.id
+})
+test.after.always(() => world?.stop())
+
+const as = (person: Person, body?: unknown, headers?: Readonly<Record<string, string>>): SendOptions => ({
+  token: person.token, ...(body === undefined ? {} : { body }), ...(headers === undefined ? {} : { headers }),
+})
+const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
+const editors = [...permissions, { namespace: 'org_mgmt', action: 'view teams' }]
+let named = 0
+const name = (word: string): string => `${word}-${(named += 1)}`
+
+/** Rounds of one race, then the invariants of the whole database. One race after the other, so that a broken one is known by its name. */
+const race = (title: string, rounds: number, round: (t: ExecutionContext, round: number) => Promise<void>): void => {
+  test.serial(title, async (t) => {
+    for (let n = 0; n < rounds; n++) await round(t, n)
+    t.deepEqual(await brokenInvariants(world.database), [])
+  })
+}
+
+const role = async (more: object = {}): Promise<{ readonly id: number; readonly etag: string }> => {
+  const made = await must(201, world.instances[0].send('POST', '/api/v1/authz/roles?org=acme', as(ada, { name: name('role'), permissions, ...more })))
+  return { id: made.json.id as number, etag: String(made.headers['etag']) }
+}
+
+race('one name for two organizations: one gets it', 50, async (t) => {
+  const username = name('org')
+  const [a, b] = world.instances
+  const answers = await Promise.all([a.send('POST', '/api/v1/orgs', as(ada, { username })), b.send('POST', '/api/v1/orgs', as(bob, { username: username.toUpperCase() }))])
+  t.deepEqual(statusesOf(answers), [201, 422])
+  const made = answers.find(({ status }) => status === 201)?.json.id as number
+  t.is(await world.count('accounts', { lower_name: username }), 1)
+  t.deepEqual([await world.count('teams', { org_id: made }), await world.count('org_members', { org_id: made })], [3, 1])
+})
+
+race('one name for a user and an organization: one gets it', 12, async (t, round) => {
+  const username = name('either')
+  const [a, b] = world.instances
+  const body = { username, email: `${username}@example.com`, password: personPassword, must_change_password: false }
+  // Hashing the password takes a while: the organization comes at another moment of it in each round.
+  const organization = sleep(round * 8).then(() => b.send('POST', '/api/v1/orgs', as(bob, { username })))
+  const answers = await Promise.all([a.send('POST', '/api/v1/admin/users', { token: world.adminToken, body }), organization])
+  t.deepEqual(statusesOf(answers), [201, 422], answers.map(({ text }) => text).join())
+  t.is(await world.count('accounts', { lower_name: username }), 1)
+})
+
+race('one e-mail address for two users: one gets it', 50, async (t) => {
+  const email = `${name('box')}@example.com`
+  const [a, b] = world.instances
+  const answers = await Promise.all([a.send('POST', '/api/v1/user/emails', as(ada, { emails: [email] })), b.send('POST', '/api/v1/user/emails', as(bob, { emails: [email.toUpperCase()] }))])
+  t.deepEqual(statusesOf(answers), [201, 422])
+  t.is(await world.count('emails', { lower_email: email }), 1)
+})
+
+race('one name for two roles: one gets it', 50, async (t) => {
+  const wanted = name('same')
+  const answers = await world.both('POST', '/api/v1/authz/roles?org=acme', as(ada, { name: wanted, permissions }))
+  t.deepEqual(statusesOf(answers), [201, 422])
+  t.is(await world.count('roles', { lower_name: wanted }), 1)
+})
+
+race('a token is made once and deleted once', 50, async (t) => {
+  const wanted = name('token')
+  const made = await world.both('POST', '/api/v1/user/settings/tokens/access-tokens', as(ada, { name: wanted }))
+  const [refused, done] = [...made].sort((a, b) => b.status - a.status)
+  t.true(done?.status === 200 || done?.status === 201, done?.text)
+  t.is(refused?.status, 422, refused?.text)
+  t.is(await world.count('access_tokens', { name: wanted }), 1)
+  const token = done?.json.token as string
+  const used = world.both('GET', '/api/v1/user', { token })
+  const gone = await world.both('DELETE', `/api/v1/user/settings/tokens/access-tokens/${done?.json.id}`, as(ada))
+  t.deepEqual(gone.map(({ status }) => (status < 300 ? 'done' : status)).sort(), [404, 'done'])
+  t.deepEqual((await used).filter(({ status }) => status !== 200 && status !== 401), [])
+  t.deepEqual(statusesOf(await world.both('GET', '/api/v1/user', { token })), [401, 401])
+  t.is(await world.count('access_tokens', { name: wanted }), 0)
+})
+
+race('two edits of one version of a role: one wins, the other is told', 50, async (t) => {
+  const { id, etag } = await role()
+  const [a, b] = world.instances
+  const path = `/api/v1/authz/roles/${id}?org=acme`
+  const answers = await Promise.all([a.send('PUT', path, as(ada, { description: 'from a', permissions }, { 'If-Match': etag })), b.send('PUT', path, as(ada, { description: 'from b', permissions: editors }, { 'If-Match': etag }))])
+  t.deepEqual(statusesOf(answers), [200, 412])
+  const now = await must(200, b.send('GET', path, as(ada)))
+  t.deepEqual(now.json, answers.find(({ status }) => status === 200)?.json)
+  t.is(now.json.permissions.length, now.json.description === 'from a' ? 1 : 2)
+  t.is(await world.count('audit_events', { action: 'role.updated', object_id: id, result: 'done' }), 1)
+})
+
+race('an edit while the role is deleted leaves nothing of it', 50, async (t) => {
+  const { id } = await role()
+  const [a, b] = world.instances
+  const path = `/api/v1/authz/roles/${id}?org=acme`
+  const [edited, deleted] = await Promise.all([a.send('PUT', path, as(ada, { permissions: editors, teamIDs: [customTeam] })), b.send('DELETE', path, as(ada))])
+  t.is(deleted.status, 204, deleted.text)
+  t.true(edited.status === 200 || edited.status === 404, `${edited.status} ${edited.text}`)
+  for (const table of ['role_permissions', 'team_roles']) t.is(await world.count(table, { role_id: id }), 0)
+  t.is(await world.count('roles', { id }), 0)
+})
+
+race('follow and unfollow at once: the row, the counts and the log agree', 50, async (t) => {
+  const [a, b] = world.instances
+  const answers = await Promise.all([
+    a.send('PUT', '/api/v1/user/following/bob', as(ada)), b.send('DELETE', '/api/v1/user/following/bob', as(ada)),
+    b.send('PUT', '/api/v1/user/following/bob', as(ada)), a.send('DELETE', '/api/v1/user/following/bob', as(ada)),
+  ])
+  t.deepEqual(statusesOf(answers), [204, 204, 204, 204])
+  const rows = await world.count('follows', { user_id: ada.id, target_id: bob.id })
+  const followed = await world.count('audit_events', { action: 'user.followed', actor_id: ada.id, result: 'done' })
+  const unfollowed = await world.count('audit_events', { action: 'user.unfollowed', actor_id: ada.id, result: 'done' })
+  t.is(followed - unfollowed, rows)
+  t.is((await b.send('GET', '/api/v1/users/bob', as(ada))).json.followers_count, rows)
+})
+
+race('one Idempotency-Key on both instances at once: one effect, one answer', 50, async (t) => {
+  const username = name('once')
+  const request = as(ada, { username }, { 'Idempotency-Key': `key of ${username}`.replaceAll(' ', '-') })
+  const answers = (await Promise.all([world.both('POST', '/api/v1/orgs', request), world.both('POST', '/api/v1/orgs', request)])).flat()
+  const done = answers.filter(({ status }) => status === 201)
+  t.is(done.filter(({ headers }) => headers['idempotency-replayed'] === undefined).length, 1, 'one did it')
+  t.is(new Set(done.map(({ text }) => text)).size, 1)
+  t.deepEqual([...new Set(answers.filter(({ status }) => status !== 201).map(({ status, json }) => `${status} ${json.code}`))].filter((told) => told !== '409 RequestInProgress'), [])
+  const [replayed, alike] = await world.both('POST', '/api/v1/orgs', request)
+  t.deepEqual([replayed.text, alike.text], [done[0]?.text, done[0]?.text])
+  t.is(await world.count('accounts', { lower_name: username }), 1)
+  t.is(await world.count('audit_events', { action: 'organization.created', object_name: username }), 1)
+})
+
+test.serial('after all that every audit chain is whole', async (t) => {
+  t.true(await world.isAuditWhole())
+})
