@@ -7,6 +7,9 @@ export interface ConfigFile {
   readonly problems: readonly string[]
 }
 
+/** An alias is worth keeping two addresses alike; more of them only make a small file huge. */
+const mostAliases = 50
+
 /** Reads a YAML mapping of setting keys to scalars or lists. Messages tell places, never the file's text. */
 export const readConfigYaml = (file: string): ConfigFile => {
   let text: string
@@ -25,7 +28,11 @@ export const readConfigYaml = (file: string): ConfigFile => {
     })
     return { values: {}, problems }
   }
-  return asSettings(file, document.toJS({ maxAliasCount: 0 }))
+  try {
+    return asSettings(file, document.toJS({ maxAliasCount: mostAliases }))
+  } catch {
+    return { values: {}, problems: [`${file} repeats itself by too many aliases (*name).`] }
+  }
 }
 
 /** The library's own messages can quote the file, so only its codes are used. */

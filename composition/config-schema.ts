@@ -16,11 +16,15 @@ export const configSchema = (): object => ({
 
 const propertyOf = (row: SettingRow<unknown>): object => ({
   ...row.type.schema,
+  ...orNull(row),
   description: row.description,
   ...defaultOf(row),
   'x-env': row.env,
   ...(row.type.isSecret ? { 'x-secret': true } : {}),
 })
+
+/** A key without a value counts as absent, and `config print` shows a setting that is absent so. */
+const orNull = ({ type, fallback }: SettingRow<unknown>): object => (fallback === undefined ? { type: [type.schema['type'], 'null'] } : {})
 
 /** A default that depends on other settings is described in words. */
 const defaultOf = (row: SettingRow<unknown>): object => {

@@ -110,5 +110,8 @@ const contradictions = (settings: Settings): readonly string[] => {
   if (settings.opsListen.port !== 0 && [settings.listen, settings.marketplaceListen].map(showAddress).includes(ops)) {
     problems.push(`MOORAGE_OPS_LISTEN must differ from MOORAGE_LISTEN and MOORAGE_MARKETPLACE_LISTEN: ${ops} would be taken twice.`)
   }
+  if ((settings.tlsCertificate === undefined) !== (settings.tlsKey === undefined)) {
+    problems.push('MOORAGE_TLS_CERTIFICATE and MOORAGE_TLS_KEY belong together: set both, or neither for a self-signed certificate.')
+  }
   return problems
 }

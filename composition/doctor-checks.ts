@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { readKeyringFile } from '../adapters/security/keyring-file.ts'
+import { readTlsIdentity } from '../adapters/security/tls-identity.ts'
 import { openDatabase } from '../adapters/sql/database.ts'
 import { migrationStatus } from '../adapters/sql/migrations.ts'
 import type { SqlDatabase } from '../adapters/sql/statement.ts'
+import { isInUse, keyringLost } from './open-keys.ts'
+import { databaseTrouble } from './open-store.ts'
 import type { Settings } from './settings.ts'
 
 /** What one look found. A warning works today; a problem does not. */
@@ -56,12 +60,28 @@ export const checkKeyring = ({ keyring: path }: Settings): Finding => {
   }
 }
 
+/** An operator's own certificate; the self-signed one takes care of itself. */
+export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => {
+  const subject = 'tls'
+  if (!tls) return ok(subject, 'The API port speaks plain HTTP only (MOORAGE_TLS=false).')
+  if (tlsCertificate === undefined || tlsKey === undefined) return ok(subject, 'The API port speaks HTTPS with a self-signed certificate.')
+  try {
+    readTlsIdentity(tlsCertificate, tlsKey)
+  } catch (error) {
+    return problem(subject, (error as Error).message)
+  }
+  const until = new X509Certificate(readFileSync(tlsCertificate)).validTo
+  if (Date.parse(until) < Date.now()) return problem(subject, `The certificate ${tlsCertificate} ended on ${until}. Renew it.`)
+  return ok(subject, `${tlsCertificate} and ${tlsKey} belong together, until ${until}.`)
+}
+
 /** Leases and expiry go by the database's clock; tokens and cookies by this machine's. */
 const worstSkewMs = 5_000
 
 /** The database itself, its schema, and its clock against this machine's. */
-export const checkDatabase = async ({ databaseUrl, dataDir }: Settings): Promise<readonly Finding[]> => {
-  const url = databaseUrl.reveal()
+export const checkDatabase = async (settings: Settings): Promise<readonly Finding[]> => {
+  const { dataDir, keyring } = settings
+  const url = settings.databaseUrl.reveal()
   const file = /^sqlite:(?!:memory:)(.+)$/s.exec(url)?.[1]
   if (file !== undefined && !exists(file)) return [ok('database', `${file} does not exist yet; the first start makes it in ${dataDir}.`)]
   let database: SqlDatabase | undefined
@@ -70,20 +90,17 @@ export const checkDatabase = async ({ databaseUrl, dataDir }: Settings): Promise
     const before = Date.now()
     const databaseNow = await database.now()
     const skewMs = Math.round(databaseNow - (before + Date.now()) / 2)
-    return [ok('database', `The ${database.dialect} database answers in ${Date.now() - before} ms.`), skewFinding(skewMs), await schemaFinding(database)]
+    return [ok('database', `The ${database.dialect} database answers in ${Date.now() - before} ms.`), skewFinding(skewMs), await schemaFinding(database), ...(await lostKeys(database, keyring))]
   } catch (error) {
-    return [problem('database', `${(error as Error).message}${codeInWords(error)} Check MOORAGE_DATABASE_URL, and that the server runs and accepts this user.`)]
+    return [problem('database', databaseTrouble(settings, error))]
   } finally {
     await database?.close().catch(() => undefined)
   }
 }
 
-/** The driver's code, wherever it stands: ECONNREFUSED tells more than 'does not answer'. */
-const codeInWords = (error: unknown, depth = 0): string => {
-  if (!(error instanceof Error) || depth > 4) return ''
-  const { code } = error as NodeJS.ErrnoException
-  return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
-}
+/** Only the database tells whether a key ring should be there. */
+const lostKeys = async (database: SqlDatabase, keyring: string): Promise<readonly Finding[]> =>
+  !exists(keyring) && (await isInUse(database)) ? [problem('key ring', keyringLost(keyring))] : []
 
 const exists = (path: string): boolean => {
   try {

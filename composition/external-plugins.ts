@@ -3,6 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Provide } from './boot.ts'
+import { shareOurModules } from './plugin-imports.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** What a deployer's module exports: a plugin, and what its ports need, if anything. */
@@ -15,18 +16,22 @@ export interface PluginModule {
 export const loadExternalPlugins = async (places: readonly string[], folder: string): Promise<readonly PluginModule[]> => {
   const problems: string[] = []
   const modules: PluginModule[] = []
+  if (places.length > 0) shareOurModules()
   for (const place of places) {
     try {
       const loaded: unknown = await import(moduleUrl(place, folder))
       if (isPluginModule(loaded)) modules.push(loaded)
       else problems.push(`The plugin ${place} must export \`plugin\`, made by definePlugin({ id, listener, gate, needs, routes, ... }).`)
     } catch (cause) {
-      problems.push(`The plugin ${place} cannot be loaded: ${(cause as Error).message}`)
+      problems.push(`The plugin ${place} cannot be loaded: ${firstLine(cause)}`)
     }
   }
   if (problems.length > 0) throw new StartRefused(problems)
   return modules
 }
+
+/** Node adds lines that say who required what. */
+const firstLine = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] ?? ''
 
 const moduleUrl = (place: string, folder: string): string =>
   place.startsWith('.') || isAbsolute(place)

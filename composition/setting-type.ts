@@ -116,11 +116,15 @@ export const secretWords: SettingType<Secret> = {
   parse: (raw) => (typeof raw === 'string' && raw !== '' ? right(secret(raw)) : left('some text')),
 }
 
+/** Up to the last `@`, since a password that was not percent-encoded may hold any sign. */
+const withoutPassword = (url: string): string =>
+  url.replace(/\/\/([^:@/]*):.*@/s, '//$1:***@').replaceAll(/([?&]password=)[^&]*/g, '$1***')
+
 /** A URL that may carry a password; it is shown without it. */
 export const secretUrl = (pattern: RegExp, expected: string): SettingType<Secret> => ({
   schema: { type: 'string', pattern: pattern.source },
   isSecret: true,
-  show: (value) => value.reveal().replaceAll(/\/\/([^/@,]*?):[^/]*@/g, '//$1:***@').replaceAll(/([?&]password=)[^&]*/g, '$1***'),
+  show: (value) => value.reveal().split(/,(?=[\w+]+:\/\/)/).map(withoutPassword).join(','),
   parse: (raw) => {
     const text = (typeof raw === 'string' ? raw : raw.join(',')).trim()
     return pattern.test(text) ? right(secret(text)) : left(expected)

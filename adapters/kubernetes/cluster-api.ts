@@ -31,9 +31,11 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
     }
   },
 
-  async request(connection, asked, signal) {
+  async request(asker, asked, signal) {
+    // The pools may be of a newer version than the asker knows: then its credential must not follow them elsewhere.
+    const { short, connection } = pools.of(asker)
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return left(AddressRefused(refused))
-    return askCluster(pools.of(connection).short, connection.credential, asked, requestTimeoutMilliseconds, signal)
+    return askCluster(short, connection.credential, asked, requestTimeoutMilliseconds, signal)
   },
 })

@@ -34,12 +34,13 @@ const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamReques
 }
 
 export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: EgressPolicy): ClusterTransport => ({
-  relay(connection, upstream, exchange, signal) {
+  relay(asker, upstream, exchange, signal) {
+    // The pools may be of a newer version than the asker knows: then its credential must not follow them elsewhere.
+    const { short, long, connection } = pools.of(asker)
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))
     return new Promise((done, fail) => {
       const handler = new RelayHandler(exchange, upstream, signal, (failure) => done(failure === undefined ? right(undefined) : left(failure)))
-      const { short, long } = pools.of(connection)
       try {
         ;(upstream.isLongLived ? long : short).dispatch(dispatchOptions(connection, withPrefix(connection, upstream), exchange.body), handler)
       } catch (error) {

@@ -8,6 +8,8 @@ import { tlsOptions } from './tls-options.ts'
 /** The connections of one version of one cluster record. */
 export interface ClusterPools {
   readonly version: number
+  /** Where they lead, and with which credential: what goes through them carries no other. */
+  readonly connection: ClusterConnection
   /** Requests that end by themselves. */
   readonly short: Pool
   /** Watches and logs, each on its own connection, so that they never keep short requests waiting. */
@@ -47,6 +49,7 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
     }
     return {
       version: connection.link.version,
+      connection,
       short: new Pool(origin, { ...options, connections: shortConnections }),
       long: new Pool(origin, options),
       tunnels: new Set(),

@@ -1,7 +1,7 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { parseDocument } from 'yaml'
+import { isScalar, parseDocument, type ParseOptions } from 'yaml'
 import { AccessConfigRefused, type KubeconfigParser } from '../../core/clusters/ports.ts'
 import type { ClusterCredential, ClusterIdentity } from '../../core/clusters/types.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
@@ -12,6 +12,12 @@ const refuse = (message: string): Parsed<never> => left(AccessConfigRefused(mess
 
 /** Bytes; a kubeconfig with inline certificates is about 6 KB. */
 const maxBytes = 256 * 1024
+/** As long as the record's column. */
+const maxServerLength = 512
+/** The library compares each key with all before it; a kubeconfig needs a few hundred comparisons. */
+const maxKeyComparisons = 100_000
+/** A handshake signs with the key, on the thread that serves everyone. */
+const maxRsaBits = 8192
 
 const Entry = t.record(t.string, t.unknown)
 const File = t.intersection([
@@ -52,12 +58,21 @@ const refusedKey = (entry: Readonly<Record<string, unknown>>, refused: Readonly<
   return key === undefined ? undefined : `\`${key}\` is not accepted: it asks for ${refused[key]}.`
 }
 
+/** Equality of keys that gives up in a map of thousands, where finding out would take minutes. */
+const boundedUniqueness = (): NonNullable<ParseOptions['uniqueKeys']> => {
+  let comparisons = 0
+  return (a, b) => {
+    if ((comparisons += 1) > maxKeyComparisons) throw new Error('too many keys')
+    return a === b || (isScalar(a) && isScalar(b) && a.value === b.value)
+  }
+}
+
 const readYaml = (text: string): Parsed<File> => {
   if (Buffer.byteLength(text) > maxBytes) return refuse('The access config is larger than 256 KiB.')
-  const document = parseDocument(text, { schema: 'core', uniqueKeys: true, prettyErrors: false, logLevel: 'silent' })
-  if (document.errors.length > 0) return refuse('The access config is not valid YAML.')
   let value: unknown
   try {
+    const document = parseDocument(text, { schema: 'core', uniqueKeys: boundedUniqueness(), prettyErrors: false, logLevel: 'silent' })
+    if (document.errors.length > 0) return refuse('The access config is not valid YAML, or has more keys than a kubeconfig.')
     value = document.toJS({ maxAliasCount: 10 })
   } catch {
     return refuse('The access config is not valid YAML: it repeats parts of itself too often.')
@@ -85,12 +100,15 @@ const choose = (file: File): Parsed<Chosen> => {
 }
 
 const readServer = (value: unknown): Parsed<string> => {
-  if (typeof value !== 'string' || value === '' || !URL.canParse(value)) return refuse('The cluster\'s `server` is not an address.')
+  // Before any pattern reads it: trailing slashes are found in time that grows with the square of their number.
+  if (typeof value !== 'string' || value === '' || value.length > maxServerLength || !URL.canParse(value)) return refuse('The cluster\'s `server` is not an address.')
   const url = new URL(value)
   if (url.protocol !== 'https:') return refuse('The cluster\'s `server` must be reached by https.')
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     return refuse('The cluster\'s `server` must be an address without user name, query or fragment.')
-  return right(`${url.origin}${url.pathname.replace(/\/+$/, '')}`)
+  const server = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+  // Percent-encoding makes it longer than it was written.
+  return server.length > maxServerLength ? refuse('The cluster\'s `server` is too long.') : right(server)
 }
 
 /** PEM text from a `*-data` key; undefined when the key is absent. */
@@ -129,7 +147,9 @@ const readIdentity = (user: Readonly<Record<string, unknown>>): Parsed<ClusterId
     return refuse('`client-certificate-data` and `client-key-data` are only accepted together.')
   const problem =
     readable('client-certificate-data', () => new X509Certificate(certificatePem)) ?? readable('client-key-data', () => createPrivateKey(keyPem))
-  return problem === undefined ? right({ kind: 'certificate', certificatePem, keyPem: secret(keyPem) }) : refuse(problem)
+  if (problem !== undefined) return refuse(problem)
+  if ((createPrivateKey(keyPem).asymmetricKeyDetails?.modulusLength ?? 0) > maxRsaBits) return refuse('`client-key-data` is a larger key than is accepted.')
+  return right({ kind: 'certificate', certificatePem, keyPem: secret(keyPem) })
 }
 
 const readTlsServerName = (value: unknown): Parsed<string | undefined> => {

@@ -33,9 +33,12 @@ const read = <A>(codec: t.Type<A, unknown, unknown>, answer: Either<ReachFailure
   return isLeft(decoded) ? undefined : decoded.right
 }
 
+/** Kubernetes makes UUIDs; the column takes so much of ASCII. */
+const uidPattern = /^[\x21-\x7e]{1,64}$/
+
 const uidOf = (answer: ClusterAnswer): Either<ReachFailure, string> => {
   const namespace = read(Namespace, right(answer))
-  if (namespace !== undefined && namespace.metadata.uid !== '') return right(namespace.metadata.uid.slice(0, 64))
+  if (namespace !== undefined && uidPattern.test(namespace.metadata.uid)) return right(namespace.metadata.uid)
   if (answer.status === 403)
     return left(CredentialRefused('The credential may not read the namespace kube-system, whose UID identifies the cluster.'))
   return left(ClusterUnreachable('What answers at that address is not a Kubernetes API server.'))

@@ -4,9 +4,10 @@ import type { AuditTrail, GatheringAuditTrail } from '../../core/kernel/audit.ts
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { Call } from '../../core/kernel/principal.ts'
 import type { UnitOfWork } from '../../core/kernel/unit-of-work.ts'
+import { Overtaken } from '../../core/kernel/overtaken.ts'
 import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable.ts'
 import { makeAppliedMark, type AppliedMark } from './applied-mark.ts'
-import { isRetryable } from './driver-errors.ts'
+import { isForeignKeyViolation, isRetryable } from './driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from './statement.ts'
 
 const attempts = 4
@@ -31,7 +32,8 @@ interface Progress<A> {
 /**
  * Transactions over SQL stores. Right commits; Left and throw roll back; after a deadlock the work runs again, at most
  * four times in all. When the answer to a commit is lost, the call's idempotency record decides what happened; without
- * one, `CommitOutcomeUnknown` is thrown.
+ * one, `CommitOutcomeUnknown` is thrown. When a row's parent is gone the work runs once more, so that its checks can say
+ * so; where they do not, `Overtaken` is thrown.
  * `makeStores` gets the transaction and the audit trail bound to it, made by `makeAudit` for the call.
  */
 export const makeSqlUnitOfWork = <Stores>(
@@ -60,6 +62,8 @@ export const makeSqlUnitOfWork = <Stores>(
           if (error instanceof Refused) return error.outcome as Either<F, A>
           if (error instanceof CommitOutcomeUnknown) {
             if (await wasCommitted(mark, call, progress, error)) return progress.result as Either<F, A>
+          } else if (isForeignKeyViolation(error)) {
+            if (attempt > 1) throw new Overtaken(error)
           } else if (!isRetryable(error)) throw error
           if (attempt === attempts) throw new Unavailable('The database is busy with other changes. Try again.', { cause: error })
         }

@@ -3,14 +3,16 @@
 // older. Written for old Nodes: no TypeScript, no new syntax.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const neededMajor = 24
 
-/** A build's output when there is one, else the sources, which Node 24 runs as they stand (but not under node_modules). */
-const entry = [join(here, '..', '..', 'dist', 'composition', 'main.js'), join(here, '..', 'main.ts')].find(existsSync)
+/** The sources in a checkout, even beside an older build; Node 24 runs them as they stand, but not under node_modules. */
+const sources = join(here, '..', 'main.ts')
+const isInstalled = here.split(sep).includes('node_modules')
+const entry = !isInstalled && existsSync(sources) ? sources : join(here, '..', '..', 'dist', 'composition', 'main.js')
 
 const runHere = () => {
   delete process.env.MOORAGE_REEXECUTED

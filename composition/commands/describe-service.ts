@@ -19,13 +19,13 @@ export const describeService: Describe = (program, run, context) => {
       run(async () => (await import('./serve.ts')).serve(context, options)),
     )
 
-  withConfig(program.command('openapi'))
-    .description('Print the OpenAPI document of this deployment (JSON).')
+  withJson(program.command('openapi'))
+    .description('Print the OpenAPI document of this deployment; it is JSON, with or without --json.')
     .addHelpText('after', examples('moorage openapi > openapi.json', 'MOORAGE_DEPLOYMENT_TYPE=VendorHosted moorage openapi'))
     .action((options: CommonOptions) => run(async () => (await import('./openapi.ts')).printOpenApi(context, options)))
 
   withJson(program.command('doctor'))
-    .description('Check Node, data folder, key ring, database, clock and helm, and say what is wrong in plain words.')
+    .description('Check Node, data folder, key ring, certificate, database, clock and helm, and say what is wrong in plain words.')
     .addHelpText('after', examples('moorage doctor', 'moorage doctor --json') + '\n\nExits 1 when something must be repaired.')
     .action((options: CommonOptions) => run(async () => (await import('./doctor.ts')).doctor(context, options)))
 }

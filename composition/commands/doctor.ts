@@ -2,7 +2,7 @@ import type { CommandContext, CommonOptions, ExitCode } from '../command-context
 import { configOf, printJson } from '../command-context.ts'
 import type { LoadedConfig } from '../config.ts'
 import type { Finding } from '../doctor-checks.ts'
-import { checkBus, checkDatabase, checkDataFolder, checkHelm, checkKeyring, checkNode } from '../doctor-checks.ts'
+import { checkBus, checkDatabase, checkDataFolder, checkHelm, checkKeyring, checkNode, checkTls } from '../doctor-checks.ts'
 import { StartRefused } from '../start-refused.ts'
 
 /** Looks at everything that the service stands on. Changes nothing. */
@@ -26,11 +26,14 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
     return error.problems.map((message) => ({ subject: 'settings', state: 'problem', message }))
   }
   const { settings, file } = config
+  const database = await checkDatabase(settings)
+  const isKeyringLost = database.some(({ subject }) => subject === 'key ring')
   return [
     { subject: 'settings', state: 'ok', message: file === undefined ? 'The settings are valid.' : `The settings of ${file} are valid.` },
     checkDataFolder(settings),
-    checkKeyring(settings),
-    ...(await checkDatabase(settings)),
+    ...(isKeyringLost ? [] : [checkKeyring(settings)]),
+    checkTls(settings),
+    ...database,
     checkBus(settings),
     await checkHelm(settings),
   ]

@@ -2,7 +2,7 @@ import { MigrationRefused, migrateUp as runMigrations, migrationPlan, migrationS
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { configOf, printJson } from '../command-context.ts'
-import { openStore } from '../foundation.ts'
+import { openStore } from '../open-store.ts'
 import { StartRefused } from '../start-refused.ts'
 
 const onStore = async (context: CommandContext, options: CommonOptions, work: (database: SqlDatabase) => Promise<void>): Promise<ExitCode> => {

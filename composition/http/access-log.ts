@@ -1,6 +1,10 @@
-import type { ServerResponse } from 'node:http'
 import type { Log } from '../../core/kernel/log.ts'
 import type { RequestContext } from './request-context.ts'
+
+/** What a request ends with: its response, or the connection that left HTTP. */
+export interface Closing {
+  once(event: 'close', listener: () => void): unknown
+}
 
 /** What the binder reports of requests: each that starts also finishes. */
 export interface RequestObserver {
@@ -12,7 +16,7 @@ export interface RequestObserver {
  * One line for each finished request, from an allow list of fields: never the raw URL, a header or a body. Server
  * errors are warnings; a client that left before the answer was complete is status 499.
  */
-export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): ((res: ServerResponse, context: RequestContext) => void) => {
+export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): ((exchange: Closing, context: RequestContext) => void) => {
   const report = (context: RequestContext): void => {
     // restify overwrites res.statusCode when the request's stream ends early, so the binder's own note counts.
     const status = context.status === 0 ? 499 : context.status
@@ -35,8 +39,8 @@ export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): 
     if (status >= 500) log.warn(fields, 'request')
     else log.info(fields, 'request')
   }
-  return (res, context) => {
+  return (exchange, context) => {
     for (const observer of observers) observer.started()
-    res.once('close', () => report(context))
+    exchange.once('close', () => report(context))
   }
 }

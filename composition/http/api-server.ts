@@ -1,17 +1,19 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import restify from 'restify'
+import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../assemble.ts'
 import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Pages } from './guard.ts'
 import { answerUnrouted, makeFirst, makeGuard } from './guard.ts'
 import { contextOf } from './request-context.ts'
+import type { RestifyServer } from './restify-server.ts'
+import { addRoute, createRestifyServer } from './restify-server.ts'
 import type { TlsKeys } from './shared-port.ts'
 import { shareWithTls } from './shared-port.ts'
 import { bindStreamRoute } from './stream-route.ts'
-import { makeUpgradeListener, mayUpgrade, refuseUpgrade } from './upgrade.ts'
+import { makeUpgradeListener, mayUpgrade, refuseNoted, refuseUpgrade } from './upgrade.ts'
 
 export interface ListenAddress {
   readonly host: string
@@ -39,27 +41,6 @@ export interface ApiServer {
   openStreams(): { readonly exchanges: number; readonly tunnels: number }
 }
 
-/** The four calls of restify that are used; its own types describe version 8. */
-interface RestifyServer {
-  readonly server: Server
-  on(event: 'error', listener: () => void): void
-  first(guard: (req: IncomingMessage, res: ServerResponse) => boolean): void
-  on(event: 'restifyError', listener: (req: IncomingMessage, res: ServerResponse, error: { statusCode?: number }) => void): void
-  get(options: { path: string; name: string }, handler: NodeHandler): void
-  post(options: { path: string; name: string }, handler: NodeHandler): void
-  put(options: { path: string; name: string }, handler: NodeHandler): void
-  patch(options: { path: string; name: string }, handler: NodeHandler): void
-  del(options: { path: string; name: string }, handler: NodeHandler): void
-}
-
-const verbs = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
-
-/** restify logs through pino by default; its own lines would hold raw requests. */
-const silent = Object.fromEntries(['trace', 'debug', 'info', 'warn', 'error', 'fatal'].map((level) => [level, () => undefined]))
-const silentLog = { ...silent, child: () => silentLog, level: () => 100 } as unknown
-
-const restifyPath = (path: string): string => path.replaceAll(/\{([^}]+)\}/g, ':$1')
-
 const tune = (server: Server): void => {
   server.headersTimeout = 15_000
   server.requestTimeout = 60_000
@@ -67,6 +48,9 @@ const tune = (server: Server): void => {
   server.keepAliveTimeout = 75_000
   server.maxRequestsPerSocket = 1_000
   server.maxConnections = 20_000
+  // Node answers both of these itself, without a body; the guard says what is wrong, and an unknown expectation is none.
+  Object.assign(server, { requireHostHeader: false })
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res))
 }
 
 const statusOfClientError: Readonly<Record<string, readonly [number, string]>> = {
@@ -83,23 +67,29 @@ const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: st
 
 const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>): void => {
   for (const { bound, fullPath } of deps.routes) {
-    const path = restifyPath(fullPath)
-    if (bound.kind === 'json') {
-      server[verbs[bound.route.method]]({ path, name: bound.route.id.replaceAll('.', '') }, bindRoute(deps, bound))
-      continue
-    }
-    const handler = bindStreamRoute(deps, bound, fullPath.slice(0, fullPath.length - bound.route.path.length))
-    const tracked: NodeHandler = async (req, res) => {
-      streams.add(res)
-      res.once('close', () => streams.delete(res))
-      await handler(req, res)
-    }
-    for (const method of bound.route.methods) {
-      const name = `${bound.route.id.replaceAll('.', '')}${method}`
-      server[verbs[method]]({ path, name }, tracked)
-      // The wildcard does not match the bare prefix, which is the discovery root of a proxied API.
-      server[verbs[method]]({ path: path.replace(/\/\*$/, ''), name: `${name}root` }, tracked)
-    }
+    if (bound.kind === 'json') addRoute(server, bound.route.method, fullPath, bound.route.id, bindRoute(deps, bound))
+    else bindStream(server, deps, bound, fullPath, streams)
+  }
+}
+
+const bindStream = (
+  server: RestifyServer,
+  deps: ApiServerDeps,
+  bound: BoundStreamRoute,
+  fullPath: string,
+  streams: Set<ServerResponse>,
+): void => {
+  const { id, methods, path } = bound.route
+  const handler = bindStreamRoute(deps, bound, fullPath.slice(0, fullPath.length - path.length))
+  const tracked: NodeHandler = async (req, res) => {
+    streams.add(res)
+    res.once('close', () => streams.delete(res))
+    await handler(req, res)
+  }
+  for (const method of methods) {
+    addRoute(server, method, fullPath, `${id}${method}`, tracked)
+    // The wildcard does not match the bare prefix, which is the discovery root of a proxied API.
+    addRoute(server, method, fullPath.replace(/\/\*$/, ''), `${id}${method}root`, tracked)
   }
 }
 
@@ -110,22 +100,27 @@ const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typ
   node.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
     tunnels.add(socket)
     socket.once('close', () => tunnels.delete(socket))
-    const guarded = guard(req)
-    if (!guarded.ok) return refuseUpgrade(socket, guarded.refused, deps.docsUrl, guarded.context.requestId)
-    void serve(req, socket, head, guarded.context)
+    const { context, refused } = guard(req)
+    // Node makes no response for an upgrade; its line is written when the connection ends.
+    deps.accessLog(socket, context)
+    if (refused !== undefined) return refuseNoted(socket, refused, deps.docsUrl, context)
+    void serve(req, socket, head, context)
   })
 }
 
+const listenOn = (node: Server, { host, port }: ListenAddress): Promise<ListenAddress> =>
+  new Promise((resolve, reject) => {
+    node.once('error', reject)
+    node.listen(port, host, () => {
+      node.off('error', reject)
+      const bound = node.address() as AddressInfo
+      resolve({ host: bound.address, port: bound.port })
+    })
+  })
+
 /** Builds a listener over restify: a guard in `first`, the router, and one composed async handler a route. */
 export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
-  const server = restify.createServer({
-    name: '',
-    log: silentLog,
-    maxParamLength: 1000,
-    ignoreTrailingSlash: true,
-  } as unknown as Parameters<typeof restify.createServer>[0]) as unknown as RestifyServer
-  // restify passes the listener's errors on to itself, where nobody listens; `listen` has told them already.
-  server.on('error', () => undefined)
+  const server = createRestifyServer()
   const guard = makeGuard(deps.clientIp)
   const streams = new Set<ServerResponse>()
   const tunnels = new Set<Duplex>()
@@ -141,15 +136,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   let closed: Promise<void> | undefined
 
   return {
-    listen: (address) =>
-      new Promise((resolve, reject) => {
-        node.once('error', reject)
-        node.listen(address.port, address.host, () => {
-          node.off('error', reject)
-          const bound = node.address() as AddressInfo
-          resolve({ host: bound.address, port: bound.port })
-        })
-      }),
+    listen: (address) => listenOn(node, address),
     openStreams: () => ({ exchanges: streams.size, tunnels: tunnels.size }),
     stopAccepting() {
       closed ??= new Promise((resolve) => node.close(() => resolve()))
@@ -159,8 +146,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     async close(graceMs, streamGraceMs) {
       this.stopAccepting()
       const cutStreams = setTimeout(() => {
-        for (const res of streams) res.destroy()
-        for (const socket of tunnels) socket.destroy()
+        for (const open of [...streams, ...tunnels]) open.destroy()
       }, streamGraceMs)
       const cutAll = setTimeout(() => node.closeAllConnections(), graceMs)
       // A kept-alive connection whose last answer is out is idle, and Node closes only those that were idle already.

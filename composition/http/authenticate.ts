@@ -23,6 +23,9 @@ export interface AuthenticatedRoute {
 const unauthenticated = (message: string): Refusal =>
   refusal(401, 'NotAuthenticated', message, { headers: { 'WWW-Authenticate': challenges } })
 
+/** The refusal of a request that sent no credential at all; no denial to be told of. */
+export const nothingSent = unauthenticated('Sign in, or send an access token.')
+
 const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /** A session cookie is sent by browsers unasked, so a change needs proof that our own page asked for it. */
@@ -55,6 +58,10 @@ const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refu
   if (route.access.kind === 'site-admin' && !principal.isSiteAdmin) {
     return refusal(403, 'AccessDenied', 'Only site administrators may do this.')
   }
+  // As in core/authz/subject.ts: outside of what such a token is for, its holder is nobody, also when a site admin.
+  if (route.access.kind === 'site-admin' && (principal.scopes.publicOnly || principal.onlyOrgId !== undefined)) {
+    return refusal(403, 'AccessDenied', 'A token for public objects, or for one organization, cannot administer the site.')
+  }
   return undefined
 }
 
@@ -69,7 +76,7 @@ export const makeAuthenticate =
     if (carried.kind === 'bad') return left(unauthenticated(carried.message))
     if (carried.kind === 'none') {
       if (route.access.kind === 'public') return right(undefined)
-      return left(unauthenticated('Sign in, or send an access token.'))
+      return left(nothingSent)
     }
     const credential = carried.credential
     if (route.access.kind === 'password' && credential.kind !== 'password') {

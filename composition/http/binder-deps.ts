@@ -5,6 +5,7 @@ import type { Authenticator, CsrfTokens } from '../../core/identity/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { SecretBox } from '../../core/kernel/secret-box.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
+import type { Closing } from './access-log.ts'
 import type { RateDecision } from './rate-limit.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -27,7 +28,7 @@ export interface BinderDeps {
   readonly baseUrl: string
   /** Where error bodies point: the API description. */
   readonly docsUrl: string
-  readonly accessLog: (res: ServerResponse, context: RequestContext) => void
+  readonly accessLog: (exchange: Closing, context: RequestContext) => void
 }
 
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>

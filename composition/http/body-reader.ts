@@ -17,7 +17,8 @@ const refuse = (status: BodyRefusal['status'], code: string, message: string): B
 export const announcesBody = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
-const jsonType = /^application\/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+// Spaces are bounded: two unbounded runs that meet are searched in time that grows with the square of their length.
+const jsonType = /^application\/(?:json|[\w.+-]+\+json) {0,8}(?:; {0,8}charset {0,8}= {0,8}"?utf-8"? {0,8})?;? {0,8}$/i
 
 const headRefusal = (req: IncomingMessage, limitBytes: number): BodyResult | undefined => {
   const encoding = req.headers['content-encoding']

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { thrownFields } from './answer-error.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
 import type { RequestContext } from './request-context.ts'
 import { attachContext } from './request-context.ts'
+import type { GuardedTarget } from './request-target.ts'
 import { guardTarget } from './request-target.ts'
 import type { Answer } from './write-answer.ts'
-import { writeAnswer, writeInternalError, writeRefusal } from './write-answer.ts'
+import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from './write-answer.ts'
 
 /** What is served beside the declared routes: documentation, and the frontend outside the API's root. */
 export interface Pages {
@@ -18,6 +20,8 @@ export interface Pages {
 }
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
+/** As wide as its column. */
+const maxUserAgentLength = 255
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const reading: readonly string[] = ['GET', 'HEAD']
 
@@ -35,37 +39,48 @@ const requestIdOf = (req: IncomingMessage): string => {
   return typeof sent === 'string' && requestIdPattern.test(sent) ? sent : randomUUID()
 }
 
-export type Guarded = { readonly ok: true; readonly context: RequestContext } | { readonly ok: false; readonly context: RequestContext; readonly refused: Refusal }
+/** A request after the guard: `refused` says why it goes no further. */
+export interface Guarded {
+  readonly context: RequestContext
+  readonly refused: Refusal | undefined
+}
+
+const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: string): RequestContext => {
+  const { path, query } = target.ok ? target : { path: '', query: '' }
+  return {
+    requestId: requestIdOf(req),
+    sourceIp,
+    userAgent: (req.headers['user-agent'] ?? '').slice(0, maxUserAgentLength),
+    startedNs: process.hrtime.bigint(),
+    method: req.method ?? '',
+    path,
+    query,
+    params: new URLSearchParams(query),
+    routeId: '',
+    routePath: '',
+    principal: undefined,
+    status: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+    code: undefined,
+    idempotencyRecordId: undefined,
+  }
+}
+
+const refusalFor = (target: GuardedTarget, method: string): Refusal | undefined => {
+  if (!target.ok) return refusal(400, 'BadRequestTarget', target.message, { headers: { Connection: 'close' } })
+  if (methods.includes(method)) return undefined
+  return refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
+}
 
 /** Makes the request's context from a checked target. Nothing before this has looked at the Host header or the path. */
 export const makeGuard =
   (clientIp: (req: IncomingMessage) => string) =>
   (req: IncomingMessage): Guarded => {
     const target = guardTarget(hostsOf(req), req.url ?? '')
-    const context: RequestContext = {
-      requestId: requestIdOf(req),
-      sourceIp: clientIp(req),
-      userAgent: (req.headers['user-agent'] ?? '').slice(0, 255),
-      startedNs: process.hrtime.bigint(),
-      method: req.method ?? '',
-      path: target.ok ? target.path : '',
-      query: target.ok ? target.query : '',
-      params: new URLSearchParams(target.ok ? target.query : ''),
-      routeId: '',
-      routePath: '',
-      principal: undefined,
-      status: 0,
-      bytesIn: 0,
-      bytesOut: 0,
-      code: undefined,
-      idempotencyRecordId: undefined,
-    }
+    const context = contextFor(req, target, clientIp(req))
     attachContext(req, context)
-    if (!target.ok) return { ok: false, context, refused: refusal(400, 'BadRequestTarget', target.message, { headers: { Connection: 'close' } }) }
-    if (!methods.includes(context.method)) {
-      return { ok: false, context, refused: refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } }) }
-    }
-    return { ok: true, context }
+    return { context, refused: refusalFor(target, context.method) }
   }
 
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
@@ -87,18 +102,17 @@ export const makeFirst = (
   }
 
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
-    const guarded = guard(req)
-    const { context } = guarded
+    const { context, refused } = guard(req)
     deps.accessLog(res, context)
-    if (!guarded.ok) {
-      writeRefusal(req, res, context, guarded.refused, 'platform', deps.docsUrl)
+    if (refused !== undefined) {
+      writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
       return false
     }
     if (reading.includes(context.method)) {
       const answer = page(req, context)
       if (answer !== undefined) {
         context.routePath = 'page'
-        writeAnswer(req, res, context, answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer)
+        writeAnswer(req, res, context, orNotModified(req, answer))
         return false
       }
     }
@@ -112,7 +126,7 @@ export const makeFirst = (
     try {
       return decide(req, res)
     } catch (error) {
-      deps.log.error({ error: error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : {} }, 'guard failed')
+      deps.log.error({ error: thrownFields(error) }, 'guard failed')
       if (!res.headersSent) {
         res.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
         res.end('{"message":"Something went wrong on our side."}')

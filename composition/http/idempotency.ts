@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
+import type { BegunRequest, IdempotencyStore } from '../../core/kernel/idempotency.ts'
+import type { Principal } from '../../core/kernel/principal.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import type { SecretBox } from '../../core/kernel/secret-box.ts'
 import type { Refusal } from './failure-response.ts'
@@ -25,6 +27,13 @@ const digest = (...parts: readonly string[]): Uint8Array => {
   return hash.digest()
 }
 
+/** Whose key it is. A token has keys of its own: what a stronger credential was answered (a token, once) is not for it. */
+const ownerOf = ({ userId, tokenId, impersonator }: Principal): readonly string[] => [
+  String(userId),
+  tokenId === undefined ? '' : String(tokenId),
+  impersonator === undefined ? '' : String(impersonator.userId),
+]
+
 const place = (rowRef: string) => ({ table: 'idempotency_records', column: 'body', tenantId: 0, rowRef })
 
 const inProgress = refusal(409, 'RequestInProgress', 'A request with this Idempotency-Key is still being worked on.', {
@@ -36,8 +45,20 @@ const appliedWithoutAnswer = refusal(
   'The change of the first request with this Idempotency-Key was made, but its answer was lost; read the object to see it.',
 )
 
+const answerWaits = 20
+const answerWaitMs = 50
+
+/** The answer is kept right after the change is committed: one that is not there yet need not be lost. */
+const beginAndSettle = async (store: IdempotencyStore, keyHash: Uint8Array, requestHash: Uint8Array): Promise<BegunRequest> => {
+  for (let waits = answerWaits; ; waits--) {
+    const begun = await store.begin(keyHash, requestHash)
+    if (begun.kind !== 'applied-without-answer' || waits === 0) return begun
+    await sleep(answerWaitMs)
+  }
+}
+
 /**
- * Makes changes with an Idempotency-Key happen at most once. The key belongs to a caller and an operation; the same key
+ * Makes changes with an Idempotency-Key happen at most once. The key belongs to a caller's credential and an operation; the same key
  * with another request is refused. Stored answers are sealed, since some hold a token that was shown once.
  */
 export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) => ({
@@ -48,9 +69,9 @@ export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) =
     if (typeof key !== 'string' || !keyPattern.test(key)) {
       return left(refusal(400, 'BadIdempotencyKey', 'Idempotency-Key takes 1 to 255 visible ASCII characters.'))
     }
-    const keyHash = digest(String(principal.userId), context.routeId, key)
+    const keyHash = digest(...ownerOf(principal), context.routeId, key)
     const requestHash = digest(context.method, context.path, context.query, bodyText ?? '')
-    const begun = await store.begin(keyHash, requestHash)
+    const begun = await beginAndSettle(store, keyHash, requestHash)
     const rowRef = Buffer.from(keyHash).toString('base64url')
     switch (begun.kind) {
       case 'fresh':

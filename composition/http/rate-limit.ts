@@ -1,3 +1,7 @@
+import type { Refusal } from './failure-response.ts'
+import { refusal } from './failure-response.ts'
+import type { RequestContext } from './request-context.ts'
+
 /** One caller's bucket: refilled continuously, spent by one a request. */
 interface Bucket {
   tokens: number
@@ -39,3 +43,26 @@ export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: st
     return { allowed, limit: perMinute, remaining: Math.floor(bucket.tokens), resetSeconds: Math.ceil(missing / perMs / 1000) }
   }
 }
+
+/** Spends one request of the caller's rate: the headers that tell what is left, and the refusal where nothing is. */
+export const spendRate = (
+  rateLimit: ReturnType<typeof makeRateLimit>,
+  context: RequestContext,
+): { readonly headers: Readonly<Record<string, string>>; readonly refused: Refusal | undefined } => {
+  const decision = rateLimit?.(context.principal === undefined ? `ip:${context.sourceIp}` : `user:${context.principal.userId}`)
+  if (decision === undefined) return { headers: {}, refused: undefined }
+  const { allowed, limit, remaining, resetSeconds } = decision
+  const headers = { 'RateLimit-Limit': String(limit), 'RateLimit-Remaining': String(remaining), 'RateLimit-Reset': String(resetSeconds) }
+  if (allowed) return { headers, refused: undefined }
+  const aliases = Object.fromEntries(Object.entries(headers).map(([name, value]) => [`X-${name}`, value]))
+  return {
+    headers,
+    refused: refusal(429, 'RateLimited', 'Too many requests; wait and try again.', {
+      headers: { ...headers, ...aliases, 'Retry-After': String(resetSeconds) },
+    }),
+  }
+}
+
+/** A request that was refused before its caller was known is spent too, or guessing credentials would know no limit. */
+export const spendRefused = (rateLimit: ReturnType<typeof makeRateLimit>, context: RequestContext, refused: Refusal): Refusal =>
+  spendRate(rateLimit, context).refused ?? refused

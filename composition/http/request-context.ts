@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Principal } from '../../core/kernel/principal.ts'
+import type { Call, Principal } from '../../core/kernel/principal.ts'
 
 /** What the binder knows about one request, made before routing and completed on the way. */
 export interface RequestContext {
@@ -39,6 +39,21 @@ export const contextOf = (req: IncomingMessage): RequestContext => {
   if (context === undefined) throw new Error('a request reached a handler without passing the guard')
   return context
 }
+
+/** The parameters that the router found in the path, percent-decoded. */
+export const pathValuesOf = (req: IncomingMessage): Readonly<Record<string, string>> =>
+  (req as IncomingMessage & { params: Record<string, string> }).params
+
+/** The call as the core is told of it; complete once the caller is proven and an idempotency key has its record. */
+export const callOf = (context: RequestContext, signal: AbortSignal): Call => ({
+  principal: context.principal,
+  requestId: context.requestId,
+  sourceIp: context.sourceIp,
+  userAgent: context.userAgent,
+  operation: context.routeId,
+  signal,
+  ...(context.idempotencyRecordId === undefined ? {} : { idempotencyRecordId: context.idempotencyRecordId }),
+})
 
 /** Aborts when the client has gone before the answer was complete. */
 export const clientSignal = (res: ServerResponse): AbortSignal => {

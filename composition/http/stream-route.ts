@@ -5,16 +5,17 @@ import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { Exchange } from '../../core/kernel/exchange.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import type { BoundStreamRoute, StreamRoute } from '../../plugins/kit/route.ts'
+import { answerError } from './answer-error.ts'
 import { makeAuthenticate } from './authenticate.ts'
 import { authorize } from './authorize.ts'
-import { answerError, rateRefusal } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import { announcesBody } from './body-reader.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusalOf } from './failure-response.ts'
 import { platformParameters } from './query-string.ts'
+import { spendRate, spendRefused } from './rate-limit.ts'
 import type { RequestContext } from './request-context.ts'
-import { clientSignal, contextOf } from './request-context.ts'
+import { callOf, clientSignal, contextOf, pathValuesOf } from './request-context.ts'
 import { whileAdmitted } from './while-admitted.ts'
 import { writeRefusal } from './write-answer.ts'
 
@@ -56,13 +57,13 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
   ): Promise<Either<Refusal, Admission>> => {
     const scope = { category: route.scopeCategory, level }
     const proven = await authenticate(req, context, { access: route.access, scope, refusesSudo: false })
-    if (isLeft(proven)) return proven
-    const rate = rateRefusal(deps, context)
+    if (isLeft(proven)) return left(spendRefused(deps.rateLimit, context, proven.left))
+    const rate = spendRate(deps.rateLimit, context)
     if (rate.refused !== undefined) return left(rate.refused)
     const principal = proven.right
     if (principal === undefined) throw new Error('a stream route must not be public')
     const grant = await authorize(deps.authorizer, principal, route.access, { path: params, query: context.params })
-    const call: SignedInCall = { principal, requestId: context.requestId, sourceIp: context.sourceIp, operation: route.id, signal }
+    const call: SignedInCall = { ...callOf(context, signal), principal }
     if (!isLeft(grant)) return right({ call, grant: grant.right })
     void deps.denials.recordDenial(call, { code: grant.left.code, objectType: route.access.object.type })
     return grant
@@ -115,7 +116,7 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefi
     const context = contextOf(req)
     context.routeId = route.id
     context.routePath = route.path
-    const params = (req as IncomingMessage & { params: Record<string, string> }).params
+    const params = pathValuesOf(req)
     try {
       const admitted = await admit(req, context, params, clientSignal(res), scopeLevelOf(context.method))
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)

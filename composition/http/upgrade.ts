@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
+import { thrownFields } from './answer-error.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Refusal } from './failure-response.ts'
 import { errorBody, internalError, refusal, refusalOf } from './failure-response.ts'
@@ -44,6 +45,13 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
   answerAndClose(socket, refused.status, headers, Buffer.from(toWireJson(errorBody('kubernetes', refused, docsUrl, requestId))))
 }
 
+/** As `refuseUpgrade`, and notes it for the access log. */
+export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext): void => {
+  context.code = refused.code
+  context.status = refused.status
+  refuseUpgrade(socket, refused, docsUrl, context.requestId)
+}
+
 const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({
   method: context.method,
   path: pathBelow(fullPath, context.path),
@@ -52,10 +60,14 @@ const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Arra
   body: undefined,
   head,
   accept(headers) {
+    context.status = 101
     writeHead(socket, 101, headers)
     return socket
   },
-  refuse: (status, headers, body) => answerAndClose(socket, status, headers, body),
+  refuse(status, headers, body) {
+    context.status = status
+    answerAndClose(socket, status, headers, body)
+  },
   abort: () => socket.destroy(),
 })
 
@@ -75,9 +87,20 @@ const paramsUnder = (fullPath: string, path: string): Record<string, string> | u
     const name = /^\{(.+)\}$/.exec(segment)?.[1]
     const value = given[i] as string
     if (name === undefined ? segment !== value : value === '') return undefined
-    if (name !== undefined) params[name] = decodeURIComponent(value)
+    const decoded = name === undefined ? value : decodedOf(value)
+    if (decoded === undefined) return undefined
+    if (name !== undefined) params[name] = decoded
   }
   return params
+}
+
+/** Undefined where the escapes are no UTF-8. */
+const decodedOf = (value: string): string | undefined => {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -112,12 +135,10 @@ export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStre
     try {
       const refused = await serve(req, socket, head, context, gone.signal)
       if (refused === undefined) return
-      context.code = refused.code
-      refuseUpgrade(socket, refused, deps.docsUrl, context.requestId)
+      refuseNoted(socket, refused, deps.docsUrl, context)
     } catch (error) {
-      const shown = error instanceof Error ? { name: error.name, message: error.message, stack: error.stack } : { name: 'thrown' }
-      deps.log.error({ requestId: context.requestId, operation: context.routeId, error: shown }, 'upgrade failed')
-      refuseUpgrade(socket, internalError, deps.docsUrl, context.requestId)
+      deps.log.error({ requestId: context.requestId, operation: context.routeId, error: thrownFields(error) }, 'upgrade failed')
+      refuseNoted(socket, internalError, deps.docsUrl, context)
     }
   }
 }

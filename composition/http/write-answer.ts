@@ -22,6 +22,10 @@ export interface Answer {
   readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
 }
 
+/** The answer, or its 304 where the client says that it holds this representation already. */
+export const orNotModified = (req: IncomingMessage, answer: Answer): Answer =>
+  answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer
+
 /** The largest unread body that is read away to keep a connection; beyond it closing is cheaper. */
 const drainableBytes = 65_536
 
@@ -48,9 +52,14 @@ export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: 
   context.bytesOut = length
   context.status = answer.status
   res.writeHead(answer.status, headers)
-  if (closes) endLingering(req, res, body)
-  else res.end(body)
+  if (closes) return endLingering(req, res, body)
+  res.end(body)
+  // What did not fit the socket waits for the client to read; the server's own limits end with the request.
+  if (res.socket === null || res.socket.writableLength > 0) req.socket.setTimeout(unreadMs)
 }
+
+/** A client that reads nothing of its answer for so long is cut: each would hold a connection for ever. */
+const unreadMs = 30_000
 
 /** How long, and how much, a connection is still read after an early refusal. */
 const lingerMs = 500

@@ -5,6 +5,8 @@ import { makeSqlOrganizationTokenStore } from '../../adapters/sql/organizations/
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
+import type { Catalogue } from '../../core/authz/types.ts'
+import { permissionKey } from '../../core/kernel/permission.ts'
 import {
   MembershipStoreToken,
   OrganizationStoreToken,
@@ -14,8 +16,6 @@ import {
   TeamStoreToken,
 } from '../../core/organizations/ports.ts'
 import type { PermissionLevels } from '../../core/organizations/ports.ts'
-import { permissionKey } from '../../core/organizations/rights.ts'
-import type { Catalogue } from '../../core/authz/types.ts'
 import type { Provide } from '../boot.ts'
 
 const levelsOf = (catalogue: Catalogue): PermissionLevels => {

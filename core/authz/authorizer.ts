@@ -1,5 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
+import { objectTypeOf } from '../kernel/access.ts'
 import type { OrgId } from '../kernel/brand.ts'
 import type { Subject } from './evaluate.ts'
 import { accountMask, evaluate } from './evaluate.ts'
@@ -37,10 +38,6 @@ export const makeAuthorizer = (deps: {
 /** Whether the subject may see every object of the type in the account, so that a missing one can be called missing. */
 const mayViewAny = (type: CompiledType, subject: Subject): boolean =>
   subject.isSiteAdmin || (accountMask(type, subject) & relationBit(type, 'can_view')) !== 0n
-
-/** The type whose relations a locator is checked by. */
-export const objectTypeOf = (locator: Pick<ObjectLocator, 'type'>): string =>
-  locator.type === 'account' ? 'organization' : locator.type
 
 const typeNamed = (schema: AuthorizationSchema, name: string): CompiledType => {
   const type = schema.types.get(name)

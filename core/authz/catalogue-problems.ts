@@ -1,17 +1,17 @@
 import type { ObjectTypeDefinition, PermissionDefinition } from '../kernel/permission.ts'
+import { permissionKey } from '../kernel/permission.ts'
 import type { Catalogue } from './types.ts'
 
-const relationName = /^[a-z][a-z_]*$/
-const namespaceName = /^[a-z][a-z_]*$/
+const lowerCaseName = /^[a-z][a-z_]*$/
 const actionName = /^[a-z][a-z ]*$/
 // As the columns of role_permissions and object_grants are wide.
 const maxNameLength = 64
 
 /** Everything that is wrong with a catalogue, in plain words; none when it can be compiled. */
 export const catalogueProblems = (catalogue: Catalogue): readonly string[] => {
-  const known = new Set(catalogue.permissions.map(({ namespace, action }) => `${namespace}/${action}`))
+  const known = new Set(catalogue.permissions.map(permissionKey))
   return [
-    ...repeated(catalogue.permissions.map(({ namespace, action }) => `permission ${namespace}/${action}`)),
+    ...repeated(catalogue.permissions.map((definition) => `permission ${permissionKey(definition)}`)),
     ...repeated(
       catalogue.objectTypes.flatMap(({ type, relations }) => Object.keys(relations).map((name) => `relation ${type}.${name}`)),
     ),
@@ -26,26 +26,27 @@ const repeated = (names: readonly string[]): readonly string[] =>
 
 const permissionProblems = (definition: PermissionDefinition, known: ReadonlySet<string>): readonly string[] => {
   const { namespace, action } = definition
+  const key = permissionKey(definition)
   const isNamed =
-    namespaceName.test(namespace) && actionName.test(action) && namespace.length <= maxNameLength && action.length <= maxNameLength
+    lowerCaseName.test(namespace) && actionName.test(action) && namespace.length <= maxNameLength && action.length <= maxNameLength
   return [
-    ...(isNamed ? [] : [`The permission ${namespace}/${action} is no lower-case word and phrase of at most ${maxNameLength} letters.`]),
+    ...(isNamed ? [] : [`The permission ${key} is no lower-case word and phrase of at most ${maxNameLength} letters.`]),
     ...(definition.associated ?? [])
-      .filter((other) => !known.has(`${other.namespace}/${other.action}`))
-      .map((other) => `The permission ${namespace}/${action} is associated with ${other.namespace}/${other.action}, which nobody declares.`),
+      .filter((other) => !known.has(permissionKey(other)))
+      .map((other) => `The permission ${key} is associated with ${permissionKey(other)}, which nobody declares.`),
   ]
 }
 
 const relationProblems = (definition: ObjectTypeDefinition, known: ReadonlySet<string>): readonly string[] => [
   ...Object.keys(definition.relations)
-    .filter((name) => !relationName.test(name) || name.length > maxNameLength)
+    .filter((name) => !lowerCaseName.test(name) || name.length > maxNameLength)
     .map((name) => `The relation ${definition.type}.${name} is no lower-case name.`),
   ...definition.reading
     .filter((name) => definition.relations[name] === undefined)
     .map((name) => `The type ${definition.type} calls ${name} a reading relation, but does not declare it there.`),
   ...Object.entries(definition.relations).flatMap(([name, terms]) =>
     terms
-      .filter((term) => term.by === 'permission' && !known.has(`${term.namespace}/${term.action}`))
+      .filter((term) => term.by === 'permission' && !known.has(permissionKey(term)))
       .map((term) => `The relation ${definition.type}.${name} asks for an unknown permission: ${JSON.stringify(term)}.`),
   ),
 ]

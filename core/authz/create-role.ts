@@ -1,5 +1,5 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { AccessGrant } from '../kernel/access.ts'
+import type { Standing } from '../kernel/access.ts'
 import type { OrgId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -8,14 +8,14 @@ import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { RoleStores } from './ports.ts'
 import { roleAudit } from './role-audit.ts'
 import { mayGivePermissions, parseRoleName, parseRolePermissions } from './role-rules.ts'
-import { takeRoleTeams } from './role-teams.ts'
+import { takeRoleTeams } from './take-role-teams.ts'
 import type { AuthorizationSchema } from './schema.ts'
 import type { Role, RoleContent } from './types.ts'
 
 export interface CreateRoleInput extends RoleContent {
   readonly orgId: OrgId
   /** What the caller holds in the organization. */
-  readonly standing: AccessGrant['standing']
+  readonly standing: Standing
 }
 
 export type CreateRoleFailure = Failure<

@@ -1,7 +1,7 @@
 import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
 import type { AuditTrail } from '../kernel/audit.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../kernel/brand.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -11,11 +11,11 @@ import type { AuthorizationSchema } from './schema.ts'
 import type { Catalogue, ObjectFact, ObjectId, Role, RoleContent, RolePrincipal, Sighting } from './types.ts'
 
 /** The caller may see the object but not do this. */
-export const AccessDenied: FailureType<'AccessDenied'> = defineFailure('AccessDenied', 'Forbidden')
+export const AccessDenied = defineFailure('AccessDenied', 'Forbidden')
 /** The object does not exist, or the caller may not know that it does; the two are one answer. */
-export const ObjectHidden: FailureType<'ObjectHidden'> = defineFailure('ObjectHidden', 'NotFound')
+export const ObjectHidden = defineFailure('ObjectHidden', 'NotFound')
 /** Another role of the organization has this name, compared without regard to case. */
-export const RoleNameTaken: FailureType<'RoleNameTaken'> = defineFailure('RoleNameTaken', 'Unprocessable')
+export const RoleNameTaken = defineFailure('RoleNameTaken', 'Unprocessable')
 
 export const CatalogueToken = token<Catalogue>('authz.Catalogue')
 /** The catalogue, checked and compiled; made once, at start. */

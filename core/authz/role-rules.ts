@@ -1,11 +1,12 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Standing } from '../kernel/access.ts'
+import { reaches } from '../kernel/access.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { PermissionRef } from '../kernel/permission.ts'
+import { byPermissionKey, permissionKey } from '../kernel/permission.ts'
 import type { AuthorizationSchema } from './schema.ts'
-import { permissionKey, reaches } from './schema.ts'
-import type { PermissionRef } from './types.ts'
 
 /** A name of no or too many characters, or with characters that cannot be seen. */
 export const RoleNameRefused = defineFailure('RoleNameRefused', 'Unprocessable')
@@ -51,7 +52,7 @@ export const parseRolePermissions = (
       .map((other) => `${named(ref)} requires ${named(other)}`),
   )
   if (missing.length > 0) return left(PermissionIncomplete(`${missing.join('; ')} in the same role.`, { errors: missing }))
-  return right([...chosen.values()].map(({ namespace, action }) => ({ namespace, action })).sort(byKey))
+  return right([...chosen.values()].map(({ namespace, action }) => ({ namespace, action })).sort(byPermissionKey))
 }
 
 /** Whether someone holds a permission, by a role or by a level that includes it. */
@@ -79,4 +80,3 @@ export const mayGivePermissions = (
 }
 
 const named = ({ namespace, action }: PermissionRef): string => `${namespace}: ${action}`
-const byKey = (a: PermissionRef, b: PermissionRef): number => (permissionKey(a) < permissionKey(b) ? -1 : 1)

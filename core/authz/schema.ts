@@ -1,12 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../kernel/access.ts'
-import { levels } from '../kernel/access.ts'
-import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '../kernel/permission.ts'
+import { levels, reaches } from '../kernel/access.ts'
+import type { ObjectTypeDefinition, PermissionDefinition, PermissionRef, RelationTerm } from '../kernel/permission.ts'
+import { byPermissionKey, permissionKey } from '../kernel/permission.ts'
 import type { ScopeSet } from '../kernel/token-scope.ts'
 import { allows } from '../kernel/token-scope.ts'
 import { catalogueProblems } from './catalogue-problems.ts'
-import type { Catalogue, PermissionRef } from './types.ts'
+import type { Catalogue } from './types.ts'
 
 /** A set of relations of one object type: bit n stands for the n-th relation in alphabetical order. */
 export type RelationMask = bigint
@@ -42,11 +43,6 @@ export interface AuthorizationSchema {
   permission(ref: PermissionRef): PermissionDefinition | undefined
 }
 
-/** How a standing names a permission. */
-export const permissionKey = (ref: PermissionRef): string => `${ref.namespace}/${ref.action}`
-
-export const reaches = (level: Level, atLeast: Level): boolean => levels.indexOf(level) >= levels.indexOf(atLeast)
-
 const bit = (index: number): RelationMask => 1n << BigInt(index)
 
 /** Joins the contributions to each type and compiles them. Left lists every problem of the catalogue, for the start to fail with. */
@@ -62,7 +58,7 @@ export const compileSchema = (catalogue: Catalogue): Either<readonly string[], A
   return right({
     types,
     listedTypes: names.filter((type) => types.get(type)?.listed === true),
-    permissions: [...permissions.values()].sort((a, b) => (permissionKey(a) < permissionKey(b) ? -1 : 1)),
+    permissions: [...permissions.values()].sort(byPermissionKey),
     permission: (ref) => permissions.get(permissionKey(ref)),
   })
 }

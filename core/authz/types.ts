@@ -1,6 +1,6 @@
 import type { Standing } from '../kernel/access.ts'
 import type { OrgId, RoleId, TeamId } from '../kernel/brand.ts'
-import type { ObjectTypeDefinition, PermissionDefinition } from '../kernel/permission.ts'
+import type { ObjectTypeDefinition, PermissionDefinition, PermissionRef } from '../kernel/permission.ts'
 
 /** Permissions and relations that the open plugins contribute. */
 export interface Catalogue {
@@ -28,12 +28,6 @@ export interface ObjectFact {
 export interface Sighting {
   readonly standing: Standing
   readonly object: ObjectFact | undefined
-}
-
-/** Names one permission of the catalogue. */
-export interface PermissionRef {
-  readonly namespace: string
-  readonly action: string
 }
 
 /** What a caller decides about a role. */

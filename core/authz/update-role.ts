@@ -1,21 +1,16 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { AccessGrant } from '../kernel/access.ts'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { Standing } from '../kernel/access.ts'
 import type { OrgId, RoleId } from '../kernel/brand.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { CreateRoleDeps, CreateRoleFailure } from './create-role.ts'
 import { roleAudit } from './role-audit.ts'
 import { mayGivePermissions, parseRoleName, parseRolePermissions } from './role-rules.ts'
-import { takeRoleTeams } from './role-teams.ts'
+import { takeRole } from './take-role.ts'
+import { takeRoleTeams } from './take-role-teams.ts'
 import type { AuthorizationSchema } from './schema.ts'
 import type { Role, RoleContent } from './types.ts'
-
-/** The organization has no role of this id. */
-export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
-/** The role changed since the version that the caller named. */
-export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion')
 
 /** What to replace; a part that is undefined stays as it is. */
 export type RoleChange = { readonly [Part in keyof RoleContent]: RoleContent[Part] | undefined }
@@ -27,7 +22,7 @@ export interface UpdateRoleInput {
   /** The change is meant for this version of the role only. */
   readonly expectedVersion: number | undefined
   /** What the caller holds in the organization. */
-  readonly standing: AccessGrant['standing']
+  readonly standing: Standing
 }
 
 export type UpdateRoleFailure = CreateRoleFailure | Failure<'RoleMissing' | 'RoleChanged'>
@@ -47,11 +42,9 @@ export const makeUpdateRole =
     const giver = { isSiteAdmin: call.principal.isSiteAdmin, standing }
 
     return unitOfWork.run<UpdateRoleFailure, Role>(call, async ({ roles, audit }) => {
-      const role = await roles.lock(orgId, id)
-      if (role === undefined) return left(RoleMissing(`There is no role ${id} in this organization.`))
-      if (expectedVersion !== undefined && expectedVersion !== role.version) {
-        return left(RoleChanged('The role has changed since you read it. Read it again.'))
-      }
+      const taken = await takeRole(roles, { orgId, id, expectedVersion })
+      if (isLeft(taken)) return taken
+      const role = taken.right
       const permissions = wanted.permissions ?? role.permissions
       if (wanted.permissions !== undefined || wanted.teamIds !== undefined) {
         const given = mayGivePermissions(schema, giver, permissions)

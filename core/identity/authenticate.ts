@@ -8,7 +8,7 @@ import { hasAccessTokenForm } from './access-token.ts'
 import { badCredentials, makeCheckCredentials } from './check-credentials.ts'
 import type { CheckCredentialsDeps } from './check-credentials.ts'
 import type { Authenticator, Background, Credential, IdentitySettings, SessionGrant, TokenDigest, TokenGrant } from './ports.ts'
-import { NotAuthenticated, NotPermitted } from './ports.ts'
+import { NotAuthenticated, NotPermitted, SudoTargetMissing, SudoTargetNoUser } from './ports.ts'
 import { scopeSetOf } from './scope-words.ts'
 import type { User } from './types.ts'
 import { isMarkDue, isSessionAlive, renewedIdleExpiry } from './session-rules.ts'
@@ -20,7 +20,12 @@ export interface AuthenticateDeps extends CheckCredentialsDeps {
   readonly settings: IdentitySettings
 }
 
-type Refused = Failure<'NotAuthenticated'> | Failure<'NotPermitted'> | Failure<'TooManyAttempts'>
+type Refused =
+  | Failure<'NotAuthenticated'>
+  | Failure<'NotPermitted'>
+  | Failure<'SudoTargetMissing'>
+  | Failure<'SudoTargetNoUser'>
+  | Failure<'TooManyAttempts'>
 
 const badToken = (): Failure<'NotAuthenticated'> => NotAuthenticated('The access token is not valid.')
 const badSession = (): Failure<'NotAuthenticated'> => NotAuthenticated('The session is over; sign in again.')
@@ -75,8 +80,8 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
     const allowed = mayImpersonate(actor)
     if (isLeft(allowed)) return allowed
     const target = await deps.credentials.accountByName(login)
-    if (target === undefined) return left(NotPermitted('There is no such user to act as.'))
-    if (target === 'organization') return left(NotPermitted('An organization cannot be acted as, only a user.'))
+    if (target === undefined) return left(SudoTargetMissing('There is no such user to act as.'))
+    if (target === 'organization') return left(SudoTargetNoUser('An organization cannot be acted as, only a user.'))
     if (!target.isEnabled) return left(NotPermitted('A disabled account cannot be acted as.'))
     return right({
       ...actor,

@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -10,9 +10,9 @@ import type { DomainNames, IdentityChanges } from './ports.ts'
 import type { EmailAddress, EmailRecord } from './types.ts'
 
 /** The address is none of the caller's. */
-export const EmailMissing: FailureType<'EmailMissing'> = defineFailure('EmailMissing', 'Unprocessable')
+export const EmailMissing = defineFailure('EmailMissing', 'Unprocessable')
 /** The primary address stays until another one is primary. */
-export const EmailIsPrimary: FailureType<'EmailIsPrimary'> = defineFailure('EmailIsPrimary', 'Unprocessable')
+export const EmailIsPrimary = defineFailure('EmailIsPrimary', 'Unprocessable')
 
 export interface ChangeOwnEmailsDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

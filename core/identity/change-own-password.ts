@@ -1,12 +1,12 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { SetPasswordDeps } from './set-password.ts'
 import { checkPassword } from './password-policy.ts'
 
-export const OldPasswordWrong: FailureType<'OldPasswordWrong'> = defineFailure('OldPasswordWrong', 'Forbidden')
+export const OldPasswordWrong = defineFailure('OldPasswordWrong', 'Forbidden')
 
 export interface ChangeOwnPasswordInput {
   readonly oldPassword: Secret

@@ -3,7 +3,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Call, Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
@@ -14,8 +14,8 @@ import type { IdentityChanges, TokenDigest } from './ports.ts'
 import { parseScopeWords, ScopeExceeded, scopeCovers, scopeSetOf, wordsOfScope } from './scope-words.ts'
 import type { AccessTokenRecord } from './types.ts'
 
-export const TokenNameInvalid: FailureType<'TokenNameInvalid'> = defineFailure('TokenNameInvalid', 'Unprocessable')
-export const TokenExpiryInvalid: FailureType<'TokenExpiryInvalid'> = defineFailure('TokenExpiryInvalid', 'Unprocessable')
+export const TokenNameInvalid = defineFailure('TokenNameInvalid', 'Unprocessable')
+export const TokenExpiryInvalid = defineFailure('TokenExpiryInvalid', 'Unprocessable')
 
 export interface CreateTokenDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

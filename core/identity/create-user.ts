@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../kernel/account-name.ts'
 import type { Call } from '../kernel/principal.ts'
@@ -12,7 +12,7 @@ import { checkPassword } from './password-policy.ts'
 import type { DomainNames, IdentityChanges, PasswordHasher } from './ports.ts'
 import type { User, UserVisibility } from './types.ts'
 
-export const UserNameRefused: FailureType<'UserNameRefused'> = defineFailure('UserNameRefused', 'Unprocessable')
+export const UserNameRefused = defineFailure('UserNameRefused', 'Unprocessable')
 
 export interface CreateUserDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

@@ -1,12 +1,12 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { TokenId } from '../kernel/brand.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { IdentityChanges } from './ports.ts'
 
-export const AccessTokenMissing: FailureType<'AccessTokenMissing'> = defineFailure('AccessTokenMissing', 'NotFound')
+export const AccessTokenMissing = defineFailure('AccessTokenMissing', 'NotFound')
 
 interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

@@ -1,5 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -8,7 +8,7 @@ import { userMissing } from './find-user.ts'
 import type { IdentityChanges, IdentityStores } from './ports.ts'
 
 /** The account is still needed; `errors` names by what. */
-export const UserInUse: FailureType<'UserInUse'> = defineFailure('UserInUse', 'Unprocessable')
+export const UserInUse = defineFailure('UserInUse', 'Unprocessable')
 
 export interface DeleteUserDeps {
   readonly stores: IdentityStores

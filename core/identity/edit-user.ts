@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
@@ -14,7 +14,7 @@ import type { SetPasswordDeps } from './set-password.ts'
 import type { EmailAddress, User, UserChanges } from './types.ts'
 
 /** Nobody would be left to administer the installation. */
-export const LastAdmin: FailureType<'LastAdmin'> = defineFailure('LastAdmin', 'Conflict')
+export const LastAdmin = defineFailure('LastAdmin', 'Conflict')
 
 export interface EditUserDeps extends SetPasswordDeps {
   readonly domains: DomainNames

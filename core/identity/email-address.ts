@@ -1,11 +1,11 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Failure, FailureType } from '../kernel/failure.ts'
+import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { DomainNames } from './ports.ts'
 import type { EmailAddress } from './types.ts'
 
-export const EmailInvalid: FailureType<'EmailInvalid'> = defineFailure('EmailInvalid', 'Unprocessable')
+export const EmailInvalid = defineFailure('EmailInvalid', 'Unprocessable')
 
 const maxLength = 254
 const maxLocalLength = 64

@@ -1,12 +1,12 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { SessionId } from '../kernel/brand.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { IdentityChanges } from './ports.ts'
 
-export const SessionMissing: FailureType<'SessionMissing'> = defineFailure('SessionMissing', 'NotFound')
+export const SessionMissing = defineFailure('SessionMissing', 'NotFound')
 
 interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>

@@ -1,10 +1,10 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { IdentityStores } from './ports.ts'
 import type { User, Viewer } from './types.ts'
 
-export const UserMissing: FailureType<'UserMissing'> = defineFailure('UserMissing', 'NotFound')
+export const UserMissing = defineFailure('UserMissing', 'NotFound')
 
 /** One message for a user who is not there and one who may not be seen. */
 export const userMissing = (): Failure<'UserMissing'> => UserMissing('There is no such user.')

@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -8,7 +8,7 @@ import { makeFindUser } from './find-user.ts'
 import type { IdentityChanges, IdentityStores, FollowStore } from './ports.ts'
 import type { User } from './types.ts'
 
-export const FollowRefused: FailureType<'FollowRefused'> = defineFailure('FollowRefused', 'Forbidden')
+export const FollowRefused = defineFailure('FollowRefused', 'Forbidden')
 
 export interface FollowUserDeps {
   readonly stores: IdentityStores

@@ -1,11 +1,11 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Failure, FailureType } from '../kernel/failure.ts'
+import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { CommonPasswords } from './ports.ts'
 
-export const PasswordTooWeak: FailureType<'PasswordTooWeak'> = defineFailure('PasswordTooWeak', 'Unprocessable')
+export const PasswordTooWeak = defineFailure('PasswordTooWeak', 'Unprocessable')
 
 export const maxPasswordLength = 256
 

@@ -1,6 +1,6 @@
 import type { AuditTrail } from '../kernel/audit.ts'
 import type { OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -22,11 +22,15 @@ import type {
 } from './types.ts'
 
 /** No, or no valid, credential. The message never says which part was wrong. */
-export const NotAuthenticated: FailureType<'NotAuthenticated'> = defineFailure('NotAuthenticated', 'Unauthenticated')
+export const NotAuthenticated = defineFailure('NotAuthenticated', 'Unauthenticated')
 /** The credential is genuine but may not be used so (impersonation refused, account disabled for it). */
-export const NotPermitted: FailureType<'NotPermitted'> = defineFailure('NotPermitted', 'Forbidden')
+export const NotPermitted = defineFailure('NotPermitted', 'Forbidden')
+/** A site admin wants to act as a user who does not exist. */
+export const SudoTargetMissing = defineFailure('SudoTargetMissing', 'NotFound')
+/** A site admin wants to act as an account that is no user. */
+export const SudoTargetNoUser = defineFailure('SudoTargetNoUser', 'Unprocessable')
 /** The password check is saturated; the same request may be sent again. */
-export const TooManyAttempts: FailureType<'TooManyAttempts'> = defineFailure('TooManyAttempts', 'Backoff')
+export const TooManyAttempts = defineFailure('TooManyAttempts', 'Backoff')
 
 /** A credential as the request carried it, already told apart by its carrier. */
 export type Credential =
@@ -39,7 +43,8 @@ export interface Authenticator {
   /**
    * `sudo` is the login that a site admin wants to act as. With `loads`, the caller's profile comes along in the same
    * query where a token proves the caller and nobody is impersonated (see `profileOf`).
-   * Failures: NotAuthenticated (unknown, expired, revoked, disabled account), NotPermitted (sudo refused), TooManyAttempts.
+   * Failures: NotAuthenticated (unknown, expired, revoked, disabled account), NotPermitted (sudo refused), SudoTargetMissing and
+   * SudoTargetNoUser (both told to those only who may act as others), TooManyAttempts.
    */
   authenticate(
     credential: Credential,
@@ -47,7 +52,11 @@ export interface Authenticator {
     sourceIp: string,
     loads?: 'profile',
   ): Outcome<
-    ReturnType<typeof NotAuthenticated> | ReturnType<typeof NotPermitted> | ReturnType<typeof TooManyAttempts>,
+    | ReturnType<typeof NotAuthenticated>
+    | ReturnType<typeof NotPermitted>
+    | ReturnType<typeof SudoTargetMissing>
+    | ReturnType<typeof SudoTargetNoUser>
+    | ReturnType<typeof TooManyAttempts>,
     Principal
   >
 }
@@ -114,10 +123,10 @@ export interface IdentitySettings {
 export const IdentitySettingsToken = token<IdentitySettings>('identity.Settings')
 
 /** Another user or organization has this name. */
-export const UserNameTaken: FailureType<'UserNameTaken'> = defineFailure('UserNameTaken', 'Unprocessable')
+export const UserNameTaken = defineFailure('UserNameTaken', 'Unprocessable')
 /** The address belongs to an account already. */
-export const EmailTaken: FailureType<'EmailTaken'> = defineFailure('EmailTaken', 'Unprocessable')
-export const TokenNameTaken: FailureType<'TokenNameTaken'> = defineFailure('TokenNameTaken', 'Unprocessable')
+export const EmailTaken = defineFailure('EmailTaken', 'Unprocessable')
+export const TokenNameTaken = defineFailure('TokenNameTaken', 'Unprocessable')
 
 export interface PasswordRecord {
   readonly account: AccountState

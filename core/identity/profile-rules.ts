@@ -1,8 +1,7 @@
-import type { FailureType } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { User, UserChanges } from './types.ts'
 
-export const ProfileInvalid: FailureType<'ProfileInvalid'> = defineFailure('ProfileInvalid', 'Unprocessable')
+export const ProfileInvalid = defineFailure('ProfileInvalid', 'Unprocessable')
 
 const webAddress = /^https?:\/\/[^\s/?#@]+(?:[/?#]\S*)?$/i
 const languageTag = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/

@@ -1,14 +1,14 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Failure, FailureType } from '../kernel/failure.ts'
+import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { ScopeCategory, ScopeLevel, ScopeSet } from '../kernel/token-scope.ts'
 import { allows, scopeCategories } from '../kernel/token-scope.ts'
 
-export const ScopeUnknown: FailureType<'ScopeUnknown'> = defineFailure('ScopeUnknown', 'Invalid')
-export const ScopesEmpty: FailureType<'ScopesEmpty'> = defineFailure('ScopesEmpty', 'Unprocessable')
+export const ScopeUnknown = defineFailure('ScopeUnknown', 'Unprocessable')
+export const ScopesEmpty = defineFailure('ScopesEmpty', 'Unprocessable')
 /** A token cannot hand on more than it has. */
-export const ScopeExceeded: FailureType<'ScopeExceeded'> = defineFailure('ScopeExceeded', 'Forbidden')
+export const ScopeExceeded = defineFailure('ScopeExceeded', 'Forbidden')
 
 /** Categories of older servers: understood so that existing scripts work, without any effect. */
 const legacyCategories = ['repository', 'issue', 'package', 'notification', 'activitypub'] as const

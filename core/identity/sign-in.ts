@@ -14,9 +14,9 @@ import type { IdentityChanges, IdentitySettings, PasswordRecord, TokenDigest } f
 import { maxSessionsPerUser, newSessionTimes } from './session-rules.ts'
 
 /** Unknown user and wrong password are one answer. */
-export const SignInRefused: FailureType<'SignInRefused'> = defineFailure('SignInRefused', 'NotFound')
+export const SignInRefused = defineFailure('SignInRefused', 'NotFound')
 /** The password is right, but this account may not sign in. */
-export const SignInProhibited: FailureType<'SignInProhibited'> = defineFailure('SignInProhibited', 'Prohibited')
+export const SignInProhibited = defineFailure('SignInProhibited', 'Prohibited')
 
 export interface SignInDeps extends CheckCredentialsDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
@@ -38,6 +38,9 @@ export interface SignedIn {
   readonly cookieSeconds: number | undefined
 }
 
+/** The password that was right a moment ago was replaced before the session began. */
+const PasswordReplaced: FailureType<'PasswordReplaced'> = defineFailure('PasswordReplaced', 'Conflict')
+
 type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
 
 /** 43 base62 characters are a little more than 256 bits. */
@@ -57,7 +60,7 @@ export const makeSignIn = (deps: SignInDeps) => {
     return isLeft(phc) ? undefined : phc.right
   }
 
-  return async (call: Call, input: SignInInput): Outcome<SignInFailure, SignedIn> => {
+  const signInOnce = async (call: Call, input: SignInInput): Outcome<SignInFailure | Failure<'PasswordReplaced'>, SignedIn> => {
     const checked = await checkCredentials(input.login, input.password)
     if (isLeft(checked)) {
       return checked.left.tag === 'NotAuthenticated'
@@ -68,7 +71,10 @@ export const makeSignIn = (deps: SignInDeps) => {
     if (!account.isEnabled) return left(SignInProhibited('This account may not sign in. Ask an administrator.'))
     const newPhc = await rehashed(checked.right, input.password)
     const key = randomBase62(deps.entropy, sessionKeyLength)
-    return deps.unitOfWork.run<SignInFailure, SignedIn>(call, async (stores) => {
+    return deps.unitOfWork.run<SignInFailure | Failure<'PasswordReplaced'>, SignedIn>(call, async (stores) => {
+      // Whoever changes the password locks the user and ends the sessions: none may begin after that with the old one.
+      const current = (await stores.users.lock(account.userId)) === undefined ? undefined : await stores.users.passwordPhc(account.userId)
+      if (current !== phc) return left(PasswordReplaced('The password was replaced.'))
       const now = deps.clock.now()
       const old = call.principal
       if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
@@ -94,5 +100,14 @@ export const makeSignIn = (deps: SignInDeps) => {
       })
       return right({ sessionKey: secret(key), cookieSeconds: input.remember ? deps.settings.rememberSeconds : undefined })
     })
+  }
+
+  return async (call: Call, input: SignInInput): Outcome<SignInFailure, SignedIn> => {
+    // Replaced may also mean hashed anew by another sign-in: the second check tells.
+    for (let attempts = 2; attempts > 0; attempts--) {
+      const outcome = await signInOnce(call, input)
+      if (!isLeft(outcome) || outcome.left.tag !== 'PasswordReplaced') return outcome as Awaited<Outcome<SignInFailure, SignedIn>>
+    }
+    return left(SignInRefused('The user name or the password is wrong.'))
   }
 }

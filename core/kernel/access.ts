@@ -11,9 +11,15 @@ export type ObjectLocator =
   | { readonly type: 'role'; readonly id: number; readonly org: string }
   | { readonly type: 'cluster'; readonly owner: string; readonly name: string }
 
+/** The type whose relations a locator is checked by. */
+export const objectTypeOf = ({ type }: Pick<ObjectLocator, 'type'>): string => (type === 'account' ? 'organization' : type)
+
 export const levels = ['none', 'read', 'write', 'admin', 'owner'] as const
 /** How much a team may do in its organization; a higher level includes the lower ones. */
 export type Level = (typeof levels)[number]
+
+/** Whether a level includes another. */
+export const reaches = (level: Level, atLeast: Level): boolean => levels.indexOf(level) >= levels.indexOf(atLeast)
 
 /** What one person holds in one account, by every path that the organization's teams and roles give. */
 export interface Standing {

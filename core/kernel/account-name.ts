@@ -25,6 +25,7 @@ const reservedNames: ReadonlySet<string> = new Set([
   ...['tsproxy', 'hubs', 'swagger', 'healthz', 'readyz', 'livez', 'console', 'selfhost', 'docs'],
   // Words that stand where a route otherwise has the name of a user, an organization or a cluster's owner.
   ...['search', 'claim', 'client', 'all-hubs', 'cluster-profiles', 'providers', 'identity', 'active', 'create', 'delete'],
+  ...['inactive', 'available_products', 'batch-delete'],
 ])
 const reservedEndings: readonly string[] = ['.keys', '.gpg', '.rss', '.atom', '.png']
 

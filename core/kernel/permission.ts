@@ -1,16 +1,25 @@
 import type { ScopeCategory } from './token-scope.ts'
 
-/** A permission that a custom role can carry; contributed by the plugin that owns the namespace. */
-export interface PermissionDefinition {
+/** Names one permission of the catalogue. */
+export interface PermissionRef {
   /** `org_mgmt`, `cluster_mgmt`, ... */
   readonly namespace: string
   /** `edit`, `view clusters`, ... unique within the namespace. */
   readonly action: string
+}
+
+/** How a standing names a permission. */
+export const permissionKey = ({ namespace, action }: PermissionRef): string => `${namespace}/${action}`
+
+export const byPermissionKey = (a: PermissionRef, b: PermissionRef): number => (permissionKey(a) < permissionKey(b) ? -1 : 1)
+
+/** A permission that a custom role can carry; contributed by the plugin that owns the namespace. */
+export interface PermissionDefinition extends PermissionRef {
   readonly description: string
   /** The lowest team level that includes this permission without any custom role. */
   readonly level: 'read' | 'write' | 'admin' | 'owner'
   /** Permissions that make sense only together with this one; required ones must be in the same role. */
-  readonly associated?: readonly { readonly namespace: string; readonly action: string; readonly required: boolean }[]
+  readonly associated?: readonly (PermissionRef & { readonly required: boolean })[]
 }
 
 /**

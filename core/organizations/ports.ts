@@ -1,9 +1,10 @@
 import type { Level } from '../kernel/access.ts'
 import type { AuditTrail } from '../kernel/audit.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/brand.ts'
-import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
+import type { PermissionRef } from '../kernel/permission.ts'
 import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
@@ -13,7 +14,6 @@ import type {
   Organization,
   OrganizationProfile,
   OrganizationToken,
-  PermissionRef,
   Standing,
   Team,
   TeamPermission,
@@ -21,9 +21,9 @@ import type {
 } from './types.ts'
 
 /** A user or another organization has this name. */
-export const OrganizationNameTaken: FailureType<'OrganizationNameTaken'> = defineFailure('OrganizationNameTaken', 'Unprocessable')
+export const OrganizationNameTaken = defineFailure('OrganizationNameTaken', 'Unprocessable')
 /** Another team of the organization has this name. */
-export const TeamNameTaken: FailureType<'TeamNameTaken'> = defineFailure('TeamNameTaken', 'Unprocessable')
+export const TeamNameTaken = defineFailure('TeamNameTaken', 'Unprocessable')
 
 export interface NewOrganization extends OrganizationProfile {
   readonly name: string

@@ -1,11 +1,13 @@
-import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { levels } from '../kernel/access.ts'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../kernel/access.ts'
+import { reaches } from '../kernel/access.ts'
 import type { Failure } from '../kernel/failure.ts'
+import type { PermissionRef } from '../kernel/permission.ts'
+import { permissionKey } from '../kernel/permission.ts'
 import { BeyondOwnRights } from './failures.ts'
 import type { PermissionLevels } from './ports.ts'
-import type { MembershipRole, PermissionRef, Standing, TeamPermission } from './types.ts'
+import type { MembershipRole, Standing, TeamPermission } from './types.ts'
 
 /** What one caller may do in one organization, once for a use case. */
 export interface Rights {
@@ -14,12 +16,6 @@ export interface Rights {
   readonly level: Level
   holds(permission: PermissionRef): boolean
 }
-
-/** The form in which a standing names permissions. */
-export const permissionKey = (permission: PermissionRef): string => `${permission.namespace}/${permission.action}`
-
-export const atLeast = (level: Level, needed: Level): boolean => levels.indexOf(level) >= levels.indexOf(needed)
-export const highestLevel = (all: readonly Level[]): Level => all.reduce<Level>((a, b) => (atLeast(a, b) ? a : b), 'none')
 
 /** The level that a team's permission stands for; a custom team has none of its own. */
 export const levelOfTeam = (permission: TeamPermission): Level => (permission === 'custom' ? 'none' : permission)
@@ -31,7 +27,7 @@ export const rightsOf = (isSiteAdmin: boolean, standing: Standing, catalogue: Pe
   holds: (permission) => {
     if (isSiteAdmin || standing.permissions.has(permissionKey(permission))) return true
     const needed = catalogue.levelOf(permission)
-    return needed !== undefined && atLeast(standing.level, needed)
+    return needed !== undefined && reaches(standing.level, needed)
   },
 })
 
@@ -42,7 +38,7 @@ export const mayGive = (
   permissions: Iterable<PermissionRef>,
 ): Either<Failure<'BeyondOwnRights'>, void> => {
   if (rights.isOwner) return right(undefined)
-  if (!atLeast(rights.level, level)) {
+  if (!reaches(rights.level, level)) {
     return left(BeyondOwnRights(`Your own level is "${rights.level}", so you cannot give the level "${level}".`))
   }
   for (const permission of permissions) {
@@ -55,7 +51,7 @@ export const mayGive = (
 
 /** Only owners change a team, or take rights from a member, of their own level or above. */
 export const mayChange = (rights: Rights, level: Level): Either<Failure<'BeyondOwnRights'>, void> =>
-  rights.isOwner || level === 'none' || !atLeast(level, rights.level)
+  rights.isOwner || level === 'none' || !reaches(level, rights.level)
     ? right(undefined)
     : left(BeyondOwnRights(`The level "${level}" is not below yours, so only owners may change it.`))
 
@@ -65,8 +61,5 @@ export const mustHold = (rights: Rights, action: string): Either<Failure<'Beyond
     ? right(undefined)
     : left(BeyondOwnRights(`You may not "${action}" here.`))
 
-/** The wire's word for a level. */
-export const membershipRoleOf = (level: Level): MembershipRole =>
-  level === 'owner' || level === 'admin' ? level : 'member'
 /** The level of the team that a role puts someone into. */
 export const levelOfRole = (role: MembershipRole): Level => (role === 'member' ? 'read' : role)

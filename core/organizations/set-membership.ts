@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../kernel/access.ts'
+import { reaches } from '../kernel/access.ts'
 import type { OrgId, UserId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -10,7 +11,7 @@ import { inOrganization } from './in-organization.ts'
 import type { HeldOrganization } from './in-organization.ts'
 import type { TeamChangeDeps } from './in-team.ts'
 import { leaveTeam } from './leave-team.ts'
-import { atLeast, levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './rights.ts'
+import { levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './rights.ts'
 import { defaultTeamType, permissionsOfTeam } from './team-rules.ts'
 import type { MembershipRole, Organization, Team } from './types.ts'
 
@@ -66,7 +67,7 @@ export const makeSetMembership =
 /** A member needs some team at or below the role's level; admins and owners one of exactly that level. */
 const isInRole = (teams: readonly Team[], role: MembershipRole): boolean =>
   role === 'member'
-    ? teams.some((team) => !atLeast(levelOfTeam(team.permission), 'admin'))
+    ? teams.some((team) => !reaches(levelOfTeam(team.permission), 'admin'))
     : teams.some((team) => team.permission === role)
 
 /** Right true when the user entered a team. */
@@ -125,7 +126,7 @@ const leaveTeamsAbove = async (
   isSelf: boolean,
 ): Outcome<Failure<'BeyondOwnRights' | 'LastOwner'>, number> => {
   const limit: Level = level === 'read' ? 'write' : level
-  const above = teams.filter((team) => !atLeast(limit, levelOfTeam(team.permission)))
+  const above = teams.filter((team) => !reaches(limit, levelOfTeam(team.permission)))
   for (const team of above) {
     const below = isSelf ? right(undefined) : mayChange(rights, levelOfTeam(team.permission))
     if (isLeft(below)) return below

@@ -34,7 +34,6 @@ export const teamPermissions = [...levels, 'custom'] as const
 export type TeamPermission = (typeof teamPermissions)[number]
 
 export const teamTypes = ['', 'kubernetes'] as const
-export type TeamType = (typeof teamTypes)[number]
 
 export interface Team {
   readonly id: TeamId
@@ -57,12 +56,6 @@ export interface TeamInOrganization {
 
 /** What one user holds in one organization, by all of the user's teams together. */
 export type Standing = Pick<FullStanding, 'isMember' | 'level' | 'permissions'>
-
-/** A permission that a role carries. */
-export interface PermissionRef {
-  readonly namespace: string
-  readonly action: string
-}
 
 /** The role in which someone is a member; the wire's word for the level of the user's teams. */
 export const membershipRoles = ['member', 'admin', 'owner'] as const

@@ -3,12 +3,13 @@ import type { CreateRole } from '../../core/authz/create-role.ts'
 import type { DeleteRole } from '../../core/authz/delete-role.ts'
 import type { RoleStore } from '../../core/authz/ports.ts'
 import type { AuthorizationSchema } from '../../core/authz/schema.ts'
+import { roleMissing } from '../../core/authz/take-role.ts'
 import type { Role, RolePrincipal } from '../../core/authz/types.ts'
 import type { UpdateRole } from '../../core/authz/update-role.ts'
-import { RoleMissing } from '../../core/authz/update-role.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { OrgId, RoleId, TeamId } from '../../core/kernel/brand.ts'
 import { mapPage } from '../../core/kernel/page.ts'
+import type { PermissionDefinition } from '../../core/kernel/permission.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import {
@@ -46,6 +47,13 @@ const toWire = (role: Role) => ({
 
 const toVersionedWire = (role: Role) => ({ value: toWire(role), version: role.version })
 
+const permissionToWire = ({ namespace, action, description, associated }: PermissionDefinition) => ({
+  namespace,
+  action,
+  description,
+  associated,
+})
+
 const principalToWire = ({ type, id, name, displayName, viaTeamId }: RolePrincipal) => ({
   type,
   id,
@@ -55,18 +63,7 @@ const principalToWire = ({ type, id, name, displayName, viaTeamId }: RolePrincip
 })
 
 export const roleRoutes = ({ schema, roles, create, update, remove }: RoleHandlers): readonly BoundRoute[] => [
-  handle(listAvailablePermissions, () =>
-    Promise.resolve(
-      right({
-        permissions: schema.permissions.map(({ namespace, action, description, associated }) => ({
-          namespace,
-          action,
-          description,
-          associated,
-        })),
-      }),
-    ),
-  ),
+  handle(listAvailablePermissions, () => Promise.resolve(right({ permissions: schema.permissions.map(permissionToWire) }))),
   handle(listRoles, async ({ grant, page }) => right(mapPage(await roles.list(orgOf(grant), page), toWire))),
   handle(createRole, async ({ body, call, grant }) => {
     const created = await create(call, {
@@ -80,8 +77,9 @@ export const roleRoutes = ({ schema, roles, create, update, remove }: RoleHandle
     return isLeft(created) ? created : right(toVersionedWire(created.right))
   }),
   handle(getRole, async ({ params, grant }) => {
-    const role = await roles.get(orgOf(grant), params.id as RoleId)
-    return role === undefined ? left(RoleMissing(`There is no role ${params.id} in this organization.`)) : right(toVersionedWire(role))
+    const id = params.id as RoleId
+    const role = await roles.get(orgOf(grant), id)
+    return role === undefined ? left(roleMissing(id)) : right(toVersionedWire(role))
   }),
   handle(updateRole, async ({ params, body, call, grant, expectedVersion }) => {
     const updated = await update(call, {

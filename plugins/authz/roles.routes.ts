@@ -1,7 +1,13 @@
-import { PermissionIncomplete, PermissionNotHeld, PermissionUnknown, RoleNameRefused, RolePermissionsEmpty } from '../../core/authz/role-rules.ts'
 import { RoleNameTaken } from '../../core/authz/ports.ts'
-import { RoleTeamUnknown } from '../../core/authz/role-teams.ts'
-import { RoleChanged, RoleMissing } from '../../core/authz/update-role.ts'
+import {
+  PermissionIncomplete,
+  PermissionNotHeld,
+  PermissionUnknown,
+  RoleNameRefused,
+  RolePermissionsEmpty,
+} from '../../core/authz/role-rules.ts'
+import { RoleTeamUnknown } from '../../core/authz/take-role-teams.ts'
+import { RoleChanged, RoleMissing } from '../../core/authz/take-role.ts'
 import { memberOf, path, query, read, requires, requiresWithin, write } from '../kit/access.ts'
 import { PathId, request } from '../kit/codecs.ts'
 import { empty, json, list, versioned } from '../kit/reply.ts'
@@ -30,7 +36,7 @@ const viewerExample = {
   updated_at: '2026-05-01T08:00:00Z',
 }
 
-const rolesRefusals = [
+const roleRefusals = [
   RoleNameRefused,
   RoleNameTaken,
   RolePermissionsEmpty,
@@ -94,7 +100,7 @@ export const createRole = defineRoute({
     teamIDs: [31],
   }),
   ok: versioned(201, RoleResponse, viewerExample, 'The new role'),
-  failures: [...rolesRefusals],
+  failures: roleRefusals,
 })
 
 export const getRole = defineRoute({
@@ -127,7 +133,7 @@ export const updateRole = defineRoute({
   query: InOrganization,
   body: body(UpdateRoleRequest, { description: 'Look only' }),
   ok: versioned(200, RoleResponse, viewerExample, 'The role as it is now'),
-  failures: [...rolesRefusals, RoleMissing, RoleChanged],
+  failures: [...roleRefusals, RoleMissing, RoleChanged],
 })
 
 export const deleteRole = defineRoute({

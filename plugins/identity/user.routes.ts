@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { UserMissing } from '../../core/identity/find-user.ts'
 import { anyone, read, signedIn } from '../kit/access.ts'
-import { freeText, optional, PathName, QueryInt, request } from '../kit/codecs.ts'
+import { freeText, optional, PathName, QueryId, QueryInt, request } from '../kit/codecs.ts'
 import { json } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
 import { User, userExample, UserSearchResult } from './codecs.ts'
@@ -30,7 +30,7 @@ export const searchUsers = defineRoute({
   description: 'Without regard to case, by name; at most 50. `uid` narrows to one user.',
   tag,
   access: anyone,
-  query: request({ q: optional(freeText(255)), uid: optional(QueryInt), limit: optional(QueryInt) }, 'UserSearchQuery'),
+  query: request({ q: optional(freeText(255)), uid: optional(QueryId), limit: optional(QueryInt) }, 'UserSearchQuery'),
   ok: json(200, UserSearchResult, { ok: true, data: [userExample] }),
   failures: [],
 })

@@ -142,6 +142,22 @@ export const QueryInt = noted(
   { type: 'integer', format: 'int64' },
 )
 
+/** An id in a query string. As with `PathId`, beyond 2^53-1 it is well formed but names nothing: it decodes to -1. */
+export const QueryId = noted(
+  new t.Type<number, string, unknown>(
+    'an integer',
+    (u): u is number => typeof u === 'number' && Number.isSafeInteger(u),
+    (u, c) => {
+      if (typeof u !== 'string' || !/^-?[0-9]{1,19}$/.test(u)) return t.failure(u, c)
+      const n = Number(u)
+      if (Number.isSafeInteger(n)) return t.success(n)
+      return BigInt(u) >= int64Min && BigInt(u) <= int64Max ? t.success(-1) : t.failure(u, c)
+    },
+    String,
+  ),
+  { type: 'integer', format: 'int64' },
+)
+
 /** `true` or `false` in a query string (`1` and `0` are understood). */
 export const QueryBoolean = noted(
   new t.Type<boolean, string, unknown>(

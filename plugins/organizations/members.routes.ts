@@ -10,7 +10,7 @@ import {
 import { TeamNameTaken } from '../../core/organizations/ports.ts'
 import { Profile, User, userExample } from '../identity/codecs.ts'
 import { anyone, memberOf, path, read, requires, requiresWithin, signedIn, write } from '../kit/access.ts'
-import { QueryInt, request } from '../kit/codecs.ts'
+import { QueryId, request } from '../kit/codecs.ts'
 import { empty, json, list, orRedirect } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import {
@@ -98,7 +98,7 @@ export const actOnMember = defineRoute({
   access: memberOf(path('orgname')),
   scope: write('organization'),
   params: OrgActionPath,
-  query: request({ uid: QueryInt }, 'MemberActionQuery'),
+  query: request({ uid: QueryId }, 'MemberActionQuery'),
   ok: empty(200),
   failures: [MembershipActionUnknown, MemberMissing, BeyondOwnRights, OrganizationMissing, LastOwner],
 })

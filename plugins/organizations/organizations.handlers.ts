@@ -1,5 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { AccessGrant } from '../../core/kernel/access.ts'
+import { reaches } from '../../core/kernel/access.ts'
 import type { OrgId } from '../../core/kernel/brand.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
@@ -12,7 +13,6 @@ import {
   makeListOwnOrganizations,
 } from '../../core/organizations/list-organizations.ts'
 import { makeRenameOrganization } from '../../core/organizations/rename-organization.ts'
-import { atLeast } from '../../core/organizations/rights.ts'
 import { makeTellPermissions } from '../../core/organizations/tell-permissions.ts'
 import type { Standing } from '../../core/organizations/types.ts'
 import { Redirect } from '../kit/reply.ts'
@@ -41,9 +41,9 @@ export const orgOf = (grant: AccessGrant): OrgId => grant.orgId ?? noOrganizatio
 
 const permissionsWire = ({ level }: Standing) => ({
   is_owner: level === 'owner',
-  is_admin: atLeast(level, 'admin'),
-  can_write: atLeast(level, 'write'),
-  can_read: atLeast(level, 'read'),
+  is_admin: reaches(level, 'admin'),
+  can_write: reaches(level, 'write'),
+  can_read: reaches(level, 'read'),
   can_create_repository: false,
 })
 

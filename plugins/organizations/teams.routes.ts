@@ -17,7 +17,7 @@ import {
 import { TeamNameTaken } from '../../core/organizations/ports.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { memberOf, path, read, requires, signedIn, write } from '../kit/access.ts'
-import { freeText, optional, PathName, QueryBoolean, QueryInt, request } from '../kit/codecs.ts'
+import { freeText, optional, PathName, QueryBoolean, QueryId, QueryInt, request } from '../kit/codecs.ts'
 import { empty, json, list, versioned } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import {
@@ -100,7 +100,7 @@ export const actOnTeam = defineRoute({
   access: memberOf(path('orgname')),
   scope: write('organization'),
   params: OrgTeamActionPath,
-  query: request({ uid: QueryInt, uname: optional(PathName) }, 'TeamActionQuery'),
+  query: request({ uid: QueryId, uname: optional(PathName) }, 'TeamActionQuery'),
   ok: empty(200),
   failures: [
     MembershipActionUnknown,

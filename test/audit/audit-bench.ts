@@ -56,6 +56,7 @@ export const auditBench = (db: SqlDatabase) => {
       for await (const { tenantId, events, head } of makeSqlAuditLog(db).chains()) found[tenantId] = await verifyChain(auditKey, events, head)
       return found
     },
+    close: () => db.close(),
   }
 }
 export type AuditBench = ReturnType<typeof auditBench>

@@ -1,25 +1,15 @@
-import test from 'ava'
-import type { ExecutionContext } from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import type { AccountId } from '../../core/kernel/brand.ts'
+import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
-import type { AuditBench } from './audit-bench.ts'
 import { auditBench, entry, otherTenant, someCall, tenant } from './audit-bench.ts'
 
 const firstPage = { page: 1, limit: 30 }
 const Refused = defineFailure('Refused', 'Conflict')
 
 for (const database of eachDatabase()) {
-  const onBench = (title: string, run: (t: ExecutionContext, bench: AuditBench) => Promise<void>): void =>
-    test(`${database.name}: ${title}`, async (t) => {
-      const db = await database.open()
-      try {
-        await run(t, auditBench(db))
-      } finally {
-        await db.close()
-      }
-    })
+  const onBench = casesOf(database.name, async () => auditBench(await database.open()))
 
   onBench('a row tells who, on whose behalf, how, from where, what, and when by the database', async (t, bench) => {
     const before = await bench.db.now()

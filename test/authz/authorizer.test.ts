@@ -1,15 +1,13 @@
-import test from 'ava'
-import type { ExecutionContext } from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import type { OrgId } from '../../core/kernel/brand.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
 import type { ScopeSet } from '../../core/kernel/token-scope.ts'
 import { fullScope, scopeCategories } from '../../core/kernel/token-scope.ts'
-import { catalogue } from './catalogue.ts'
+import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { callBy, principal } from './callers.ts'
-import type { RoleBench } from './role-bench.ts'
+import { catalogue } from './catalogue.ts'
 import { must, roleBench, tagOf } from './role-bench.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
@@ -90,16 +88,11 @@ const confinedDecisions: typeof decisions = [
 ]
 
 for (const database of eachDatabase()) {
-  const onBench = (title: string, run: (t: ExecutionContext, bench: RoleBench) => Promise<void>): void =>
-    test(`${database.name}: ${title}`, async (t) => {
-      const db = await database.open()
-      try {
-        await storeWorld(db, world)
-        await run(t, roleBench(db))
-      } finally {
-        await db.close()
-      }
-    })
+  const onBench = casesOf(database.name, async () => {
+    const db = await database.open()
+    await storeWorld(db, world)
+    return roleBench(db)
+  })
 
   onBench('decides by what is stored and by the reach of the token', async (t, { authorizer }) => {
     for (const [title, caller, locator, relation, expected] of [...decisions, ...confinedDecisions]) {

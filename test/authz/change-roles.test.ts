@@ -1,10 +1,9 @@
-import test from 'ava'
-import type { ExecutionContext } from 'ava'
 import { left } from 'fp-ts/lib/Either.js'
 import type { CreateRoleInput } from '../../core/authz/create-role.ts'
 import type { RoleChange } from '../../core/authz/update-role.ts'
 import type { OrgId, RoleId, TeamId } from '../../core/kernel/brand.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
+import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { callBy, principal } from './callers.ts'
 import type { RoleBench } from './role-bench.ts'
@@ -62,16 +61,11 @@ const update = async (bench: RoleBench, userId: number, id: RoleId, change: Part
   })
 
 for (const database of eachDatabase()) {
-  const onBench = (title: string, run: (t: ExecutionContext, bench: RoleBench) => Promise<void>): void =>
-    test(`${database.name}: ${title}`, async (t) => {
-      const db = await database.open()
-      try {
-        await storeWorld(db, world)
-        await run(t, roleBench(db))
-      } finally {
-        await db.close()
-      }
-    })
+  const onBench = casesOf(database.name, async () => {
+    const db = await database.open()
+    await storeWorld(db, world)
+    return roleBench(db)
+  })
 
   onBench('a created role is stored with its audit row', async (t, bench) => {
     const role = must(await create(bench, admin, { name: '  Viewers ', permissions: [view, view], teamIds: [customTeam, customTeam] }))

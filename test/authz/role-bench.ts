@@ -51,6 +51,7 @@ export const roleBench = (db: SqlDatabase) => {
       const rows = await db.query<{ action: string }>((k) => k('audit_events').select('action').orderBy('id'))
       return rows.map(({ action }) => action)
     },
+    close: () => db.close(),
   }
 }
 export type RoleBench = ReturnType<typeof roleBench>

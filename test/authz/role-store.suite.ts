@@ -1,11 +1,14 @@
-import test from 'ava'
-import type { ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { RoleStore } from '../../core/authz/ports.ts'
 import type { Role, RoleContent } from '../../core/authz/types.ts'
 import type { OrgId, RoleId, TeamId } from '../../core/kernel/brand.ts'
+import { casesOf } from '../support/cases-of.ts'
 
-/** A store of its own for each case, over the world of `roleStoreWorld`. */
+/**
+ * A store of its own for each case. It finds the organizations 11 and 12 with the people account1 to account3 (shown as
+ * Person 1 and so on): in 11 the teams team111 (1 and 3) and team112 (1 and 2), of which 3 is no member of the
+ * organization any more; in 12 the team team121. No roles yet.
+ */
 export interface RoleStoreBench {
   /** Bound to one transaction or connection. */
   readonly store: RoleStore
@@ -40,23 +43,15 @@ const inserted = async (store: RoleStore, orgId: OrgId, changes: Partial<RoleCon
 
 /** What every RoleStore keeps. Each case on an organization's data has its twin from another organization. */
 export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>): void => {
-  const onBench = (title: string, run: (t: ExecutionContext, store: RoleStore) => Promise<void>): void =>
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await open()
-      try {
-        await run(t, bench.store)
-      } finally {
-        await bench.close()
-      }
-    })
+  const onBench = casesOf(name, open)
 
-  onBench('a role reads back as it was inserted, with version 1', async (t, store) => {
+  onBench('a role reads back as it was inserted, with version 1', async (t, { store }) => {
     const role = await inserted(store, org)
     t.deepEqual(await store.get(org, role.id), { ...content(), id: role.id, orgId: org, createdAt: at, updatedAt: at, version: 1 })
     t.deepEqual(await store.lock(org, role.id), await store.get(org, role.id))
   })
 
-  onBench('a role of another organization does not exist', async (t, store) => {
+  onBench('a role of another organization does not exist', async (t, { store }) => {
     const role = await inserted(store, otherOrg, { teamIds: [otherTeam] })
     t.is(await store.get(org, role.id), undefined)
     t.is(await store.lock(org, role.id), undefined)
@@ -66,18 +61,18 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
     t.truthy(await store.get(otherOrg, role.id))
   })
 
-  onBench('names are unique in an organization without regard to case', async (t, store) => {
+  onBench('names are unique in an organization without regard to case', async (t, { store }) => {
     await inserted(store, org)
     const again = await store.insert(org, content({ name: 'VIEWERS' }), at)
     t.true(isLeft(again) && again.left.tag === 'RoleNameTaken')
   })
 
-  onBench('another organization may use the same name', async (t, store) => {
+  onBench('another organization may use the same name', async (t, { store }) => {
     await inserted(store, org)
     t.true(isRight(await store.insert(otherOrg, content({ teamIds: [] }), at)))
   })
 
-  onBench('lists by id, in pages, with permissions and teams in order', async (t, store) => {
+  onBench('lists by id, in pages, with permissions and teams in order', async (t, { store }) => {
     const ids: number[] = []
     for (const number of [1, 2, 3]) ids.push((await inserted(store, org, { name: `role ${number}`, teamIds: [secondTeam, team] })).id)
     const page = await store.list(org, { page: 2, limit: 2 })
@@ -86,7 +81,7 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
     t.deepEqual(page.items[0]?.teamIds, [team, secondTeam])
   })
 
-  onBench('replace takes the whole content and raises the version', async (t, store) => {
+  onBench('replace takes the whole content and raises the version', async (t, { store }) => {
     const role = await inserted(store, org)
     const next = content({ name: 'Editors', description: '', permissions: [{ namespace: 'org_mgmt', action: 'edit' }], teamIds: [secondTeam] })
     const replaced = await store.replace(role, next, later)
@@ -95,20 +90,20 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
     t.deepEqual(await store.get(org, role.id), expected)
   })
 
-  onBench('replace refuses the name of another role and keeps its own', async (t, store) => {
+  onBench('replace refuses the name of another role and keeps its own', async (t, { store }) => {
     const role = await inserted(store, org)
     await inserted(store, org, { name: 'Editors' })
     t.true(isRight(await store.replace(role, content({ name: 'vIEWERS' }), later)))
     t.true(isLeft(await store.replace(role, content({ name: 'editors' }), later)))
   })
 
-  onBench('replace with a foreign organization changes nothing', async (t, store) => {
+  onBench('replace with a foreign organization changes nothing', async (t, { store }) => {
     const role = await inserted(store, org)
     await t.throwsAsync(store.replace({ ...role, orgId: otherOrg }, content({ name: 'Stolen', teamIds: [] }), later))
     t.deepEqual(await store.get(org, role.id), role)
   })
 
-  onBench('remove takes the role and its attachments', async (t, store) => {
+  onBench('remove takes the role and its attachments', async (t, { store }) => {
     const role = await inserted(store, org)
     const kept = await inserted(store, org, { name: 'kept' })
     await store.remove(org, role.id)
@@ -118,7 +113,7 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
     t.deepEqual(await store.principals(org, role.id, firstPage), { items: [], total: 0 })
   })
 
-  onBench('principals are the teams, then their people once each, former members left out', async (t, store) => {
+  onBench('principals are the teams, then their people once each, former members left out', async (t, { store }) => {
     const role = await inserted(store, org)
     t.deepEqual(await store.principals(org, role.id, firstPage), {
       items: [
@@ -133,7 +128,7 @@ export const roleStoreSuite = (name: string, open: () => Promise<RoleStoreBench>
     t.deepEqual([second.items.map(({ id }) => id), second.total], [[2], 4])
   })
 
-  onBench('only teams of the organization can be taken', async (t, store) => {
+  onBench('only teams of the organization can be taken', async (t, { store }) => {
     t.deepEqual([...(await store.lockTeams(org, [team, otherTeam, 999 as TeamId]))], [team])
     t.deepEqual([...(await store.lockTeams(otherOrg, [team, otherTeam]))], [otherTeam])
     t.deepEqual([...(await store.lockTeams(org, []))], [])

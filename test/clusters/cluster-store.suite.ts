@@ -1,9 +1,9 @@
-import test, { type ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { ClusterStore } from '../../core/clusters/ports.ts'
 import type { Cluster, NewCluster } from '../../core/clusters/types.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/brand.ts'
 import { nameOf } from '../authz/world.ts'
+import { casesOf } from '../support/cases-of.ts'
 
 /** A store of its own for each case, over the accounts below. */
 export interface ClusterStoreBench {
@@ -55,17 +55,9 @@ const inserted = async (store: ClusterStore, changes: Partial<NewCluster> = {}):
 
 /** What every ClusterStore keeps. Each case on an owner's data has its twin from another owner. */
 export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStoreBench>): void => {
-  const onBench = (title: string, run: (t: ExecutionContext, store: ClusterStore) => Promise<void>): void =>
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await open()
-      try {
-        await run(t, bench.store)
-      } finally {
-        await bench.close()
-      }
-    })
+  const onBench = casesOf(name, open)
 
-  onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, store) => {
+  onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, { store }) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()
     t.deepEqual(cluster, { ...told, id: cluster.id, ownerName: nameOf(org), ownerIsOrganization: true, hasCredential: true, version: 1 })
@@ -74,7 +66,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.deepEqual(await store.findByUid(org, 'uid-1'), cluster)
   })
 
-  onBench('a name is taken within its owner, and free under another', async (t, store) => {
+  onBench('a name is taken within its owner, and free under another', async (t, { store }) => {
     await inserted(store)
     const again = await store.insert(newCluster({ uid: 'uid-2' }))
     t.true(isLeft(again) && again.left.tag === 'ClusterNameTaken')
@@ -84,7 +76,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.is(own.ownerIsOrganization, false)
   })
 
-  onBench('look-ups and lists stay within the owner', async (t, store) => {
+  onBench('look-ups and lists stay within the owner', async (t, { store }) => {
     const mine = await inserted(store)
     const first = await inserted(store, { name: 'a-first', uid: 'uid-2', provider: 'Generic' })
     const foreign = await inserted(store, { ownerId: otherOrg, name: 'foreign', uid: 'uid-3' })
@@ -96,7 +88,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.deepEqual(await store.listOf(999 as AccountId), [])
   })
 
-  onBench('the credential is given for exactly the version that was asked for', async (t, store) => {
+  onBench('the credential is given for exactly the version that was asked for', async (t, { store }) => {
     const cluster = await inserted(store)
     const sealed = await store.sealed(cluster.id, 1)
     t.deepEqual({ ...sealed, box: [...(sealed?.box ?? [])] }, { box: [0, 255, 1, 254], ref: 'ref-1', ownerId: org })
@@ -106,7 +98,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.is(await store.link(absent), undefined)
   })
 
-  onBench('a change touches what it names, raises the version, and fails on a stale one', async (t, store) => {
+  onBench('a change touches what it names, raises the version, and fails on a stale one', async (t, { store }) => {
     const cluster = await inserted(store)
     const twin = await inserted(store, { ownerId: otherOrg })
     const changed = await store.change(cluster.id, 1, { displayName: 'New', impersonatesUsers: false, sealed: { ref: 'ref-2', box: new Uint8Array([7]) } })
@@ -120,14 +112,14 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.true(isLeft(await store.change(absent, 1, {})))
   })
 
-  onBench('of changes of one version at the same time one succeeds', async (t, store) => {
+  onBench('of changes of one version at the same time one succeeds', async (t, { store }) => {
     const cluster = await inserted(store)
     const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map((displayName) => store.change(cluster.id, 1, { displayName })))
     t.is(outcomes.filter(isRight).length, 1)
     t.is((await store.get(cluster.id))?.version, 2)
   })
 
-  onBench('what was seen is kept without a new version', async (t, store) => {
+  onBench('what was seen is kept without a new version', async (t, { store }) => {
     const cluster = await inserted(store)
     const lost = { phase: 'Lost', reason: 'ClusterNotFound', message: 'x'.repeat(3000) } as const
     await store.observe(cluster.id, lost, undefined, later)
@@ -139,7 +131,7 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     await t.notThrowsAsync(store.observe(absent, active, facts, later))
   })
 
-  onBench('a removed cluster is gone, its twin is not', async (t, store) => {
+  onBench('a removed cluster is gone, its twin is not', async (t, { store }) => {
     const cluster = await inserted(store)
     const twin = await inserted(store, { ownerId: otherOrg })
     t.true(await store.remove(cluster.id))
@@ -150,14 +142,14 @@ export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStore
     t.true(isRight(await store.insert(newCluster())))
   })
 
-  onBench('the accounts of a user are the own one and the organizations with membership', async (t, store) => {
+  onBench('the accounts of a user are the own one and the organizations with membership', async (t, { store }) => {
     const idsOf = async (userId: UserId): Promise<number[]> => (await store.accountsOf(userId)).map(({ id }) => id).sort((a, b) => a - b)
     t.deepEqual(await idsOf(alice), [1, 11, 13])
     t.deepEqual(await idsOf(bob), [2, 11, 12, 13])
     t.deepEqual(await idsOf(carol), [3])
   })
 
-  onBench('direct grants count for members, by themselves and by their teams, in that organization only', async (t, store) => {
+  onBench('direct grants count for members, by themselves and by their teams, in that organization only', async (t, { store }) => {
     const granted = async (userId: UserId, relations = ['viewer', 'owner']): Promise<number[]> => (await store.listGranted(userId, relations)).map(({ id }) => Number(id)).sort()
     // Stored with the world: cluster 501 is granted to Bob, 502 to a team of Alice and Carol.
     t.deepEqual(await granted(bob), [501])

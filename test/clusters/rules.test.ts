@@ -6,6 +6,7 @@ import { shortAge } from '../../core/clusters/age.ts'
 import { clientConfig, tokenPlaceholder } from '../../core/clusters/client-config.ts'
 import { checkClusterName } from '../../core/clusters/cluster-name.ts'
 import { detectManagers } from '../../core/clusters/managers.ts'
+import { factsOf } from '../../core/clusters/facts.ts'
 import { judge } from '../../core/clusters/phase.ts'
 import { detectLocation, detectProject, detectProvider } from '../../core/clusters/provider.ts'
 import { acceptedHeaders, clientHeaders, upgradeHeaders, upstreamHeaders } from '../../core/clusters/proxy-headers.ts'
@@ -50,6 +51,19 @@ test('the provider is told by provider ids and the labels of managed services', 
   t.is(detectProject([node('gce://proj/zone/n')]), 'proj')
   t.is(detectLocation([node(''), node('', 'topology.kubernetes.io/region')]), 'x')
   t.is(detectLocation([]), '')
+})
+
+test('what a cluster says about itself fits the record, whatever it says', (t) => {
+  const said = (nodeCount: number, providerId = '') =>
+    factsOf({
+      uid: 'u', kubernetesVersion: '', isReady: true, nodeCount, groups: [], servesManagedClusters: false, servesDeployments: true, hasKlusterlet: false,
+      nodes: [{ providerId, labels: { 'topology.kubernetes.io/region': `${'x'.repeat(127)}😀${'x'.repeat(1000)}` } }],
+    })
+  t.is(said(3).nodeCount, 3)
+  for (const count of [-1, 1e300, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) t.true(Number.isInteger(said(count).nodeCount) && said(count).nodeCount >= 0 && said(count).nodeCount <= 1_000_000)
+  t.is(said(1).location.length, 128)
+  t.true(said(1).location.isWellFormed())
+  t.is(said(1, `gce://${'p'.repeat(1000)}/z/n`).project.length, 128)
 })
 
 const facts: ClusterFacts = { uid: 'u', provider: 'Generic', location: '', project: '', kubernetesVersion: '', nodeCount: 0, managers: [], isReady: true }

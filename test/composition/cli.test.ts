@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
@@ -82,6 +82,7 @@ test('config print masks, config schema is JSON', async (t) => {
 })
 
 test('openapi prints the document of this deployment', async (t) => {
+  t.is((await run(['openapi', '--json'])).code, 0, 'as every command that has a result')
   const document = JSON.parse((await run(['openapi'], { MOORAGE_BASE_URL: 'https://p.example' })).out) as {
     openapi: string; servers: { url: string }[]; paths: Record<string, unknown>
   }
@@ -135,6 +136,31 @@ test('doctor says what is wrong and exits 1 when something must be repaired', as
   const misconfigured = await run(['doctor'], { MOORAGE_RUN_MODE: 'fast' })
   t.is(misconfigured.code, 1)
   t.regex(misconfigured.out, /^problem +settings +MOORAGE_RUN_MODE must be/m)
+})
+
+test('a key ring that is gone while the database is in use stops everything that needs it', async (t) => {
+  const dataDir = join(folder, 'lost-keys')
+  const environment = { MOORAGE_DATA_DIR: dataDir }
+  await run(['migrate', 'up'], environment)
+  t.is((await run(['admin', 'create-user', 'alice', '--email', 'alice@example.com'], environment)).code, 0)
+  rmSync(join(dataDir, 'keyring.json'))
+  const { code, err } = await run(['serve'], environment)
+  t.is(code, 1)
+  t.regex(err, /keyring\.json is not there, but the database is in use.*Restore it/)
+  t.false(existsSync(join(dataDir, 'keyring.json')), 'a new one would hide that the old one is lost')
+  const doctor = await run(['doctor'], environment)
+  t.is(doctor.code, 1)
+  t.regex(doctor.out, /^problem +key ring .*is not there/m)
+  t.notRegex(doctor.out, /the first start makes it/)
+})
+
+test('a file that is no database is told with its name', async (t) => {
+  const dataDir = join(folder, 'no-database')
+  mkdirSync(dataDir)
+  writeFileSync(join(dataDir, 'moorage.sqlite'), 'something else entirely'.repeat(400))
+  const { code, err } = await run(['migrate', 'status'], { MOORAGE_DATA_DIR: dataDir })
+  t.is(code, 1)
+  t.regex(err, /no-database\/moorage\.sqlite cannot be used: .*not a database/)
 })
 
 test('serve --no-migrate refuses an empty database', async (t) => {

@@ -103,6 +103,13 @@ test('broken YAML tells the place and never the text', async (t) => {
   t.regex((await problemsOf({}, fileWith('- a list\n'))).join('\n'), /must hold keys and values/)
 })
 
+test('an alias stands for its anchor; a file that multiplies itself by aliases is refused', async (t) => {
+  const { settings } = await loadConfig({ environment: {}, file: fileWith('listen: &here 127.0.0.1:8080\nmarketplace_listen: *here\n') })
+  t.is(settings.marketplaceListen.port, 8080)
+  const anchors = ['a0: &a0 [x, x]', ...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `a${n}: &a${n} [${Array(9).fill(`*a${n - 1}`).join(', ')}]`)]
+  t.regex((await problemsOf({}, fileWith(`${anchors.join('\n')}\n`))).join('\n'), /too many aliases/)
+})
+
 test('the variables of a Kubernetes Service named moorage are not taken for settings', async (t) => {
   const injected = {
     MOORAGE_PORT: 'tcp://10.0.0.1:3000',
@@ -126,6 +133,11 @@ test('the listeners for the public and for operators cannot be one', async (t) =
   t.deepEqual(await problemsOf({ MOORAGE_MARKETPLACE_LISTEN: '127.0.0.1:3000' }), [])
 })
 
+test('a certificate without its key is refused, not silently left unused', async (t) => {
+  for (const name of ['MOORAGE_TLS_CERTIFICATE', 'MOORAGE_TLS_KEY']) t.regex((await problemsOf({ [name]: 'some.pem' })).join(), /belong together/)
+  t.deepEqual(await problemsOf({ MOORAGE_TLS_CERTIFICATE: 'a.pem', MOORAGE_TLS_KEY: 'b.pem' }), [])
+})
+
 test('secrets are masked wherever settings are shown', async (t) => {
   const config = await loadConfig({
     environment: {
@@ -135,6 +147,10 @@ test('secrets are masked wherever settings are shown', async (t) => {
       MOORAGE_BUS_URL: 'nats://u:canary-4@a:1,nats://u:canary-5@b:1',
     },
   })
+  for (const password of ['canary/6', 'can:ary@canary', 'canary,//x', 'canary#?7']) {
+    const raw = await loadConfig({ environment: { MOORAGE_DATABASE_URL: `mysql://moorage:${password}@db:3306/moorage` } })
+    t.notRegex(JSON.stringify(shownSettings(raw)), /canary/, 'a password that is not percent-encoded')
+  }
   const shown = JSON.stringify(shownSettings(config))
   t.notRegex(shown, /canary/)
   t.notRegex(JSON.stringify(config.settings), /canary/)
@@ -142,7 +158,7 @@ test('secrets are masked wherever settings are shown', async (t) => {
   t.is(config.settings.databaseUrl.reveal(), 'mysql://moorage:canary%2Fthree@db:3306/moorage')
 })
 
-test('the schema is valid, names every setting, and takes a file that the reader takes', async (t) => {
+test('the schema is valid, names every setting, and takes what the reader takes and config print shows', async (t) => {
   const ajv = new Ajv2020({ strict: false })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
   const validate = ajv.compile(configSchema())
@@ -150,6 +166,8 @@ test('the schema is valid, names every setting, and takes a file that the reader
   t.deepEqual(Object.keys(schema.properties), Object.values(settingsTable).map(fileKey))
   const defaults = Object.fromEntries(Object.entries(schema.properties).flatMap(([key, { default: value }]) => (value === undefined ? [] : [[key, value]])))
   t.true(validate(defaults), JSON.stringify(validate.errors))
+  const printed = shownSettings(await loadConfig({ environment: { MOORAGE_DATABASE_URL: 'mysql://u:p@db/moorage', MOORAGE_ADMIN_PASSWORD: 'x' } }))
+  t.true(validate(Object.fromEntries(printed.map(({ key, value }) => [key, value]))), JSON.stringify(validate.errors))
   t.false(validate({ lisen: 'x' }))
   t.false(validate({ password_min_length: 3 }))
   t.true(Object.values(schema.properties).every(({ description }) => description.length > 4))

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { loadExternalPlugins } from '../../composition/external-plugins.ts'
 import { StartRefused } from '../../composition/start-refused.ts'
+import { releaseVersion } from '../../core/platform/version.ts'
 import { startService } from '../support/service.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -31,6 +32,36 @@ test('a package is found by its name from the folder', async (t) => {
   t.is(loaded?.plugin.id, 'mine')
 })
 
+test('a plugin outside every package imports this copy by the names that package.json exports', async (t) => {
+  writeFileSync(
+    join(folder, 'outside.ts'),
+    `import * as t from 'io-ts'
+import { right } from 'fp-ts/lib/Either.js'
+import type { Provide } from 'moorage/composition/boot'
+import { releaseVersion } from 'moorage/core/platform/version'
+import { anyone } from 'moorage/plugins/kit/access'
+import { definePlugin } from 'moorage/plugins/kit/plugin'
+import { json } from 'moorage/plugins/kit/reply'
+import { defineRoute, handle } from 'moorage/plugins/kit/route'
+
+export const provide: Provide = () => undefined
+const tide = defineRoute({ id: 'tide.get', method: 'GET', path: '/tide', summary: 'Tell the tide', tag: 'Tide', access: anyone,
+  ok: json(200, t.type({ of: t.string }), { of: 'v1' }), failures: [] })
+export const plugin = definePlugin({ id: 'tide', summary: 'Tides', listener: 'api', gate: 'always', needs: {},
+  routes: () => [handle(tide, async () => right({ of: releaseVersion }))] })
+`,
+  )
+  const service = await startService({ settings: { MOORAGE_PLUGINS: join(folder, 'outside.ts') } })
+  t.teardown(() => service.stop())
+  t.deepEqual((await service.send('GET', '/api/v1/tide')).json, { of: releaseVersion })
+})
+
+test('what package.json does not export stays closed to plugins', async (t) => {
+  writeFileSync(join(folder, 'curious.ts'), "import 'moorage/composition/http/bind-route'\nexport const plugin = 1\n")
+  const error = await t.throwsAsync(loadExternalPlugins(['./curious.ts'], folder), { instanceOf: StartRefused })
+  t.regex(error.problems[0] ?? '', /curious\.ts cannot be loaded: Cannot find package 'moorage'/)
+})
+
 test('all that cannot be loaded is told at once', async (t) => {
   writeFileSync(join(folder, 'empty.mjs'), 'export const nothing = 1\n')
   writeFileSync(join(folder, 'throws.mjs'), "throw new Error('no licence')\n")
@@ -38,6 +69,7 @@ test('all that cannot be loaded is told at once', async (t) => {
   t.is(error.problems.length, 4)
   t.regex(error.problems[0] ?? '', /empty\.mjs must export `plugin`/)
   t.regex(error.problems[1] ?? '', /throws\.mjs cannot be loaded: no licence/)
+  t.true(error.problems.every((problem) => !problem.includes('\n')))
 })
 
 test('a plugin that claims a route of the service is refused at the start', async (t) => {

@@ -46,13 +46,14 @@ export const inTime = async <A>(what: string, work: Promise<A>, seconds = 30): P
   }
 }
 
-/** Resolves once readiness is told with this status. */
-export const untilReadiness = async (opsUrl: string, status: number): Promise<void> => {
+/** Resolves with the text once readiness is told with this status, and for this reason where one is given. */
+export const untilReadiness = async (opsUrl: string, status: number, reason = /^/): Promise<string> => {
   const deadline = Date.now() + 30_000
   for (;;) {
-    const told = (await fetch(`${opsUrl}/readyz`)).status
-    if (told === status) return
-    if (Date.now() > deadline) throw new Error(`/readyz still says ${told}, not ${status}`)
+    const answer = await fetch(`${opsUrl}/readyz`)
+    const text = await answer.text()
+    if (answer.status === status && reason.test(text)) return text
+    if (Date.now() > deadline) throw new Error(`/readyz still says ${answer.status} ${text}, not ${status}`)
     await sleep(50)
   }
 }

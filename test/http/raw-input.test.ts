@@ -43,6 +43,16 @@ for (const [name, payload, statuses] of cases) {
   })
 }
 
+test('a request without Host is refused with a body that says so', async (t) => {
+  const reply = await rawRequest(t.context.server.port, get(token))
+  t.is(reply.status, 400)
+  t.like(JSON.parse(reply.text.slice(reply.text.indexOf('{'))), { code: 'BadRequestTarget', url: 'http://127.0.0.1:3000/api/v1/swagger' })
+})
+
+test('an expectation that nobody knows is no reason to refuse', async (t) => {
+  t.is((await rawRequest(t.context.server.port, get(`Host: localhost\r\nExpect: lunch\r\n${token}`))).status, 200)
+})
+
 test('a gzip bomb is refused by its header, unread', async (t) => {
   const bomb = gzipSync(Buffer.alloc(50_000_000))
   const head = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`

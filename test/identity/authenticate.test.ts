@@ -138,7 +138,10 @@ onEachDatabase('acting as another: admins with the scope only, enabled users onl
   t.like(await proven(world, bearer(await tokenOf(world, root, ['sudo', 'read:user'])), 'ada'), { right: { login: 'ada', scopes: { all: false } } })
   t.like(await proven(world, basic('root', password), 'ada'), { right: { login: 'ada' } })
   t.like(await proven(world, bearer(await tokenOf(world, root, ['write:admin', 'write:user'])), 'ada'), forbidden)
-  t.like(await proven(world, bearer(await tokenOf(world, ada)), 'root'), forbidden)
+  // Whoever may not act as others is not told who exists.
+  const adas = bearer(await tokenOf(world, ada))
+  for (const name of ['root', 'nobody']) t.like(await proven(world, adas, name), forbidden, name)
   t.like(await proven(world, cookie(await sessionOf(world, 'root')), 'ada'), forbidden)
-  for (const name of ['nobody', 'shut', '']) t.like(await proven(world, bearer(all), name), forbidden, name)
+  t.like(await proven(world, bearer(all), 'shut'), forbidden)
+  for (const name of ['nobody', '']) t.like(await proven(world, bearer(all), name), { left: { tag: 'SudoTargetMissing', kind: 'NotFound' } }, name)
 })

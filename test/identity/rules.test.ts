@@ -85,7 +85,7 @@ test('what a covered scope allows, the covering one allows', (t) => {
 test('absent scopes are all, an empty list is a mistake, an unknown word is named', (t) => {
   t.deepEqual(parseScopeWords(undefined), { _tag: 'Right', right: ['all'] })
   t.like(parseScopeWords([]), { _tag: 'Left', left: { tag: 'ScopesEmpty', kind: 'Unprocessable' } })
-  t.like(parseScopeWords(['read:user', 'admin:org']), { _tag: 'Left', left: { tag: 'ScopeUnknown', kind: 'Invalid', errors: ['scopes: admin:org'] } })
+  t.like(parseScopeWords(['read:user', 'admin:org']), { _tag: 'Left', left: { tag: 'ScopeUnknown', kind: 'Unprocessable', errors: ['scopes: admin:org'] } })
   t.deepEqual(scopeSetOf(['write:package', 'read:notification']).levels, {})
   t.true(isRight(parseScopeWords(['write:package', 'read:activitypub'])))
   t.deepEqual(parseScopeWords(['read:user', 'write:user', 'read:user']), { _tag: 'Right', right: ['write:user'] })
@@ -130,7 +130,7 @@ test('names: 1 to 40 characters, single signs between letters and digits, no @, 
   for (const name of ['', '-a', 'a-', 'a--b', 'a.-b', '.', '..', 'a@b', 'a b', 'ä', 'a/b', 'x'.repeat(41), 'a\n', '_a']) {
     t.like(parseAccountName(name), { left: { reason: 'INVALID' } }, JSON.stringify(name))
   }
-  for (const name of ['api', 'API', 'Admin', 'search', 'claim', 'proxy', 'a.png', 'x.KEYS', 'swagger']) t.like(parseAccountName(name), { left: { reason: 'RESERVED' } }, name)
+  for (const name of ['api', 'API', 'Admin', 'search', 'claim', 'proxy', 'inactive', 'available_products', 'batch-delete', 'a.png', 'x.KEYS', 'swagger']) t.like(parseAccountName(name), { left: { reason: 'RESERVED' } }, name)
   fc.assert(fc.property(fc.string({ maxLength: 60 }), (name) => isLeft(parseAccountName(name)) || /^[0-9A-Za-z](?:[-._]?[0-9A-Za-z]+)*$/.test(name)))
 })
 

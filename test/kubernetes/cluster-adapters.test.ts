@@ -6,11 +6,13 @@ import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-tr
 import { makeConnectionPools } from '../../adapters/kubernetes/connection-pools.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
-import type { ClusterCredential } from '../../core/clusters/types.ts'
+import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
+import type { AccountId, ClusterId } from '../../core/kernel/brand.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import { clusterAdaptersSuite } from './cluster-adapters.suite.ts'
+import { recordedExchange } from './recorded-exchange.ts'
 
 const egress = makeEgressPolicy(new Set(['loopback'] as const))
 const pools = makeConnectionPools(egress)
@@ -48,3 +50,27 @@ if (!isSwitchedOff('kubernetes')) {
     t.is(surveyed._tag, 'Right')
   })
 }
+
+test('a credential that was replaced does not follow its record to the new address', async (t) => {
+  const [old, next] = [await startFakeKubernetes(), await startFakeKubernetes()]
+  t.teardown(async () => {
+    await old.stop()
+    await next.stop()
+  })
+  const connectionOf = (version: number, kubeconfig: string): ClusterConnection => ({
+    link: { id: 77 as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version, impersonatesUsers: false },
+    credential: credentialOf(kubeconfig),
+  })
+  const before = connectionOf(1, old.kubeconfig())
+  const after = connectionOf(2, next.kubeconfig())
+  const ask = (connection: ClusterConnection) => adapters.api.request(connection, { method: 'GET', target: '/version' }, new AbortController().signal)
+  t.is((await ask(before))._tag, 'Right')
+  t.is((await ask(after))._tag, 'Right')
+  // As a long batch does that began before the change.
+  t.is((await ask(before))._tag, 'Right')
+  const upstream = { method: 'GET', target: '/version', headers: [], isLongLived: false, createdAsOk: false, answerHeaders: () => [], acceptHeaders: () => [] }
+  await adapters.transport.relay(before, upstream, recordedExchange('GET', '/version'), new AbortController().signal)
+  const sent = next.seen.map(({ headers }) => headers.find(([name]) => name === 'authorization')?.[1])
+  t.deepEqual([...new Set(sent)], [`Bearer ${next.token}`])
+  t.is(sent.length, 3)
+})

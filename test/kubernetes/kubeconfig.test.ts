@@ -1,3 +1,4 @@
+import { createPrivateKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import test from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { stringify } from 'yaml'
@@ -97,6 +98,9 @@ const broken: readonly (readonly [string, () => string])[] = [
   ['an authority that is not base64', () => kubeconfig({ cluster: { 'certificate-authority-data': `!${canary}` } })],
   ['a context that leads nowhere', () => kubeconfig({ context: { user: canary } })],
   ['more than 256 KiB', () => `${kubeconfig()}\n# ${'x'.repeat(256 * 1024)}`],
+  ['a server of more slashes than a pattern could bear', () => kubeconfig({ cluster: { server: `https://k8s.example.com${'/'.repeat(100_000)}x` } })],
+  ['a server longer than its column', () => kubeconfig({ cluster: { server: `https://k8s.example.com/${'x'.repeat(500)}` } })],
+  ['a server that encoding makes longer than its column', () => kubeconfig({ cluster: { server: `https://k8s.example.com/${'é'.repeat(300)}` } })],
   ['aliases that multiply', () => `a: &a [${'x,'.repeat(50)}]\nb: &b [${'*a,'.repeat(50)}]\nc: &c [${'*b,'.repeat(50)}]\nd: [${'*c,'.repeat(50)}]\n${kubeconfig()}`],
 ]
 for (const [what, text] of broken) {
@@ -104,6 +108,20 @@ for (const [what, text] of broken) {
     t.false(refusal(text()).includes(canary))
   })
 }
+
+test('a map of many keys is refused without comparing them all', (t) => {
+  // Were they all compared, the answer would be that this is no kubeconfig.
+  t.regex(refusal(`{${Array.from({ length: 1_000 }, (_, i) => `k${i}: 1`).join(',')}}`), /not valid YAML/)
+})
+
+test('a client key that would take a second to sign with is refused', async (t) => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const jwk = privateKey.export({ format: 'jwk' })
+  const wide = Buffer.from(`01${'00'.repeat(2000)}01`, 'hex').toString('base64url')
+  const huge = createPrivateKey({ key: { ...jwk, n: wide } as JsonWebKey, format: 'jwk' }).export({ format: 'pem', type: 'pkcs1' }) as string
+  const pair = { 'client-certificate-data': base64(pem.certificatePem), 'client-key-data': base64(huge) }
+  t.regex(refusal(kubeconfig({ user: pair })), /larger key/)
+})
 
 test('a stored credential reads back as it was', (t) => {
   const pair = { 'client-certificate-data': base64(pem.certificatePem), 'client-key-data': base64(pem.keyPem) }

@@ -1,4 +1,4 @@
-import test, { type ExecutionContext } from 'ava'
+import type { ExecutionContext } from 'ava'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
@@ -11,16 +11,17 @@ import type { AuditEntry } from '../../core/kernel/audit.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../../core/kernel/brand.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
+import { permissionKey } from '../../core/kernel/permission.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/token-scope.ts'
 import type { UnitOfWork } from '../../core/kernel/unit-of-work.ts'
 import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
 import type { OrganizationStores, PermissionLevels } from '../../core/organizations/ports.ts'
-import { permissionKey } from '../../core/organizations/rights.ts'
 import type { Team, TeamPermission } from '../../core/organizations/types.ts'
 import { rolePermissions } from '../../plugins/authz/permissions.ts'
 import { clusterPermissions } from '../../plugins/clusters/permissions.ts'
 import { organizationPermissions } from '../../plugins/organizations/permissions.ts'
+import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 export const firstPage = { page: 1, limit: 50 }
@@ -150,14 +151,5 @@ export const makeBench = (database: SqlDatabase): Bench => {
 
 /** Declares a case on each database. */
 export const onEachDatabase = (title: string, run: (t: ExecutionContext, bench: Bench) => Promise<void>): void => {
-  for (const { name, open } of eachDatabase()) {
-    test(`${name}: ${title}`, async (t) => {
-      const bench = makeBench(await open())
-      try {
-        await run(t, bench)
-      } finally {
-        await bench.close()
-      }
-    })
-  }
+  for (const { name, open } of eachDatabase()) casesOf(name, async () => makeBench(await open()))(title, run)
 }

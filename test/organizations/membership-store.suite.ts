@@ -1,5 +1,6 @@
+import { casesOf } from '../support/cases-of.ts'
 import type { OpenStoreBench } from './store-bench.ts'
-import { addOrganization, addTeam, at, casesOf, firstPage } from './store-bench.ts'
+import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
 
 /** What every MembershipStore and OrganizationTokenStore keeps. */
 export const membershipStoreSuite = (name: string, open: OpenStoreBench): void => {

@@ -1,5 +1,6 @@
+import { casesOf } from '../support/cases-of.ts'
 import type { OpenStoreBench } from './store-bench.ts'
-import { addOrganization, addTeam, at, casesOf, firstPage, profile, right, tagOf } from './store-bench.ts'
+import { addOrganization, addTeam, at, firstPage, profile, right, tagOf } from './store-bench.ts'
 
 /** What every OrganizationStore keeps. */
 export const organizationStoreSuite = (name: string, open: OpenStoreBench): void => {

@@ -2,11 +2,12 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../core/kernel/account-name.ts'
-import { levels } from '../../core/kernel/access.ts'
 import type { Level } from '../../core/kernel/access.ts'
+import { levels, reaches } from '../../core/kernel/access.ts'
+import { permissionKey } from '../../core/kernel/permission.ts'
 import { parseTeamName } from '../../core/organizations/names.ts'
 import { parseProfile, profileLimits } from '../../core/organizations/organization-profile.ts'
-import { atLeast, mayChange, mayGive, permissionKey, rightsOf } from '../../core/organizations/rights.ts'
+import { mayChange, mayGive, rightsOf } from '../../core/organizations/rights.ts'
 import { canSee, viewerIn, visibleWithoutMembership } from '../../core/organizations/viewer.ts'
 import type { Viewer } from '../../core/organizations/viewer.ts'
 import { visibilities } from '../../core/organizations/types.ts'
@@ -79,7 +80,7 @@ test('rights: whoever gives could take it themselves', (t) => {
     fc.property(level, fc.array(permission), level, fc.array(permission), (own, held, given, carried) => {
       const mine = rights(own, held)
       if (isLeft(mayGive(mine, given, carried))) return
-      t.true(own === 'owner' || atLeast(own, given))
+      t.true(own === 'owner' || reaches(own, given))
       t.true(own === 'owner' || carried.every((one) => mine.holds(one)))
     }),
   )

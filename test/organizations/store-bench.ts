@@ -1,4 +1,3 @@
-import test, { type ExecutionContext } from 'ava'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../core/kernel/brand.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
@@ -44,16 +43,3 @@ export const addOrganization = async (bench: StoreBench, name: string, changes: 
 
 export const addTeam = async (bench: StoreBench, orgId: OrgId, name: string, permission: TeamPermission = 'read'): Promise<TeamId> =>
   right(await bench.teams.insert({ orgId, name, description: `the ${name}`, permission, type: 'kubernetes', createdAt: at }))
-
-/** Declares the cases of a suite. */
-export const casesOf =
-  (name: string, open: OpenStoreBench) =>
-  (title: string, run: (t: ExecutionContext, bench: StoreBench) => Promise<void>): void =>
-    test(`${name}: ${title}`, async (t) => {
-      const bench = await open()
-      try {
-        await run(t, bench)
-      } finally {
-        await bench.close()
-      }
-    })

@@ -1,6 +1,7 @@
 import type { RoleId } from '../../core/kernel/brand.ts'
+import { casesOf } from '../support/cases-of.ts'
 import type { OpenStoreBench } from './store-bench.ts'
-import { addOrganization, addTeam, at, casesOf, firstPage, right, tagOf } from './store-bench.ts'
+import { addOrganization, addTeam, at, firstPage, right, tagOf } from './store-bench.ts'
 
 /** What every TeamStore keeps. */
 export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {

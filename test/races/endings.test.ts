@@ -46,7 +46,7 @@ race('an organization ends while teams and roles are made in it', 30, async (t) 
     a.send('POST', `/api/v1/authz/roles?org=${org}`, as(ada, { name: 'later', permissions })),
   ])
   t.is(deleted.status, 204, deleted.text)
-  for (const answer of made) isDoneOrGone(t, answer, 404, 403)
+  for (const answer of made) isDoneOrGone(t, answer, 404, 403, 409)
   for (const table of ['teams', 'roles', 'org_members', 'team_members']) t.is(await world.count(table, { org_id: id }), 0, table)
 })
 
@@ -77,7 +77,7 @@ race('a user ends while making an organization, being made a member and signing 
     b.send('POST', '/api/v1/orgs', as(leaver, { username: org })),
     b.send('PUT', `/api/v1/teams/${viewers}/members/${leaver.login}`, as(ada)),
   ])
-  isDoneOrGone(t, made, 401, 403, 404)
+  isDoneOrGone(t, made, 401, 403, 404, 409)
   isDoneOrGone(t, joined, 404, 422)
   isDoneOrGone(t, await signingIn, 404)
   t.true(deleted.status === 204 || deleted.status === 422 || deleted.status === 409, `${deleted.status} ${deleted.text}`)
@@ -86,11 +86,11 @@ race('a user ends while making an organization, being made a member and signing 
   if (deleted.status === 204) t.is(await world.count('accounts', { lower_name: org }), 0, 'an organization of nobody')
 })
 
-race('a user is switched off while signing in: no way in is left', 20, async (t, round) => {
+race('a user is switched off while signing in: no way in is left', 10, async (t, round) => {
   const [a, b] = world.instances
   const person = await world.person(name('off'))
   const signingIn = b.send('POST', '/api/v1/user/signin', { body: { username: person.login, password: personPassword } })
-  const off = sleep(round * 5).then(() => a.send('PATCH', `/api/v1/admin/users/${person.login}`, { token: world.adminToken, body: { active: false } }))
+  const off = sleep(round * 10).then(() => a.send('PATCH', `/api/v1/admin/users/${person.login}`, { token: world.adminToken, body: { active: false } }))
   const [signedIn, edited] = await Promise.all([signingIn, off])
   t.is(edited.status, 200, edited.text)
   t.true([200, 404, 405].includes(signedIn.status), `${signedIn.status} ${signedIn.text}`)
@@ -98,6 +98,20 @@ race('a user is switched off while signing in: no way in is left', 20, async (t,
   for (const credential of [{ headers: { Cookie: cookie } }, as(person), { basic: [person.login, personPassword] as const }]) {
     for (const answer of await world.both('GET', '/api/v1/user', credential)) t.is(answer.status, 401)
   }
+})
+
+race('the password changes while somebody signs in with the old one: no session of theirs is left', 10, async (t, round) => {
+  const [a, b] = world.instances
+  const person = await world.person(name('changed'))
+  const signIns = [0, 4, 8].map((more) => sleep(round * 6 + more).then(() => b.send('POST', '/api/v1/user/signin', { body: { username: person.login, password: personPassword } })))
+  const change = a.send('POST', `/api/v1/admin/users/${person.login}/change-password`, { token: world.adminToken, body: { password: 'another-lantern-over-water-18' } })
+  t.true((await change).status < 300)
+  for (const signedIn of await Promise.all(signIns)) {
+    t.true(signedIn.status === 200 || signedIn.status === 404, `${signedIn.status} ${signedIn.text}`)
+    const Cookie = [signedIn.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0]).join('; ')
+    for (const answer of await world.both('GET', '/api/v1/user', { headers: { Cookie } })) t.is(answer.status, 401)
+  }
+  t.is(await world.count('sessions', { user_id: person.id }), 0)
 })
 
 race('two owners switch each other off as owners: one stays', 20, async (t) => {

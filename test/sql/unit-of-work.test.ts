@@ -3,6 +3,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { AuditTrail } from '../../core/kernel/audit.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import type { UnitOfWork } from '../../core/kernel/unit-of-work.ts'
+import { Overtaken } from '../../core/kernel/overtaken.ts'
 import { Unavailable } from '../../core/kernel/unavailable.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/statement.ts'
@@ -223,4 +224,34 @@ onEachDatabase('the idempotency record is applied with the change, or not at all
   await store.forget(refused)
   await t.throwsAsync(work.run(callOf({ idempotencyRecordId: refused }), async ({ add }) => right(await add('d'))), { instanceOf: Unavailable })
   t.deepEqual(await namesIn(database, things), ['a', 'c'])
+})
+
+const followNobody = (tx: SqlRunner): Promise<unknown> => tx.query((k) => k('follows').insert({ user_id: 777, target_id: 778, created_at: 0 }))
+
+onEachDatabase('a row whose parent is gone: the work runs once more and says so', async (t, database, things) => {
+  let runs = 0
+  const failure = NoSuchThing('There is no such thing.')
+  const outcome = await unitOfWork(database, things).run(callOf(), async ({ tx, add }) => {
+    runs++
+    if (runs === 2) return left(failure)
+    await add('a')
+    await followNobody(tx)
+    return right('never')
+  })
+  t.deepEqual(outcome, left(failure))
+  t.is(runs, 2)
+  t.deepEqual(await namesIn(database, things), [])
+})
+
+onEachDatabase('a row whose parent is gone, unnoticed by the work: Overtaken, and nothing is left', async (t, database, things) => {
+  let runs = 0
+  const outcome = unitOfWork(database, things).run(callOf(), async ({ tx, add }) => {
+    runs++
+    await add('a')
+    await followNobody(tx)
+    return right('never')
+  })
+  await t.throwsAsync(outcome, { instanceOf: Overtaken })
+  t.is(runs, 2)
+  t.deepEqual(await namesIn(database, things), [])
 })

@@ -80,10 +80,12 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'organizations.setMembership': () => ({ own: { role: 'member' } }),
   'authz.listAllowedPermissions': (mine, theirs) => ({
     own: [{ objectType: 'cluster', objectID: mine.clusterId }],
-    objectID: [
-      { objectType: 'cluster', objectID: theirs.clusterId }, { objectType: 'team', objectID: theirs.teamId }, { objectType: 'organization', objectID: theirs.orgId },
-      { objectType: 'user', objectID: theirs.owner.id }, { objectType: 'token', objectID: theirs.owner.tokenId },
-    ],
+    'cluster id': [{ objectType: 'cluster', objectID: theirs.clusterId }],
+    'team id': [{ objectType: 'team', objectID: theirs.teamId }],
+    'organization id': [{ objectType: 'organization', objectID: theirs.orgId }],
+    'user id': [{ objectType: 'user', objectID: theirs.owner.id }],
+    'token id': [{ objectType: 'token', objectID: theirs.owner.tokenId }],
+    mixed: [{ objectType: 'cluster', objectID: mine.clusterId }, { objectType: 'cluster', objectID: theirs.clusterId }],
   }),
   'authz.createRole': (mine, theirs) => ({ own: { name: 'second', permissions }, teamIDs: { name: 'second', permissions, teamIDs: [theirs.teamId] }, both: { name: 'second', permissions, teamIDs: [mine.teamId, theirs.teamId] } }),
   'authz.updateRole': (mine, theirs) => ({ own: { description: 'Changed' }, teamIDs: { teamIDs: [theirs.teamId] }, both: { teamIDs: [mine.teamId, theirs.teamId] } }),

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { Sighting } from '../../../core/authz/types.ts'
 import type { ObjectLocator } from '../../../core/kernel/access.ts'
+import { objectTypeOf } from '../../../core/kernel/access.ts'
 import type { UserId } from '../../../core/kernel/brand.ts'
 import type { Bind, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
 import type { StandingRow } from './standing-rows.ts'
@@ -31,8 +32,6 @@ const sources: Readonly<Record<ObjectLocator['type'], (k: Knex, p: Slot) => Knex
       .where('a.lower_name', p('account')),
 }
 
-const storedTypeOf = (type: ObjectLocator['type']): string => (type === 'account' ? 'organization' : type)
-
 /** Grants on the object to the person or to a team of the person; of a member only, as `m` and `t` are. */
 const joinGrants = (k: Knex, from: Knex.QueryBuilder, type: string): Knex.QueryBuilder =>
   from.leftJoin('object_grants as g', (on) =>
@@ -50,7 +49,7 @@ const joinGrants = (k: Knex, from: Knex.QueryBuilder, type: string): Knex.QueryB
 
 const statementFor = (db: SqlDatabase, type: ObjectLocator['type']): Statement =>
   db.prepare((k, p: Slot) =>
-    joinGrants(k, joinStanding(sources[type](k, p), p('userId')), storedTypeOf(type)).select(
+    joinGrants(k, joinStanding(sources[type](k, p), p('userId')), objectTypeOf({ type })).select(
       ...standingColumns,
       'x.id as object_id',
       'x.name as object_name',
@@ -93,7 +92,7 @@ export const makeLocate = (db: SqlDatabase) => {
         first.object_id === null
           ? undefined
           : {
-              type: storedTypeOf(locator.type),
+              type: objectTypeOf(locator),
               id: first.object_id,
               name: first.object_name ?? '',
               ownerId: first.account_id,

@@ -1,5 +1,6 @@
-import type { PermissionRef, Role, RolePrincipal } from '../../../core/authz/types.ts'
+import type { Role, RolePrincipal } from '../../../core/authz/types.ts'
 import type { OrgId, RoleId, TeamId } from '../../../core/kernel/brand.ts'
+import type { PermissionRef } from '../../../core/kernel/permission.ts'
 
 export interface RoleRow {
   readonly id: number

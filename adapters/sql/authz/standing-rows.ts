@@ -1,7 +1,8 @@
 import type { Knex } from 'knex'
 import type { Level, Standing } from '../../../core/kernel/access.ts'
-import { levels } from '../../../core/kernel/access.ts'
+import { levels, reaches } from '../../../core/kernel/access.ts'
 import type { AccountId, TeamId } from '../../../core/kernel/brand.ts'
+import { permissionKey } from '../../../core/kernel/permission.ts'
 
 /** One row of a look-up: the account, and one combination of team, role permission and grant that the person has. */
 export interface StandingRow {
@@ -49,7 +50,8 @@ export const standingOf = (userId: number, rows: readonly [StandingRow, ...Stand
   const teamIds = new Set<TeamId>()
   let level: Level = isOwnAccount ? 'owner' : 'none'
   for (const row of rows) {
-    if (row.namespace !== null && row.action !== null) permissions.add(`${row.namespace}/${row.action}`)
+    const { namespace, action } = row
+    if (namespace !== null && action !== null) permissions.add(permissionKey({ namespace, action }))
     if (row.team_id !== null) teamIds.add(row.team_id as TeamId)
     level = higher(level, row.level)
   }
@@ -69,5 +71,5 @@ export const standingOf = (userId: number, rows: readonly [StandingRow, ...Stand
 /** A team of level `custom` gives no level of its own. */
 const higher = (level: Level, word: string | null): Level => {
   const other = levels.find((known) => known === word) ?? 'none'
-  return levels.indexOf(other) > levels.indexOf(level) ? other : level
+  return reaches(level, other) ? level : other
 }

@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { Access } from '../../plugins/kit/access.ts'
+import type { Route, RouteInput } from '../../plugins/kit/route.ts'
+import { makeAuthenticate } from './authenticate.ts'
+import { authorize } from './authorize.ts'
+import type { BinderDeps } from './binder-deps.ts'
+import { readBody } from './body-reader.ts'
+import { parseIfMatch } from './conditional.ts'
+import { decodeBody, decodeParams, decodeQuery } from './decode-request.ts'
+import type { Refusal } from './failure-response.ts'
+import { refusal } from './failure-response.ts'
+import { pageRequest } from './paging.ts'
+import { spendRate, spendRefused } from './rate-limit.ts'
+import type { RequestContext } from './request-context.ts'
+import { pathValuesOf } from './request-context.ts'
+
+const defaultBodyLimitBytes = 1_048_576
+/** Milliseconds. A client that is slower with its body is proven anew: what it was allowed before may be taken from it by now. */
+const provenForMs = 1_000
+
+/** A handler's input with its types erased, as the binder handles it. */
+export type AnyRouteInput = RouteInput<unknown, unknown, unknown, Access>
+
+/** A request that may reach its handler. */
+export interface CheckedRequest {
+  readonly input: Omit<AnyRouteInput, 'call'>
+  /** The body as it came, for the digest of an idempotent request. */
+  readonly bodyText: string | undefined
+  /** What the answer tells about the caller's rate. */
+  readonly rateHeaders: Readonly<Record<string, string>>
+}
+
+/**
+ * Everything before the handler, in the order of architecture §5: authenticate, decode path and query, authorize, decode
+ * the body. Nothing that could reveal existence is looked up before authorization.
+ */
+export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
+  const authenticate = makeAuthenticate(deps)
+  const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true, loads: route.loads }
+  const bodyLimitBytes = route.body?.limitBytes ?? defaultBodyLimitBytes
+
+  const proveAgain = async (req: IncomingMessage, context: RequestContext): ReturnType<typeof grantFor> => {
+    context.principal = undefined
+    const proven = await authenticate(req, context, authenticated)
+    return isLeft(proven) ? proven : grantFor(deps, route, req, context)
+  }
+
+  return async (req: IncomingMessage, context: RequestContext): Promise<Either<Refusal, CheckedRequest>> => {
+    const proven = await authenticate(req, context, authenticated)
+    if (isLeft(proven)) return left(spendRefused(deps.rateLimit, context, proven.left))
+    const rate = spendRate(deps.rateLimit, context)
+    if (rate.refused !== undefined) return left(rate.refused)
+    const params = decodeParams(route, pathValuesOf(req))
+    if (isLeft(params)) return params
+    const query = decodeQuery(route, context.params)
+    if (isLeft(query)) return query
+    const grant = await grantFor(deps, route, req, context)
+    if (isLeft(grant)) return grant
+    const expectedVersion = expectedVersionOf(route, req.headers['if-match'])
+    if (isLeft(expectedVersion)) return expectedVersion
+    const provenAtMs = performance.now()
+    const read = await readBody(req, bodyLimitBytes)
+    if (!read.ok) return left(refusal(read.refusal.status, read.refusal.code, read.refusal.message))
+    context.bytesIn = read.text?.length ?? 0
+    const body = decodeBody(route, read.text, context.params)
+    if (isLeft(body)) return body
+    const current = performance.now() - provenAtMs > provenForMs ? await proveAgain(req, context) : grant
+    if (isLeft(current)) return current
+    return right({
+      input: {
+        params: params.right,
+        query: query.right,
+        body: body.right,
+        grant: current.right as never,
+        page: pageRequest(context.params),
+        expectedVersion: expectedVersion.right,
+      },
+      bodyText: read.text,
+      rateHeaders: rate.headers,
+    })
+  }
+}
+
+const grantFor = async (
+  deps: Pick<BinderDeps, 'authorizer'>,
+  route: Route,
+  req: IncomingMessage,
+  context: RequestContext,
+): Promise<Either<Refusal, AccessGrant | undefined>> =>
+  route.access.kind === 'granted' && context.principal !== undefined
+    ? authorize(deps.authorizer, context.principal, route.access, { path: pathValuesOf(req), query: context.params })
+    : right(undefined)
+
+/** The version that `If-Match` names. A change that nothing would guard refuses the header. */
+const expectedVersionOf = (route: Route, header: string | undefined): Either<Refusal, number | undefined> => {
+  const ifMatch = parseIfMatch(header)
+  const isGuarded = route.honoursIfMatch === true || route.ok.kind === 'versioned'
+  const isUnmet = ifMatch.kind === 'never' || (ifMatch.kind === 'version' && !isGuarded)
+  if (isUnmet && route.method !== 'GET') {
+    return left(refusal(412, 'StaleVersion', 'The object is not of the version that If-Match names; read it again.'))
+  }
+  return right(ifMatch.kind === 'version' ? ifMatch.version : undefined)
+}

@@ -1,0 +1,58 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Route } from '../../plugins/kit/route.ts'
+import { decodeWith } from './decode.ts'
+import type { Refusal } from './failure-response.ts'
+import { refusal } from './failure-response.ts'
+import { parseJson } from './json-text.ts'
+import { parseQuery, propsOf } from './query-string.ts'
+
+/** The path's parameters as the route declares them. One that cannot exist is 404, or 400 where the route says so. */
+export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>): Either<Refusal, unknown> => {
+  if (route.params === undefined) return right({})
+  const decoded = decodeWith(route.params, raw)
+  if (decoded.ok) return right(decoded.value)
+  const { errors } = decoded
+  return left(
+    route.badPathAs === 400
+      ? refusal(400, 'InvalidPath', `The path is not valid: ${errors.join('; ')}.`, { errors })
+      : refusal(404, 'NotFound', 'There is nothing at this path.'),
+  )
+}
+
+/** The query string as the route declares it: 400 where it is not. */
+export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refusal, unknown> => {
+  const parsed = parseQuery(params, route.query)
+  if (!parsed.ok) return left(refusal(400, 'InvalidQuery', parsed.message))
+  if (route.query === undefined) return right({})
+  const decoded = decodeWith(route.query, parsed.value)
+  if (decoded.ok) return right(decoded.value)
+  const { errors } = decoded
+  return left(refusal(400, 'InvalidQuery', `The query is not valid: ${errors.join('; ')}.`, { errors }))
+}
+
+/** The body as the route declares it: 400 for what is no JSON, 422 (or the route's own status) for what does not decode. */
+export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams): Either<Refusal, unknown> => {
+  const spec = route.body
+  if (spec === undefined) return right(undefined)
+  const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
+  if (!parsed.ok) {
+    const message = parsed.why === 'depth' ? 'The body nests deeper than 64 levels.' : 'The body is not valid JSON.'
+    return left(refusal(400, 'MalformedBody', message))
+  }
+  const value = spec.orQuery === true ? withQueryKeys(parsed.value, Object.keys(propsOf(spec.codec)), params) : parsed.value
+  const decoded = decodeWith(spec.codec, value)
+  if (decoded.ok) return right(decoded.value)
+  const { errors } = decoded
+  const isMissing = text === undefined && spec.whenAbsent === undefined
+  const problem = isMissing ? 'The request needs a JSON body' : 'The body is not valid'
+  return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `${problem}: ${errors.join('; ')}.`, { errors }))
+}
+
+/** A GET's body with those of its keys that stand in the query string instead; they win. */
+const withQueryKeys = (value: unknown, keys: readonly string[], params: URLSearchParams): unknown => {
+  const fromQuery = keys.filter((key) => params.has(key)).map((key) => [key, params.get(key)] as const)
+  if (fromQuery.length === 0) return value
+  const inBody = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+  return { ...inBody, ...Object.fromEntries(fromQuery) }
+}
