@@ -3,7 +3,7 @@ import type { CreateTokenOptions, CreateUserOptions, SetPasswordOptions } from '
 import type { Describe } from './describe.ts'
 import { examples, withJson } from './command-options.ts'
 
-const passwordOption = ['--password-file <file>', 'file with the password in its first line, - for stdin; generated and printed when left out'] as const
+const passwordOption = ['--password-file <file>', 'file with the password in its first line, - to be asked for it or to pipe it in; generated and printed when left out'] as const
 
 export const describeAdmin: Describe = (program, run, context) => {
   const admin = program.command('admin').description('Site-admin work straight on the store; no running service is needed.')

@@ -4,6 +4,7 @@ import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { generatePassword } from '../generated-password.ts'
 import { StartRefused } from '../start-refused.ts'
+import { promptPassword } from './prompt-password.ts'
 
 /** A password that an operator gave, or one made here, which must then be shown. */
 export interface ChosenPassword {
@@ -11,16 +12,18 @@ export interface ChosenPassword {
   readonly generated: string | undefined
 }
 
-/** From a file's first line, from stdin for `-`, else generated. Never from the command line, which others can read. */
+/** From a file's first line, for `-` from stdin or whoever sits at it, else generated. Never from the command line, which others can read. */
 export const choosePassword = async (file: string | undefined): Promise<ChosenPassword> => {
   if (file === undefined) {
     const generated = generatePassword()
     return { password: secret(generated), generated }
   }
-  const [line = ''] = (file === '-' ? await text(process.stdin) : readPasswordFile(file)).split(/\r?\n/)
+  const [line = ''] = (file === '-' ? await fromStdin() : readPasswordFile(file)).split(/\r?\n/)
   if (line === '') throw new StartRefused([`${file === '-' ? 'stdin' : file} holds no password in its first line.`])
   return { password: secret(line), generated: undefined }
 }
+
+const fromStdin = (): Promise<string> => (process.stdin.isTTY ? promptPassword() : text(process.stdin))
 
 const readPasswordFile = (file: string): string => {
   try {

@@ -4,7 +4,7 @@ import type { Route } from '../../plugins/kit/route.ts'
 import { decodeWith } from './decode.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
-import { parseJson } from './json-text.ts'
+import { parseJson, repeatedKey } from './json-text.ts'
 import { parseQuery, propsOf } from './query-string.ts'
 
 /** The path's parameters as the route declares them. One that cannot exist is 404, or 400 where the route says so. */
@@ -39,6 +39,10 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   if (!parsed.ok) {
     const message = parsed.why === 'depth' ? 'The body nests deeper than 64 levels.' : 'The body is not valid JSON.'
     return left(refusal(400, 'MalformedBody', message))
+  }
+  const repeated = spec.keysOnce === true && text !== undefined ? repeatedKey(text) : undefined
+  if (repeated !== undefined) {
+    return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${repeated.slice(0, 64)}" stands twice in one object.`))
   }
   const value = spec.orQuery === true ? withQueryKeys(parsed.value, Object.keys(propsOf(spec.codec)), params) : parsed.value
   const decoded = decodeWith(spec.codec, value)

@@ -24,6 +24,27 @@ export const depthExceeds = (text: string, limit: number): boolean => {
   return false
 }
 
+const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g
+
+/** A key that stands twice in one object of a valid JSON text. `JSON.parse` takes the last, other readers the first. */
+export const repeatedKey = (text: string): string | undefined => {
+  // The keys of each open object; undefined for an open array.
+  const open: (Set<string> | undefined)[] = []
+  let isKeyDue = false
+  for (const [token] of text.matchAll(jsonToken)) {
+    if (token === '}' || token === ']') open.pop()
+    if (token === '{' || token === '[') open.push(token === '{' ? new Set() : undefined)
+    const keys = open.at(-1)
+    if (isKeyDue && token.startsWith('"')) {
+      const key = JSON.parse(token) as string
+      if (keys?.has(key) === true) return key
+      keys?.add(key)
+    }
+    isKeyDue = keys !== undefined && (token === '{' || token === ',')
+  }
+  return undefined
+}
+
 // A literal of 16 digits may be beyond 2^53; a literal with point or exponent is no integer literal, even `1.0`.
 const needsSource = /\d{16}|\d[.eE]/
 const integerLiteral = /^-?\d+$/

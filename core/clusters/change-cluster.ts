@@ -6,6 +6,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './identify.ts'
 import { judge } from './phase.ts'
 import { ClusterMismatch, ClusterMissing, type ClusterStore, type ClusterTransport, type ClusterUnitOfWork } from './ports.ts'
+import type { StillAllowed } from './still-allowed.ts'
 import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
 
 /** What a caller wants changed; what is undefined stays. */
@@ -22,7 +23,7 @@ export interface ClusterWish {
   readonly accessConfig: string | undefined
 }
 
-export type ChangeFailure = IdentifyFailure | Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | Failure<'ClusterChanged'>
+export type ChangeFailure = IdentifyFailure | Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | Failure<'ClusterChanged'> | Failure<'AccessDenied'>
 
 const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => {
   if (wish.name !== undefined && wish.name !== '' && wish.name !== cluster.name) return 'A cluster keeps the name in the path; the name in the body is another.'
@@ -43,6 +44,7 @@ interface Deps {
   readonly identify: Identify
   readonly seal: SealCredential
   readonly clock: Clock
+  readonly stillAllowed: StillAllowed
   readonly transport: Pick<ClusterTransport, 'forget'>
   readonly unitOfWork: ClusterUnitOfWork
 }
@@ -52,9 +54,9 @@ export const makeChangeCluster = (deps: Deps) => {
   const identifySame = async (call: SignedInCall, cluster: Cluster, accessConfig: string): Outcome<ChangeFailure, Identified> => {
     const identified = await deps.identify(accessConfig, call.signal)
     if (isLeft(identified)) return identified
-    return identified.right.facts.uid === cluster.uid
-      ? identified
-      : left(ClusterMismatch('The access config leads to another cluster than the one that was imported.'))
+    if (identified.right.facts.uid !== cluster.uid) return left(ClusterMismatch('The access config leads to another cluster than the one that was imported.'))
+    const still = await deps.stillAllowed(call, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_reconfigure')
+    return isLeft(still) ? still : identified
   }
 
   const write = async (call: SignedInCall, cluster: Cluster, wish: ClusterWish, found: Identified | undefined): Outcome<ChangeFailure, Cluster> => {

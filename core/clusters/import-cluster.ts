@@ -7,12 +7,14 @@ import { checkClusterName } from './cluster-name.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './identify.ts'
 import { judge } from './phase.ts'
 import { ClusterAlreadyImported, ClusterMismatch, type ClusterUnitOfWork } from './ports.ts'
+import type { StillAllowed } from './still-allowed.ts'
 import type { Cluster, HostingProvider, NewCluster } from './types.ts'
 
 /** What a caller says about a cluster before it is known. */
 export interface ClusterClaim {
   /** The account in the path, which authorization has checked. */
   readonly ownerId: AccountId
+  readonly ownerName: string
   readonly name: string | undefined
   readonly displayName: string | undefined
   readonly provider: HostingProvider | undefined
@@ -34,6 +36,7 @@ export type ImportFailure =
   | Failure<'ClusterNameTaken'>
   | Failure<'ClusterAlreadyImported'>
   | Failure<'ClusterMismatch'>
+  | Failure<'AccessDenied'>
 
 /** Whether what the body repeats agrees with what is true. */
 export const agrees = (claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 'claimedUid'>, uid: string): Either<Failure<'ClusterMismatch'>, void> => {
@@ -72,6 +75,7 @@ export const makeImportCluster = (deps: {
   readonly identify: Identify
   readonly seal: SealCredential
   readonly clock: Clock
+  readonly stillAllowed: StillAllowed
   readonly unitOfWork: ClusterUnitOfWork
 }) =>
   async (call: SignedInCall, claim: ClusterClaim): Outcome<ImportFailure, Cluster> => {
@@ -84,6 +88,8 @@ export const makeImportCluster = (deps: {
     if (isLeft(identified)) return identified
     const agreed = agrees(claim, identified.right.facts.uid)
     if (isLeft(agreed)) return agreed
+    const still = await deps.stillAllowed(call, { type: 'account', name: claim.ownerName }, 'can_import_clusters')
+    if (isLeft(still)) return still
     const sealed = await deps.seal(claim.ownerId, identified.right.credential)
     const record: NewCluster = {
       ...candidate(claim, name.right, identified.right, deps.clock.now()),

@@ -20,6 +20,9 @@ export interface AuthenticateDeps extends CheckCredentialsDeps {
   readonly settings: IdentitySettings
 }
 
+/** Credentials remembered as marked; one that is forgotten is marked once more, which does no harm. */
+const maxMarked = 10_000
+
 type Refused =
   | Failure<'NotAuthenticated'>
   | Failure<'NotPermitted'>
@@ -33,12 +36,22 @@ const badSession = (): Failure<'NotAuthenticated'> => NotAuthenticated('The sess
 /** Proves callers over a credential store; see the port for its promises. */
 export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
   const checkCredentials = makeCheckCredentials(deps)
-  // Ids whose mark is being written: a burst of requests with one token writes it once.
-  const marking = new Set<string>()
-  const mark = (key: string, write: () => Promise<void>): void => {
-    if (marking.has(key)) return
-    marking.add(key)
-    deps.background.run('mark a credential as used', () => write().finally(() => marking.delete(key)))
+  // What this process marked, and when: of a burst of requests, all but one read the row before the mark was there.
+  const marked = new Map<string, Date>()
+  const mark = (key: string, now: Date, write: () => Promise<void>): void => {
+    if (!isMarkDue(marked.get(key), now)) return
+    marked.delete(key)
+    marked.set(key, now)
+    const oldest = marked.size > maxMarked ? marked.keys().next().value : undefined
+    if (oldest !== undefined) marked.delete(oldest)
+    deps.background.run('mark a credential as used', async () => {
+      try {
+        await write()
+      } catch (error) {
+        marked.delete(key)
+        throw error
+      }
+    })
   }
 
   const byToken = async (token: string, loads: 'profile' | undefined): Outcome<Refused, Principal> => {
@@ -47,7 +60,7 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
     const grant = await (loads === 'profile' ? deps.credentials.tokenWithProfileByHash(hash) : deps.credentials.tokenByHash(hash))
     const now = deps.clock.now()
     if (grant === undefined || !grant.account.isEnabled || isExpired(grant, now)) return left(badToken())
-    if (isMarkDue(grant.lastUsedAt, now)) mark(`token ${grant.tokenId}`, () => deps.credentials.markTokenUsed(grant.tokenId, now))
+    if (isMarkDue(grant.lastUsedAt, now)) mark(`token ${grant.tokenId}`, now, () => deps.credentials.markTokenUsed(grant.tokenId, now))
     return right(tokenPrincipal(grant))
   }
 
@@ -57,7 +70,7 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
     if (grant === undefined || !grant.account.isEnabled || !isSessionAlive(grant, now)) return left(badSession())
     if (isMarkDue(grant.lastSeenAt, now)) {
       const idleExpiresAt = renewedIdleExpiry(deps.settings, grant, now)
-      mark(`session ${grant.sessionId}`, () => deps.credentials.markSessionSeen(grant.sessionId, now, idleExpiresAt))
+      mark(`session ${grant.sessionId}`, now, () => deps.credentials.markSessionSeen(grant.sessionId, now, idleExpiresAt))
     }
     return right(sessionPrincipal(grant))
   }

@@ -93,12 +93,16 @@ export const createRole = defineRoute({
   access: requiresWithin('can_create_role', { type: 'organization', name: query('org') }),
   scope: write('authz'),
   query: InOrganization,
-  body: body(CreateRoleRequest, {
-    name: 'cluster viewers',
-    description: 'Look, do not touch',
-    permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }],
-    teamIDs: [31],
-  }),
+  body: body(
+    CreateRoleRequest,
+    {
+      name: 'cluster viewers',
+      description: 'Look, do not touch',
+      permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }],
+      teamIDs: [31],
+    },
+    { keysOnce: true },
+  ),
   ok: versioned(201, RoleResponse, viewerExample, 'The new role'),
   failures: roleRefusals,
 })
@@ -131,7 +135,7 @@ export const updateRole = defineRoute({
   scope: write('authz'),
   params: RolePath,
   query: InOrganization,
-  body: body(UpdateRoleRequest, { description: 'Look only' }),
+  body: body(UpdateRoleRequest, { description: 'Look only' }, { keysOnce: true }),
   ok: versioned(200, RoleResponse, viewerExample, 'The role as it is now'),
   failures: [...roleRefusals, RoleMissing, RoleChanged],
 })

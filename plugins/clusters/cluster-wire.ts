@@ -76,6 +76,7 @@ const given = (text: string | undefined): string | undefined => (text === '' ? u
 
 export const toClaim = (grant: AccessGrant, options: Omit<t.TypeOf<typeof ImportOptions>, 'components'>): ClusterClaim => ({
   ownerId: grant.ownerId,
+  ownerName: grant.objectName,
   name: options.basicInfo?.name,
   displayName: options.basicInfo?.displayName,
   provider: providerNamed(options.provider?.name),

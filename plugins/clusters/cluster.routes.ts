@@ -1,4 +1,5 @@
 import * as t from 'io-ts'
+import { AccessDenied } from '../../core/authz/ports.ts'
 import {
   AccessConfigRefused,
   AddressRefused,
@@ -30,7 +31,7 @@ const cluster = { type: 'cluster', owner: path('owner'), name: path('cluster') }
 const limitBytes = 1024 * 1024
 // What an access config leads to is part of the body, so its faults are the body's.
 const bodyFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
-const changeFailures = [AccessConfigRefused, AddressRefused, ClusterChanged, ClusterMismatch, ClusterMissing, ClusterUnreachable, CredentialRefused] as const
+const changeFailures = [AccessConfigRefused, AccessDenied, AddressRefused, ClusterChanged, ClusterMismatch, ClusterMissing, ClusterUnreachable, CredentialRefused] as const
 
 export const getCluster = defineRoute({
   id: 'clusters.getCluster',

@@ -1,4 +1,5 @@
 import * as t from 'io-ts'
+import { AccessDenied } from '../../core/authz/ports.ts'
 import { ClusterNameInvalid } from '../../core/clusters/cluster-name.ts'
 import {
   AccessConfigRefused,
@@ -125,6 +126,6 @@ export const importCluster = defineRoute({
   params: OwnerPath,
   body: body(ImportOptions, importExample, { limitBytes }),
   ok: json(200, ClusterInfoModel, singleCluster, 'The imported cluster'),
-  failures: [...identifyFailures, ClusterNameInvalid, ClusterNameTaken, ClusterAlreadyImported],
+  failures: [...identifyFailures, ClusterNameInvalid, ClusterNameTaken, ClusterAlreadyImported, AccessDenied],
   statusOf: bodyFaults,
 })

@@ -17,6 +17,7 @@ import {
 import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy-request.ts'
 import { makeRefreshStatus } from '../../core/clusters/refresh-status.ts'
 import { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
+import { makeStillAllowed } from '../../core/clusters/still-allowed.ts'
 import { makeAnswerWiderForm } from '../../core/clusters/wider-forms.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
@@ -49,7 +50,7 @@ export const clustersPlugin = definePlugin({
   objectTypes: clusterObjectTypes,
   routes: (given) => {
     const connections = makeClusterConnections(given)
-    const deps = { ...given, connections, identify: makeIdentify(given), seal: makeSealCredential(given) }
+    const deps = { ...given, connections, identify: makeIdentify(given), seal: makeSealCredential(given), stillAllowed: makeStillAllowed(given.authorizer) }
     const handlers = clusterHandlers({
       clusters: given.clusters,
       clock: given.clock,

@@ -3,6 +3,7 @@ import { defineFailure } from '../../core/kernel/failure.ts'
 import type { AccountId } from '../../core/kernel/brand.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
+import type { AuditBench } from './audit-bench.ts'
 import { auditBench, entry, otherTenant, someCall, tenant } from './audit-bench.ts'
 
 const firstPage = { page: 1, limit: 30 }

@@ -119,6 +119,7 @@ for (const { name: database } of eachDatabase()) {
       [{ name: 'x', permissions: [] }, 422],
       [{ name: 'ROLE6101', permissions: [view] }, 422],
       [{ name: 'x', permissions: [view], teamIDs: [0] }, 422],
+      ['{"name":"x","permissions":[{"namespace":"cluster_mgmt","action":"fly","action":"view clusters"}]}', 422],
       [{ name: 'x', permissions: [{ namespace: 'cluster_mgmt', action: 'fly' }] }, 400],
       [{ name: 'x', permissions: [connect] }, 400],
       [{ name: 'x', permissions: [view], teamIDs: [621] }, 400],

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring-file.ts'
+import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { loadConfig } from '../../composition/config.ts'
-import { checkBus, checkDatabase, checkDataFolder, checkKeyring, checkNode, skewFinding } from '../../composition/doctor-checks.ts'
+import { checkBus, checkDatabase, checkDataFolder, checkKeyring, checkNode, checkTls, skewFinding } from '../../composition/doctor-checks.ts'
+import type { Finding } from '../../composition/doctor-checks.ts'
 import type { Settings } from '../../composition/settings.ts'
 import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl, migratedMysqlUrl } from '../support/databases.ts'
@@ -40,6 +42,20 @@ test('a key ring that others can read is a problem; its keys are never told', as
   t.regex(checkKeyring(settings).message, /holds 1 keys; the current one is kek-/)
   chmodSync(settings.keyring, 0o644)
   t.is(checkKeyring(settings).state, 'problem')
+})
+
+test('a certificate of one pair with the key of another is a problem before the start', async (t) => {
+  const pair = async (name: string): Promise<string> => {
+    await openSelfSignedIdentity(join(folder, name), [name])
+    return join(folder, name)
+  }
+  const [north, south] = [await pair('north'), await pair('south')]
+  const tls = async (certificate: string, key: string): Promise<Finding> =>
+    checkTls(await settingsWith({ MOORAGE_TLS_CERTIFICATE: join(certificate, 'certificate.pem'), MOORAGE_TLS_KEY: join(key, 'key.pem') }))
+  t.is((await tls(north, north)).state, 'ok')
+  t.is((await tls(north, south)).state, 'problem')
+  t.regex((await tls(join(folder, 'nowhere'), south)).message, /certificate\.pem cannot be read \(ENOENT\)/)
+  t.regex(checkTls(await settingsWith({ MOORAGE_TLS: 'false' })).message, /plain HTTP only/)
 })
 
 test('clocks that are more than five seconds apart are a problem, in the right direction', (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { toWireJson } from '../../plugins/kit/wire-json.ts'
-import { depthExceeds, parseJson } from '../../composition/http/json-text.ts'
+import { depthExceeds, parseJson, repeatedKey } from '../../composition/http/json-text.ts'
 
 const valueOf = (text: string): unknown => {
   const parsed = parseJson(text)
@@ -55,4 +55,11 @@ test('a key named __proto__ stays a key and reaches no prototype', (t) => {
   const value = valueOf('{"__proto__":{"polluted":1}}') as object
   t.true(Object.hasOwn(value, '__proto__'))
   t.is(({} as Record<string, unknown>)['polluted'], undefined)
+})
+
+test('a key that stands twice in one object is found, whatever lies between', (t) => {
+  const repeated = ['{"a":1,"a":2}', '{"a":{"b":[{"a":1}]},"a":1}', '[{"x":"{","a":",","a":""}]', '{"a":[1,2],"b":{},"a":0}', '{"a":1,"\\u0061":2}', '{ "a" :"\\"" , "a":1}']
+  for (const text of repeated) t.is(repeatedKey(text), 'a', text)
+  for (const text of ['{"a":{"a":{"a":"a"}}}', '[{"a":1},{"a":1}]', '["a","a"]', '{"b":"a","a":"b"}', '"a"', '1', '{"b":["a","a"],"a":"a,\\"a\\":"}']) t.is(repeatedKey(text), undefined, text)
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => repeatedKey(JSON.stringify(value)) === undefined))
 })

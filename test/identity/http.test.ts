@@ -114,6 +114,7 @@ test('tokens: what is refused, and with which status', async (t) => {
   const refused: [unknown, number][] = [
     [{ name: 'one' }, 422], [{}, 422], [{ name: '' }, 422], [{ name: '  ' }, 422], [{ name: 'two', scopes: [] }, 422], [{ name: 'two', scopes: ['read:nothing'] }, 422],
     [{ name: 'two', expires_at: 'tomorrow' }, 422], [{ name: 'two', expires_at: '2020-01-01T00:00:00Z' }, 422], [{ name: 'x'.repeat(256) }, 422], [{ name: 'two', scopes: 'all' }, 422],
+    ['{"name":"two","scopes":["read:user"],"scopes":["all"]}', 422],
   ]
   for (const [body, status] of refused) t.is((await make(body)).status, status, JSON.stringify(body))
   t.is((await make({ name: 'two', scopes: ['write:repository', 'read:user'] })).status, 201)
