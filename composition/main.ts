@@ -16,4 +16,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
   print: (text) => void process.stdout.write(`${text}\n`),
   say: (text) => void process.stderr.write(`${text}\n`),
 })
+// What a pipe has not taken yet would be lost with the process. A reader that left ends the wait with an error.
+const taken = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => stream.write('', () => resolve()))
+await Promise.all([taken(process.stdout), taken(process.stderr)])
 process.exit(exitCode)

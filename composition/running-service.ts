@@ -1,4 +1,5 @@
-import { migrateUp, MigrationRefused, migrationStatus } from '../adapters/sql/migrations.ts'
+import { MigrationRefused } from '../adapters/sql/migration-records.ts'
+import { migrateUp, migrationStatus } from '../adapters/sql/migrations.ts'
 import { makeDatabaseHealth } from '../adapters/sql/kernel/database-health.ts'
 import { releaseVersion } from '../core/platform/version.ts'
 import { LeaseStoreToken } from '../core/kernel/lease.ts'

@@ -1,4 +1,5 @@
-import { MigrationRefused, migrateUp as runMigrations, migrationPlan, migrationStatus, unlockMigrations } from '../../adapters/sql/migrations.ts'
+import { MigrationRefused } from '../../adapters/sql/migration-records.ts'
+import { migrateUp as runMigrations, migrationPlan, migrationStatus, unlockMigrations } from '../../adapters/sql/migrations.ts'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { configOf, printJson } from '../command-context.ts'

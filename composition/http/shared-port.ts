@@ -22,17 +22,17 @@ const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.rem
  * same limits. Answers how to drop the connections that have not said yet which they are, for the stop: the server
  * does not know of them.
  */
-export const shareWithTls = (server: Server, keys: TlsKeys): (() => void) => {
+export const shareWithTls = (server: Server, keys: TlsKeys, handshakeMs = firstByteMs): (() => void) => {
   const [plain] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   if (plain === undefined) throw new Error('the HTTP server has no connection listener')
-  const tls = createServer({ cert: keys.certificatePem, key: keys.keyPem, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2', handshakeTimeout: firstByteMs })
+  const tls = createServer({ cert: keys.certificatePem, key: keys.keyPem, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs })
   const undecided = new Map<string, Socket>()
   tls.on('secureConnection', (socket) => {
     undecided.delete(peerOf(socket))
     plain.call(server, socket)
   })
-  // A failed handshake is the client's affair; the socket is destroyed already.
-  tls.on('tlsClientError', () => undefined)
+  // A failed handshake is the client's affair. One that never ends is only reported here: Node leaves the socket open.
+  tls.on('tlsClientError', (_error, socket) => socket.destroy())
 
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {

@@ -35,7 +35,9 @@ export const listAllowedPermissions = defineRoute({
   method: 'POST',
   path: '/authz/objects/allowed-permissions',
   summary: 'List the relations that you hold on each of up to 500 objects',
-  description: `One answer for each element, in the order of the request, repeats included. ${semantics} A bad type or id anywhere is 400 and the message names the element.`,
+  description:
+    `One answer for each element, in the order of the request, repeats included. ${semantics} A bad type or id anywhere ` +
+    'is 400 and the message names the element.',
   tag,
   access: withinAccount,
   scope: read('authz'),

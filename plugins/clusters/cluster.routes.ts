@@ -9,12 +9,14 @@ import {
   ClusterUnreachable,
   CredentialRefused,
 } from '../../core/clusters/ports.ts'
-import { path, read, requires, write } from '../kit/access.ts'
+import { read, requires, write } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import {
+  accessConfigFaults,
   ClusterInfoModel,
+  clusterInPath,
   ClusterPath,
   ConnectOptions,
   ImportClusterOption,
@@ -27,10 +29,6 @@ import { importExample, singleCluster } from './examples.ts'
 
 const v1 = 'Cluster Management v1'
 const v2 = 'Cluster Management v2'
-const cluster = { type: 'cluster', owner: path('owner'), name: path('cluster') } as const
-const limitBytes = 1024 * 1024
-// What an access config leads to is part of the body, so its faults are the body's.
-const bodyFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
 const changeFailures = [AccessConfigRefused, AccessDenied, AddressRefused, ClusterChanged, ClusterMismatch, ClusterMissing, ClusterUnreachable, CredentialRefused] as const
 
 export const getCluster = defineRoute({
@@ -39,7 +37,7 @@ export const getCluster = defineRoute({
   path: '/clusters/{owner}/{cluster}',
   summary: 'Get a cluster as it was last seen',
   tag: v1,
-  access: requires('can_view', cluster),
+  access: requires('can_view', clusterInPath),
   scope: read('cluster'),
   params: ClusterPath,
   ok: json(200, ClusterInfoModel, singleCluster),
@@ -53,13 +51,13 @@ export const updateCluster = defineRoute({
   summary: 'Replace the stored access config of a cluster',
   description: 'Check update:cluster. The access config must lead to the same cluster. The name stays; connections made with the former credential are cut.',
   tag: v1,
-  access: requires('can_reconfigure', cluster),
+  access: requires('can_reconfigure', clusterInPath),
   scope: write('cluster'),
   params: ClusterPath,
-  body: body(ImportClusterOption, { displayName: 'Production', provider: 'Generic', accessConfig: importExample.provider.accessConfig }, { limitBytes }),
+  body: body(ImportClusterOption, { displayName: 'Production', provider: 'Generic', accessConfig: importExample.provider.accessConfig }),
   ok: json(200, ClusterInfoModel, singleCluster),
   failures: [...changeFailures],
-  statusOf: bodyFaults,
+  statusOf: accessConfigFaults,
 })
 
 export const getClientConfig = defineRoute({
@@ -71,7 +69,7 @@ export const getClientConfig = defineRoute({
     'A JSON string with the text of a kubeconfig. It points at the proxy of this service and never carries the stored ' +
     'credential, nor a token: put one of your own access tokens in the marked place. Where the service is reached by plain http, which kubectl sends no token to, that place is in the address.',
   tag: v1,
-  access: requires('can_connect', cluster),
+  access: requires('can_connect', clusterInPath),
   scope: read('cluster'),
   params: ClusterPath,
   ok: json(200, t.string, 'apiVersion: v1\nkind: Config\n...'),
@@ -85,7 +83,7 @@ export const getClusterStatus = defineRoute({
   summary: 'Look at a cluster now and tell its state',
   description: 'Answers within ten seconds, reachable or not; a look of the last ten seconds is not repeated.',
   tag: v2,
-  access: requires('can_view', cluster),
+  access: requires('can_view', clusterInPath),
   scope: read('cluster'),
   params: ClusterPath,
   ok: json(200, ClusterInfoModel, singleCluster),
@@ -99,14 +97,14 @@ export const connectCluster = defineRoute({
   summary: 'Store an access config for a cluster, or look at it anew',
   description: 'Without an access config the stored credential is tried again (`operation=re-connect`).',
   tag: v2,
-  access: requires('can_reconfigure', cluster),
+  access: requires('can_reconfigure', clusterInPath),
   scope: write('cluster'),
   params: ClusterPath,
   query: OperationQuery,
-  body: body(ConnectOptions, { accessConfig: importExample.provider.accessConfig }, { limitBytes, whenAbsent: {} }),
+  body: body(ConnectOptions, { accessConfig: importExample.provider.accessConfig }, { whenAbsent: {} }),
   ok: json(200, ClusterInfoModel, singleCluster),
   failures: [...changeFailures],
-  statusOf: bodyFaults,
+  statusOf: accessConfigFaults,
 })
 
 export const reconfigureCluster = defineRoute({
@@ -116,13 +114,13 @@ export const reconfigureCluster = defineRoute({
   summary: 'Change what is recorded about a cluster',
   description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and not acted upon in this release.',
   tag: v2,
-  access: requires('can_reconfigure', cluster),
+  access: requires('can_reconfigure', clusterInPath),
   scope: write('cluster'),
   params: ClusterPath,
   body: body(ReconfigureOptions, { basicInfo: { displayName: 'Production' } }),
   ok: json(200, FreeObjectCodec, singleCluster, 'The cluster as it is now'),
   failures: [...changeFailures],
-  statusOf: bodyFaults,
+  statusOf: accessConfigFaults,
 })
 
 export const removeCluster = defineRoute({
@@ -132,7 +130,7 @@ export const removeCluster = defineRoute({
   summary: 'Forget a cluster',
   description: 'Deletes the record with its credential and cuts open connections. Nothing in the cluster itself is changed.',
   tag: v2,
-  access: requires('can_remove', cluster),
+  access: requires('can_remove', clusterInPath),
   scope: write('cluster'),
   params: ClusterPath,
   query: RemoveQuery,

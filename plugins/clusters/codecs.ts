@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
 import { phaseReasons, clusterPhases, hostingProviders } from '../../core/clusters/types.ts'
+import { path } from '../kit/access.ts'
 import {
   answer,
   DateTime,
@@ -22,7 +23,12 @@ const Label = patternText(/^[a-z0-9]?[a-z0-9-]{0,62}$/, 63, 'a DNS label of at m
 const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 64 visible characters, or nothing')
 
 export const OwnerPath = request({ owner: PathName }, 'OwnerPath')
+export const ownerInPath = { type: 'account', name: path('owner') } as const
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
+export const clusterInPath = { type: 'cluster', owner: path('owner'), name: path('cluster') } as const
+
+/** What an access config leads to is part of the body, so its faults are the body's: 422, not the 500 of a cluster that we hold. */
+export const accessConfigFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
 
 export const BasicInfo = request(
   {

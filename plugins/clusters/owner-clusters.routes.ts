@@ -10,10 +10,11 @@ import {
   ClusterUnreachable,
   CredentialRefused,
 } from '../../core/clusters/ports.ts'
-import { path, read, requires, signedIn, write } from '../kit/access.ts'
+import { read, requires, signedIn, write } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import {
+  accessConfigFaults,
   CheckOptions,
   ClusterExists,
   ClusterInfo,
@@ -22,6 +23,7 @@ import {
   ClusterPath,
   ImportOptions,
   OperationQuery,
+  ownerInPath,
   OwnerPath,
   UserClustersQuery,
   ValidationResponse,
@@ -29,11 +31,6 @@ import {
 import { importExample, listedCluster, singleCluster, validationExample } from './examples.ts'
 
 const tag = 'Cluster Management v2'
-const owner = { type: 'account', name: path('owner') } as const
-/** Bytes: a kubeconfig of 256 KiB in JSON. */
-const limitBytes = 1024 * 1024
-// What an access config leads to is part of the body, so its faults are the body's: 422, not the 500 of a cluster that we hold.
-const bodyFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
 const identifyFailures = [AccessConfigRefused, AddressRefused, ClusterMismatch, ClusterUnreachable, CredentialRefused] as const
 
 export const listUserClusters = defineRoute({
@@ -57,7 +54,7 @@ export const listOwnerClusters = defineRoute({
   summary: 'List the clusters of an account',
   description: 'The whole list, by name, unless `limit` is given: then `page` (from 1) of that many. `provider` keeps those of one hosting provider.',
   tag,
-  access: requires('can_list_clusters', owner),
+  access: requires('can_list_clusters', ownerInPath),
   scope: read('cluster'),
   params: OwnerPath,
   query: ClusterListQuery,
@@ -71,7 +68,7 @@ export const clusterExists = defineRoute({
   path: '/clustersv2/{owner}/{cluster}/exist',
   summary: 'Tell whether an account has a cluster of that name',
   tag,
-  access: requires('can_list_clusters', owner),
+  access: requires('can_list_clusters', ownerInPath),
   scope: read('cluster'),
   params: ClusterPath,
   ok: json(200, ClusterExists, { exist: true }),
@@ -85,13 +82,13 @@ export const checkCluster = defineRoute({
   summary: 'Look at a cluster without importing it',
   description: 'Connects with the access config and tells what is there. Phase NotImported and id 0 unless the account has the cluster already.',
   tag,
-  access: requires('can_import_clusters', owner),
+  access: requires('can_import_clusters', ownerInPath),
   scope: write('cluster'),
   params: OwnerPath,
-  body: body(CheckOptions, { basicInfo: importExample.basicInfo, provider: importExample.provider }, { limitBytes }),
+  body: body(CheckOptions, { basicInfo: importExample.basicInfo, provider: importExample.provider }),
   ok: json(200, ClusterInfoModel, { ...singleCluster, id: 0 }),
   failures: [...identifyFailures],
-  statusOf: bodyFaults,
+  statusOf: accessConfigFaults,
 })
 
 export const validateImport = defineRoute({
@@ -100,14 +97,14 @@ export const validateImport = defineRoute({
   path: '/clustersv2/{owner}/validate',
   summary: 'Tell whether a cluster could be imported as described',
   tag,
-  access: requires('can_import_clusters', owner),
+  access: requires('can_import_clusters', ownerInPath),
   scope: write('cluster'),
   params: OwnerPath,
   query: OperationQuery,
-  body: body(ImportOptions, importExample, { limitBytes }),
+  body: body(ImportOptions, importExample),
   ok: json(200, ValidationResponse, validationExample),
   failures: [...identifyFailures],
-  statusOf: bodyFaults,
+  statusOf: accessConfigFaults,
 })
 
 export const importCluster = defineRoute({
@@ -121,11 +118,11 @@ export const importCluster = defineRoute({
     'shown again. With `basicInfo.impersonateUsers` every proxied request acts as the calling user (the credential must be ' +
     'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and not acted upon in this release.',
   tag,
-  access: requires('can_import_clusters', owner),
+  access: requires('can_import_clusters', ownerInPath),
   scope: write('cluster'),
   params: OwnerPath,
-  body: body(ImportOptions, importExample, { limitBytes }),
+  body: body(ImportOptions, importExample),
   ok: json(200, ClusterInfoModel, singleCluster, 'The imported cluster'),
   failures: [...identifyFailures, ClusterNameInvalid, ClusterNameTaken, ClusterAlreadyImported, AccessDenied],
-  statusOf: bodyFaults,
+  statusOf: accessConfigFaults,
 })

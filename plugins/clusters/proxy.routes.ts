@@ -1,8 +1,9 @@
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, ProxyBodyRefused, ProxyPathRefused } from '../../core/clusters/ports.ts'
 import type { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy-request.ts'
 import type { ClusterId } from '../../core/kernel/brand.ts'
-import { path, requires } from '../kit/access.ts'
+import { requires } from '../kit/access.ts'
 import { handleStream, type BoundStreamRoute, type StreamRoute } from '../kit/route.ts'
+import { clusterInPath } from './codecs.ts'
 
 type ProxyTag = 'ProxyPathRefused' | 'ProxyBodyRefused' | 'ClusterMissing' | 'ClusterNotConnected' | 'ClusterUnreachable' | 'CredentialRefused'
 
@@ -18,7 +19,7 @@ export const proxyRoute: StreamRoute<ProxyTag> = {
     '`convertToTable=true` asks for a table, and `events`, `controller`, `horizontalpodautoscalers`, `metrics`, `all-available` ' +
     'and `batch-delete` are computed. Query parameters of the platform (token, access_token, org, sudo) are not passed on.',
   tag: 'Kubernetes Proxy',
-  access: requires('can_connect', { type: 'cluster', owner: path('owner'), name: path('cluster') }),
+  access: requires('can_connect', clusterInPath),
   scopeCategory: 'cluster',
   failures: [ProxyPathRefused, ProxyBodyRefused, ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused],
 }

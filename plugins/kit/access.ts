@@ -5,7 +5,9 @@ export interface ParamRef {
   readonly in: 'path' | 'query'
   readonly name: string
 }
+/** A parameter of the route's path. */
 export const path = (name: string): ParamRef => ({ in: 'path', name })
+/** A parameter of the query string. */
 export const query = (name: string): ParamRef => ({ in: 'query', name })
 
 /** How a route names the object that its relation is checked on. */
@@ -64,5 +66,7 @@ export const requiresWithin = (relation: string, object: ObjectRef): GrantedAcce
   hiddenAs: 'forbidden',
 })
 
+/** A token needs level read of the category; write includes it. */
 export const read = (category: ScopeCategory): RequiredScope => ({ category, level: 'read' })
+/** A token needs level write of the category. */
 export const write = (category: ScopeCategory): RequiredScope => ({ category, level: 'write' })

@@ -4,6 +4,7 @@ import type { PortOf, Token } from '../../core/kernel/token.ts'
 import type { Job } from './job.ts'
 import type { AnyBoundRoute } from './route.ts'
 
+/** Ports by the name under which a plugin is given them. */
 export type Needs = Readonly<Record<string, Token<unknown>>>
 export type Given<N extends Needs> = { readonly [K in keyof N]: PortOf<N[K]> }
 
@@ -31,4 +32,5 @@ export type AnyPlugin = Omit<Plugin, 'routes' | 'jobs'> & {
   readonly jobs?: (given: Readonly<Record<string, unknown>>) => readonly Job[]
 }
 
+/** Declares a plugin: checks that routes and jobs take what `needs` names, then erases the types. */
 export const definePlugin = <N extends Needs>(plugin: Plugin<N>): AnyPlugin => plugin as unknown as AnyPlugin

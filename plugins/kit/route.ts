@@ -28,6 +28,7 @@ export interface BodySpec<B> {
   readonly keysOnce?: boolean
 }
 
+/** A request body: its codec, an example that decodes, and what differs from the defaults. */
 export const body = <B>(
   codec: t.Type<B, unknown, unknown>,
   example: unknown,
@@ -85,6 +86,7 @@ export interface RouteInput<P, Q, B, X extends Access> {
   readonly expectedVersion: number | undefined
 }
 
+/** Declares a route: keeps its types for the handler and the client. Nothing is registered. */
 export const defineRoute = <P = unknown, Q = unknown, B = undefined, R = void, F extends string = never, X extends Access = Access>(
   route: Route<P, Q, B, R, F, X>,
 ): Route<P, Q, B, R, F, X> => route
@@ -121,6 +123,7 @@ export interface StreamRoute<F extends string = string> {
   readonly failures: readonly FailureType<F>[]
 }
 
+/** What a stream handler is given: the exchange itself, and what authorization already found. */
 export interface StreamInput<E> {
   readonly params: Readonly<Record<string, string>>
   readonly exchange: E
@@ -136,6 +139,7 @@ export interface BoundStreamRoute {
   readonly upgrade?: (input: StreamInput<UpgradeExchange>) => Promise<Either<Failure, void>>
 }
 
+/** Ties handlers to a stream route. A failure that the route does not declare is a compile error. */
 export const handleStream = <F extends string>(
   route: StreamRoute<F>,
   handlers: {

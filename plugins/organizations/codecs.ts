@@ -1,6 +1,7 @@
 import * as t from 'io-ts'
 import { profileLimits } from '../../core/organizations/organization-profile.ts'
 import { User, userExample } from '../identity/codecs.ts'
+import { path } from '../kit/access.ts'
 import { answer, freeText, FreeObjectCodec, Id, listOf, oneOf, optional, PathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
 
 export const Organization = answer(
@@ -166,11 +167,13 @@ export const tokenInfoExample = {
 }
 
 export const OrgPath = request({ orgname: PathName }, 'OrgPath')
+export const organizationInPath = { type: 'organization', name: path('orgname') } as const
 export const OrgMemberPath = request({ orgname: PathName, username: PathName }, 'OrgMemberPath')
 export const OrgActionPath = request({ orgname: PathName, action: PathName }, 'OrgActionPath')
 export const OrgTeamActionPath = request({ orgname: PathName, teamid: PathId, action: PathName }, 'OrgTeamActionPath')
 export const OrgTokenPath = request({ orgname: PathName, id: PathId }, 'OrgTokenPath')
 export const TeamPath = request({ teamid: PathId }, 'TeamPath')
+export const teamInPath = { type: 'team', id: path('teamid') } as const
 export const TeamMemberPath = request({ teamid: PathId, username: PathName }, 'TeamMemberPath')
 export const UserPath = request({ username: PathName }, 'OrgUserPath')
 export const UserOrgPath = request({ username: PathName, org: PathName }, 'UserOrgPath')

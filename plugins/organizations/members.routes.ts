@@ -18,6 +18,7 @@ import {
   membershipExample,
   MembershipOption,
   OrgActionPath,
+  organizationInPath,
   OrgMemberPath,
   OrgMembership,
   OrgPath,
@@ -27,7 +28,6 @@ import {
 } from './codecs.ts'
 
 const tag = 'Identity - Organizations & Teams'
-const organization = { type: 'organization', name: path('orgname') } as const
 
 export const listMembers = defineRoute({
   id: 'organizations.listMembers',
@@ -65,7 +65,7 @@ export const setMembership = defineRoute({
   description:
     'The role decides the teams: `owner` is the team Owners, `admin` a team of level admin, `member` any team below. Somebody in a higher role leaves the teams above the new one.',
   tag,
-  access: requires('can_add_member', organization),
+  access: requires('can_add_member', organizationInPath),
   scope: write('organization'),
   params: OrgMemberPath,
   body: body(MembershipOption, { role: 'member' }),
@@ -81,7 +81,7 @@ export const removeMember = defineRoute({
   summary: 'Take a member out of an organization and all of its teams',
   description: 'Members take themselves out; for others it needs the right to remove members, and a level above theirs.',
   tag,
-  access: requires('member', organization),
+  access: requires('member', organizationInPath),
   scope: write('organization'),
   params: OrgMemberPath,
   ok: empty(204),
@@ -133,7 +133,7 @@ export const publishMember = defineRoute({
   path: '/orgs/{orgname}/public_members/{username}',
   summary: 'Make a membership public',
   tag,
-  access: requires('member', organization),
+  access: requires('member', organizationInPath),
   scope: write('organization'),
   params: OrgMemberPath,
   ok: empty(204),
@@ -146,7 +146,7 @@ export const concealMember = defineRoute({
   path: '/orgs/{orgname}/public_members/{username}',
   summary: 'Hide a membership from outsiders',
   tag,
-  access: requires('member', organization),
+  access: requires('member', organizationInPath),
   scope: write('organization'),
   params: OrgMemberPath,
   ok: empty(204),
@@ -173,7 +173,7 @@ export const listOrganizationTokens = defineRoute({
   summary: 'List the access tokens that are confined to the organization',
   description: "Tokens that reach further are their owners' own affair and are not shown.",
   tag,
-  access: requiresWithin('can_list_tokens', organization),
+  access: requiresWithin('can_list_tokens', organizationInPath),
   scope: read('organization'),
   params: OrgPath,
   ok: list(AccessTokenInfo, tokenInfoExample),
@@ -186,7 +186,7 @@ export const revokeOrganizationToken = defineRoute({
   path: '/orgs/{orgname}/tokens/access-tokens/{id}',
   summary: 'Revoke an access token that is confined to the organization',
   tag,
-  access: requiresWithin('can_delete_token', organization),
+  access: requiresWithin('can_delete_token', organizationInPath),
   scope: write('organization'),
   params: OrgTokenPath,
   ok: empty(200),

@@ -8,7 +8,7 @@ import {
   OrganizationNameRefused,
 } from '../../core/organizations/failures.ts'
 import { OrganizationNameTaken } from '../../core/organizations/ports.ts'
-import { anyone, path, read, requires, requiresWithin, signedIn, write } from '../kit/access.ts'
+import { anyone, read, requires, requiresWithin, signedIn, write } from '../kit/access.ts'
 import { empty, json, list, orRedirect, versioned } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import {
@@ -16,6 +16,7 @@ import {
   EditOrgOption,
   Organization,
   organizationExample,
+  organizationInPath,
   OrganizationPermissions,
   OrgPath,
   permissionsExample,
@@ -25,7 +26,6 @@ import {
 } from './codecs.ts'
 
 const tag = 'Identity - Organizations & Teams'
-const organization = { type: 'organization', name: path('orgname') } as const
 
 export const listOrganizations = defineRoute({
   id: 'organizations.listOrganizations',
@@ -73,7 +73,7 @@ export const editOrganization = defineRoute({
   summary: 'Change the profile of an organization',
   description: 'A field that is not sent stays as it is; empty text clears it.',
   tag,
-  access: requires('can_edit', organization),
+  access: requires('can_edit', organizationInPath),
   scope: write('organization'),
   params: OrgPath,
   body: body(EditOrgOption, { description: 'We compute by steam', website: '' }),
@@ -88,7 +88,7 @@ export const deleteOrganization = defineRoute({
   summary: 'Delete an organization that owns nothing any more',
   description: 'While clusters or other things belong to it the answer is 409, with what they are in `errors`.',
   tag,
-  access: requires('can_delete', organization),
+  access: requires('can_delete', organizationInPath),
   scope: write('organization'),
   params: OrgPath,
   ok: empty(204),
@@ -101,7 +101,7 @@ export const renameOrganization = defineRoute({
   path: '/orgs/{orgname}/rename',
   summary: 'Give an organization another name',
   tag,
-  access: requires('can_rename', organization),
+  access: requires('can_rename', organizationInPath),
   scope: write('organization'),
   params: OrgPath,
   body: body(RenameOrgOption, { new_name: 'difference-engines' }),
@@ -115,7 +115,7 @@ export const isOwner = defineRoute({
   path: '/orgs/{orgname}/is-owner',
   summary: 'Tell whether the caller is an owner: 200, or 403',
   tag,
-  access: requiresWithin('owner', organization),
+  access: requiresWithin('owner', organizationInPath),
   scope: read('organization'),
   params: OrgPath,
   ok: empty(200, 'The caller is an owner'),

@@ -1,8 +1,9 @@
 import { globSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { cruiseProduct, productFolders, ruleNames } from './cruise.ts'
 
-const root = new URL('../..', import.meta.url).pathname
+const root = fileURLToPath(new URL('../..', import.meta.url))
 
 test('who imports whom is as the architecture says', async (t) => {
   const { files, violations } = await cruiseProduct()
@@ -14,7 +15,7 @@ test('who imports whom is as the architecture says', async (t) => {
 })
 
 test('each rule fails where it is broken', async (t) => {
-  const { files, violations } = await cruiseProduct(new URL('fixtures/bad', import.meta.url).pathname)
+  const { files, violations } = await cruiseProduct(fileURLToPath(new URL('fixtures/bad', import.meta.url)))
   t.true(files.length > 40)
   const broken = new Set(violations.map((violation) => violation.rule))
   t.true(ruleNames().length > 40)

@@ -1,7 +1,8 @@
+import { fileURLToPath } from 'node:url'
 import { ESLint } from 'eslint'
 import test from 'ava'
 
-const root = new URL('../..', import.meta.url).pathname
+const root = fileURLToPath(new URL('../..', import.meta.url))
 
 // `npm test` lints the whole tree as a step of its own; here only what keeps that step honest.
 test('the rules reach every folder of the tree', async (t) => {

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import test from 'ava'
 
-const root = new URL('../..', import.meta.url).pathname
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const git = (...parameters: readonly string[]): readonly string[] =>
   execFileSync('git', ['-C', root, ...parameters], { encoding: 'utf8' }).split('\0').filter((line) => line !== '')
 

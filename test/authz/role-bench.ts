@@ -1,3 +1,4 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeHmacDigest } from '../../adapters/sql/audit/hmac-digest.ts'
@@ -14,6 +15,7 @@ import type { RoleStores } from '../../core/authz/ports.ts'
 import { makeUpdateRole } from '../../core/authz/update-role.ts'
 import type { Standing } from '../../core/kernel/access.ts'
 import type { UserId } from '../../core/kernel/brand.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
 import { schema } from './catalogue.ts'
 import { nameOf } from './world.ts'
 
@@ -57,11 +59,10 @@ export const roleBench = (db: SqlDatabase) => {
 export type RoleBench = ReturnType<typeof roleBench>
 
 /** The Right of an outcome that must have one. */
-export const must = <A>(outcome: { readonly _tag: 'Left'; readonly left: { readonly message: string } } | { readonly _tag: 'Right'; readonly right: A }): A => {
+export const must = <A>(outcome: Either<Failure, A>): A => {
   if (isLeft(outcome)) throw new Error(outcome.left.message)
   return outcome.right
 }
 
 /** The failure's tag, or `ok`. */
-export const tagOf = (outcome: { readonly _tag: 'Left'; readonly left: { readonly tag: string } } | { readonly _tag: 'Right' }): string =>
-  outcome._tag === 'Left' ? outcome.left.tag : 'ok'
+export const tagOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.tag : 'ok')

@@ -82,3 +82,13 @@ test('a reader of stdout that leaves does not hang or crash the command', async 
   t.is(code, 0)
   t.is(stderr, '')
 })
+
+test('a large result reaches a slow reader of a pipe whole', async (t) => {
+  const pipeline = '"$0" "$1" openapi --json | (sleep 0.3; cat)'
+  const text = await new Promise<string>((resolve, reject) => {
+    const options = { env: cleanEnvironment({}), maxBuffer: 64_000_000 }
+    execFile('sh', ['-c', pipeline, process.execPath, mainFile], options, (error, stdout) => (error === null ? resolve(stdout) : reject(error)))
+  })
+  t.true(text.length > 300_000, 'more than a pipe holds')
+  t.notThrows(() => JSON.parse(text))
+})

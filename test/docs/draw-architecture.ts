@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { plugins } from '../../composition/plugins.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 
@@ -88,7 +89,7 @@ export const drawArchitecture = (list: readonly Pick<AnyPlugin, 'id' | 'summary'
 
 export const drawingPath = new URL('../../docs/architecture.svg', import.meta.url)
 
-if (process.argv[1] === new URL(import.meta.url).pathname) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(drawingPath, drawArchitecture(plugins))
   process.stdout.write(`docs/architecture.svg drawn from ${plugins.length} plugins\n`)
 }

@@ -1,13 +1,16 @@
 import 'reflect-metadata'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { request } from 'node:https'
-import { connect } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { setTimeout as wait } from 'node:timers/promises'
 import anyTest from 'ava'
 import type { TestFn } from 'ava'
+import { shareWithTls } from '../../composition/http/shared-port.ts'
 import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { stubRoutes } from './stub-routes.ts'
@@ -77,6 +80,23 @@ test('bytes that are neither, and a connection that says nothing, harm nobody', 
   odd.destroy()
   silent.destroy()
 })
+
+for (const [what, bytes] of [['begins', [0x16]], ['says how long its greeting is', [0x16, 0x03, 0x01, 0x02, 0x00]]] as const) {
+  test(`a handshake that ${what} and never goes on is given up`, async (t) => {
+    const own = createServer()
+    shareWithTls(own, t.context.tls, 200)
+    own.listen(0, '127.0.0.1')
+    await once(own, 'listening')
+    t.teardown(() => own.close())
+    const client = connect((own.address() as AddressInfo).port, '127.0.0.1')
+    t.teardown(() => client.destroy())
+    client.on('error', () => undefined)
+    client.write(Buffer.from(bytes))
+    client.resume()
+    const ended = once(client, 'close').then(() => true)
+    t.true(await Promise.race([ended, wait(10_000, false)]))
+  })
+}
 
 test('the identity is kept, and made again for a host that it does not name', async (t) => {
   const { folder, tls } = t.context

@@ -10,8 +10,9 @@ import { openDatabase, type DatabaseOptions } from '../../adapters/sql/database.
 import { migrateUp } from '../../adapters/sql/migrations.ts'
 import { openSqliteDatabase } from '../../adapters/sql/sqlite-database.ts'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
-import { isSwitchedOff, mariaDb } from './components/available.ts'
+import { mariaDb } from './components/available.ts'
 import { cached } from './components/cache-folder.ts'
+import { isSwitchedOff } from './components/names.ts'
 
 /** A kind of database on which a contract suite runs. */
 export interface TestedDatabase {

@@ -3,8 +3,7 @@ import type { SqlDatabase } from '../statement.ts'
 import { listSlots, paddedList } from './padded-list.ts'
 import { roleColumns } from './role-rows.ts'
 
-/** Every statement on roles, composed once. Each names the organization, so that no id reaches another tenant's role. */
-export const prepareRoleStatements = (db: SqlDatabase) => ({
+const prepareRoles = (db: SqlDatabase) => ({
   list: db.prepare((k, p: (n: 'orgId' | 'limit' | 'offset') => number) =>
     k('roles').select(...roleColumns).where('org_id', p('orgId')).orderBy('id').limit(p('limit')).offset(p('offset')),
   ),
@@ -36,6 +35,9 @@ export const prepareRoleStatements = (db: SqlDatabase) => ({
       }),
   ),
   remove: db.prepare((k, p: (n: 'orgId' | 'id') => number) => k('roles').where({ id: p('id'), org_id: p('orgId') }).delete()),
+})
+
+const prepareParts = (db: SqlDatabase) => ({
   addPermission: db.prepare((k, p: (n: 'roleId' | 'namespace' | 'action') => number) =>
     k('role_permissions').insert({ role_id: p('roleId'), namespace: p('namespace'), action: p('action') }),
   ),
@@ -63,6 +65,9 @@ export const prepareRoleStatements = (db: SqlDatabase) => ({
       k('teams').select('id').where('org_id', p('orgId')).whereIn('id', listSlots(p, length)).orderBy('id').forUpdate(),
     ),
   ),
+})
+
+const preparePrincipals = (db: SqlDatabase) => ({
   principals: db.prepare((k, p: (n: 'orgId' | 'id' | 'limit' | 'offset') => number) =>
     teamPrincipals(k, p)
       .unionAll(userPrincipals(k, p))
@@ -74,6 +79,12 @@ export const prepareRoleStatements = (db: SqlDatabase) => ({
     k.count('* as total').from(teamPrincipals(k, p).unionAll(userPrincipals(k, p)).as('principals')),
   ),
 })
+
+/**
+ * Every statement on roles, composed once. Those that a caller's id reaches name the organization, so that no id reaches
+ * another tenant's role; the parts of a role are reached by a role that was found so.
+ */
+export const prepareRoleStatements = (db: SqlDatabase) => ({ ...prepareRoles(db), ...prepareParts(db), ...preparePrincipals(db) })
 
 export type RoleStatements = ReturnType<typeof prepareRoleStatements>
 

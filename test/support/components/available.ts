@@ -1,11 +1,8 @@
-import { connectControlPlane, startControlPlane, type ControlPlaneAccess } from './control-plane.ts'
+import { connectControlPlane, type ControlPlaneAccess } from './control-plane-access.ts'
+import { startControlPlane } from './control-plane.ts'
 import { findKubectl } from './kubectl.ts'
 import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
 import { environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
-
-export { isSwitchedOff, type ComponentName } from './names.ts'
-export type { ControlPlaneAccess } from './control-plane.ts'
-export type { MariaDbAccess } from './mariadb.ts'
 
 const asked = new Map<ComponentName, Promise<unknown>>()
 

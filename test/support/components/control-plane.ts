@@ -10,8 +10,6 @@ import { findControlPlaneBinaries } from './kubernetes-binaries.ts'
 import { sayOnStderr, type Say } from './progress.ts'
 import { createRunFolder, removeRunFolder } from './run-folder.ts'
 
-export { connectControlPlane, type BuiltInUser, type ControlPlaneAccess } from './control-plane-access.ts'
-
 /** A kube-apiserver of one's own. */
 export interface ControlPlane extends ControlPlaneAccess {
   stop(): Promise<void>
