@@ -20,7 +20,10 @@ export interface FirstAdmin {
 export const ensureFirstAdmin = async (container: Container, settings: Settings): Promise<FirstAdmin | undefined> => {
   const { adminUsername, adminEmail, adminPassword } = settings
   const generatedPassword = adminPassword === undefined ? generatePassword() : undefined
-  const createFirstAdmin = makeCreateFirstAdmin({ ...userCreation(container, settings), stores: container.resolve(IdentityStoresToken) })
+  const creation = userCreation(container, settings)
+  // The operator's own choice is held to its length alone: a service that does not start over it helps nobody.
+  const passwords = { ...creation.passwords, common: { includes: () => false } }
+  const createFirstAdmin = makeCreateFirstAdmin({ ...creation, passwords, stores: container.resolve(IdentityStoresToken) })
   const created = await createFirstAdmin(operatorCall('identity.createFirstAdmin'), {
     login: adminUsername,
     email: adminEmail,

@@ -62,7 +62,7 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
 const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
-  refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '')
+  refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '', 'platform')
 }
 
 const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>): void => {

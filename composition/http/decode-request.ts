@@ -31,14 +31,14 @@ export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refus
   return left(refusal(400, 'InvalidQuery', `The query is not valid: ${errors.join('; ')}.`, { errors }))
 }
 
-/** The body as the route declares it: 400 for what is no JSON, 422 (or the route's own status) for what does not decode. */
+/** The body as the route declares it: 400 for what is no JSON, 422 (or the route's own statuses) for what does not decode. */
 export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams): Either<Refusal, unknown> => {
   const spec = route.body
   if (spec === undefined) return right(undefined)
   const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
   if (!parsed.ok) {
     const message = parsed.why === 'depth' ? 'The body nests deeper than 64 levels.' : 'The body is not valid JSON.'
-    return left(refusal(400, 'MalformedBody', message))
+    return left(refusal(spec.malformedAs ?? 400, 'MalformedBody', message))
   }
   const repeated = spec.keysOnce === true && text !== undefined ? repeatedKey(text) : undefined
   if (repeated !== undefined) {

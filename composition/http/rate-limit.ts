@@ -20,8 +20,8 @@ export interface RateDecision {
 const maxBuckets = 50_000
 
 /**
- * A token bucket for each caller, in this process: the configured limit is per instance. Sign-in attempts are limited
- * elsewhere, on the shared store.
+ * A token bucket for each caller, in this process: the configured limit is per instance. Limits on failed sign-ins that
+ * hold across instances come with lockout (docs/decisions/rate-limits.md).
  */
 export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: string) => RateDecision) | undefined => {
   if (perMinute <= 0) return undefined

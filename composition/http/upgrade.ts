@@ -6,7 +6,7 @@ import type { UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
 import { thrownFields } from './answer-error.ts'
 import type { BinderDeps } from './binder-deps.ts'
-import type { Refusal } from './failure-response.ts'
+import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError, refusal, refusalOf } from './failure-response.ts'
 import { toWireJson } from '../../plugins/kit/wire-json.ts'
 import type { RequestContext } from './request-context.ts'
@@ -36,13 +36,13 @@ const answerAndClose = (socket: Duplex, status: number, headers: Headers, body: 
   socket.end(body)
 }
 
-export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string): void => {
+export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string, dialect: Dialect = 'kubernetes'): void => {
   const headers: Headers = [
     ['Content-Type', 'application/json; charset=utf-8'],
     ['X-Request-Id', requestId],
     ...Object.entries(refused.headers ?? {}),
   ]
-  answerAndClose(socket, refused.status, headers, Buffer.from(toWireJson(errorBody('kubernetes', refused, docsUrl, requestId))))
+  answerAndClose(socket, refused.status, headers, Buffer.from(toWireJson(errorBody(dialect, refused, docsUrl, requestId))))
 }
 
 /** As `refuseUpgrade`, and notes it for the access log. */

@@ -69,7 +69,8 @@ export const toClusterInfoModel = (cluster: Cluster, now: Date): t.TypeOf<typeof
 })
 
 /** A known provider's name, whatever its case; what is unknown is left to detection. */
-const providerNamed = (name: string | undefined): HostingProvider | undefined =>
+/** The hosting provider of this name, without regard to case. */
+export const providerNamed = (name: string | undefined): HostingProvider | undefined =>
   hostingProviders.find((provider) => provider.toLowerCase() === name?.toLowerCase())
 
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text)

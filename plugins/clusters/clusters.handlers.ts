@@ -10,6 +10,8 @@ import type { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { ClusterId } from '../../core/kernel/brand.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
+import type { PageRequest } from '../../core/kernel/page.ts'
+import { pageOffset } from '../../core/kernel/page.ts'
 import { handle, type BoundRoute } from '../kit/route.ts'
 import {
   connectCluster,
@@ -20,7 +22,7 @@ import {
   removeCluster,
   updateCluster,
 } from './cluster.routes.ts'
-import { connectWish, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toValidationResponse, updateWish } from './cluster-wire.ts'
+import { connectWish, providerNamed, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toValidationResponse, updateWish } from './cluster-wire.ts'
 import { checkCluster, clusterExists, importCluster, listOwnerClusters, listUserClusters, validateImport } from './owner-clusters.routes.ts'
 
 export interface ClusterHandlers {
@@ -40,20 +42,20 @@ const idOf = (grant: AccessGrant): ClusterId => grant.objectId as ClusterId
 const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganization: grant.orgId !== undefined })
 
 /** The whole list, or the asked page of it. */
-const slice = <A>(items: readonly A[], page: number | undefined, limit: number | undefined): A[] => {
-  if (limit === undefined || limit < 1) return [...items]
-  const from = (Math.max(page ?? 1, 1) - 1) * limit
-  return items.slice(from, from + limit)
-}
+/** The whole list unless a page of it is asked for, read as leniently as in other lists. */
+const slice = <A>(items: readonly A[], asked: string | undefined, page: PageRequest): readonly A[] =>
+  asked === undefined || !(Number(asked) >= 1) ? items : items.slice(pageOffset(page), pageOffset(page) + page.limit)
 
 const ownerRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
   handle(listUserClusters, async ({ call, query }) => {
     const found = await h.listOfUser(call, query.all === 'true')
     return right(found.map((cluster) => toClusterInfo(cluster, h.clock.now())))
   }),
-  handle(listOwnerClusters, async ({ grant, query }) => {
-    const found = await h.clusters.listOf(grant.ownerId, query.provider)
-    return right(slice(found, query.page, query.limit).map((cluster) => toClusterInfo(cluster, h.clock.now())))
+  handle(listOwnerClusters, async ({ grant, query, page }) => {
+    const provider = providerNamed(query.provider)
+    const isUnknown = (query.provider ?? '') !== '' && provider === undefined
+    const found = isUnknown ? [] : await h.clusters.listOf(grant.ownerId, provider)
+    return right(slice(found, query.limit, page).map((cluster) => toClusterInfo(cluster, h.clock.now())))
   }),
   handle(clusterExists, async ({ grant, params }) => right({ exist: (await h.clusters.find(grant.ownerId, params.cluster)) !== undefined })),
   handle(checkCluster, async ({ call, grant, body }) => {

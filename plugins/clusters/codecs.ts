@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { phaseReasons, clusterPhases, hostingProviders } from '../../core/clusters/types.ts'
+import { phaseReasons, clusterPhases } from '../../core/clusters/types.ts'
 import { path } from '../kit/access.ts'
 import {
   answer,
@@ -11,7 +11,6 @@ import {
   oneOf,
   optional,
   patternText,
-  QueryInt,
   request,
   SafeInteger,
   PathName,
@@ -90,7 +89,7 @@ export const ImportClusterOption = request(
 )
 
 export const ClusterListQuery = request(
-  { provider: optional(oneOf(...hostingProviders)), page: optional(QueryInt), limit: optional(QueryInt) },
+  { provider: optional(freeText(64)), limit: optional(freeText(16)) },
   'ClusterListQuery',
 )
 export const UserClustersQuery = request({ all: optional(freeText(16)) }, 'UserClustersQuery')

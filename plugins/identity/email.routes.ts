@@ -32,7 +32,7 @@ export const addEmails = defineRoute({
   tag,
   access: signedIn,
   scope: write('user'),
-  body: body(CreateEmailOption, emailsExample),
+  body: body(CreateEmailOption, emailsExample, { malformedAs: 422 }),
   ok: json(201, t.array(Email), [emailExample, { ...emailExample, email: 'ada@example.net', verified: false, primary: false }]),
   failures: [EmailInvalid, EmailTaken],
 })
@@ -45,7 +45,7 @@ export const removeEmails = defineRoute({
   tag,
   access: signedIn,
   scope: write('user'),
-  body: body(DeleteEmailOption, emailsExample),
+  body: body(DeleteEmailOption, emailsExample, { malformedAs: 422 }),
   ok: empty(204),
   failures: [EmailMissing, EmailIsPrimary],
 })

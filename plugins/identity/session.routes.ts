@@ -19,7 +19,7 @@ export const signIn = defineRoute({
     'Sets the session cookie and `_csrf`, whose value changes must repeat in the header `X-Csrf-Token`. A session ends after an hour without use and after a day in any case; a remembered one after 30 days.',
   tag,
   access: anyone,
-  body: body(SignInParams, { username: 'ada', password: 'a long passphrase', remember: false }),
+  body: body(SignInParams, { username: 'ada', password: 'a long passphrase', remember: false }, { malformedAs: 422 }),
   ok: cookies(200, 'Signed in, cookies set'),
   // 409 is the specification's answer where an external source would make a user whose address is in use.
   failures: [SignInRefused, SignInProhibited, TooManyAttempts, EmailTaken],

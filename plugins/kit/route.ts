@@ -24,6 +24,8 @@ export interface BodySpec<B> {
   readonly orQuery?: boolean
   /** Status of a body that does not decode: 422 unless the specification says 400. */
   readonly refusedAs?: 400 | 422
+  /** Status of a body that is no JSON: 400, or 422 where the specification names that alone. */
+  readonly malformedAs?: 400 | 422
   /** Refuses a body in which an object has a key twice: for bodies that grant something. */
   readonly keysOnce?: boolean
 }

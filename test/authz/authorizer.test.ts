@@ -6,9 +6,10 @@ import type { ScopeSet } from '../../core/kernel/token-scope.ts'
 import { fullScope, scopeCategories } from '../../core/kernel/token-scope.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import { catalogue } from './catalogue.ts'
-import { must, roleBench, tagOf } from './role-bench.ts'
+import { roleBench } from './role-bench.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
 
@@ -35,7 +36,7 @@ const organization = (id: number): ObjectLocator => ({ type: 'organization', nam
 const account = (id: number): ObjectLocator => ({ type: 'account', name: `ACCOUNT${id}` })
 const cluster = (ownerId: number, id: number): ObjectLocator => ({ type: 'cluster', owner: `account${ownerId}`, name: `cluster-${id}` })
 const role = (org: number): ObjectLocator => ({ type: 'role', id: 1101, org: `account${org}` })
-const ok = 'ok'
+const ok = 'done'
 const denied = 'AccessDenied'
 const hidden = 'ObjectHidden'
 
@@ -101,10 +102,10 @@ for (const database of eachDatabase()) {
   })
 
   onBench('tells what it found on the way', async (t, { authorizer }) => {
-    const found = must(await authorizer.authorize(principal(owner), cluster(11, 11_001), 'can_view'))
+    const found = unwrap(await authorizer.authorize(principal(owner), cluster(11, 11_001), 'can_view'))
     t.like(found, { objectType: 'cluster', objectId: 11_001, objectName: 'cluster-11001', ownerId: 11, orgId: 11 })
     t.like(found.standing, { isMember: true, level: 'owner', teamIds: [111] })
-    const own = must(await authorizer.authorize(principal(owner), account(owner), 'member'))
+    const own = unwrap(await authorizer.authorize(principal(owner), account(owner), 'member'))
     t.like(own, { objectType: 'user', objectId: owner, objectName: 'account1', ownerId: owner, orgId: undefined })
   })
 
@@ -123,7 +124,7 @@ for (const database of eachDatabase()) {
     const ask = async (caller: Principal) => {
       const standing = await bench.standing(caller.userId, 11)
       const objects = [{ objectType: 'user', objectID: caller.userId }, { objectType: 'organization', objectID: 11 }]
-      return must(await bench.list(callBy(caller), { standing, objects, isBatch: true })).map(({ relations }) => relations.length > 0)
+      return unwrap(await bench.list(callBy(caller), { standing, objects, isBatch: true })).map(({ relations }) => relations.length > 0)
     }
     t.deepEqual(await ask(principal(owner)), [true, true])
     t.deepEqual(await ask(confined(owner, 11)), [false, true])
@@ -136,7 +137,7 @@ for (const database of eachDatabase()) {
     const objects = [{ objectType: 'organization', objectID: 11 }, { objectType: 'cluster', objectID: 11_001 }, { objectType: 'team', objectID: 111 }]
     const ask = async (scopes: Partial<ScopeSet>) => {
       const caller = principal(owner, { scopes: { all: false, sudo: false, publicOnly: false, levels: {}, ...scopes } })
-      return must(await bench.list(callBy(caller), { standing, objects, isBatch: true })).map(({ relations }) => relations)
+      return unwrap(await bench.list(callBy(caller), { standing, objects, isBatch: true })).map(({ relations }) => relations)
     }
     const levels = Object.fromEntries(scopeCategories.map((category) => [category, 'read' as const]))
     const readOnly = await ask({ levels })

@@ -5,9 +5,10 @@ import type { OrgId, RoleId, TeamId } from '../../core/kernel/brand.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import type { RoleBench } from './role-bench.ts'
-import { must, roleBench, tagOf } from './role-bench.ts'
+import { roleBench } from './role-bench.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
 
@@ -68,7 +69,7 @@ for (const database of eachDatabase()) {
   })
 
   onBench('a created role is stored with its audit row', async (t, bench) => {
-    const role = must(await create(bench, admin, { name: '  Viewers ', permissions: [view, view], teamIds: [customTeam, customTeam] }))
+    const role = unwrap(await create(bench, admin, { name: '  Viewers ', permissions: [view, view], teamIds: [customTeam, customTeam] }))
     t.like(role, { name: 'Viewers', version: 1, permissions: [view], teamIds: [customTeam] })
     t.deepEqual(await bench.roles.get(orgId, role.id), role)
     t.deepEqual(await bench.audited(), ['role.created'])
@@ -90,49 +91,49 @@ for (const database of eachDatabase()) {
   })
 
   onBench('nobody puts into a role what they do not hold', async (t, bench) => {
-    t.is(tagOf(await create(bench, editor, { permissions: [view] })), 'ok')
+    t.is(tagOf(await create(bench, editor, { permissions: [view] })), 'done')
     t.is(tagOf(await create(bench, editor, { name: 'more', permissions: [view, connect] })), 'PermissionNotHeld')
     t.is(tagOf(await create(bench, admin, { name: 'more', permissions: [rename, { namespace: 'org_mgmt', action: 'view' }, { namespace: 'org_mgmt', action: 'edit' }] })), 'PermissionNotHeld')
-    t.is(tagOf(await create(bench, admin, { name: 'more', permissions: [view, connect] })), 'ok')
-    t.is(tagOf(await create(bench, editor, { name: 'most', permissions: [view, connect] }, true)), 'ok')
+    t.is(tagOf(await create(bench, admin, { name: 'more', permissions: [view, connect] })), 'done')
+    t.is(tagOf(await create(bench, editor, { name: 'most', permissions: [view, connect] }, true)), 'done')
   })
 
   onBench('a role stronger than its editor can be renamed, but not handed to a team or kept in a new list', async (t, bench) => {
-    const strong = must(await create(bench, owner, { name: 'strong', permissions: [view, connect] }))
-    t.is(tagOf(await update(bench, editor, strong.id, { name: 'renamed' })), 'ok')
+    const strong = unwrap(await create(bench, owner, { name: 'strong', permissions: [view, connect] }))
+    t.is(tagOf(await update(bench, editor, strong.id, { name: 'renamed' })), 'done')
     t.is(tagOf(await update(bench, editor, strong.id, { teamIds: [customTeam] })), 'PermissionNotHeld')
     t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view, connect] })), 'PermissionNotHeld')
-    t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view], teamIds: [customTeam] })), 'ok')
+    t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view], teamIds: [customTeam] })), 'done')
   })
 
   onBench('an update replaces the given parts only', async (t, bench) => {
-    const role = must(await create(bench, owner, { description: 'first', teamIds: [customTeam] }))
-    const renamed = must(await update(bench, owner, role.id, { name: 'Lookers' }))
+    const role = unwrap(await create(bench, owner, { description: 'first', teamIds: [customTeam] }))
+    const renamed = unwrap(await update(bench, owner, role.id, { name: 'Lookers' }))
     t.like(renamed, { name: 'Lookers', description: 'first', permissions: [view], teamIds: [customTeam], version: 2 })
-    const detached = must(await update(bench, owner, role.id, { teamIds: [], description: '' }))
+    const detached = unwrap(await update(bench, owner, role.id, { teamIds: [], description: '' }))
     t.like(detached, { name: 'Lookers', description: '', teamIds: [], version: 3 })
     t.is(tagOf(await update(bench, owner, role.id, { permissions: [] })), 'RolePermissionsEmpty')
     t.deepEqual(await bench.audited(), ['role.created', 'role.updated', 'role.updated'])
   })
 
   onBench('a change meant for another version, or for no role of the organization, is refused', async (t, bench) => {
-    const role = must(await create(bench, owner))
+    const role = unwrap(await create(bench, owner))
     t.is(tagOf(await update(bench, owner, role.id, { name: 'x' }, 2)), 'RoleChanged')
-    t.is(tagOf(await update(bench, owner, role.id, { name: 'x' }, 1)), 'ok')
+    t.is(tagOf(await update(bench, owner, role.id, { name: 'x' }, 1)), 'done')
     t.is(tagOf(await update(bench, owner, 999 as RoleId, { name: 'x' })), 'RoleMissing')
     const remove = (id: RoleId, expectedVersion?: number, inOrg = orgId) =>
       bench.remove(callBy(principal(owner)), { orgId: inOrg, id, expectedVersion })
     t.is(tagOf(await remove(role.id, 1)), 'RoleChanged')
     t.is(tagOf(await remove(role.id, undefined, 12 as OrgId)), 'RoleMissing')
-    t.is(tagOf(await remove(role.id, 2)), 'ok')
+    t.is(tagOf(await remove(role.id, 2)), 'done')
     t.is(tagOf(await remove(role.id)), 'RoleMissing')
     t.deepEqual(await bench.audited(), ['role.created', 'role.updated', 'role.deleted'])
   })
 
   onBench('deleting a role ends what it gave at the next request', async (t, bench) => {
     const canCreate = () => bench.authorizer.authorize(principal(editor), { type: 'organization', name: 'account11' }, 'can_create_role')
-    t.is(tagOf(await canCreate()), 'ok')
-    must(await bench.remove(callBy(principal(owner)), { orgId, id: 1101 as RoleId, expectedVersion: undefined }))
+    t.is(tagOf(await canCreate()), 'done')
+    unwrap(await bench.remove(callBy(principal(owner)), { orgId, id: 1101 as RoleId, expectedVersion: undefined }))
     t.is(tagOf(await canCreate()), 'AccessDenied')
   })
 
@@ -149,12 +150,12 @@ for (const database of eachDatabase()) {
   })
 
   onBench('eight concurrent changes with one version leave one winner; without, all are applied in turn', async (t, bench) => {
-    const role = must(await create(bench, owner))
+    const role = unwrap(await create(bench, owner))
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     const raced = await Promise.all(names.map((name) => update(bench, owner, role.id, { name }, 1)))
-    t.deepEqual(raced.map(tagOf).sort(), [...Array<string>(7).fill('RoleChanged'), 'ok'])
+    t.deepEqual(raced.map(tagOf).sort(), [...Array<string>(7).fill('RoleChanged'), 'done'])
     const all = await Promise.all(names.map((name) => update(bench, owner, role.id, { description: name })))
-    t.deepEqual(all.map(tagOf), Array(8).fill('ok'))
+    t.deepEqual(all.map(tagOf), Array(8).fill('done'))
     t.is((await bench.roles.get(orgId, role.id))?.version, 10)
     t.is((await bench.audited()).length, 10)
   })

@@ -2,9 +2,10 @@ import test from 'ava'
 import fc from 'fast-check'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import { catalogue } from './catalogue.ts'
-import { must, roleBench } from './role-bench.ts'
+import { roleBench } from './role-bench.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World, WorldGrant, WorldOrg, WorldTeam } from './world.ts'
 import { anyWorld, questionsOf, worldUsers } from './world.ts'
@@ -75,7 +76,7 @@ for (const database of eachDatabase()) {
     within(world, async (db) => {
       const bench = roleBench(db)
       const standing = await bench.standing(userId, orgId)
-      return must(await bench.list(callBy(principal(userId)), { standing, objects: questions, isBatch: true }))
+      return unwrap(await bench.list(callBy(principal(userId)), { standing, objects: questions, isBatch: true }))
     })
 
   test(`${database.name}: giving something takes nothing away`, async (t) => {

@@ -4,10 +4,10 @@ import { makeAuthorizer } from '../../core/authz/authorizer.ts'
 import { makeListAllowedPermissions } from '../../core/authz/list-allowed-permissions.ts'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
 import { schema } from './catalogue.ts'
 import { countingRunner } from './counting-runner.ts'
-import { must } from './role-bench.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
 
@@ -56,7 +56,7 @@ for (const database of eachDatabase()) {
         t.is(runner.taken(), 1, locator.type)
       }
 
-      const { standing } = must(await authorizer.authorize(caller, { type: 'account', name: 'account11' }, 'member'))
+      const { standing } = unwrap(await authorizer.authorize(caller, { type: 'account', name: 'account11' }, 'member'))
       const clusters = clusterIds.map((objectID) => ({ objectType: 'cluster', objectID }))
       const others = [
         { objectType: 'organization', objectID: orgId },
@@ -67,7 +67,7 @@ for (const database of eachDatabase()) {
       ]
       const taken = async (objects: typeof clusters): Promise<number> => {
         runner.taken()
-        must(await list(callBy(caller), { standing, objects, isBatch: true }))
+        unwrap(await list(callBy(caller), { standing, objects, isBatch: true }))
         return runner.taken()
       }
       t.is(await taken(clusters.slice(0, 1)), 2)

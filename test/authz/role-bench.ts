@@ -1,5 +1,3 @@
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeHmacDigest } from '../../adapters/sql/audit/hmac-digest.ts'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
@@ -15,7 +13,6 @@ import type { RoleStores } from '../../core/authz/ports.ts'
 import { makeUpdateRole } from '../../core/authz/update-role.ts'
 import type { Standing } from '../../core/kernel/access.ts'
 import type { UserId } from '../../core/kernel/brand.ts'
-import type { Failure } from '../../core/kernel/failure.ts'
 import { schema } from './catalogue.ts'
 import { nameOf } from './world.ts'
 
@@ -57,12 +54,3 @@ export const roleBench = (db: SqlDatabase) => {
   }
 }
 export type RoleBench = ReturnType<typeof roleBench>
-
-/** The Right of an outcome that must have one. */
-export const must = <A>(outcome: Either<Failure, A>): A => {
-  if (isLeft(outcome)) throw new Error(outcome.left.message)
-  return outcome.right
-}
-
-/** The failure's tag, or `ok`. */
-export const tagOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.tag : 'ok')

@@ -6,8 +6,8 @@ import { permissionKey } from '../../core/kernel/permission.ts'
 import type { Standing } from '../../core/kernel/access.ts'
 import { levels } from '../../core/kernel/access.ts'
 import type { AccountId } from '../../core/kernel/brand.ts'
+import { tagOf } from '../support/outcome.ts'
 import { schema } from './catalogue.ts'
-import { tagOf } from './role-bench.ts'
 
 const anyPermission = fc.constantFrom(...schema.permissions)
 const anyStanding: fc.Arbitrary<Standing> = fc.record({

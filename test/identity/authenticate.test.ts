@@ -6,8 +6,9 @@ import type { User } from '../../core/identity/types.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
+import { unwrap } from '../support/outcome.ts'
 import type { IdentityWorld } from './identity-world.ts'
-import { callBy, makeIdentityWorld, password, unwrap } from './identity-world.ts'
+import { callBy, makeIdentityWorld, password } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
 
 const basic = (login: string, text: string): Credential => ({ kind: 'password', login, password: secret(text), oneTimeCode: undefined })

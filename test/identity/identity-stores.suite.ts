@@ -4,7 +4,7 @@ import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewAccessToken, NewSession, NewUser, Viewer } from '../../core/identity/types.ts'
 import type { OrgId, UserId } from '../../core/kernel/brand.ts'
-import { unwrap } from './identity-world.ts'
+import { unwrap } from '../support/outcome.ts'
 
 /** Stores over an empty database of their own. */
 export interface IdentityBench {

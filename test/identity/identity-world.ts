@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import { makeListedCommonPasswords } from '../../adapters/security/common-passwords.ts'
 import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
 import { sha256TokenDigest } from '../../adapters/security/sha256-token-digest.ts'
@@ -16,11 +15,11 @@ import { makeCreateUser } from '../../core/identity/create-user.ts'
 import type { CreateUserInput } from '../../core/identity/create-user.ts'
 import type { Background, IdentitySettings, PasswordHasher } from '../../core/identity/ports.ts'
 import type { User } from '../../core/identity/types.ts'
-import type { Failure } from '../../core/kernel/failure.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { fullScope } from '../../core/kernel/token-scope.ts'
 import { callOf } from '../sql/call.ts'
+import { unwrap } from '../support/outcome.ts'
 
 export const testSettings: IdentitySettings = {
   baseUrl: () => 'https://platform.example',
@@ -29,11 +28,6 @@ export const testSettings: IdentitySettings = {
   sessionIdleSeconds: 3600,
   sessionSeconds: 86_400,
   rememberSeconds: 2_592_000,
-}
-
-export const unwrap = <A>(outcome: Either<Failure, A>): A => {
-  if (isLeft(outcome)) throw new Error(`${outcome.left.tag}: ${outcome.left.message}`)
-  return outcome.right
 }
 
 /** A hasher that costs nothing; it counts what it was asked, and `old:` hashes want to be made anew. */

@@ -1,5 +1,4 @@
 import type { ExecutionContext } from 'ava'
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
@@ -10,7 +9,6 @@ import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import type { AuditEntry } from '../../core/kernel/audit.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../../core/kernel/brand.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
-import type { Failure } from '../../core/kernel/failure.ts'
 import { permissionKey } from '../../core/kernel/permission.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/token-scope.ts'
@@ -23,6 +21,7 @@ import { clusterPermissions } from '../../plugins/clusters/permissions.ts'
 import { organizationPermissions } from '../../plugins/organizations/permissions.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { unwrap } from '../support/outcome.ts'
 
 export const firstPage = { page: 1, limit: 50 }
 export const at = new Date('2026-05-01T08:00:00.123Z')
@@ -31,14 +30,6 @@ const levels = new Map(
   [...organizationPermissions, ...rolePermissions, ...clusterPermissions].map((p) => [permissionKey(p), p.level]),
 )
 export const catalogue: PermissionLevels = { levelOf: (permission) => levels.get(permissionKey(permission)) }
-
-/** The Right of an outcome that a case relies on. */
-export const right = <A>(outcome: Either<Failure, A>): A => {
-  if (isLeft(outcome)) throw new Error(`${outcome.left.tag}: ${outcome.left.message}`)
-  return outcome.right
-}
-/** The tag of a refusal, or `done`. */
-export const tagOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.tag : 'done')
 
 export type Stores = Omit<OrganizationStores, 'audit'>
 
@@ -105,7 +96,7 @@ export const makeBench = (database: SqlDatabase): Bench => {
     () => ({ record: (entry) => Promise.resolve(void entries.push(entry)) }),
   )
   const addTeam = async (orgId: OrgId, name: string, permission: TeamPermission, members: readonly UserId[] = []): Promise<Team> => {
-    const id = right(await stores.teams.insert({ orgId, name, description: '', permission, type: 'kubernetes', createdAt: at }))
+    const id = unwrap(await stores.teams.insert({ orgId, name, description: '', permission, type: 'kubernetes', createdAt: at }))
     for (const userId of members) {
       if ((await stores.memberships.find(orgId, userId)) === undefined) await stores.memberships.add(orgId, userId, at)
       await stores.teams.addMember({ id, orgId }, userId, at)
@@ -120,7 +111,7 @@ export const makeBench = (database: SqlDatabase): Bench => {
     clock,
     entries,
     user: async (login) =>
-      right(
+      unwrap(
         await users.insert({
           login,
           fullName: '',
@@ -133,7 +124,7 @@ export const makeBench = (database: SqlDatabase): Bench => {
           createdAt: at,
         }),
       ),
-    organization: async (name, owner) => right(await makeCreateOrganization({ uow, clock })(callBy(owner), { name })).id,
+    organization: async (name, owner) => unwrap(await makeCreateOrganization({ uow, clock })(callBy(owner), { name })).id,
     team: async (orgId, name) => {
       const found = (await stores.teams.list(orgId, firstPage)).items.find((team) => team.name === name)
       if (found === undefined) throw new Error(`there is no team ${name}`)

@@ -10,13 +10,14 @@ import { makeRemoveTeamMember } from '../../core/organizations/remove-team-membe
 import { makeRenameOrganization } from '../../core/organizations/rename-organization.ts'
 import { makeSetMembership } from '../../core/organizations/set-membership.ts'
 import { makeSetMemberVisibility } from '../../core/organizations/set-member-visibility.ts'
-import { callBy, firstPage, onEachDatabase, right, tagOf } from './bench.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
+import { callBy, firstPage, onEachDatabase } from './bench.ts'
 
 const blankTeam = { description: '', permission: undefined, type: undefined, roleIds: [] }
 
 onEachDatabase('a new organization has three teams, its maker alone owns it, and one audit row says so', async (t, bench) => {
   const ada = await bench.user('ada')
-  const made = right(await makeCreateOrganization(bench)(callBy(ada), { name: 'Acme', visibility: 'private' }))
+  const made = unwrap(await makeCreateOrganization(bench)(callBy(ada), { name: 'Acme', visibility: 'private' }))
   const teams = (await bench.teams.list(made.id, firstPage)).items
   t.deepEqual(teams.map(({ name, permission, type }) => [name, permission, type]), [
     ['Owners', 'owner', 'kubernetes'],
@@ -53,8 +54,8 @@ onEachDatabase('an edit is a merge: what is absent stays, empty text clears, an 
   const other = await bench.organization('other', ada)
   const edit = makeEditOrganization(bench)
   const full = { fullName: 'Acme Ltd', email: 'a@b.example', description: 'd', website: 'https://a.example', location: 'X' }
-  right(await edit(callBy(ada), id, { ...full, visibility: 'private' }, undefined))
-  const changed = right(await edit(callBy(ada), id, { website: '', visibility: '' }, undefined))
+  unwrap(await edit(callBy(ada), id, { ...full, visibility: 'private' }, undefined))
+  const changed = unwrap(await edit(callBy(ada), id, { website: '', visibility: '' }, undefined))
   t.like(changed, { ...full, website: '', visibility: 'private', version: 3 })
   t.is((await bench.organizations.findById(other))?.fullName, '', 'the other organization keeps its profile')
   t.is(tagOf(await edit(callBy(ada), id, { website: 'javascript:alert(1)' }, undefined)), 'OrganizationFieldRefused')
@@ -66,12 +67,12 @@ onEachDatabase('an old name leads to the organization until somebody takes it', 
   const ada = await bench.user('ada')
   const id = await bench.organization('acme', ada)
   const rename = makeRenameOrganization(bench)
-  right(await rename(callBy(ada), id, 'Beta'))
+  unwrap(await rename(callBy(ada), id, 'Beta'))
   t.is((await bench.organizations.findByFormerName('ACME'))?.id, id)
   t.is((await bench.organizations.findByName('beta'))?.name, 'Beta')
-  right(await rename(callBy(ada), id, 'BETA'))
+  unwrap(await rename(callBy(ada), id, 'BETA'))
   t.is(await bench.organizations.findByFormerName('beta'), undefined, 'a change of case leaves no redirect')
-  right(await rename(callBy(ada), id, 'acme'))
+  unwrap(await rename(callBy(ada), id, 'acme'))
   t.is(await bench.organizations.findByFormerName('acme'), undefined, 'the name is its own again')
   t.is((await bench.organizations.findByFormerName('beta'))?.id, id)
   const newcomer = await bench.organization('beta', ada)
@@ -92,7 +93,7 @@ onEachDatabase('an organization goes only when nothing belongs to it, and takes 
   const refused = await remove(callBy(ada), id)
   t.like(refused, { left: { tag: 'OrganizationInUse', errors: ['cluster prod'] } })
   await bench.database.query((k) => k('clusters').where('owner_id', id).delete())
-  right(await remove(callBy(ada), id))
+  unwrap(await remove(callBy(ada), id))
   t.is(await bench.organizations.findById(id), undefined)
   for (const table of ['teams', 'team_members', 'org_members']) {
     const left = await bench.database.query<{ org_id: number }>((k) => k(table).select('org_id'))
@@ -109,9 +110,9 @@ onEachDatabase('a team takes a free name, a known type and roles of its own orga
   const theirs = await bench.role(other, 'theirs', ['cluster_mgmt/view clusters'])
   const create = makeCreateTeam(bench)
   const asked = (changes: object) => create(callBy(ada), id, { ...blankTeam, name: 'Ops', ...changes })
-  const { team } = right(await asked({ roleIds: [mine, mine] }))
+  const { team } = unwrap(await asked({ roleIds: [mine, mine] }))
   t.like(team, { permission: 'custom', type: 'kubernetes', roleIds: [mine] })
-  t.is(right(await asked({ name: 'Plain' })).team.permission, 'read')
+  t.is(unwrap(await asked({ name: 'Plain' })).team.permission, 'read')
   t.is(tagOf(await asked({ name: 'ops' })), 'TeamNameTaken')
   t.is(tagOf(await asked({ name: 'owners' })), 'TeamNameTaken')
   t.is(tagOf(await asked({ name: 'New' })), 'TeamNameRefused')
@@ -121,7 +122,7 @@ onEachDatabase('a team takes a free name, a known type and roles of its own orga
   t.is(tagOf(await asked({ name: 'T', roleIds: [theirs] })), 'TeamRolesRefused')
   t.is(tagOf(await asked({ name: 'T', roleIds: [mine, 999999] })), 'TeamRolesRefused')
   t.is(tagOf(await asked({ name: 'T', roleIds: Array.from({ length: 51 }, (_, n) => n + 1) })), 'TeamRolesRefused')
-  t.is(right(await create(callBy(ada), other, { ...blankTeam, name: 'Ops' })).team.orgId, other, 'names are per organization')
+  t.is(unwrap(await create(callBy(ada), other, { ...blankTeam, name: 'Ops' })).team.orgId, other, 'names are per organization')
 })
 
 onEachDatabase('the team Owners keeps its name, its level and itself', async (t, bench) => {
@@ -133,7 +134,7 @@ onEachDatabase('the team Owners keeps its name, its level and itself', async (t,
   t.is(tagOf(await edit(callBy(ada), owners.id, { permission: 'admin' }, undefined)), 'OwnersTeamFixed')
   t.is(tagOf(await makeDeleteTeam(bench)(callBy(ada), owners.id)), 'OwnersTeamFixed')
   const same = await edit(callBy(ada), owners.id, { name: 'Owners', permission: 'owner', description: 'x' }, undefined)
-  t.like(right(same).team, { name: 'Owners', permission: 'owner', description: 'x' })
+  t.like(unwrap(same).team, { name: 'Owners', permission: 'owner', description: 'x' })
   const editors = await bench.team(id, 'Editors')
   t.is(tagOf(await edit(callBy(ada), editors.id, { permission: 'owner' }, undefined)), 'TeamLevelRefused')
   t.is(tagOf(await edit(callBy(ada), editors.id, { name: 'viewers' }, undefined)), 'TeamNameTaken')
@@ -211,18 +212,18 @@ onEachDatabase('joining a team makes a member, leaving the last one ends it, and
   const [editors, viewers] = [await bench.team(id, 'Editors'), await bench.team(id, 'Viewers')]
   const add = makeAddTeamMember(bench)
   const remove = makeRemoveTeamMember(bench)
-  right(await add(callBy(ada), editors.id, { name: 'BOB' }, 'done'))
-  right(await add(callBy(ada), editors.id, { name: 'bob' }, 'done'))
+  unwrap(await add(callBy(ada), editors.id, { name: 'BOB' }, 'done'))
+  unwrap(await add(callBy(ada), editors.id, { name: 'bob' }, 'done'))
   t.is(tagOf(await add(callBy(ada), editors.id, { name: 'bob' }, 'refused')), 'AlreadyTeamMember')
-  right(await add(callBy(ada), viewers.id, { id: bob }, 'done'))
-  right(await add(callBy(ada), (await bench.team(other, 'Viewers')).id, { name: 'bob' }, 'done'))
+  unwrap(await add(callBy(ada), viewers.id, { id: bob }, 'done'))
+  unwrap(await add(callBy(ada), (await bench.team(other, 'Viewers')).id, { name: 'bob' }, 'done'))
   const grant = { object_type: 'cluster', object_id: 1, relation: 'viewer', subject_type: 'user', subject_id: bob, created_at: 1 }
   await bench.database.query((k) => k('object_grants').insert({ ...grant, org_id: id }))
   await bench.database.query((k) => k('object_grants').insert({ ...grant, object_id: 2, org_id: other }))
   t.deepEqual(await bench.memberships.standing(id, bob), { isMember: true, level: 'write', permissions: new Set() })
-  right(await remove(callBy(bob), editors.id, { name: 'bob' }))
+  unwrap(await remove(callBy(bob), editors.id, { name: 'bob' }))
   t.is((await bench.memberships.standing(id, bob)).level, 'read')
-  right(await remove(callBy(ada), viewers.id, { name: 'bob' }))
+  unwrap(await remove(callBy(ada), viewers.id, { name: 'bob' }))
   t.is(await bench.memberships.find(id, bob), undefined)
   t.not(await bench.memberships.find(other, bob), undefined, 'the other membership stays')
   const grants = await bench.database.query<{ org_id: number }>((k) => k('object_grants').select('org_id'))
@@ -252,8 +253,8 @@ onEachDatabase('the last owner stays, by every way out', async (t, bench) => {
   t.is(tagOf(await set(callBy(ada), id, 'ada', 'member')), 'LastOwner')
   t.is((await bench.memberships.standing(id, ada)).level, 'owner', 'a refused change leaves nothing behind')
   t.is((await bench.teams.listOfMember(id, ada)).length, 1)
-  right(await set(callBy(ada), id, 'bob', 'owner'))
-  right(await removeMember(callBy(bob), id, { name: 'ada' }))
+  unwrap(await set(callBy(ada), id, 'bob', 'owner'))
+  unwrap(await removeMember(callBy(bob), id, { name: 'ada' }))
   t.is(await bench.memberships.find(id, ada), undefined)
   t.is(tagOf(await removeMember(callBy(bob), id, { name: 'bob' })), 'LastOwner')
 })
@@ -263,16 +264,16 @@ onEachDatabase('a role settles the teams: into one of its level, out of those ab
   const id = await bench.organization('acme', ada)
   const set = makeSetMembership(bench)
   const namesOfBob = async () => (await bench.teams.listOfMember(id, bob)).map(({ name }) => name)
-  right(await set(callBy(ada), id, 'bob', 'member'))
+  unwrap(await set(callBy(ada), id, 'bob', 'member'))
   t.deepEqual(await namesOfBob(), ['Viewers'])
-  right(await set(callBy(ada), id, 'bob', 'admin'))
+  unwrap(await set(callBy(ada), id, 'bob', 'admin'))
   t.deepEqual(await namesOfBob(), ['Viewers', 'Admins'], 'a team of level admin is made where there is none')
-  right(await set(callBy(ada), id, 'bob', 'owner'))
+  unwrap(await set(callBy(ada), id, 'bob', 'owner'))
   t.deepEqual(await namesOfBob(), ['Owners', 'Viewers', 'Admins'])
-  right(await set(callBy(ada), id, 'bob', 'member'))
+  unwrap(await set(callBy(ada), id, 'bob', 'member'))
   t.deepEqual(await namesOfBob(), ['Viewers'])
   const recorded = bench.entries.length
-  right(await set(callBy(ada), id, 'bob', 'member'))
+  unwrap(await set(callBy(ada), id, 'bob', 'member'))
   t.is(bench.entries.length, recorded, 'no change, no audit row')
 })
 
@@ -283,7 +284,7 @@ onEachDatabase('deleting a team ends the memberships that hung on it alone', asy
   const ops = await bench.newTeam(id, 'Ops', 'write', [bob, cleo])
   await bench.newTeam(id, 'More', 'read', [cleo])
   await bench.newTeam(other, 'Ops', 'write', [bob])
-  right(await makeDeleteTeam(bench)(callBy(ada), ops.id))
+  unwrap(await makeDeleteTeam(bench)(callBy(ada), ops.id))
   t.is(await bench.memberships.find(id, bob), undefined)
   t.not(await bench.memberships.find(id, cleo), undefined)
   t.not(await bench.memberships.find(other, bob), undefined)
@@ -296,9 +297,9 @@ onEachDatabase("a membership's visibility is the member's own choice, and the ow
   await bench.newTeam(id, 'Ops', 'admin', [bob, cleo])
   const set = makeSetMemberVisibility(bench)
   t.is(tagOf(await set(callBy(bob), id, { name: 'cleo' }, true)), 'BeyondOwnRights')
-  right(await set(callBy(bob), id, { name: 'bob' }, true))
+  unwrap(await set(callBy(bob), id, { name: 'bob' }, true))
   t.deepEqual((await bench.memberships.list(id, 'public', firstPage)).items, [bob])
-  right(await set(callBy(ada), id, { name: 'bob' }, false))
+  unwrap(await set(callBy(ada), id, { name: 'bob' }, false))
   t.is((await bench.memberships.list(id, 'public', firstPage)).total, 0)
   t.is(tagOf(await set(callBy(ada), id, { name: 'nobody' }, true)), 'MemberMissing')
 })

@@ -1,6 +1,7 @@
 import { casesOf } from '../support/cases-of.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
 import type { OpenStoreBench } from './store-bench.ts'
-import { addOrganization, addTeam, at, firstPage, profile, right, tagOf } from './store-bench.ts'
+import { addOrganization, addTeam, at, firstPage, profile } from './store-bench.ts'
 
 /** What every OrganizationStore keeps. */
 export const organizationStoreSuite = (name: string, open: OpenStoreBench): void => {
@@ -48,11 +49,11 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
 
   onBench('a rename leaves a redirect, which goes when the name is taken', async (t, bench) => {
     const id = await addOrganization(bench, 'acme')
-    right(await bench.organizations.rename(id, 'acme', 'beta'))
+    unwrap(await bench.organizations.rename(id, 'acme', 'beta'))
     t.is((await bench.organizations.findByFormerName('ACME'))?.name, 'beta')
     t.is(await bench.organizations.findByName('acme'), undefined)
     const other = await addOrganization(bench, 'gamma')
-    right(await bench.organizations.rename(other, 'gamma', 'acme'))
+    unwrap(await bench.organizations.rename(other, 'gamma', 'acme'))
     t.is(await bench.organizations.findByFormerName('acme'), undefined)
     t.is((await bench.organizations.findByFormerName('gamma'))?.id, other)
     t.is(tagOf(await bench.organizations.rename(other, 'acme', 'BETA')), 'OrganizationNameTaken')

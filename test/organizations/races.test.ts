@@ -4,7 +4,8 @@ import { makeCreateOrganization } from '../../core/organizations/create-organiza
 import { makeDeleteOrganization } from '../../core/organizations/delete-organization.ts'
 import { makeRemoveMember } from '../../core/organizations/remove-member.ts'
 import { makeRemoveTeamMember } from '../../core/organizations/remove-team-member.ts'
-import { callBy, firstPage, onEachDatabase, right, tagOf } from './bench.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
+import { callBy, firstPage, onEachDatabase } from './bench.ts'
 
 const rounds = 8
 const people = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `user${n}`)
@@ -15,7 +16,7 @@ onEachDatabase('of owners who all leave at once, one stays', async (t, bench) =>
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, owners[0] as UserId)
     const team = await bench.team(id, 'Owners')
-    for (const name of people(4)) right(await makeAddTeamMember(bench)(callBy(owners[0] as UserId), team.id, { name }, 'done'))
+    for (const name of people(4)) unwrap(await makeAddTeamMember(bench)(callBy(owners[0] as UserId), team.id, { name }, 'done'))
     const outcomes = await Promise.all(
       owners.map((owner, n) =>
         n % 2 === 0
@@ -33,7 +34,7 @@ onEachDatabase('of two owners who remove each other at once, one stays', async (
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, ada)
     const team = await bench.team(id, 'Owners')
-    right(await makeAddTeamMember(bench)(callBy(ada), team.id, { name: 'bob' }, 'done'))
+    unwrap(await makeAddTeamMember(bench)(callBy(ada), team.id, { name: 'bob' }, 'done'))
     const remove = makeRemoveMember(bench)
     const outcomes = await Promise.all([remove(callBy(ada), id, { name: 'bob' }), remove(callBy(bob), id, { name: 'ada' })])
     t.is(outcomes.filter((outcome) => tagOf(outcome) === 'done').length, 1)

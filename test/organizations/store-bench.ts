@@ -1,8 +1,7 @@
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../core/kernel/brand.ts'
-import type { Failure } from '../../core/kernel/failure.ts'
 import type { MembershipStore, OrganizationStore, OrganizationTokenStore, TeamStore } from '../../core/organizations/ports.ts'
 import type { OrganizationProfile, TeamPermission } from '../../core/organizations/types.ts'
+import { unwrap } from '../support/outcome.ts'
 
 /** The stores of one empty place, and what other parts keep beside them. Made anew for each case. */
 export interface StoreBench {
@@ -32,14 +31,8 @@ export const profile: OrganizationProfile = {
   fleetEndpoint: 'https://fleet.example',
 }
 
-export const right = <A>(outcome: Either<Failure, A>): A => {
-  if (isLeft(outcome)) throw new Error(`${outcome.left.tag}: ${outcome.left.message}`)
-  return outcome.right
-}
-export const tagOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.tag : 'done')
-
 export const addOrganization = async (bench: StoreBench, name: string, changes: Partial<OrganizationProfile> = {}): Promise<OrgId> =>
-  right(await bench.organizations.insert({ ...profile, ...changes, name, orgType: 0, createdAt: at }))
+  unwrap(await bench.organizations.insert({ ...profile, ...changes, name, orgType: 0, createdAt: at }))
 
 export const addTeam = async (bench: StoreBench, orgId: OrgId, name: string, permission: TeamPermission = 'read'): Promise<TeamId> =>
-  right(await bench.teams.insert({ orgId, name, description: `the ${name}`, permission, type: 'kubernetes', createdAt: at }))
+  unwrap(await bench.teams.insert({ orgId, name, description: `the ${name}`, permission, type: 'kubernetes', createdAt: at }))

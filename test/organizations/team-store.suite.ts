@@ -1,7 +1,8 @@
 import type { RoleId } from '../../core/kernel/brand.ts'
 import { casesOf } from '../support/cases-of.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
 import type { OpenStoreBench } from './store-bench.ts'
-import { addOrganization, addTeam, at, firstPage, right, tagOf } from './store-bench.ts'
+import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
 
 /** What every TeamStore keeps. */
 export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
@@ -25,16 +26,16 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     const again = { orgId, name: 'OPS', description: '', permission: 'read', type: '', createdAt: at } as const
     t.is(tagOf(await bench.teams.insert(again)), 'TeamNameTaken')
     t.is(tagOf(await bench.teams.update(second, { name: 'oPS' }, undefined)), 'TeamNameTaken')
-    t.true(right(await bench.teams.update(id, { name: 'OPS' }, undefined)), 'its own name in another case')
+    t.true(unwrap(await bench.teams.update(id, { name: 'OPS' }, undefined)), 'its own name in another case')
   })
 
   onBench('an update changes what is given, and only at the expected version', async (t, bench) => {
     const orgId = await addOrganization(bench, 'acme')
     const id = await addTeam(bench, orgId, 'Ops')
     const other = await addTeam(bench, orgId, 'Dev')
-    t.true(right(await bench.teams.update(id, { permission: 'custom', description: '' }, 1)))
+    t.true(unwrap(await bench.teams.update(id, { permission: 'custom', description: '' }, 1)))
     t.like(await bench.teams.findById(id), { name: 'Ops', permission: 'custom', description: '', type: 'kubernetes', version: 2 })
-    t.false(right(await bench.teams.update(id, { name: 'X' }, 1)))
+    t.false(unwrap(await bench.teams.update(id, { name: 'X' }, 1)))
     t.like(await bench.teams.findById(other), { name: 'Dev', version: 1 })
   })
 
