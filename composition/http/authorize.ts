@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../core/authz/ports.ts'
 import type { AccessGrant, ObjectLocator } from '../../core/kernel/access.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
@@ -70,10 +70,9 @@ export const authorize = async (
   const locator = locatorOf(access.object, values)
   if (locator === undefined) return left(hidden(access))
   const decided = await authorizer.authorize(principal, locator, access.relation)
-  if (!isLeft(decided)) return right(decided.right)
-  if (decided.left.tag === 'ObjectHidden') {
-    // Within an organization that the caller belongs to, a missing object is simply not found.
-    return left(decided.left.kind === 'NotFound' && access.object.type === 'role' ? refusal(404, 'NotFound', decided.left.message) : hidden(access))
-  }
-  return left(refusal(403, 'AccessDenied', decided.left.message))
+  if (!isLeft(decided)) return decided
+  const { tag, message } = decided.left
+  if (tag === 'AccessDenied') return left(refusal(403, 'AccessDenied', message))
+  // The Authorizer hides a role from insiders of its organization only, and only when it is missing.
+  return left(access.object.type === 'role' ? refusal(404, 'NotFound', message) : hidden(access))
 }

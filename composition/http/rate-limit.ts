@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
 import type { RequestContext } from './request-context.ts'
@@ -44,12 +45,16 @@ export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: st
   }
 }
 
+/** Whoever has an IPv6 address has the whole /64 around it, so that is what counts; an IPv4 address counts for itself. */
+export const networkOf = (address: string): string =>
+  address.includes(':') ? ipaddr.IPv6.parse(address).parts.slice(0, 4).map((part) => part.toString(16)).join(':') : address
+
 /** Spends one request of the caller's rate: the headers that tell what is left, and the refusal where nothing is. */
 export const spendRate = (
   rateLimit: ReturnType<typeof makeRateLimit>,
   context: RequestContext,
 ): { readonly headers: Readonly<Record<string, string>>; readonly refused: Refusal | undefined } => {
-  const decision = rateLimit?.(context.principal === undefined ? `ip:${context.sourceIp}` : `user:${context.principal.userId}`)
+  const decision = rateLimit?.(context.principal === undefined ? `ip:${networkOf(context.sourceIp)}` : `user:${context.principal.userId}`)
   if (decision === undefined) return { headers: {}, refused: undefined }
   const { allowed, limit, remaining, resetSeconds } = decision
   const headers = { 'RateLimit-Limit': String(limit), 'RateLimit-Remaining': String(remaining), 'RateLimit-Reset': String(resetSeconds) }

@@ -32,7 +32,7 @@ export interface Authorizer {
    * exists or not; whoever sees them all is told by ObjectHidden that it does not; outsiders are told nothing.
    * One query. Throws when the object's type has no such relation.
    */
-  authorize(principal: Principal, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied'> | Failure<'ObjectHidden'>, AccessGrant>
+  authorize(principal: Principal, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied' | 'ObjectHidden'>, AccessGrant>
 }
 export const AuthorizerToken = token<Authorizer>('authz.Authorizer')
 

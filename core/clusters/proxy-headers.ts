@@ -105,9 +105,12 @@ export const upgradeHeaders = (headers: HeaderBag, as: ImpersonatedUser | undefi
 /** A page that a pod serves must not run scripts on our origin. */
 const guards: HeaderList = [['content-security-policy', 'sandbox']]
 
+/** A redirect to another host would send our own clients wherever the cluster likes. */
+const staysHere = ([name, value]: readonly [string, string]): boolean => name !== 'location' || /^\/(?![/\\])/.test(value)
+
 /** The answer's headers that go to the client. */
 export const clientHeaders = (headers: HeaderBag): HeaderList => [
-  ...pick(headers, Object.keys(headers).filter((name) => returned.has(name) || name.startsWith('x-kubernetes-'))),
+  ...pick(headers, Object.keys(headers).filter((name) => returned.has(name) || name.startsWith('x-kubernetes-'))).filter(staysHere),
   ...guards,
 ]
 

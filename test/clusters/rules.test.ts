@@ -118,5 +118,7 @@ test('an upgrade is passed on for one known protocol, without our bearer subprot
 test('answers carry what is listed and nothing else', (t) => {
   const answer = clientHeaders({ 'content-type': 'a', 'set-cookie': ['x'], etag: 'e', 'x-kubernetes-pf-flowschema-uid': 'u', connection: 'etag', server: 's', 'transfer-encoding': 'chunked', warning: ['1', '2'] })
   t.deepEqual(answer, [['content-type', 'a'], ['x-kubernetes-pf-flowschema-uid', 'u'], ['warning', '1'], ['warning', '2'], ['content-security-policy', 'sandbox']])
+  for (const elsewhere of ['https://169.254.169.254/x', '//evil.example/x', '/\\evil.example', 'relative']) t.false(clientHeaders({ location: elsewhere }).some(([name]) => name === 'location'), elsewhere)
+  t.deepEqual(clientHeaders({ location: '/api/v1/x/' })[0], ['location', '/api/v1/x/'])
   t.deepEqual(acceptedHeaders({ upgrade: 'websocket', connection: 'Upgrade', 'sec-websocket-accept': 'k', 'set-cookie': ['x'] }), [['connection', 'Upgrade'], ['upgrade', 'websocket'], ['sec-websocket-accept', 'k']])
 })

@@ -6,7 +6,7 @@ import { entityTag, noneMatch, parseIfMatch } from '../../composition/http/condi
 import { decodeWith } from '../../composition/http/decode.ts'
 import { pageRequest } from '../../composition/http/paging.ts'
 import { parseQuery } from '../../composition/http/query-string.ts'
-import { makeRateLimit } from '../../composition/http/rate-limit.ts'
+import { makeRateLimit, networkOf } from '../../composition/http/rate-limit.ts'
 import { optional, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 
 const from = (peer: string, forwarded?: string) =>
@@ -76,6 +76,12 @@ test('a bucket allows the limit at once, then refills with time, each caller by 
   a.false(limit('x').allowed)
   now += 3_600_000
   a.is(limit('x').remaining, 59)
+})
+
+test('an IPv6 caller counts by network, an IPv4 caller by address', (a) => {
+  a.is(networkOf('2001:db8:1:2:3::4'), networkOf('2001:db8:1:2:ffff::1'))
+  a.not(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
+  a.is(networkOf('203.0.113.9'), '203.0.113.9')
 })
 
 test('no limit means none', (a) => a.is(makeRateLimit(0, () => 0), undefined))

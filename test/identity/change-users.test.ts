@@ -88,7 +88,7 @@ onEachDatabase('a user who is still a member or owns a cluster stays, and what i
   t.like(await makeValidateName(world.deps.stores)('ACME', 'acme'), { status: 'VALID' })
   t.like(await makeEditUser(world.deps)(callBy(root), 'acme', { fullName: 'x' }), { left: { tag: 'UserMissing' } })
   t.like(await world.authenticator.authenticate({ kind: 'password', login: 'root', password: secret(password), oneTimeCode: undefined }, 'acme', ''), {
-    left: { tag: 'NotPermitted' },
+    left: { tag: 'SudoTargetNoUser' },
   })
 })
 
