@@ -37,8 +37,11 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   if (spec === undefined) return right(undefined)
   const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
   if (!parsed.ok) {
-    const message = parsed.why === 'depth' ? 'The body nests deeper than 64 levels.' : 'The body is not valid JSON.'
-    return left(refusal(spec.malformedAs ?? 400, 'MalformedBody', message))
+    return left(
+      parsed.why === 'depth'
+        ? refusal(400, 'MalformedBody', 'The body nests deeper than 64 levels.')
+        : refusal(spec.malformedAs ?? 400, 'MalformedBody', 'The body is not valid JSON.'),
+    )
   }
   const repeated = spec.keysOnce === true && text !== undefined ? repeatedKey(text) : undefined
   if (repeated !== undefined) {

@@ -52,7 +52,7 @@ test.serial('what is no JSON, too deep, too large, compressed or of another type
       }
       const json = { 'Content-Type': 'application/json' }
       for (const text of malformed) await expect(`malformed ${JSON.stringify(text)}`, body.malformedAs ?? 400, json, text)
-      for (const depth of [65, 1000, 200_000]) await expect(`depth ${depth}`, body.malformedAs ?? 400, json, nested(depth))
+      for (const depth of [65, 1000, 200_000]) await expect(`depth ${depth}`, 400, json, nested(depth))
       const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/xml', 'application/json; charset=utf-16', 'application/jsonx']
       for (const type of types) await expect(type, 415, { 'Content-Type': type }, '{}')
       for (const encoding of ['gzip', 'deflate', 'br', 'gzip, gzip']) await expect(encoding, 415, { ...json, 'Content-Encoding': encoding }, gzipSync('{}').toString('latin1'))
