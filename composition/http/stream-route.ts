@@ -118,11 +118,12 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefi
     context.routePath = route.path
     const params = pathValuesOf(req)
     try {
-      const admitted = await admit(req, context, params, clientSignal(res), scopeLevelOf(context.method))
+      const signal = clientSignal(res)
+      const ask = () => admit(req, context, params, signal, scopeLevelOf(context.method))
+      const admitted = await ask()
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
       const exchange = exchangeOf(req, res, context, route, prefix)
-      const again = () => admit(req, context, params, clientSignal(res), scopeLevelOf(context.method))
-      res.once('close', whileAdmitted(again, () => res.destroy()))
+      res.once('close', whileAdmitted(ask, () => res.destroy()))
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
       // restify counts the request as done when this resolves; a stream is done when its connection says so.

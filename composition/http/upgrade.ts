@@ -118,10 +118,11 @@ export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStre
       if (params === undefined || bound.upgrade === undefined) continue
       context.routeId = bound.route.id
       context.routePath = bound.route.path
-      const admitted = await admit(req, context, params, signal, 'write')
+      const ask = () => admit(req, context, params, signal, 'write')
+      const admitted = await ask()
       if (isLeft(admitted)) return admitted.left
       const exchange = upgradeExchangeOf(req, socket, head, context, fullPath)
-      socket.once('close', whileAdmitted(() => admit(req, context, params, signal, 'write'), () => socket.destroy()))
+      socket.once('close', whileAdmitted(ask, () => socket.destroy()))
       const outcome = await bound.upgrade({ params, exchange, ...admitted.right })
       return isLeft(outcome) ? refusalOf(outcome.left) : undefined
     }

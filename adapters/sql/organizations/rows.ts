@@ -1,5 +1,5 @@
-import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../../core/kernel/brand.ts'
-import type { Organization, OrganizationToken, Team, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
+import type { OrgId, RoleId, TeamId } from '../../../core/kernel/brand.ts'
+import type { Organization, Team, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
 
 /** How a driver gives a BIGINT or a boolean. */
 export type Num = number | string
@@ -79,27 +79,4 @@ export const teamOf = (row: TeamRow, roleIds: readonly RoleId[]): Team => ({
   roleIds,
   createdAt: new Date(Number(row.created_at)),
   version: Number(row.version),
-})
-
-export interface TokenRow {
-  readonly id: Num
-  readonly user_id: Num
-  readonly name: string
-  readonly last_eight: string
-  readonly created_at: Num
-  readonly last_used_at: Num | null
-  readonly expires_at: Num | null
-}
-export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'created_at', 'last_used_at', 'expires_at'] as const
-
-const instantOf = (value: Num | null): Date | undefined => (value === null ? undefined : new Date(Number(value)))
-
-export const tokenOf = (row: TokenRow): OrganizationToken => ({
-  id: Number(row.id) as TokenId,
-  userId: Number(row.user_id) as UserId,
-  name: row.name,
-  lastEight: row.last_eight,
-  createdAt: new Date(Number(row.created_at)),
-  lastUsedAt: instantOf(row.last_used_at),
-  expiresAt: instantOf(row.expires_at),
 })
