@@ -2,12 +2,13 @@
 
 /** The parts in the order in which one may use another's ports and types; one line, one rank. */
 const ranks = [
+  ['mail'],
   ['identity'],
   ['organizations'],
   ['authz'],
   ['audit', 'tasks', 'bus'],
   ['clusters'],
-  ['packages', 'hubs', 'clustersets', 'client-orgs', 'metrics-proxy'],
+  ['clouds', 'packages', 'hubs', 'clustersets', 'client-orgs', 'metrics-proxy'],
   ['contracts'],
   ['usage'],
   ['metering', 'marketplace'],
@@ -19,13 +20,15 @@ const anyOf = (parts) => (parts.length === 0 ? '(?!)' : `(${parts.join('|')})`)
 const npm = (...names) => `node_modules/(@types/)?(${names.join('|')})/`
 const fpTs = npm('fp-ts')
 const ioTs = npm('io-ts')
+/** Vendors' packages that an operator installs or not (peerDependenciesMeta: optional). */
+const vendorSdks = npm('@aws-sdk/client-s3', '@azure/storage-blob', '@google-cloud/storage')
 
 const corePartRules = [...rankOf.keys()].map((part) => ({
   name: `core-${part}`,
   comment: `core/${part} uses the kernel, itself, and types.ts and ports.ts of an earlier part. Move the shared rule into the kernel, or take what you need as a port.`,
   severity: 'error',
   from: { path: `^core/${part}/` },
-  to: { path: '^core/', pathNot: ['^core/kernel/', `^core/${part}/`, `^core/${anyOf(earlierThan(part))}/(types|ports)\\.ts$`] },
+  to: { path: '^core/', pathNot: ['^core/kernel/', `^core/${part}/`, `^core/${anyOf(earlierThan(part))}/([^/]+-|)(types|ports)\\.ts$`] },
 }))
 
 const pluginPartRules = [...rankOf.keys()].map((part) => ({
@@ -40,7 +43,7 @@ const pluginPartRules = [...rankOf.keys()].map((part) => ({
       `^plugins/${part}/`,
       '^core/kernel/',
       `^core/${part}/`,
-      '^core/[^/]+/(types|ports)\\.ts$',
+      '^core/[^/]+/([^/]+-|)(types|ports)\\.ts$',
       `^plugins/${anyOf(earlierThan(part))}/(codecs|[^/]+-wire)\\.ts$`,
     ],
   },
@@ -99,7 +102,7 @@ module.exports = {
       comment: 'An adapter uses the kernel, types.ts and ports.ts of any part, and its own folder; never a use case, a plugin or the composition root.',
       severity: 'error',
       from: { path: '^adapters/([^/]+)/' },
-      to: { path: '^(core|plugins|composition|adapters)/', pathNot: ['^core/kernel/', '^core/[^/]+/(types|ports)\\.ts$', '^adapters/$1/', '^adapters/outbound/'] },
+      to: { path: '^(core|plugins|composition|adapters)/', pathNot: ['^core/kernel/', '^core/[^/]+/([^/]+-|)(types|ports)\\.ts$', '^adapters/$1/', '^adapters/outbound/'] },
     },
     {
       name: 'framework-in-composition',
@@ -121,7 +124,21 @@ module.exports = {
       comment: 'What runs in production is a dependency, not a devDependency.',
       severity: 'error',
       from: { path: '^(core|plugins|adapters|composition)/' },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: 'node_modules/@types/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: ['node_modules/@types/', vendorSdks] },
+    },
+    {
+      name: 'vendor-sdk-lazy',
+      comment: 'The package may be absent: load it with import() when it is needed; its types may be imported anyhow.',
+      severity: 'error',
+      from: { path: '^(core|plugins|adapters|composition)/' },
+      to: { path: vendorSdks, dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'vendor-sdk-in-clouds',
+      comment: "Vendors' packages are used by adapters/clouds alone, which keeps them from the environment's keys and proxies.",
+      severity: 'error',
+      from: { path: '^(core|plugins|adapters|composition)/', pathNot: '^adapters/clouds/' },
+      to: { path: vendorSdks },
     },
   ],
   options: {
