@@ -1,4 +1,5 @@
 import type { AccountId, OrgId, TeamId } from './brand.ts'
+import type { EntryRules } from './entry-rules.ts'
 
 /**
  * Names one object as a request does: by id, or by the names in its path.
@@ -9,6 +10,7 @@ export type ObjectLocator =
   | { readonly type: 'account'; readonly name: string }
   | { readonly type: 'team'; readonly id: number }
   | { readonly type: 'role'; readonly id: number; readonly org: string }
+  | { readonly type: 'robot_ac'; readonly org: string; readonly name: string }
   | { readonly type: 'cluster'; readonly owner: string; readonly name: string }
 
 /** The type whose relations a locator is checked by. */
@@ -37,6 +39,8 @@ export interface Standing {
   /** Permissions of the custom roles of the person's teams, as `namespace/action`. */
   readonly permissions: ReadonlySet<string>
   readonly teamIds: readonly TeamId[]
+  /** What the organization demands of the member beyond rights; absent when it demands nothing. */
+  readonly entry?: EntryRules
 }
 
 /** What authorization found on the way, so that a handler need not look it up again. */

@@ -1,4 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { AccountId } from './brand.ts'
 
 /** How a failure is meant; the composition root alone turns a kind into a status. */
 export type FailureKind =
@@ -15,6 +16,17 @@ export type FailureKind =
   | 'Upstream'
   | 'Unavailable'
 
+/** What a refusal was about, so that it is recorded. For the audit log alone: it never reaches the caller. */
+export interface FailureSubject {
+  /** The account whose log shows the refusal; absent where there is none. */
+  readonly tenantId?: AccountId
+  /** What the refusal is called, `object.verb`; `access.denied` unless told. */
+  readonly action?: string
+  readonly objectType: string
+  readonly objectId?: number
+  readonly objectName?: string
+}
+
 /** An expected refusal: a value on the Left, never thrown. `message` is shown to the caller, so it carries no secret. */
 export interface Failure<Tag extends string = string> {
   readonly tag: Tag
@@ -24,11 +36,14 @@ export interface Failure<Tag extends string = string> {
   readonly retryAfterSeconds?: number
   /** One entry a problem, for answers that list several (field paths, blocking objects). */
   readonly errors?: readonly string[]
+  readonly about?: FailureSubject
 }
+
+type FailureExtras = Pick<Failure, 'retryAfterSeconds' | 'errors' | 'about'>
 
 /** A failure's constructor, which also tells its tag and kind, so that a route can declare it. */
 export interface FailureType<Tag extends string> {
-  (message: string, extras?: Pick<Failure, 'retryAfterSeconds' | 'errors'>): Failure<Tag>
+  (message: string, extras?: FailureExtras): Failure<Tag>
   readonly tag: Tag
   readonly kind: FailureKind
 }
@@ -39,7 +54,7 @@ export interface FailureType<Tag extends string> {
  */
 export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind): FailureType<Tag> =>
   Object.assign(
-    (message: string, extras: Pick<Failure, 'retryAfterSeconds' | 'errors'> = {}): Failure<Tag> => ({
+    (message: string, extras: FailureExtras = {}): Failure<Tag> => ({
       tag,
       kind,
       message,

@@ -1,4 +1,5 @@
 import type { OrgId, SessionId, TokenId, UserId } from './brand.ts'
+import type { Secret } from './secret.ts'
 import type { ScopeSet } from './token-scope.ts'
 
 /** Who calls, as the carrier of the credential proved it. Rights are always those of `userId`, also under impersonation. */
@@ -9,10 +10,17 @@ export interface Principal {
   readonly method: 'token' | 'password' | 'session'
   readonly scopes: ScopeSet
   readonly tokenId?: TokenId
+  readonly tokenCreatedAt?: Date
   readonly tokenExpiresAt?: Date
   /** Set when the token is confined to one organization. */
   readonly onlyOrgId?: OrgId
   readonly sessionId?: SessionId
+  /** For method `password`: the hash that it was compared with, so that a change can tell whether it is still in force. */
+  readonly provenPhc?: Secret
+  /** Beside `provenPhc`: the second factor whose code was right; absent where the account had none. */
+  readonly provenSecondFactorRef?: string
+  /** The password must be replaced before anything else may be done with it. */
+  readonly mustChangePassword?: boolean
   /** The site admin who acts as this user. */
   readonly impersonator?: { readonly userId: UserId; readonly login: string }
 }

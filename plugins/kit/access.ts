@@ -16,6 +16,7 @@ export type ObjectRef =
   | { readonly type: 'account'; readonly name: ParamRef }
   | { readonly type: 'team'; readonly id: ParamRef }
   | { readonly type: 'role'; readonly id: ParamRef; readonly org: ParamRef }
+  | { readonly type: 'robot_ac'; readonly org: ParamRef; readonly name: ParamRef }
   | { readonly type: 'cluster'; readonly owner: ParamRef; readonly name: ParamRef }
 
 export interface PublicAccess {
@@ -30,6 +31,8 @@ export interface GrantedAccess {
   readonly object: ObjectRef
   /** What someone who may not even see the object is told. */
   readonly hiddenAs: 'forbidden' | 'not-found'
+  /** `any`: also for a member who does not meet what the organization demands; the use case refuses what they may not do. */
+  readonly demands?: 'any'
 }
 export type Access = PublicAccess | SignedInAccess | GrantedAccess
 
@@ -65,6 +68,9 @@ export const requiresWithin = (relation: string, object: ObjectRef): GrantedAcce
   object,
   hiddenAs: 'forbidden',
 })
+
+/** The same also for a member whom the organization does not let in: everybody may leave. */
+export const evenWhenBarred = (access: GrantedAccess): GrantedAccess => ({ ...access, demands: 'any' })
 
 /** A token needs level read of the category; write includes it. */
 export const read = (category: ScopeCategory): RequiredScope => ({ category, level: 'read' })

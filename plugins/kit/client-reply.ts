@@ -81,12 +81,18 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
     case 'list': {
       const total = Number(headerText(reply.headers, 'x-total-count') ?? 'absent')
       if (!Number.isSafeInteger(total)) return refuse(request, reply, 'the list lacks X-Total-Count')
-      const items = decode(t.array((route.ok.codec ?? t.never) as t.Mixed), request, reply)
+      const { envelope, codec } = route.ok
+      const items =
+        envelope === undefined
+          ? decode(t.array((codec ?? t.never) as t.Mixed), request, reply)
+          : (decode(envelope.codec, request, reply) as Readonly<Record<string, unknown>>)[envelope.key]
       const capped = headerText(reply.headers, 'x-total-count-capped') === 'true'
       return { items, total, ...(capped ? { totalIsCapped: true } : {}) }
     }
     case 'text':
       return reply.body
+    case 'binary':
+      return { contentType: headerText(reply.headers, 'content-type') ?? '', bytes: reply.bytes ?? refuse(request, reply, 'its bytes were not kept') }
     case 'cookies':
       return cookiesOf(reply.headers)
     case 'empty':

@@ -235,6 +235,23 @@ export const FreeObjectCodec = scalar(
   { type: 'object' },
 )
 
+const base64Text = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** Bytes as base64, bare or as a `data:` URL. */
+export const Base64Bytes = noted(
+  new t.Type<Uint8Array, string, unknown>(
+    'bytes in base64',
+    (u): u is Uint8Array => u instanceof Uint8Array,
+    (u, c) => {
+      const text = typeof u === 'string' ? u.replace(/^data:[\w.+/-]{1,100};base64,/, '') : ''
+      if (text === '' || text.length % 4 !== 0 || !base64Text.test(text)) return t.failure(u, c)
+      return t.success(Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0)))
+    },
+    (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')),
+  ),
+  { type: 'string', format: 'byte' },
+)
+
 /** An RFC 3339 instant in answers. */
 export const DateTime = noted(
   new t.Type<string, string, unknown>('date-time', t.string.is, (u, c) => t.string.validate(u, c), t.identity),

@@ -30,13 +30,33 @@ export class Redirect {
 /** 302: look there; 307: send the same request there. */
 export type RedirectStatus = 302 | 307
 
+/** An object around the items of a list: `{ok: true, data: [...]}`. */
+export interface ListEnvelope {
+  /** Of the whole body. */
+  readonly codec: t.Any
+  /** The key of the items. */
+  readonly key: string
+  /** What stands beside them. */
+  readonly constants: Readonly<Record<string, boolean | string>>
+}
+
+/** Bytes with their type, as an image or a document. */
+export interface Binary {
+  readonly contentType: string
+  readonly bytes: Uint8Array
+}
+
 /** What a route answers when all went well. `__result` is what its handler returns. */
 export interface ReplySpec<Result> {
-  readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text'
+  readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text' | 'binary'
   readonly status: number
   readonly description: string
   readonly codec?: t.Any
   readonly contentType?: string
+  /** For `binary`: every type that the handler may answer. */
+  readonly contentTypes?: readonly string[]
+  /** For `list`: the object that the items stand in, where they are not the whole body. */
+  readonly envelope?: ListEnvelope
   /** An answer body that decodes with the codec; shown in the documentation. */
   readonly example?: unknown
   /** Statuses of the redirects that the handler may answer instead. */
@@ -67,6 +87,29 @@ export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description
   status: 200,
   codec,
   example: [example],
+  description,
+})
+
+/** As `list`, its items within an object. The example is one element. */
+export const listWithin = <A>(
+  codec: t.Type<A, unknown>,
+  example: unknown,
+  envelope: ListEnvelope,
+  description = 'OK',
+): ReplySpec<Page<A>> => ({
+  kind: 'list',
+  status: 200,
+  codec,
+  example: { ...envelope.constants, [envelope.key]: [example] },
+  envelope,
+  description,
+})
+
+/** Bytes of one of these types. */
+export const binary = (contentTypes: readonly [string, ...string[]], description = 'OK'): ReplySpec<Binary> => ({
+  kind: 'binary',
+  status: 200,
+  contentTypes,
   description,
 })
 

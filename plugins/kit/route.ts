@@ -26,6 +26,8 @@ export interface BodySpec<B> {
   readonly refusedAs?: 400 | 422
   /** Status of a body that is no JSON: 400, or 422 where the specification names that alone. */
   readonly malformedAs?: 400 | 422
+  /** `multipart/form-data` is taken too: each field is a text, each file its bytes in base64. */
+  readonly orForm?: boolean
   /** Refuses a body in which an object has a key twice: for bodies that grant something. */
   readonly keysOnce?: boolean
 }
@@ -68,6 +70,10 @@ export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F ext
   readonly loads?: 'profile'
   /** Not allowed while a site admin impersonates (credentials would be planted). */
   readonly refusesSudo?: boolean
+  /** For access `signed-in`: knows how to serve a token for one organization or for public objects, which others refuse. */
+  readonly servesConfined?: boolean
+  /** Open to a user whose password must be changed first; other routes refuse, and public ones take such a user for nobody. */
+  readonly beforePasswordChange?: boolean
   /** Shape of error bodies. */
   readonly dialect?: 'platform' | 'marketplace' | 'metering'
 }

@@ -13,6 +13,8 @@ export interface SendReply {
   readonly status: number
   readonly headers: HeaderBag
   readonly body: string
+  /** The same as it came, where the carrier keeps it; needed for answers that are no text. */
+  readonly bytes?: Uint8Array
 }
 
 /** Carries a request to the service. Rejects when no answer came; any status is an answer. */
