@@ -7,12 +7,6 @@ import { internalError, refusal } from './failure-response.ts'
 import type { RequestContext } from './request-context.ts'
 import { writeRefusal } from './write-answer.ts'
 
-/** What the log keeps of something that was thrown. */
-export const thrownFields = (error: unknown): Readonly<Record<string, unknown>> =>
-  error instanceof Error
-    ? { name: error.name, message: error.message, stack: error.stack }
-    : { name: 'thrown', message: typeof error }
-
 /**
  * Everything that was not expected: one 500 (503 where a store is away, 409 where another change was quicker). The
  * error's own text goes to the log, never to the wire.
@@ -38,11 +32,9 @@ const refusalOfThrown = (error: unknown): Refusal => {
   return refusal(503, 'Unavailable', error.message, { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
 }
 
-const logThrown = ({ log }: Pick<BinderDeps, 'log'>, context: RequestContext, error: unknown): void => {
-  const isAway = error instanceof Unavailable
-  const cause = isAway && error.cause instanceof Error ? { cause: error.cause.message } : {}
+/** The error goes to the log as it is: what of it may stand there, its causes included, is the log's to choose. */
+const logThrown = ({ log }: Pick<BinderDeps, 'log'>, context: RequestContext, error: unknown): void =>
   log.error(
-    { requestId: context.requestId, operation: context.routeId, error: { ...thrownFields(error), ...cause } },
-    isAway ? 'a component is away' : 'request failed',
+    { requestId: context.requestId, operation: context.routeId, error },
+    error instanceof Unavailable ? 'a component is away' : 'request failed',
   )
-}

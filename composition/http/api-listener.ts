@@ -1,7 +1,8 @@
 import { AuditDenialsToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { hasAccessTokenForm } from '../../core/identity/access-token.ts'
-import { AuthenticatorToken, CsrfTokensToken } from '../../core/identity/ports.ts'
+import { AuthenticatorToken, CsrfTokensToken, IdentitySettingsToken } from '../../core/identity/ports.ts'
+import { SessionResumptionToken } from '../../core/identity/remembered-ports.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import type { Assembly } from '../assemble.ts'
 import { listenerRoots } from '../assemble.ts'
@@ -12,12 +13,10 @@ import { makeAccessLog } from './access-log.ts'
 import type { ApiServer } from './api-server.ts'
 import { makeApiServer } from './api-server.ts'
 import { makeClientIp } from './client-ip.ts'
+import { hostCookieName } from './cookies.ts'
 import { buildDocument } from './openapi/document.ts'
 import { makePages } from './pages.ts'
 import { makeRateLimit } from './rate-limit.ts'
-
-/** The name of the session cookie as browsers send it: `__Host-` pins it to this host where cookies are Secure. */
-export const sessionCookieName = (name: string, baseUrl: string): string => (baseUrl.startsWith('https:') ? `__Host-${name}` : name)
 
 /**
  * The API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must be known
@@ -26,7 +25,7 @@ export const sessionCookieName = (name: string, baseUrl: string): string => (bas
 export const makeApiListener = (boot: Boot, container: Container, assembly: Assembly, observers: readonly RequestObserver[]): ApiServer => {
   const { settings, log } = boot
   const baseUrl = boot.baseUrl()
-  const sessionCookie = sessionCookieName(settings.sessionCookie, baseUrl)
+  const sessionCookie = hostCookieName(settings.sessionCookie, baseUrl.startsWith('https:'))
   const routes = assembly.routes.filter((route) => route.listener === 'api')
   return makeApiServer({
     authenticator: container.resolve(AuthenticatorToken),
@@ -37,8 +36,10 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     denials: container.resolve(AuditDenialsToken),
     log,
     isAccessToken: hasAccessTokenForm,
+    takesQueryTokens: settings.queryTokens,
     rateLimit: makeRateLimit(settings.rateLimitPerMinute, () => performance.now()),
-    sessionCookie,
+    resumption: container.resolve(SessionResumptionToken),
+    sessions: container.resolve(IdentitySettingsToken),
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
     docsUrl: `${baseUrl}${listenerRoots.api}/swagger`,

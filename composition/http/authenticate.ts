@@ -7,9 +7,12 @@ import type { RequiredScope } from '../../core/kernel/token-scope.ts'
 import { allows } from '../../core/kernel/token-scope.ts'
 import type { Access } from '../../plugins/kit/access.ts'
 import type { BinderDeps } from './binder-deps.ts'
+import { crossSiteBasicRefusal } from './browser-request.ts'
 import { carriedCredential, sudoOf } from './credentials.ts'
 import type { Refusal } from './failure-response.ts'
 import { challenges, refusal, refusalOf } from './failure-response.ts'
+import type { ProveByCookiesDeps } from './prove-by-cookies.ts'
+import { carriedCookies, makeProveByCookies } from './prove-by-cookies.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** What authentication needs to know of a route. */
@@ -18,6 +21,9 @@ export interface AuthenticatedRoute {
   readonly scope: RequiredScope | undefined
   readonly refusesSudo: boolean
   readonly loads?: 'profile' | undefined
+  /** Absent: no. */
+  readonly servesConfined?: boolean
+  readonly beforePasswordChange?: boolean
 }
 
 const unauthenticated = (message: string): Refusal =>
@@ -26,28 +32,24 @@ const unauthenticated = (message: string): Refusal =>
 /** The refusal of a request that sent no credential at all; no denial to be told of. */
 export const nothingSent = unauthenticated('Sign in, or send an access token.')
 
-const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+const wantsPassword = unauthenticated('This route takes HTTP Basic with the password of the account, no token and no session.')
 
-/** A session cookie is sent by browsers unasked, so a change needs proof that our own page asked for it. */
-const crossSiteRefusal = (req: IncomingMessage, credential: Credential, csrf: BinderDeps['csrf']): Refusal | undefined => {
-  if (credential.kind !== 'session') return undefined
-  const site = req.headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-    return refusal(403, 'CrossSiteRequest', 'A session cookie is not accepted on a request from another site.')
-  }
-  if (safeMethods.includes(req.method ?? '')) return undefined
-  const presented = req.headers['x-csrf-token']
-  if (typeof presented === 'string' && csrf.matches(credential.sessionKey, presented)) return undefined
-  return refusal(403, 'CsrfTokenMissing', 'A change with a session cookie needs the header X-Csrf-Token, equal to the cookie _csrf.')
-}
+export type AuthenticateDeps = ProveByCookiesDeps & Pick<BinderDeps, 'isAccessToken' | 'takesQueryTokens'>
 
-const sudoRefusal = (credential: Credential, sudo: ReturnType<typeof sudoOf>, route: AuthenticatedRoute): Refusal | undefined => {
+const sudoRefusal = (kind: Credential['kind'], sudo: ReturnType<typeof sudoOf>, route: AuthenticatedRoute): Refusal | undefined => {
   if (sudo.login === undefined) return undefined
   if (sudo.contradicts) return refusal(400, 'ContradictingSudo', 'Query and header name two different users to act as.')
-  if (credential.kind === 'session') return refusal(403, 'NotPermitted', 'A session cannot act as another user; use a token.')
+  if (kind === 'session') return refusal(403, 'NotPermitted', 'A session cannot act as another user; use a token.')
   if (route.refusesSudo) return refusal(403, 'NotPermitted', 'This route cannot be used while acting as another user.')
   return undefined
 }
+
+/** A token for one organization, or for public objects. */
+const isConfined = (principal: Principal): boolean => principal.scopes.publicOnly || principal.onlyOrgId !== undefined
+
+/** Tokens are not concerned: their principal does not know of it. */
+const mustChangeFirst = (principal: Principal, route: AuthenticatedRoute): boolean =>
+  principal.mustChangePassword === true && route.beforePasswordChange !== true
 
 /** What the proven caller may not do on this route, whatever the object. */
 const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refusal | undefined => {
@@ -55,46 +57,75 @@ const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refu
     const { level, category } = route.scope
     return refusal(403, 'ScopeMissing', `The token does not carry the scope "${level}:${category}".`)
   }
+  if (mustChangeFirst(principal, route)) {
+    return refusal(403, 'PasswordChangeRequired', 'The password must be changed before anything else: POST /user/settings/account/password.')
+  }
   if (route.access.kind === 'site-admin' && !principal.isSiteAdmin) {
     return refusal(403, 'AccessDenied', 'Only site administrators may do this.')
   }
   // As in core/authz/subject.ts: outside of what such a token is for, its holder is nobody, also when a site admin.
-  if (route.access.kind === 'site-admin' && (principal.scopes.publicOnly || principal.onlyOrgId !== undefined)) {
+  if (route.access.kind === 'site-admin' && isConfined(principal)) {
     return refusal(403, 'AccessDenied', 'A token for public objects, or for one organization, cannot administer the site.')
+  }
+  if (route.access.kind === 'signed-in' && route.servesConfined !== true && isConfined(principal)) {
+    return refusal(403, 'AccessDenied', "A token for public objects, or for one organization, does not reach its owner's own things.")
   }
   return undefined
 }
 
+/** A session counts for nothing on a public route where it proves nobody: a stale cookie must not lock a browser out. */
+const orNobody = (route: AuthenticatedRoute, refused: Refusal): Either<Refusal, undefined> =>
+  route.access.kind === 'public' ? right(undefined) : left(refused)
+
 /**
  * Proves the caller. No credential is fine on public routes only; a wrong one never is. The decision does not depend on
- * how the credential travels.
+ * how the credential travels. Cookies count only where there is nothing else, and never together with `sudo`.
  */
-export const makeAuthenticate =
-  (deps: Pick<BinderDeps, 'authenticator' | 'csrf' | 'isAccessToken' | 'sessionCookie'>) =>
-  async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
-    const carried = carriedCredential(req, context.params, deps.sessionCookie, deps.isAccessToken)
-    if (carried.kind === 'bad') return left(unauthenticated(carried.message))
-    if (carried.kind === 'none') {
-      if (route.access.kind === 'public') return right(undefined)
-      return left(nothingSent)
-    }
-    const credential = carried.credential
-    if (route.access.kind === 'password' && credential.kind !== 'password') {
-      return left(unauthenticated('This route takes HTTP Basic with the password of the account, no token and no session.'))
-    }
+export const makeAuthenticate = (deps: AuthenticateDeps) => {
+  const proveByCookies = makeProveByCookies(deps)
+  /** Whom a password proved for a request that is still under way: asked again, it is no new attempt. */
+  const provenByPassword = new WeakMap<IncomingMessage, Principal>()
+
+  const byCookies = async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
+    const cookies = carriedCookies(req, context, deps)
+    if (cookies === undefined) return orNobody(route, nothingSent)
+    if (route.access.kind === 'password') return left(wantsPassword)
+    const refused = sudoRefusal('session', sudoOf(req, context.params), route)
+    if (refused !== undefined) return orNobody(route, refused)
+    const proven = await proveByCookies(req, context, cookies)
+    return isLeft(proven) ? orNobody(route, proven.left) : proven
+  }
+
+  const byCredential = async (
+    req: IncomingMessage,
+    context: RequestContext,
+    route: AuthenticatedRoute,
+    credential: Credential,
+  ): Promise<Either<Refusal, Principal>> => {
+    if (route.access.kind === 'password' && credential.kind !== 'password') return left(wantsPassword)
+    const crossSite = crossSiteBasicRefusal(req, context, deps)
+    if (crossSite !== undefined) return left(crossSite)
     const sudo = sudoOf(req, context.params)
-    const refused = crossSiteRefusal(req, credential, deps.csrf) ?? sudoRefusal(credential, sudo, route)
-    if (refused !== undefined) {
-      // On a public route an unproven session is nobody's, and says so by counting for nothing.
-      return route.access.kind === 'public' && credential.kind === 'session' ? right(undefined) : left(refused)
-    }
-    const proven = await deps.authenticator.authenticate(credential, sudo.login, context.sourceIp, route.loads)
-    if (isLeft(proven)) {
-      // A stale session cookie must not lock a browser out of public pages; it is no explicit claim to be somebody.
-      if (route.access.kind === 'public' && credential.kind === 'session') return right(undefined)
-      return left(refusalOf(proven.left))
-    }
+    const refused = sudoRefusal(credential.kind, sudo, route)
+    if (refused !== undefined) return left(refused)
+    const before = provenByPassword.get(req)
+    const proven =
+      before === undefined
+        ? await deps.authenticator.authenticate(credential, sudo.login, context.sourceIp, route.loads)
+        : await deps.authenticator.proveAgain(before)
+    if (isLeft(proven)) return left(refusalOf(proven.left))
+    if (credential.kind === 'password') provenByPassword.set(req, proven.right)
+    return proven
+  }
+
+  return async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
+    const carried = carriedCredential(req, context.params, deps.isAccessToken, deps.takesQueryTokens)
+    if (carried.kind === 'bad') return left(unauthenticated(carried.message))
+    const proven = carried.kind === 'none' ? await byCookies(req, context, route) : await byCredential(req, context, route, carried.credential)
+    if (isLeft(proven) || proven.right === undefined) return proven
+    if (route.access.kind === 'public' && mustChangeFirst(proven.right, route)) return right(undefined)
     context.principal = proven.right
     const denied = principalRefusal(proven.right, route)
     return denied === undefined ? right(proven.right) : left(denied)
   }
+}

@@ -39,6 +39,11 @@ const locatorOf = (object: ObjectRef, values: NamedValues): ObjectLocator | unde
       const org = valueOf(object.org, values)
       return id === undefined || org === undefined ? undefined : { type: 'role', id, org }
     }
+    case 'robot_ac': {
+      const org = valueOf(object.org, values)
+      const name = valueOf(object.name, values)
+      return name === undefined || org === undefined ? undefined : { type: 'robot_ac', org, name }
+    }
     case 'cluster': {
       const owner = valueOf(object.owner, values)
       const name = valueOf(object.name, values)
@@ -69,10 +74,10 @@ export const authorize = async (
   if (missing !== undefined) return left(refusal(400, 'MissingParameter', `The query parameter "${missing}" is required.`))
   const locator = locatorOf(access.object, values)
   if (locator === undefined) return left(hidden(access))
-  const decided = await authorizer.authorize(principal, locator, access.relation)
+  const decided = await authorizer.authorize(principal, locator, access.relation, access.demands)
   if (!isLeft(decided)) return decided
-  const { tag, message } = decided.left
-  if (tag === 'AccessDenied') return left(refusal(403, 'AccessDenied', message))
+  const { tag, message, about } = decided.left
+  if (tag !== 'ObjectHidden') return left(refusal(403, tag, message, about === undefined ? {} : { about }))
   // The Authorizer hides a role from insiders of its organization only, and only when it is missing.
   return left(access.object.type === 'role' ? refusal(404, 'NotFound', message) : hidden(access))
 }

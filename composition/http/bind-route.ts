@@ -1,10 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Call } from '../../core/kernel/principal.ts'
 import type { BoundRoute, Route } from '../../plugins/kit/route.ts'
 import { answerError } from './answer-error.ts'
-import { nothingSent } from './authenticate.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { AnyRouteInput, CheckedRequest } from './check-request.ts'
 import { makeCheckRequest } from './check-request.ts'
@@ -13,6 +11,7 @@ import { refusalOf } from './failure-response.ts'
 import type { KeyedRequest } from './idempotency.ts'
 import { makeIdempotency } from './idempotency.ts'
 import { makeReply } from './reply-answer.ts'
+import { recordRefusal } from './record-refusal.ts'
 import type { RequestContext } from './request-context.ts'
 import { callOf, clientSignal, contextOf } from './request-context.ts'
 import type { Answer } from './write-answer.ts'
@@ -32,7 +31,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
       const checked = await checkRequest(req, context)
       const result = isLeft(checked) ? checked : await handle(req, context, signal, checked.right)
       if (isLeft(result)) {
-        recordDenial(deps, callOf(context, signal), route, result.left)
+        recordRefusal(deps, callOf(context, signal), route.access, result.left)
         writeRefusal(req, res, context, result.left, dialectOf(route), deps.docsUrl)
       } else writeAnswer(req, res, context, orNotModified(req, result.right))
     } catch (error) {
@@ -87,10 +86,3 @@ const callerHeaders = ({ principal }: RequestContext): Record<string, string> =>
   ...(principal?.tokenExpiresAt === undefined ? {} : { 'X-Token-Expiration': principal.tokenExpiresAt.toISOString() }),
   ...(principal?.impersonator === undefined ? {} : { 'X-Sudo-By': principal.impersonator.login }),
 })
-
-const recordDenial = (deps: BinderDeps, call: Call, route: Route, refused: Refusal): void => {
-  if (refused === nothingSent || (refused.status !== 403 && refused.status !== 401)) return
-  const objectType = route.access.kind === 'granted' ? route.access.object.type : ''
-  // Not awaited: the answer does not depend on it, and the port never throws.
-  void deps.denials.recordDenial(call, { code: refused.code, objectType })
-}

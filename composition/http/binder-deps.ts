@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AuditDenials } from '../../core/audit/ports.ts'
 import type { Authorizer } from '../../core/authz/ports.ts'
-import type { Authenticator, CsrfTokens } from '../../core/identity/ports.ts'
+import type { Authenticator, CsrfTokens, IdentitySettings } from '../../core/identity/ports.ts'
+import type { SessionResumption } from '../../core/identity/remembered-ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { SecretBox } from '../../core/kernel/secret-box.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
@@ -20,9 +21,13 @@ export interface BinderDeps {
   readonly log: Log
   /** Whether a text has the form of an access token, so that Basic can carry one. */
   readonly isAccessToken: (text: string) => boolean
+  /** Whether `?token=` and `?access_token=` are understood: addresses end up in more places than headers do. */
+  readonly takesQueryTokens: boolean
   readonly rateLimit: ((key: string) => RateDecision) | undefined
-  /** The session cookie's name as browsers send it, prefix included. */
-  readonly sessionCookie: string
+  readonly resumption: SessionResumption
+  /** What the cookies of a session are called, without prefix, and how long they live. */
+  readonly sessions: Pick<IdentitySettings, 'sessionCookie' | 'sessionSeconds'>
+  /** Clients reach the service by https; else cookies are Secure only on connections that are encrypted up to here. */
   readonly secureCookies: boolean
   /** `{base_url}`, without trailing slash. */
   readonly baseUrl: string

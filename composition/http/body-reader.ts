@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { formAsJson, isForm } from './form-body.ts'
 
 /** Why a body was not taken. `status` is the answer's. */
 export interface BodyRefusal {
@@ -20,13 +21,14 @@ export const announcesBody = (req: IncomingMessage): boolean =>
 // Spaces are bounded: two unbounded runs that meet are searched in time that grows with the square of their length.
 const jsonType = /^application\/(?:json|[\w.+-]+\+json) {0,8}(?:; {0,8}charset {0,8}= {0,8}"?utf-8"? {0,8})?;? {0,8}$/i
 
-const headRefusal = (req: IncomingMessage, limitBytes: number): BodyResult | undefined => {
+const headRefusal = (req: IncomingMessage, limitBytes: number, takesForm: boolean): BodyResult | undefined => {
   const encoding = req.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return refuse(415, 'UnsupportedEncoding', 'Compressed request bodies are not taken; send the body without Content-Encoding.')
   }
-  if (!jsonType.test(req.headers['content-type'] ?? '')) {
-    return refuse(415, 'UnsupportedMediaType', 'The body must be sent as application/json in UTF-8.')
+  const type = req.headers['content-type'] ?? ''
+  if (!jsonType.test(type) && !(takesForm && isForm(type))) {
+    return refuse(415, 'UnsupportedMediaType', `The body must be sent as application/json in UTF-8${takesForm ? ', or as multipart/form-data' : ''}.`)
   }
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) return tooLarge(limitBytes)
   return undefined
@@ -45,18 +47,25 @@ const decode = (chunks: readonly Uint8Array[]): BodyResult => {
   }
 }
 
+const decodeForm = async (contentType: string, chunks: readonly Uint8Array[]): Promise<BodyResult> => {
+  const text = await formAsJson(contentType, Buffer.concat(chunks))
+  return text === undefined ? refuse(400, 'MalformedBody', 'The body is no form of the kind that it says to be.') : { ok: true, text }
+}
+
 /**
- * Reads a JSON body as text, and stops reading once it is over the limit: what is announced, what arrives and what is
- * kept are all bounded. The caller closes the connection after a 413, since the rest of the body is never read.
+ * Reads a JSON body as text (a form, where the route takes one, as the JSON of its fields), and stops reading once it is
+ * over the limit: what is announced, what arrives and what is kept are all bounded. The caller closes the connection
+ * after a 413, since the rest of the body is never read.
  */
-export const readBody = (req: IncomingMessage, limitBytes: number): Promise<BodyResult> => {
+export const readBody = (req: IncomingMessage, limitBytes: number, takesForm = false): Promise<BodyResult> => {
   if (!announcesBody(req)) return Promise.resolve({ ok: true, text: undefined })
-  const refused = headRefusal(req, limitBytes)
+  const refused = headRefusal(req, limitBytes, takesForm)
   if (refused !== undefined) return Promise.resolve(refused)
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
     let size = 0
-    const finish = (result: BodyResult): void => {
+    const type = req.headers['content-type'] ?? ''
+    const finish = (result: BodyResult | Promise<BodyResult>): void => {
       req.off('data', onData)
       req.off('end', onEnd)
       req.off('close', onClose)
@@ -69,7 +78,7 @@ export const readBody = (req: IncomingMessage, limitBytes: number): Promise<Body
         finish(tooLarge(limitBytes))
       } else chunks.push(chunk)
     }
-    const onEnd = (): void => finish(size === 0 ? { ok: true, text: undefined } : decode(chunks))
+    const onEnd = (): void => finish(size === 0 ? { ok: true, text: undefined } : takesForm && isForm(type) ? decodeForm(type, chunks) : decode(chunks))
     const onClose = (): void => finish(refuse(400, 'BodyCutShort', 'The connection ended before the body did.'))
     req.on('data', onData)
     req.on('end', onEnd)

@@ -33,13 +33,18 @@ export interface CheckedRequest {
   readonly rateHeaders: Readonly<Record<string, string>>
 }
 
+const reachOf = ({ servesConfined, beforePasswordChange }: Route) => ({
+  servesConfined: servesConfined === true,
+  beforePasswordChange: beforePasswordChange === true,
+})
+
 /**
  * Everything before the handler, in the order of architecture §5: authenticate, decode path and query, authorize, decode
  * the body. Nothing that could reveal existence is looked up before authorization.
  */
 export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
   const authenticate = makeAuthenticate(deps)
-  const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true, loads: route.loads }
+  const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true, loads: route.loads, ...reachOf(route) }
   const bodyLimitBytes = route.body?.limitBytes ?? defaultBodyLimitBytes
 
   const proveAgain = async (req: IncomingMessage, context: RequestContext): ReturnType<typeof grantFor> => {
@@ -62,7 +67,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     const expectedVersion = expectedVersionOf(route, req.headers['if-match'])
     if (isLeft(expectedVersion)) return expectedVersion
     const provenAtMs = performance.now()
-    const read = await readBody(req, bodyLimitBytes)
+    const read = await readBody(req, bodyLimitBytes, route.body?.orForm)
     if (!read.ok) return left(refusal(read.refusal.status, read.refusal.code, read.refusal.message))
     context.bytesIn = read.text?.length ?? 0
     const body = decodeBody(route, read.text, context.params)

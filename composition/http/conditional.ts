@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 /** A strong entity tag: the row's version where there is one, and a digest of the bytes that are sent. */
-export const entityTag = (body: string, version?: number): string => {
+export const entityTag = (body: string | Uint8Array, version?: number): string => {
   const digest = hash('sha256', body, 'base64url').slice(0, 22)
   return version === undefined ? `"${digest}"` : `"${version}-${digest}"`
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { parseCookie } from 'cookie'
 import type { Credential } from '../../core/identity/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
@@ -17,13 +16,10 @@ const oneTimeCodeHeaders = ['x-otp', 'x-gitea-otp', 'x-forgejo-otp'] as const
 const bad = (message: string): Carried => ({ kind: 'bad', message })
 const tokenCredential = (text: string): Credential => ({ kind: 'token', token: secret(text) })
 
-const oneTimeCode = (req: IncomingMessage): string | undefined => {
-  for (const name of oneTimeCodeHeaders) {
-    const value = req.headers[name]
-    if (typeof value === 'string' && value !== '') return value
-  }
-  return undefined
-}
+/** The codes that the request carries, each once. */
+const oneTimeCodes = (req: IncomingMessage): readonly string[] => [
+  ...new Set(oneTimeCodeHeaders.map((name) => req.headers[name]).filter((value): value is string => typeof value === 'string' && value !== '')),
+]
 
 /** A token that travels in a Basic header: as the password, or as the user name with an empty or marker password. */
 const basicToken = (login: string, password: string, isToken: (text: string) => boolean): string | undefined => {
@@ -56,35 +52,26 @@ const fromHeader = (req: IncomingMessage, header: string, isToken: (text: string
   if (basic === undefined) return bad('The Basic credentials are not "name:password" in base64 of UTF-8.')
   const asToken = basicToken(basic.login, basic.password, isToken)
   if (asToken !== undefined) return { kind: 'one', credential: tokenCredential(asToken) }
+  const [code, another] = oneTimeCodes(req)
+  if (another !== undefined) return bad('The request carries two different one-time codes; send one.')
   return {
     kind: 'one',
-    credential: { kind: 'password', login: basic.login, password: secret(basic.password), oneTimeCode: oneTimeCode(req) },
+    credential: { kind: 'password', login: basic.login, password: secret(basic.password), oneTimeCode: code },
   }
 }
 
 const sameCredential = (a: Credential, b: Credential): boolean =>
   a.kind === 'token' && b.kind === 'token' && a.token.reveal() === b.token.reveal()
 
-const sessionFrom = (req: IncomingMessage, cookieName: string): Credential | undefined => {
-  const header = req.headers.cookie
-  if (header === undefined || header.length > 16_384) return undefined
-  // Two cookies of one name: a parent domain may have planted one, so neither counts.
-  if (header.split(`${cookieName}=`).length > 2) return undefined
-  const value = parseCookie(header)[cookieName]
-  return value === undefined || value === '' || value.length > maxCredentialLength
-    ? undefined
-    : { kind: 'session', sessionKey: secret(value) }
-}
-
 /**
- * Finds the credential of a request. A session cookie counts only where nothing else is sent, since browsers add it
- * unasked; two explicit credentials that differ are refused rather than ranked.
+ * Finds the explicit credential of a request; two that differ are refused rather than ranked. Cookies count only where
+ * there is none, since browsers add them unasked.
  */
 export const carriedCredential = (
   req: IncomingMessage,
   params: URLSearchParams,
-  cookieName: string,
   isToken: (text: string) => boolean,
+  takesQueryTokens: boolean,
 ): Carried => {
   const explicit: Credential[] = []
   const header = req.headers.authorization
@@ -95,15 +82,13 @@ export const carriedCredential = (
   } else if (header !== undefined) return bad('The Authorization header is empty.')
   for (const name of ['token', 'access_token']) {
     for (const value of params.getAll(name)) {
+      if (!takesQueryTokens) return bad('This installation takes no access token in the query string: send it in the Authorization header.')
       if (value.length > maxCredentialLength) return bad('The token parameter is too long.')
       explicit.push(tokenCredential(value))
     }
   }
   const first = explicit[0]
-  if (first === undefined) {
-    const session = sessionFrom(req, cookieName)
-    return session === undefined ? { kind: 'none' } : { kind: 'one', credential: session }
-  }
+  if (first === undefined) return { kind: 'none' }
   if (explicit.some((other) => other !== first && !sameCredential(first, other))) {
     return bad('The request carries two different credentials; send one.')
   }

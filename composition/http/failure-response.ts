@@ -1,4 +1,4 @@
-import type { Failure, FailureKind } from '../../core/kernel/failure.ts'
+import type { Failure, FailureKind, FailureSubject } from '../../core/kernel/failure.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 
 /** The shapes of error bodies: see architecture §6. */
@@ -11,6 +11,8 @@ export interface Refusal {
   readonly message: string
   readonly errors?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
+  /** For the audit log alone. */
+  readonly about?: FailureSubject
 }
 
 const statusOfKind: Readonly<Record<FailureKind, number>> = {
@@ -38,6 +40,7 @@ export const challenges = 'Bearer realm="moorage", Basic realm="moorage", charse
 const headersOf = (status: number, failure: Failure, method: Route['method'] | undefined): Record<string, string> => ({
   ...(failure.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(failure.retryAfterSeconds))) }),
   ...(status === 401 ? { 'WWW-Authenticate': challenges } : {}),
+  ...(failure.tag === 'OneTimeCodeRequired' ? { 'X-OTP': 'required; totp' } : {}),
   // RFC 9110 wants Allow with each 405, also where the interface uses that status for a prohibited account.
   ...(status === 405 && method !== undefined ? { Allow: method } : {}),
 })
@@ -49,11 +52,12 @@ export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'me
     code: failure.tag,
     message: failure.message,
     ...(failure.errors === undefined ? {} : { errors: failure.errors }),
+    ...(failure.about === undefined ? {} : { about: failure.about }),
     headers: headersOf(status, failure, route?.method),
   }
 }
 
-export const refusal = (status: number, code: string, message: string, extras: Pick<Refusal, 'errors' | 'headers'> = {}): Refusal => ({
+export const refusal = (status: number, code: string, message: string, extras: Pick<Refusal, 'errors' | 'headers' | 'about'> = {}): Refusal => ({
   status,
   code,
   message,

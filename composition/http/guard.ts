@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { thrownFields } from './answer-error.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
+import { isEncrypted } from './cookies.ts'
 import type { RequestContext } from './request-context.ts'
 import { attachContext } from './request-context.ts'
 import type { GuardedTarget } from './request-target.ts'
@@ -56,6 +56,7 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
     path,
     query,
     params: new URLSearchParams(query),
+    isEncrypted: isEncrypted(req),
     routeId: '',
     routePath: '',
     principal: undefined,
@@ -64,6 +65,8 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
     bytesOut: 0,
     code: undefined,
     idempotencyRecordId: undefined,
+    resumedKey: undefined,
+    setCookies: [],
   }
 }
 
@@ -90,7 +93,7 @@ const isUnder = (path: string, root: string): boolean => path === root || path.s
  * bad one. Answers true when a declared route may follow. It must never throw.
  */
 export const makeFirst = (
-  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log'>,
+  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'>,
   guard: (req: IncomingMessage) => Guarded,
   roots: readonly string[],
   pages: Pages,
@@ -104,6 +107,8 @@ export const makeFirst = (
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
     const { context, refused } = guard(req)
     deps.accessLog(res, context)
+    // Only where the operator says that the service is reached by https; written with each answer's own headers.
+    if (deps.secureCookies) res.setHeader('Strict-Transport-Security', 'max-age=31536000')
     if (refused !== undefined) {
       writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
       return false
@@ -126,7 +131,7 @@ export const makeFirst = (
     try {
       return decide(req, res)
     } catch (error) {
-      deps.log.error({ error: thrownFields(error) }, 'guard failed')
+      deps.log.error({ error }, 'guard failed')
       if (!res.headersSent) {
         res.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
         res.end('{"message":"Something went wrong on our side."}')

@@ -27,9 +27,13 @@ const digest = (...parts: readonly string[]): Uint8Array => {
   return hash.digest()
 }
 
-/** Whose key it is. A token has keys of its own: what a stronger credential was answered (a token, once) is not for it. */
-const ownerOf = ({ userId, tokenId, impersonator }: Principal): readonly string[] => [
+/**
+ * Whose key it is. Each kind of credential, and each token, has keys of its own: what a stronger one was answered (a
+ * token or recovery codes, once) is not for it.
+ */
+const ownerOf = ({ userId, method, tokenId, impersonator }: Principal): readonly string[] => [
   String(userId),
+  method,
   tokenId === undefined ? '' : String(tokenId),
   impersonator === undefined ? '' : String(impersonator.userId),
 ]

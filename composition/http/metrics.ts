@@ -7,6 +7,8 @@ export interface MetricSources {
   readonly databasePool?: () => { readonly used: number; readonly free: number; readonly waiting: number }
   /** Password checks that wait for their turn. */
   readonly passwordQueue?: () => number
+  /** What became of mail since the start. */
+  readonly mail?: () => Readonly<Record<'sent' | 'postponed' | 'givenUp', number>>
   /** Streamed proxy exchanges and upgraded connections that are open. */
   readonly openStreams?: () => { readonly exchanges: number; readonly tunnels: number }
 }
@@ -90,6 +92,18 @@ const readGauges = (registry: Registry): Metrics['read'] => {
       const open = sources.openStreams?.()
       this.labels('exchange').set(open?.exchanges ?? 0)
       this.labels('tunnel').set(open?.tunnels ?? 0)
+    },
+  })
+  new Gauge({
+    name: 'moorage_mail_attempts',
+    help: 'Attempts to send a mail since the start, by what became of it; one that was given up is lost.',
+    labelNames: ['outcome'],
+    registers,
+    collect() {
+      const count = sources.mail?.()
+      this.labels('sent').set(count?.sent ?? 0)
+      this.labels('postponed').set(count?.postponed ?? 0)
+      this.labels('given_up').set(count?.givenUp ?? 0)
     },
   })
   return (more) => {

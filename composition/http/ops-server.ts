@@ -7,6 +7,8 @@ import type { Metrics } from './metrics.ts'
 /** One thing that must work before the service takes requests. Resolves false, or rejects, when it does not. */
 export interface ReadinessCheck {
   readonly name: string
+  /** Shown with `verbose`, without a say in whether the service is ready. */
+  readonly isInformative?: boolean
   check(): Promise<boolean>
 }
 
@@ -30,13 +32,14 @@ const resultsKeptMs = 1_000
 interface CheckResult {
   readonly name: string
   readonly passed: boolean
+  readonly isInformative?: boolean
 }
 
 const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
   new Promise((resolve) => {
     const finish = (passed: boolean): void => {
       clearTimeout(timer)
-      resolve({ name: check.name, passed })
+      resolve({ name: check.name, passed, isInformative: check.isInformative === true })
     }
     const timer = setTimeout(() => finish(false), checkTimeoutMs)
     check.check().then(finish, () => finish(false))
@@ -65,8 +68,10 @@ const answer = (res: ServerResponse, status: number, contentType: string, body: 
 
 const plain = 'text/plain; charset=utf-8'
 
+const stopsService = ({ passed, isInformative = false }: CheckResult): boolean => !passed && !isInformative
+
 const readinessText = (results: readonly CheckResult[], isVerbose: boolean): string => {
-  const failing = results.filter(({ passed }) => !passed).map(({ name }) => name)
+  const failing = results.filter(stopsService).map(({ name }) => name)
   const summary = failing.length === 0 ? 'ok' : `not ready: ${failing.join(', ')}`
   return [...(isVerbose ? results.map(({ name, passed }) => `[${passed ? '+' : '-'}] ${name}`) : []), summary, ''].join('\n')
 }
@@ -80,7 +85,7 @@ const route = async (req: IncomingMessage, res: ServerResponse, deps: OpsServerD
   if (path === '/livez') return answer(res, 200, plain, 'ok\n')
   if (path === '/readyz') {
     const results = await readiness()
-    const isReady = results.every(({ passed }) => passed)
+    const isReady = !results.some(stopsService)
     return answer(res, isReady ? 200 : 503, plain, readinessText(results, new URLSearchParams(query).has('verbose')))
   }
   if (path !== '/metrics') return answer(res, 404, plain, 'not found; this listener serves /livez, /readyz and /metrics\n')

@@ -1,3 +1,4 @@
+import { makeAccountPages } from './account-pages.ts'
 import { docsPage, makeDocsAssets, openapiJson, swaggerAnswer } from './docs-page.ts'
 import type { Pages } from './guard.ts'
 import type { OpenApiDocument } from './openapi/document.ts'
@@ -10,6 +11,7 @@ const docsPrefix = '/api/v1/docs/'
 export const makePages = (makeDocument: () => OpenApiDocument, baseUrl: string): Pages => {
   const assets = makeDocsAssets()
   const start = startPage(baseUrl)
+  const accountPages = makeAccountPages()
   let document: Answer | undefined
   const description = (): Answer => (document ??= openapiJson(makeDocument()))
   return {
@@ -20,6 +22,6 @@ export const makePages = (makeDocument: () => OpenApiDocument, baseUrl: string):
       if (path.startsWith(docsPrefix)) return assets(path.slice(docsPrefix.length), String(headers['accept-encoding'] ?? ''))
       return undefined
     },
-    frontend: () => start,
+    frontend: (path) => accountPages(path) ?? start,
   }
 }

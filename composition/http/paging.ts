@@ -16,9 +16,12 @@ export const pageRequest = (params: URLSearchParams): PageRequest => {
   }
 }
 
+/** Characters. Each link repeats the caller's query, and clients refuse an answer whose headers are longer than 16 KiB. */
+const longestLink = 8 * 1024
+
 const secretParameters = ['token', 'access_token']
 
-/** `Link`, `X-Total-Count`: absolute URLs, the caller's filters kept, credentials left out, commas encoded. */
+/** `Link` (unless it would be too long), `X-Total-Count`: absolute URLs, the caller's filters kept, credentials left out, commas encoded. */
 export const pageHeaders = (url: string, params: URLSearchParams, request: PageRequest, page: Page<unknown>): Record<string, string> => {
   const last = Math.max(1, Math.ceil(page.total / request.limit))
   const link = (rel: string, number: number): string => {
@@ -32,8 +35,9 @@ export const pageHeaders = (url: string, params: URLSearchParams, request: PageR
     ...(request.page < last ? [link('next', request.page + 1), link('last', last)] : []),
     ...(request.page > 1 ? [link('first', 1), link('prev', Math.min(request.page - 1, last))] : []),
   ]
+  const joined = links.join(', ')
   return {
-    ...(links.length === 0 ? {} : { Link: links.join(', ') }),
+    ...(joined === '' || joined.length > longestLink ? {} : { Link: joined }),
     'X-Total-Count': String(page.total),
     ...(page.totalIsCapped === true ? { 'X-Total-Count-Capped': 'true' } : {}),
     'Access-Control-Expose-Headers': 'Link, X-Total-Count',

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { networkOf } from '../../adapters/throttle/source-network.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
 import type { RequestContext } from './request-context.ts'
@@ -21,8 +21,8 @@ export interface RateDecision {
 const maxBuckets = 50_000
 
 /**
- * A token bucket for each caller, in this process: the configured limit is per instance. Limits on failed sign-ins that
- * hold across instances come with lockout (docs/decisions/rate-limits.md).
+ * A token bucket for each caller, in this process: the configured limit is per instance
+ * (docs/decisions/rate-limits.md).
  */
 export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: string) => RateDecision) | undefined => {
   if (perMinute <= 0) return undefined
@@ -44,10 +44,6 @@ export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: st
     return { allowed, limit: perMinute, remaining: Math.floor(bucket.tokens), resetSeconds: Math.ceil(missing / perMs / 1000) }
   }
 }
-
-/** Whoever has an IPv6 address has the whole /64 around it, so that is what counts; an IPv4 address counts for itself. */
-export const networkOf = (address: string): string =>
-  address.includes(':') ? ipaddr.IPv6.parse(address).parts.slice(0, 4).map((part) => part.toString(16)).join(':') : address
 
 /** Spends one request of the caller's rate: the headers that tell what is left, and the refusal where nothing is. */
 export const spendRate = (

@@ -1,26 +1,17 @@
 import type * as t from 'io-ts'
-import { stringifySetCookie } from 'cookie'
 import type { Page, PageRequest } from '../../core/kernel/page.ts'
-import type { CookieChange, Versioned } from '../../plugins/kit/reply.ts'
+import type { Binary, CookieChange, Versioned } from '../../plugins/kit/reply.ts'
 import { Redirect } from '../../plugins/kit/reply.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { entityTag, noneMatch } from './conditional.ts'
+import { setCookieHeader } from './cookies.ts'
 import { toWireJson } from '../../plugins/kit/wire-json.ts'
 import { pageHeaders } from './paging.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Answer } from './write-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
-
-const cookieHeader = (change: CookieChange, secure: boolean): string =>
-  stringifySetCookie(change.hostPrefix === true && secure ? `__Host-${change.name}` : change.name, change.value ?? '', {
-    path: change.path,
-    httpOnly: change.httpOnly,
-    sameSite: 'lax',
-    secure,
-    ...(change.value === undefined ? { maxAge: 0 } : change.maxAgeSeconds === undefined ? {} : { maxAge: change.maxAgeSeconds }),
-  })
 
 /** JSON with an entity tag on reads, so that a poller pays for the bytes once. */
 const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>): Answer => {
@@ -35,6 +26,18 @@ const tagged = (route: Route, value: unknown, version: number | undefined, heade
     ...(route.method === 'GET'
       ? { notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined }) }
       : {}),
+  }
+}
+
+/** Bytes with a strong tag. Who holds them asks again each time, and is mostly told that nothing changed. */
+const binaryAnswer = ({ contentType, bytes }: Binary): Answer => {
+  const etag = entityTag(bytes)
+  const headers = { 'Content-Type': contentType, ETag: etag, 'Cache-Control': 'no-cache' }
+  return {
+    status: 200,
+    headers,
+    body: bytes,
+    notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined }),
   }
 }
 
@@ -76,14 +79,18 @@ const makeDeclaredReply = (
     case 'list':
       return (result, context, request) => {
         const page = result as Page<unknown>
-        return tagged(route, page.items.map(encode), undefined, pageHeaders(deps.baseUrl + context.path, context.params, request, page))
+        const items = page.items.map(encode)
+        const value = ok.envelope === undefined ? items : { ...ok.envelope.constants, [ok.envelope.key]: items }
+        return tagged(route, value, undefined, pageHeaders(deps.baseUrl + context.path, context.params, request, page))
       }
     case 'cookies':
-      return (result) => ({
-        status: ok.status,
-        headers: { 'Set-Cookie': (result as readonly CookieChange[]).map((change) => cookieHeader(change, deps.secureCookies)) },
-        body: undefined,
-      })
+      return (result, context) => {
+        const secure = deps.secureCookies || context.isEncrypted
+        const headers = { 'Set-Cookie': (result as readonly CookieChange[]).map((change) => setCookieHeader(change, secure)) }
+        return { status: ok.status, headers, body: undefined }
+      }
+    case 'binary':
+      return (result) => binaryAnswer(result as Binary)
     case 'text':
       return (result) => ({ status: ok.status, headers: { 'Content-Type': ok.contentType ?? 'text/plain; charset=utf-8' }, body: result as string })
     case 'empty':

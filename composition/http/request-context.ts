@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Principal } from '../../core/kernel/principal.ts'
+import type { Secret } from '../../core/kernel/secret.ts'
 
 /** What the binder knows about one request, made before routing and completed on the way. */
 export interface RequestContext {
@@ -13,6 +14,8 @@ export interface RequestContext {
   readonly path: string
   readonly query: string
   readonly params: URLSearchParams
+  /** Came over TLS that ends in this process. */
+  readonly isEncrypted: boolean
   /** The template of the route, for logs and metrics; never the raw path. */
   routeId: string
   routePath: string
@@ -24,6 +27,10 @@ export interface RequestContext {
   /** A failure's tag, for the access log. */
   code: string | undefined
   idempotencyRecordId: number | undefined
+  /** The session that a remembered login opened on this request: whoever is asked again is asked of it. */
+  resumedKey: Secret | undefined
+  /** `Set-Cookie` values that every answer to this request carries, besides its own. */
+  setCookies: readonly string[]
 }
 
 const contextKey = Symbol('moorage.context')

@@ -7,6 +7,13 @@ const tlsHandshake = 0x16
 /** A connection that sends nothing at all is closed after this, as one whose headers do not arrive. */
 const firstByteMs = 15_000
 
+/** Suites with forward secrecy and authenticated encryption; the server's order counts. The first three are TLS 1.3's. */
+const ciphers = [
+  'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305',
+  'ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256',
+].join(':')
+
 /** What the listener needs to speak TLS. */
 export interface TlsKeys {
   readonly certificatePem: string
@@ -25,7 +32,15 @@ const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.rem
 export const shareWithTls = (server: Server, keys: TlsKeys, handshakeMs = firstByteMs): (() => void) => {
   const [plain] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   if (plain === undefined) throw new Error('the HTTP server has no connection listener')
-  const tls = createServer({ cert: keys.certificatePem, key: keys.keyPem, ALPNProtocols: ['http/1.1'], minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs })
+  const tls = createServer({
+    cert: keys.certificatePem,
+    key: keys.keyPem,
+    ALPNProtocols: ['http/1.1'],
+    minVersion: 'TLSv1.2',
+    ciphers,
+    honorCipherOrder: true,
+    handshakeTimeout: handshakeMs,
+  })
   const undecided = new Map<string, Socket>()
   tls.on('secureConnection', (socket) => {
     undecided.delete(peerOf(socket))

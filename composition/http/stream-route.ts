@@ -15,6 +15,7 @@ import { refusalOf } from './failure-response.ts'
 import { platformParameters } from './query-string.ts'
 import { spendRate, spendRefused } from './rate-limit.ts'
 import type { RequestContext } from './request-context.ts'
+import { recordRefusal } from './record-refusal.ts'
 import { callOf, clientSignal, contextOf, pathValuesOf } from './request-context.ts'
 import { whileAdmitted } from './while-admitted.ts'
 import { writeRefusal } from './write-answer.ts'
@@ -57,7 +58,11 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
   ): Promise<Either<Refusal, Admission>> => {
     const scope = { category: route.scopeCategory, level }
     const proven = await authenticate(req, context, { access: route.access, scope, refusesSudo: false })
-    if (isLeft(proven)) return left(spendRefused(deps.rateLimit, context, proven.left))
+    if (isLeft(proven)) {
+      const refused = spendRefused(deps.rateLimit, context, proven.left)
+      recordRefusal(deps, callOf(context, signal), route.access, refused)
+      return left(refused)
+    }
     const rate = spendRate(deps.rateLimit, context)
     if (rate.refused !== undefined) return left(rate.refused)
     const principal = proven.right
@@ -65,13 +70,13 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
     const grant = await authorize(deps.authorizer, principal, route.access, { path: params, query: context.params })
     const call: SignedInCall = { ...callOf(context, signal), principal }
     if (!isLeft(grant)) return right({ call, grant: grant.right })
-    void deps.denials.recordDenial(call, { code: grant.left.code, objectType: route.access.object.type })
+    recordRefusal(deps, call, route.access, grant.left)
     return grant
   }
 }
 
 /** Whether a request only reads, for the token's scope. A read that upgrades (exec) counts as a write. */
-export const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
+const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
 
 /** Node's request and response in the terms of the core. */
 const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestContext, route: StreamRoute, prefix: string): Exchange => ({
@@ -83,6 +88,7 @@ const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestC
   respond(status, headers) {
     if (res.destroyed || res.headersSent) return
     const flat: string[] = ['X-Request-Id', context.requestId, 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
+    for (const cookie of context.setCookies) flat.push('Set-Cookie', cookie)
     for (const [name, value] of headers) flat.push(name, value)
     context.status = status
     res.writeHead(status, flat)

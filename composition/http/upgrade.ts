@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
-import { thrownFields } from './answer-error.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError, refusal, refusalOf } from './failure-response.ts'
@@ -103,6 +102,12 @@ const decodedOf = (value: string): string | undefined => {
   }
 }
 
+/** Refuses, unless the answer is out already: in a tunnel an answer would be data of the other protocol, so that is cut. */
+const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext): void => {
+  if (context.status === 0) refuseNoted(socket, refused, docsUrl, context)
+  else if (context.status === 101) socket.destroy()
+}
+
 /**
  * Serves `Connection: Upgrade`: restify's own way leaks its in-flight count and swallows every Upgrade header, so this
  * listens on Node's server and authenticates, authorizes and logs as for any request.
@@ -135,11 +140,10 @@ export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStre
     socket.on('error', () => socket.destroy())
     try {
       const refused = await serve(req, socket, head, context, gone.signal)
-      if (refused === undefined) return
-      refuseNoted(socket, refused, deps.docsUrl, context)
+      if (refused !== undefined) giveUp(socket, refused, deps.docsUrl, context)
     } catch (error) {
-      deps.log.error({ requestId: context.requestId, operation: context.routeId, error: thrownFields(error) }, 'upgrade failed')
-      refuseNoted(socket, internalError, deps.docsUrl, context)
+      deps.log.error({ requestId: context.requestId, operation: context.routeId, error }, 'upgrade failed')
+      giveUp(socket, internalError, deps.docsUrl, context)
     }
   }
 }

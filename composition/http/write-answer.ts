@@ -2,14 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError } from './failure-response.ts'
 import { toWireJson } from '../../plugins/kit/wire-json.ts'
+import { mergedCookies } from './cookies.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Sent with every answer: browsers must not guess types, frame, or keep what only the caller may see. */
-export const securityHeaders = {
+const securityHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cache-Control': 'no-store',
 } as const
 
@@ -36,6 +37,10 @@ const leavesUnreadBody = (req: IncomingMessage): boolean => {
   return Number(req.headers['content-length'] ?? 0) > drainableBytes
 }
 
+/** The cookies of a session that was opened on the way. Nobody keeps an answer that carries them. */
+const sessionHeaders = ({ setCookies }: RequestContext, answer: Answer): Record<string, string | string[]> =>
+  setCookies.length === 0 ? {} : { 'Set-Cookie': mergedCookies(setCookies, answer.headers['Set-Cookie']), 'Cache-Control': 'no-store' }
+
 /** Writes an answer. A client that has gone is no error. */
 export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer): void => {
   if (res.destroyed || res.headersSent) return
@@ -45,6 +50,7 @@ export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: 
     ...securityHeaders,
     'X-Request-Id': context.requestId,
     ...(answer.headers as Record<string, string | string[]>),
+    ...sessionHeaders(context, answer),
   }
   if (answer.status !== 204 && answer.status !== 304) headers['Content-Length'] = length
   const closes = leavesUnreadBody(req)

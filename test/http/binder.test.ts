@@ -71,6 +71,31 @@ for (const [name, path, init, status, code] of errorCases) {
   })
 }
 
+test('every answer tells a browser neither to guess nor to frame, run, keep or pass on anything', async (t) => {
+  const { server } = t.context
+  for (const [path, status] of [['/things/1', 200], ['/nowhere', 404], ['/throw', 500], ['/things?limit=x', 200], ['/admin/x', 403]] as const) {
+    const reply = await send(server, path)
+    t.is(reply.status, status, path)
+    const of = (name: string): string | null => reply.headers.get(name)
+    t.deepEqual([of('x-content-type-options'), of('referrer-policy')], ['nosniff', 'no-referrer'], path)
+    t.is(of('content-security-policy'), "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", path)
+    t.deepEqual([of('cache-control'), of('content-type'), of('access-control-allow-origin')], ['no-store', 'application/json; charset=utf-8', null], path)
+  }
+})
+
+test('an error of ours is logged, tells the caller nothing of the inside, and the service goes on', async (t) => {
+  const server = await startStubServer(stubRoutes)
+  for (const [path, status] of [['/throw', 500], ['/away', 503]] as const) {
+    const reply = await send(server, path)
+    t.is(reply.status, status)
+    t.notRegex(await reply.text(), /hunter2|mysql|Error:|\.ts/)
+  }
+  t.is((await send(server, '/things/1')).status, 200)
+  await server.stop()
+  const told = server.lines.filter(({ level }) => level === 'error')
+  t.deepEqual(told.map(({ message, fields }) => [message, fields['error'] instanceof Error]), [['request failed', true], ['a component is away', true]], 'the error itself, so that the log chooses what of it may stand there')
+})
+
 test('401 says how to prove oneself, 405 what the path takes, 429 when to come back', async (t) => {
   const { server } = t.context
   t.regex((await send(server, '/things/1', { headers: {} })).headers.get('www-authenticate') ?? '', /Basic/)
@@ -218,14 +243,17 @@ test('the caller learns who acts and when the token ends', async (t) => {
   t.is(reply.headers.get('x-sudo-by'), 'ada')
 })
 
-test('refusals of a known caller and wrong credentials are recorded; a missing credential is not', async (t) => {
+test('refusals of a known caller and wrong credentials are recorded, on streams too; a missing credential is not', async (t) => {
   const server = await startStubServer(stubRoutes)
   await send(server, '/things/1', { headers: {} })
   await send(server, '/things/1', { headers: { authorization: 'token nope' } })
   await send(server, '/orgs/acme/never')
+  await send(server, '/c/acme/one/proxy/api', { headers: {} })
+  await send(server, '/c/acme/one/proxy/api', { headers: { authorization: 'token nope' } })
   t.deepEqual(server.denials, [
     { code: 'NotAuthenticated', objectType: '' },
     { code: 'AccessDenied', objectType: 'organization' },
+    { code: 'NotAuthenticated', objectType: 'cluster' },
   ])
   await server.stop()
 })

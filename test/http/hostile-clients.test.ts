@@ -48,7 +48,7 @@ test('a client that does not read its answer is given a limit; one that does is 
   const timeouts: (number | undefined)[] = []
   const own = createServer((req, res) => {
     const size = req.url === '/large' ? 32 * 1024 * 1024 : 10
-    writeAnswer(req, res, { requestId: 'r' } as RequestContext, { status: 200, headers: {}, body: Buffer.alloc(size) })
+    writeAnswer(req, res, { requestId: 'r', setCookies: [] as readonly string[] } as RequestContext, { status: 200, headers: {}, body: Buffer.alloc(size) })
     timeouts.push(req.socket.timeout)
   })
   own.listen(0, '127.0.0.1')

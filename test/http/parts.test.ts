@@ -6,7 +6,8 @@ import { entityTag, noneMatch, parseIfMatch } from '../../composition/http/condi
 import { decodeWith } from '../../composition/http/decode.ts'
 import { pageRequest } from '../../composition/http/paging.ts'
 import { parseQuery } from '../../composition/http/query-string.ts'
-import { makeRateLimit, networkOf } from '../../composition/http/rate-limit.ts'
+import { networkOf } from '../../adapters/throttle/source-network.ts'
+import { makeRateLimit } from '../../composition/http/rate-limit.ts'
 import { optional, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 
 const from = (peer: string, forwarded?: string) =>

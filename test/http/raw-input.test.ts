@@ -43,6 +43,14 @@ for (const [name, payload, statuses] of cases) {
   })
 }
 
+test('what could be read as two requests, and every method that no route has, is refused', async (t) => {
+  const { port } = t.context.server
+  const head = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}`
+  const smuggled = ['Content-Length: 4\r\nTransfer-Encoding: chunked', 'Content-Length: 4\r\nContent-Length: 5', 'Content-Length: +4', 'Transfer-Encoding: xchunked', 'Transfer-Encoding : chunked']
+  for (const headers of smuggled) t.is((await rawRequest(port, `${head}${headers}\r\n\r\n0\r\n\r\n`)).status, 400, headers)
+  for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'MKCOL']) t.is((await rawRequest(port, `${method} /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`)).status, 405, method)
+})
+
 test('a request without Host is refused with a body that says so', async (t) => {
   const reply = await rawRequest(t.context.server.port, get(token))
   t.is(reply.status, 400)

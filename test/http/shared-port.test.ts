@@ -47,6 +47,25 @@ test('one port answers HTTP and HTTPS, the certificate checked by a client that 
   t.regex(secure.body, /thing 1/)
 })
 
+test('TLS 1.3 is preferred, 1.2 taken, nothing older, and no suite without forward secrecy', async (t) => {
+  const { server, tls } = t.context
+  const agreed = async (options: object): Promise<string> => {
+    const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: tls.certificatePem, ...options })
+    try {
+      await once(socket, 'secureConnect')
+      return `${socket.getProtocol()} ${socket.getCipher().standardName}`
+    } catch (error) {
+      return String((error as NodeJS.ErrnoException).code)
+    } finally {
+      socket.destroy()
+    }
+  }
+  t.is(await agreed({}), 'TLSv1.3 TLS_AES_256_GCM_SHA384')
+  t.is(await agreed({ maxVersion: 'TLSv1.2' }), 'TLSv1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384')
+  t.regex(await agreed({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }), /ALERT_PROTOCOL_VERSION/)
+  for (const ciphers of ['AES256-GCM-SHA384', 'ECDHE-ECDSA-AES256-SHA']) t.regex(await agreed({ maxVersion: 'TLSv1.2', ciphers }), /HANDSHAKE_FAILURE/, ciphers)
+})
+
 test('a client without the certificate refuses the connection', async (t) => {
   const refused = await t.throwsAsync(secureGet(t.context.server.port, '', '/api/v1/things/1'))
   t.regex((refused as NodeJS.ErrnoException).code ?? '', /CERT|SELF_SIGNED/)

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -77,13 +78,13 @@ test('an upgraded connection carries bytes both ways, first bytes included', asy
   const received: Buffer[] = []
   socket.on('data', (chunk: Buffer) => received.push(chunk))
   socket.write(`${upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n')}early`)
-  await wait(100)
+  const text = (): string => Buffer.concat(received).toString()
+  while (!text().endsWith('early')) await once(socket, 'data')
   socket.write('later')
-  await wait(100)
-  const text = Buffer.concat(received).toString()
+  while (!text().endsWith('later')) await once(socket, 'data')
   socket.destroy()
-  t.regex(text, /^HTTP\/1\.1 101 Switching Protocols\r\n/)
-  t.true(text.endsWith('earlylater'))
+  t.regex(text(), /^HTTP\/1\.1 101 Switching Protocols\r\n/)
+  t.true(text().endsWith('earlylater'))
 })
 
 test('an upgrade needs a credential, a known path and a checked target, as any request', async (t) => {
@@ -103,6 +104,16 @@ test('a refused upgrade closes the connection: a second request on it is never r
   t.true(reply.closed)
   t.is(reply.text.match(/HTTP\/1\.1/g)?.length, 1)
 })
+
+for (const path of ['/breaks', '/regrets']) {
+  test(`what goes wrong after the upgrade was accepted only closes the tunnel: ${path}`, async (t) => {
+    const reply = await rawRequest(t.context.server.port, upgradeHead(`${proxy}${path}`, 'Authorization: Bearer good\r\n'))
+    t.is(reply.status, 101)
+    t.true(reply.closed)
+    t.is(reply.text.match(/HTTP\/1\.1/g)?.length, 1, 'no second head is written into it')
+    t.true(reply.text.endsWith('\r\n\r\n'), reply.text)
+  })
+}
 
 test('an Upgrade header of another protocol is a plain request', async (t) => {
   const head = 'GET /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: token good\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n'

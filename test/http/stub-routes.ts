@@ -81,6 +81,8 @@ const stream = handleStream(
         return right(undefined)
       }
       const socket = exchange.accept([['Connection', 'Upgrade'], ['Upgrade', 'websocket']])
+      if (exchange.path === '/breaks') throw new Error('tunnel broke')
+      if (exchange.path === '/regrets') return left(Taken('It is taken.'))
       if (exchange.head.length > 0) socket.write(exchange.head)
       socket.on('data', (chunk) => socket.write(chunk))
       socket.on('end', () => socket.end())

@@ -110,7 +110,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   const log = logInto(lines)
   const baseUrl = 'http://127.0.0.1:3000'
   const server = makeApiServer({
-    authenticator: { authenticate },
+    authenticator: { authenticate, proveAgain: async (proven) => right(proven) },
     authorizer: { authorize: grants },
     csrf: { of: (key: Secret) => `csrf-of-${key.reveal()}`, matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}` },
     idempotency: memoryIdempotency(),
@@ -123,8 +123,10 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     denials: { recordDenial: async (_call, denial) => void denials.push({ code: denial.code, objectType: denial.objectType }) },
     log,
     isAccessToken: (text) => text in principals,
+    takesQueryTokens: true,
     rateLimit: undefined,
-    sessionCookie: 'moorage_session',
+    sessions: { sessionCookie: 'moorage_session', sessionSeconds: 86_400 },
+    resumption: { resume: async () => left(NotAuthenticated('There is no such login.')) },
     secureCookies: false,
     baseUrl,
     docsUrl: `${baseUrl}/api/v1/swagger`,

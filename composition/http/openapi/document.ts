@@ -49,7 +49,10 @@ const describeAccess = (access: Access): object =>
 
 const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): object => ({
   required: body.whenAbsent === undefined,
-  content: { 'application/json': { schema: schemaOf(body.codec, registry), example: body.example } },
+  content: {
+    'application/json': { schema: schemaOf(body.codec, registry), example: body.example },
+    ...(body.orForm === true ? { 'multipart/form-data': { schema: schemaOf(body.codec, registry) } } : {}),
+  },
 })
 
 const bodyInQuery = 'The keys of the body may stand in the query string as well, and win there.'

@@ -29,13 +29,19 @@ const okHeaders: Readonly<Record<ReplySpec<unknown>['kind'], Response['headers']
   empty: {},
   cookies: { 'Set-Cookie': text('The cookies that change.') },
   text: {},
+  binary: { ETag: text('Changes with the bytes.') },
 }
 
-const okResponse = ({ kind, codec, description, contentType, example }: ReplySpec<unknown>, registry: SchemaRegistry): Response => {
+const okResponse = ({ kind, codec, description, contentType, contentTypes, envelope, example }: ReplySpec<unknown>, registry: SchemaRegistry): Response => {
   const base: Response = { description, headers: { ...requestId, ...okHeaders[kind] } }
   const shown = example === undefined ? {} : { example }
   if (kind === 'text') return { ...base, content: { [contentType ?? 'text/plain']: { schema: { type: 'string' }, ...shown } } }
+  if (kind === 'binary') {
+    const content = Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: { type: 'string', format: 'binary' } as Schema }]))
+    return { ...base, content }
+  }
   if (codec === undefined) return base
+  if (envelope !== undefined) return { ...base, content: { 'application/json': { schema: schemaOf(envelope.codec, registry), ...shown } } }
   const schema = schemaOf(codec, registry)
   return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown } } }
 }
@@ -136,7 +142,7 @@ const redirectResponse: Response = {
 /** Every status that a route may answer, with its body's shape. */
 export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
   [String(route.ok.status)]: okResponse(route.ok, registry),
-  ...(route.method === 'GET' && route.ok.codec !== undefined ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.' } } : {}),
+  ...(route.method === 'GET' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.' } } : {}),
   ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), redirectResponse])),
   ...errorResponses(generalStatuses(route), route.failures, route, registry),
 })

@@ -23,7 +23,7 @@ export const securitySchemes = (sessionCookie: string): Readonly<Record<string, 
     type: 'apiKey',
     in: 'cookie',
     name: sessionCookie,
-    description: 'A session, as sign-in sets it. Methods other than GET also need the header `X-Csrf-Token` with the value of the cookie `_csrf`.',
+    description: 'A session, as sign-in sets it. Methods other than GET also need the header `X-Csrf-Token` with the value of the cookie `_csrf`. It never combines with `sudo` nor with another credential, and counts for nothing on a request from another site.',
   },
 })
 
