@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTransport } from 'nodemailer'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { MailDelayed } from '../../core/mail/ports.ts'
+import type { Mailer } from '../../core/mail/ports.ts'
+import type { MailSender } from './render-mail.ts'
+import { mimeMessage } from './mime-message.ts'
+
+/** Writes each mail as `REF.eml` into a folder, for its owner alone. A repetition replaces the file. */
+export const makeFolderMailer = (folder: string, sender: MailSender): Mailer => {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+  return {
+    async send(mail, messageRef) {
+      const { message } = await transport.sendMail(mimeMessage(mail, messageRef, sender))
+      try {
+        await writeWhole(folder, `${messageRef}.eml`, message as Buffer)
+        return right(undefined)
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException
+        if (code === undefined) throw error
+        // A disk that is full today, or a folder that is not the service's.
+        return left(MailDelayed(code))
+      }
+    },
+  }
+}
+
+/** Whoever watches the folder for `.eml` never sees half a file. */
+const writeWhole = async (folder: string, name: string, bytes: Buffer): Promise<void> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const unfinished = join(folder, `.${randomUUID()}`)
+  try {
+    const file = await open(unfinished, 'wx', 0o600)
+    try {
+      await file.writeFile(bytes)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(unfinished, join(folder, name))
+  } catch (error) {
+    await rm(unfinished, { force: true }).catch(() => undefined)
+    throw error
+  }
+}

@@ -1,0 +1,37 @@
+import type { Log } from '../../core/kernel/log.ts'
+import type { DeliverMail, MailBell } from '../../core/mail/ports.ts'
+
+export interface StoppableBell extends MailBell {
+  /** Begins nothing more and waits for the attempt under way. */
+  stop(): Promise<void>
+}
+
+/** Runs `deliver` in this process, one run at a time; rings during a run cause one more. */
+export const makeMailBell = (deliver: DeliverMail, log: Log): StoppableBell => {
+  const stopping = new AbortController()
+  let running: Promise<void> | undefined
+  let rangMeanwhile = false
+  const round = async (): Promise<void> => {
+    // The answer under way goes first.
+    await new Promise((resume) => setImmediate(resume))
+    do {
+      rangMeanwhile = false
+      try {
+        if (!stopping.signal.aborted) await deliver(stopping.signal)
+      } catch (error) {
+        log.warn({ reason: error instanceof Error ? error.name : 'unknown' }, 'mail could not be sent right away; it is tried again')
+      }
+    } while (rangMeanwhile)
+  }
+  return {
+    ring() {
+      if (stopping.signal.aborted) return
+      if (running !== undefined) rangMeanwhile = true
+      else running = round().finally(() => (running = undefined))
+    },
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { createTransport } from 'nodemailer'
+import type { NodemailerError, SMTPTransportOptions } from 'nodemailer'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Failure } from '../../core/kernel/failure.ts'
+import type { Mailer } from '../../core/mail/ports.ts'
+import { MailDelayed, MailRefused } from '../../core/mail/ports.ts'
+import type { SmtpPlace } from './mail-url.ts'
+import { mimeMessage } from './mime-message.ts'
+import type { MailSender } from './render-mail.ts'
+
+/** A whole attempt, from the name's resolution to the server's last word. */
+const attemptMs = 20_000
+
+export interface SmtpMailerOptions {
+  /** Certificates of authorities, PEM; without it those that Node trusts. */
+  readonly ca?: string
+}
+
+/** How nodemailer is told to speak to a server. */
+const transportOptions = (place: SmtpPlace, options: SmtpMailerOptions = {}): SMTPTransportOptions => ({
+  host: place.host,
+  port: place.port,
+  secure: place.tls === 'implicit',
+  requireTLS: place.tls === 'required',
+  ignoreTLS: place.tls === 'off',
+  opportunisticTLS: place.tls === 'if-offered',
+  // On this machine nobody listens in, and such servers have certificates that nobody signed.
+  tls: { minVersion: 'TLSv1.2', rejectUnauthorized: place.tls !== 'if-offered', ...(options.ca === undefined ? {} : { ca: options.ca }) },
+  ...(place.user === undefined ? {} : { auth: { user: place.user, pass: place.password ?? '' } }),
+  connectionTimeout: 10_000,
+  greetingTimeout: 10_000,
+  dnsTimeout: 5_000,
+  socketTimeout: attemptMs,
+})
+
+/** Sends over SMTP, one connection a mail. */
+export const makeSmtpMailer = (place: SmtpPlace, sender: MailSender, options: SmtpMailerOptions = {}): Mailer => {
+  const transport = createTransport(transportOptions(place, options))
+  return {
+    async send(mail, messageRef) {
+      try {
+        await transport.sendMail({ ...mimeMessage(mail, messageRef, sender), signal: AbortSignal.timeout(attemptMs) })
+        return right(undefined)
+      } catch (error) {
+        return left(sendFailure(error as NodemailerError))
+      }
+    },
+  }
+}
+
+/**
+ * Only a 5xx about the recipient or the message itself is final: a refused sign-in or sender is for the operator to
+ * repair, and the mail waits for it.
+ */
+const sendFailure = ({ code, command, responseCode }: NodemailerError): Failure<'MailDelayed'> | Failure<'MailRefused'> => {
+  const reason = [code ?? 'unknown', ...(responseCode === undefined ? [] : [String(responseCode)])].join(' ')
+  const isAboutMail = command === 'RCPT TO' || command === 'DATA' || code === 'EMESSAGE'
+  return isAboutMail && responseCode !== undefined && responseCode >= 500 ? MailRefused(reason) : MailDelayed(reason)
+}
+
+/** Connects, greets and signs in; sends nothing. Throws nodemailer's error. */
+export const verifySmtp = async (place: SmtpPlace, options: SmtpMailerOptions = {}): Promise<void> => {
+  const transport = createTransport(transportOptions(place, options))
+  try {
+    await transport.verify()
+  } finally {
+    transport.close()
+  }
+}

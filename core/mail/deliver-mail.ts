@@ -1,0 +1,70 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../kernel/clock.ts'
+import { laterBySeconds } from '../kernel/instant.ts'
+import type { Log } from '../kernel/log.ts'
+import { backoffSeconds, isTooOld, mailLeaseSeconds } from './delivery-rules.ts'
+import type { ClaimedMail, DeliverMail, DeliveryCount, Mailer, MailQueue } from './ports.ts'
+
+export interface DeliverMailDeps {
+  readonly queue: MailQueue
+  readonly mailer: Mailer
+  readonly clock: Clock
+  readonly log: Log
+}
+
+type Fate = keyof DeliveryCount
+
+/** So few that all of them end well before their lease. */
+const batch = 5
+
+/**
+ * Sends what is due, batch by batch, until nothing is due or `signal` aborts. A mail is removed after the server took
+ * it: a crash in between sends it again, under the same reference. Logs references and classes of errors, never content.
+ */
+export const makeDeliverMail =
+  (deps: DeliverMailDeps): DeliverMail =>
+  async (signal) => {
+    const count = { sent: 0, postponed: 0, givenUp: 0 }
+    while (!signal.aborted) {
+      const now = deps.clock.now()
+      const claimed = await deps.queue.claim(batch, now, laterBySeconds(now, mailLeaseSeconds))
+      const fates = await Promise.all(claimed.map((mail) => deliverOne(deps, mail)))
+      for (const fate of fates) count[fate] += 1
+      if (claimed.length === 0) break
+    }
+    return count
+  }
+
+const deliverOne = async (deps: DeliverMailDeps, mail: ClaimedMail): Promise<Fate> => {
+  const trouble = await attempt(deps.mailer, mail)
+  if (trouble === undefined) {
+    await deps.queue.remove(mail)
+    return 'sent'
+  }
+  const now = deps.clock.now()
+  const fields = { mail: mail.ref, accountId: mail.accountId, attempts: mail.attempts, reason: trouble.reason }
+  if (trouble.isFinal || isTooOld(mail.createdAt, now)) {
+    deps.log.error(fields, 'a mail was given up')
+    await deps.queue.remove(mail)
+    return 'givenUp'
+  }
+  const waitSeconds = backoffSeconds(mail.attempts)
+  deps.log.warn({ ...fields, waitSeconds }, 'a mail could not be sent yet')
+  await deps.queue.postpone(mail, laterBySeconds(now, waitSeconds), trouble.reason)
+  return 'postponed'
+}
+
+interface Trouble {
+  readonly reason: string
+  readonly isFinal: boolean
+}
+
+const attempt = async (mailer: Mailer, claimed: ClaimedMail): Promise<Trouble | undefined> => {
+  try {
+    const sent = await mailer.send(await claimed.open(), claimed.ref)
+    return isLeft(sent) ? { reason: sent.left.message, isFinal: sent.left.tag === 'MailRefused' } : undefined
+  } catch {
+    // The error may quote the mail, so nothing of it is told.
+    return { reason: 'unexpected', isFinal: false }
+  }
+}

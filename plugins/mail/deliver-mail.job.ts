@@ -1,0 +1,12 @@
+import type { DeliverMail } from '../../core/mail/ports.ts'
+import type { Job } from '../kit/job.ts'
+
+/** Sends what is due: what waits for another attempt, and what a process left behind that ended after its commit. */
+export const deliverMailJob = (deliver: DeliverMail): Job => ({
+  id: 'mail.deliver',
+  summary: 'Send the mail that is due',
+  everySeconds: 10,
+  run: async (signal) => {
+    await deliver(signal)
+  },
+})

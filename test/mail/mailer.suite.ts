@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import test from 'ava'
+import type { Email } from 'postal-mime'
+import type { Mail } from '../../core/kernel/mail.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import type { Mailer } from '../../core/mail/ports.ts'
+import { unwrap } from '../support/outcome.ts'
+
+/** A mailer and what arrived by it. */
+export interface MailerWorld {
+  readonly mailer: Mailer
+  received(): Promise<readonly { readonly raw: string; readonly mail: Email }[]>
+  close(): Promise<void>
+}
+
+/** What every mailer promises. The sender is `Moorage Ünit <no-reply@platform.example>`. */
+export const mailerSuite = (name: string, open: () => Promise<MailerWorld>): void => {
+  const hostile = '<img src="http://evil.example/x.png"> & "quotes"'
+  const link = `https://platform.example/reset-password?code=abc&next=%2F`
+  const plain: Mail = {
+    to: 'ada@example.org',
+    subject: 'Grüße aus dem Hafen ⚓',
+    paragraphs: ['First.', `A name: ${hostile}`],
+    action: { label: 'Open <it>', url: secret(link) },
+  }
+
+  const sent = async (t: { teardown(close: () => Promise<void>): void }, mail: Mail, ref: string = randomUUID()) => {
+    const world = await open()
+    t.teardown(() => world.close())
+    unwrap(await world.mailer.send(mail, ref))
+    const [first, ...others] = await world.received()
+    if (first === undefined || others.length > 0) throw new Error('not one mail')
+    return first
+  }
+
+  test(`${name}: text and HTML say the same, with the link, and headers are right`, async (t) => {
+    const { mail } = await sent(t, plain)
+    t.is(mail.subject, plain.subject)
+    t.deepEqual([mail.from?.name, mail.from?.address], ['Moorage Ünit', 'no-reply@platform.example'])
+    t.deepEqual(mail.to?.map(({ address }) => address), ['ada@example.org'])
+    t.true(mail.text?.includes('First.'))
+    t.true(mail.text?.includes(link))
+    t.true(mail.html?.includes('<p>First.</p>'))
+    t.is(mail.headers.find(({ key }) => key === 'auto-submitted')?.value, 'auto-generated')
+    t.true(Math.abs(Date.parse(mail.date ?? '') - Date.now()) < 60_000)
+  })
+
+  test(`${name}: what people chose is text in the HTML, which loads nothing from anywhere`, async (t) => {
+    const { mail } = await sent(t, plain)
+    t.true(mail.text?.includes(hostile), 'the plain text shows it as it is')
+    t.false(mail.html?.includes('<img'))
+    t.true(mail.html?.includes('&lt;img src=&quot;http://evil.example/x.png&quot;&gt; &amp; &quot;quotes&quot;'))
+    t.true(mail.html?.includes('href="https://platform.example/reset-password?code=abc&amp;next=%2F"'))
+    t.notRegex(mail.html ?? '', /<(img|link|script|iframe|object|style)|<[^>]*(\ssrc=|url\()|@import/i)
+  })
+
+  test(`${name}: a line break in a subject or an address begins no header`, async (t) => {
+    const { mail, raw } = await sent(t, { ...plain, subject: 'Hello\r\nBcc: eve@evil.example\r\n\r\nbody' })
+    t.is(mail.subject, 'Hello Bcc: eve@evil.example body')
+    t.is(mail.bcc, undefined)
+    t.notRegex(raw, /^bcc:/im)
+  })
+
+  test(`${name}: the Message-ID is made of the reference, and the same at a second attempt`, async (t) => {
+    const ref = randomUUID()
+    const first = await sent(t, plain, ref)
+    const second = await sent(t, plain, ref)
+    t.is(first.mail.messageId, `<${ref}@platform.example>`)
+    t.is(second.mail.messageId, first.mail.messageId)
+  })
+}

@@ -1,0 +1,29 @@
+import { makeSecretBox } from '../../adapters/security/secret-box.ts'
+import { newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
+import { makeSqlMailOutbox } from '../../adapters/sql/mail/mail-outbox.ts'
+import { makeSqlMailQueue } from '../../adapters/sql/mail/mail-queue.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { Mail } from '../../core/kernel/mail.ts'
+
+export const start = new Date('2026-05-01T08:00:00.000Z')
+
+/** Outbox and queue over one database, with a clock that the test moves. */
+export const makeOutboxWorld = (db: SqlDatabase, secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)) => {
+  let now = start
+  const clock = { now: () => now }
+  const bind = makeSqlMailOutbox(db, { secretBox, clock })
+  return {
+    db,
+    clock,
+    secretBox,
+    queue: makeSqlMailQueue(db, secretBox),
+    passSeconds: (seconds: number) => void (now = new Date(now.getTime() + seconds * 1000)),
+    later: (seconds: number) => new Date(now.getTime() + seconds * 1000),
+    post: (...mails: readonly Mail[]) =>
+      db.transaction(async (tx) => {
+        for (const mail of mails) await bind(tx).post(mail)
+      }),
+    bind,
+    rows: () => db.query<Readonly<Record<string, unknown>>>((k) => k('mail_outbox').orderBy('id').select('*')),
+  }
+}

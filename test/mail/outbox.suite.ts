@@ -1,0 +1,95 @@
+import type { ExecutionContext } from 'ava'
+import test from 'ava'
+import type { Mail, MailOutbox } from '../../core/kernel/mail.ts'
+import type { MailQueue } from '../../core/mail/ports.ts'
+import { mailTo } from './mails.ts'
+
+/** An outbox and its queue over one empty store. */
+export interface OutboxWorld {
+  readonly queue: MailQueue
+  /** Runs `work` in a transaction; a throw rolls back. */
+  transaction(work: (outbox: MailOutbox) => Promise<void>): Promise<void>
+  close(): Promise<void>
+}
+
+/** What every outbox with its queue promises. */
+export const outboxSuite = (name: string, open: () => Promise<OutboxWorld>): void => {
+  let now = new Date('2026-05-01T08:00:00.000Z')
+  const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
+  const passSeconds = (seconds: number): void => void (now = later(seconds))
+  const claim = (queue: MailQueue) => queue.claim(20, now, later(120))
+  const post = ({ transaction }: OutboxWorld, ...mails: readonly Mail[]) =>
+    transaction(async (outbox) => {
+      for (const mail of mails) await outbox.post(mail)
+    })
+  const on = (title: string, body: (t: ExecutionContext, world: OutboxWorld) => Promise<void>): void =>
+    test.serial(`${name}: ${title}`, async (t) => {
+      const world = await open()
+      // Mail is due from the moment of its posting, by the store's own clock.
+      now = new Date(Date.now() + 1000)
+      try {
+        await body(t, world)
+      } finally {
+        await world.close()
+      }
+    })
+
+  on('what was posted comes out as it was, once its transaction has committed', async (t, world) => {
+    const mail = mailTo('ada@example.org')
+    await world.transaction(async (outbox) => {
+      await outbox.post(mail)
+    })
+    const [claimed, ...others] = await claim(world.queue)
+    t.is(others.length, 0)
+    const opened = await claimed?.open()
+    t.deepEqual({ ...opened, action: undefined }, { ...mail, action: undefined })
+    t.is(opened?.action?.url.reveal(), mail.action?.url.reveal())
+    t.is(claimed?.attempts, 1)
+  })
+
+  on('a transaction that rolls back leaves no mail', async (t, world) => {
+    const gone = world.transaction(async (outbox) => {
+      await outbox.post(mailTo('ada@example.org'))
+      throw new Error('rolled back')
+    })
+    await t.throwsAsync(gone, { message: 'rolled back' })
+    t.deepEqual(await claim(world.queue), [])
+  })
+
+  on("a claimed mail is nobody else's until its lease ends, then the next attempt has the same reference", async (t, world) => {
+    await post(world, mailTo('ada@example.org'))
+    const [first] = await claim(world.queue)
+    t.deepEqual(await claim(world.queue), [])
+    passSeconds(119)
+    t.deepEqual(await claim(world.queue), [])
+    passSeconds(1)
+    const [second] = await claim(world.queue)
+    t.is(second?.ref, first?.ref)
+    t.is(second?.attempts, 2)
+  })
+
+  on('an attempt that outlived its lease postpones nothing that another began; what is removed is gone', async (t, world) => {
+    await post(world, mailTo('ada@example.org'))
+    const [first] = await claim(world.queue)
+    passSeconds(120)
+    const [second] = await claim(world.queue)
+    if (first === undefined || second === undefined) throw new Error('not claimed')
+    await world.queue.postpone(first, later(0), 'late')
+    t.deepEqual(await claim(world.queue), [], 'the second attempt keeps it')
+    await world.queue.postpone(second, later(60), 'ETIMEDOUT')
+    passSeconds(60)
+    const [third] = await claim(world.queue)
+    t.is(third?.attempts, 3)
+    await world.queue.remove(second)
+    passSeconds(3600)
+    t.deepEqual(await claim(world.queue), [])
+  })
+
+  on('of many claims at once each mail is got by one', async (t, world) => {
+    await post(world, ...Array.from({ length: 20 }, (_, i) => mailTo(`user${i}@example.org`)))
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claim(world.queue)))
+    const ids = claims.flat().map(({ id }) => id)
+    t.is(ids.length, 20)
+    t.is(new Set(ids).size, 20)
+  })
+}
