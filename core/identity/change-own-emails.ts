@@ -5,14 +5,23 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { Allowances } from './allowance-ports.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { DomainNames, IdentityChanges } from './ports.ts'
+import { releaseLapsedClaim } from './lapsed-claims.ts'
+import { makePostConfirmation, mayPostConfirmations } from './post-confirmation.ts'
+import type { PostConfirmationDeps } from './post-confirmation.ts'
+import { emailDomainRefused, isDomainAllowed } from './site-rules.ts'
 import type { EmailAddress, EmailRecord } from './types.ts'
 
 /** The address is none of the caller's. */
 export const EmailMissing = defineFailure('EmailMissing', 'Unprocessable')
 /** The primary address stays until another one is primary. */
 export const EmailIsPrimary = defineFailure('EmailIsPrimary', 'Unprocessable')
+
+/** More addresses than a person needs are a way to send mail to strangers. */
+export const TooManyEmails = defineFailure('TooManyEmails', 'Unprocessable')
+const maxEmails = 10
 
 export interface ChangeOwnEmailsDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
@@ -40,22 +49,50 @@ const recordChange = (stores: IdentityChanges, call: SignedInCall, action: strin
     changes: { addresses: count },
   })
 
-/** Adds addresses to the caller's, all or none; they are unverified. Answers all that there are then. */
-export const makeAddOwnEmails =
-  (deps: ChangeOwnEmailsDeps) =>
-  async (call: SignedInCall, texts: readonly string[]): Outcome<Failure<'EmailInvalid'> | Failure<'EmailTaken'>, readonly EmailRecord[]> => {
+export type AddEmailsFailure = Failure<'EmailInvalid'> | Failure<'EmailTaken'> | Failure<'EmailDomainRefused'> | Failure<'TooManyEmails'> | Failure<'TooManyMails'>
+
+const tooMany = (): Failure<'TooManyEmails'> => TooManyEmails(`An account has at most ${maxEmails} e-mail addresses.`)
+
+/** Whether the caller may have these addresses too. Site admins are not bound by the domains. */
+const checkAdded = async (
+  stores: IdentityChanges,
+  { principal }: SignedInCall,
+  emails: readonly EmailAddress[],
+): Outcome<AddEmailsFailure, void> => {
+  const rules = await stores.siteRules.read()
+  if (!principal.isSiteAdmin && !emails.every((email) => isDomainAllowed(rules, email))) return left(emailDomainRefused(rules))
+  const own = await stores.emails.list(principal.userId)
+  return own.length + emails.length <= maxEmails ? right(undefined) : left(tooMany())
+}
+
+/**
+ * Adds addresses to the caller's, all or none; they are unverified, and a mail to each asks for confirmation (unless
+ * enough mail went there already). Answers all that there are then.
+ */
+export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
+  const postConfirmation = makePostConfirmation(deps)
+  return async (call: SignedInCall, texts: readonly string[]): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
     const emails = parseAll(texts, deps.domains)
     if (isLeft(emails)) return emails
-    return deps.unitOfWork.run<Failure<'EmailInvalid'> | Failure<'EmailTaken'>, readonly EmailRecord[]>(call, async (stores) => {
-      const { userId } = call.principal
+    if (emails.right.length > maxEmails) return left(tooMany())
+    const allowed = await mayPostConfirmations(deps.allowances, call.principal.userId, emails.right.length)
+    if (isLeft(allowed)) return allowed
+    return deps.unitOfWork.run<AddEmailsFailure, readonly EmailRecord[]>(call, async (stores) => {
+      const { userId, login } = call.principal
+      await stores.users.lock(userId)
+      const checked = await checkAdded(stores, call, emails.right)
+      if (isLeft(checked)) return checked
       for (const email of emails.right) {
+        await releaseLapsedClaim(stores, email.key, deps.clock.now())
         const added = await stores.emails.insert(userId, email, false, false, deps.clock.now())
         if (isLeft(added)) return added
+        await postConfirmation(stores, { userId, login, email: email.text })
       }
       await recordChange(stores, call, 'email.added', emails.right.length)
       return right(await stores.emails.list(userId))
     })
   }
+}
 
 type RemoveFailure = Failure<'EmailMissing'> | Failure<'EmailIsPrimary'>
 
@@ -72,7 +109,7 @@ export const makeRemoveOwnEmails =
       const own = await stores.emails.list(userId)
       const found = emails.right.map((email) => own.find((record) => record.email.toLowerCase() === email.key))
       if (found.some((record) => record === undefined)) return left(EmailMissing('You have no such e-mail address.'))
-      if (found.some((record) => record?.isPrimary)) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
+      if (found.some((record) => record?.isPrimary === true)) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
       await stores.emails.remove(userId, found.flatMap((record) => (record === undefined ? [] : [record.id])))
       await recordChange(stores, call, 'email.removed', found.length)
       return right(undefined)

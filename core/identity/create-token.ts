@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../kernel/brand.ts'
+import type { OrgId, UserId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -10,12 +10,15 @@ import type { Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { lastEightOf, makeAccessToken } from './access-token.ts'
-import type { IdentityChanges, TokenDigest } from './ports.ts'
+import type { IdentityChanges, IdentityStores, TokenDigest } from './ports.ts'
 import { parseScopeWords, ScopeExceeded, scopeCovers, scopeSetOf, wordsOfScope } from './scope-words.ts'
+import { credentialOutdated, isStillProven } from './still-proven.ts'
 import type { AccessTokenRecord } from './types.ts'
 
 export const TokenNameInvalid = defineFailure('TokenNameInvalid', 'Unprocessable')
 export const TokenExpiryInvalid = defineFailure('TokenExpiryInvalid', 'Unprocessable')
+/** The owner is no member of such an organization, or the token that asks is confined to another one. */
+export const TokenOrgInvalid = defineFailure('TokenOrgInvalid', 'Unprocessable')
 
 export interface CreateTokenDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
@@ -30,6 +33,8 @@ export interface CreateTokenInput {
   readonly scopes: readonly string[] | undefined
   /** Absent: never. */
   readonly expiresAt: Date | undefined
+  /** The name of the one organization that it reaches, of which its owner is a member. Absent: as far as the caller reaches. */
+  readonly org?: string | undefined
 }
 
 /** Whose token it becomes. */
@@ -39,9 +44,11 @@ export interface TokenOwner {
 }
 
 export type CreateTokenFailure =
+  | Failure<'NotAuthenticated'>
   | Failure<'TokenNameInvalid'>
   | Failure<'TokenNameTaken'>
   | Failure<'TokenExpiryInvalid'>
+  | Failure<'TokenOrgInvalid'>
   | Failure<'ScopeUnknown'>
   | Failure<'ScopesEmpty'>
   | Failure<'ScopeExceeded'>
@@ -72,7 +79,26 @@ const grantedExpiry = (principal: Principal | undefined, asked: Date | undefined
   return right(asked ?? bound)
 }
 
-/** Makes an access token for `owner` and answers its value, once. */
+interface Confinement {
+  readonly onlyOrgId: OrgId | undefined
+  readonly onlyOrgName?: string
+}
+
+/** A token made with a confined token is confined to the same organization. */
+const grantedReach = async (
+  stores: Pick<IdentityStores, 'holdings'>,
+  held: OrgId | undefined,
+  owner: TokenOwner,
+  asked: string | undefined,
+): Outcome<Failure<'TokenOrgInvalid'>, Confinement> => {
+  if (asked === undefined) return right({ onlyOrgId: held })
+  const found = await stores.holdings.organizationOf(owner.userId, asked)
+  return found === undefined || (held !== undefined && held !== found.id)
+    ? left(TokenOrgInvalid('org: a token can be confined only to an organization of which its owner is a member, and that the token that asks for it reaches.'))
+    : right({ onlyOrgId: found.id, onlyOrgName: found.name })
+}
+
+/** Makes an access token for `owner` and answers its value, once. What proved the caller must still be in force then. */
 export const makeCreateToken =
   (deps: CreateTokenDeps) =>
   async (call: Call, owner: TokenOwner, input: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
@@ -89,12 +115,15 @@ export const makeCreateToken =
       name,
       lastEight: lastEightOf(value),
       scopeWords: scopeWords.right,
-      onlyOrgId: call.principal?.onlyOrgId,
       createdAt: now,
       expiresAt: expiresAt.right,
     }
     return deps.unitOfWork.run<CreateTokenFailure, CreatedToken>(call, async (stores) => {
-      const id = await stores.tokens.insert({ ...facts, hash: deps.digest.digest(value), createdBy: call.principal?.userId })
+      if (call.principal !== undefined && !(await isStillProven(stores, deps.clock, call.principal))) return left(credentialOutdated())
+      const reach = await grantedReach(stores, call.principal?.onlyOrgId, owner, input.org)
+      if (isLeft(reach)) return reach
+      const { onlyOrgId, onlyOrgName } = reach.right
+      const id = await stores.tokens.insert({ ...facts, onlyOrgId, hash: deps.digest.digest(value), createdBy: call.principal?.userId })
       if (isLeft(id)) return id
       await stores.audit.record({
         action: 'token.created',
@@ -102,8 +131,12 @@ export const makeCreateToken =
         objectId: id.right,
         objectName: name,
         tenantId: owner.userId,
-        changes: { scopes: facts.scopeWords, expires_at: facts.expiresAt?.toISOString() ?? null },
+        changes: {
+          scopes: facts.scopeWords,
+          expires_at: facts.expiresAt?.toISOString() ?? null,
+          ...(onlyOrgId === undefined ? {} : { org: onlyOrgName ?? onlyOrgId }),
+        },
       })
-      return right({ record: { id: id.right, ...facts, lastUsedAt: undefined }, value: secret(value) })
+      return right({ record: { id: id.right, ...facts, ...reach.right, lastUsedAt: undefined }, value: secret(value) })
     })
   }

@@ -4,9 +4,12 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../kernel/account-name.ts'
 import type { Call } from '../kernel/principal.ts'
+import type { Mail } from '../kernel/mail.ts'
+import type { UserId } from '../kernel/brand.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { parseEmailAddress } from './email-address.ts'
+import { releaseLapsedClaim } from './lapsed-claims.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 import { checkPassword } from './password-policy.ts'
 import type { DomainNames, IdentityChanges, PasswordHasher } from './ports.ts'
@@ -31,6 +34,10 @@ export interface CreateUserInput {
   readonly isAdmin?: boolean | undefined
   readonly restricted?: boolean | undefined
   readonly visibility?: UserVisibility | undefined
+  /** For a user who comes from elsewhere: since when there is the account (`creation-time.ts`). Absent: now. */
+  readonly createdAt?: Date | undefined
+  /** Tells the user by mail that there is an account now. */
+  readonly sendsNotice?: boolean | undefined
   /** For the operator at the command line: a word of the routes is taken all the same. */
   readonly allowsReservedName?: boolean
 }
@@ -42,6 +49,14 @@ export type CreateUserFailure =
   | Failure<'EmailTaken'>
   | Failure<'PasswordTooWeak'>
   | Failure<'TooManyAttempts'>
+
+/** Says no password: a mail is read by others. */
+const noticeMail = (to: string, login: string, id: UserId): Mail => ({
+  to,
+  subject: 'An account was made for you',
+  paragraphs: [`An administrator made the account ${login} for you.`, 'Ask whoever told you about it for the password, or ask for a new one by this address.'],
+  accountId: id,
+})
 
 const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undefined => {
   const isWellFormed = input.login.length <= maxAccountNameLength && accountNamePattern.test(input.login)
@@ -77,9 +92,10 @@ export const makeCreateUser =
         isActive: true,
         restricted: input.restricted ?? false,
         visibility: input.visibility ?? 'public',
-        createdAt: now,
+        createdAt: input.createdAt ?? now,
       })
       if (isLeft(id)) return id
+      await releaseLapsedClaim(stores, email.right.key, now)
       const added = await stores.emails.insert(id.right, email.right, true, true, now)
       if (isLeft(added)) return added
       await stores.audit.record({
@@ -88,8 +104,9 @@ export const makeCreateUser =
         objectId: id.right,
         objectName: input.login,
         tenantId: id.right,
-        changes: { is_admin: input.isAdmin ?? false },
+        changes: { is_admin: input.isAdmin ?? false, ...(input.createdAt === undefined ? {} : { created_at: input.createdAt.toISOString() }) },
       })
+      if (input.sendsNotice === true) await stores.mail.post(noticeMail(email.right.text, input.login, id.right))
       const user = await stores.users.byId(id.right)
       if (user === undefined) throw new Error('a user that was just inserted is not there')
       return right(user)

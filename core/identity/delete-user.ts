@@ -17,10 +17,13 @@ export interface DeleteUserDeps {
 
 type DeleteUserFailure = Failure<'UserMissing'> | Failure<'UserInUse'>
 
-/** Removes a user with all credentials. Not the caller, not the last site admin, not while the account holds anything. */
+/**
+ * Removes a user with all credentials. Not the caller, not the last site admin, not while the account holds anything.
+ * With `leavesOrganizations` its memberships are no obstacle, but for organizations of which nobody else is an owner.
+ */
 export const makeDeleteUser =
   (deps: DeleteUserDeps) =>
-  async (call: SignedInCall, login: string): Outcome<DeleteUserFailure, void> => {
+  async (call: SignedInCall, login: string, leavesOrganizations = false): Outcome<DeleteUserFailure, void> => {
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) {
       const kind = await deps.stores.users.kindOfName(login)
@@ -32,10 +35,17 @@ export const makeDeleteUser =
       const user = await stores.users.lock(found.id)
       if (user === undefined) return left(userMissing())
       if (await isLastActingAdmin(stores, user)) return left(UserInUse('This is the last active site administrator.'))
+      const organizations = leavesOrganizations ? await stores.holdings.leaveOrganizations(user.id) : []
       const holdings = await stores.holdings.of(user.id)
       if (holdings.length > 0) return left(UserInUse('The account is still needed.', { errors: holdings }))
       await stores.users.remove(user.id)
-      await stores.audit.record({ action: 'user.deleted', objectType: 'user', objectId: user.id, objectName: user.login })
+      await stores.audit.record({
+        action: 'user.deleted',
+        objectType: 'user',
+        objectId: user.id,
+        objectName: user.login,
+        ...(organizations.length > 0 ? { changes: { organizations } } : {}),
+      })
       return right(undefined)
     })
   }

@@ -1,8 +1,12 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { MailOccasion } from './account-mail.ts'
+import { auditedUser } from './audited-user.ts'
 import type { IdentityChanges } from './ports.ts'
+import { movePrimaryEmail } from './primary-email.ts'
 import { changedFields, ProfileInvalid, profileProblem } from './profile-rules.ts'
 import type { User, UserChanges } from './types.ts'
 
@@ -17,18 +21,18 @@ export interface OwnProfileInput
 
 type ProfileFailure = Failure<'ProfileInvalid'>
 
-const choosePrimary = async (stores: IdentityChanges, user: User, email: string): Outcome<ProfileFailure, boolean> => {
+const choosePrimary = async (stores: IdentityChanges, user: User, email: string, occasion: MailOccasion): Outcome<ProfileFailure, boolean> => {
   const own = await stores.emails.list(user.id)
   const chosen = own.find((record) => record.email.toLowerCase() === email.toLowerCase())
-  if (chosen === undefined || !chosen.verified) return left(ProfileInvalid('Only a verified address of yours can become the primary one.'))
-  if (chosen.isPrimary) return right(false)
-  await stores.emails.makePrimary(user.id, chosen.id)
-  return right(true)
+  const refused = left(ProfileInvalid('Only a verified address of yours can become the primary one.'))
+  if (chosen === undefined) return refused
+  const moved = await movePrimaryEmail(stores, user, chosen, occasion)
+  return isLeft(moved) ? refused : moved
 }
 
 /** Changes what users decide about themselves. */
 export const makeEditOwnProfile =
-  (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
+  (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>
   async (call: SignedInCall, input: OwnProfileInput): Outcome<ProfileFailure, User> => {
     const { name, email, ...changes } = input
     const problem = profileProblem(changes)
@@ -37,17 +41,14 @@ export const makeEditOwnProfile =
       const user = await stores.users.lock(call.principal.userId)
       if (user === undefined) throw new Error('the account of a proven caller is gone')
       if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
-      const moved = email === undefined ? right(false) : await choosePrimary(stores, user, email)
+      const moved = email === undefined ? right(false) : await choosePrimary(stores, user, email, { at: deps.clock.now(), sourceIp: call.sourceIp })
       if (isLeft(moved)) return moved
       const changed = changedFields(user, changes)
       if (Object.keys(changed).length === 0 && !moved.right) return right(user)
       if (Object.keys(changed).length > 0) await stores.users.update(user.id, changes)
       await stores.audit.record({
         action: 'user.updated',
-        objectType: 'user',
-        objectId: user.id,
-        objectName: user.login,
-        tenantId: user.id,
+        ...auditedUser(user),
         changes: { ...changed, ...(moved.right ? { email: 'changed' } : {}) },
       })
       const edited = await stores.users.byId(user.id)

@@ -4,12 +4,15 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
+import { passwordChangedMail, postIfAddressed } from './account-mail.ts'
+import { auditedUser } from './audited-user.ts'
 import { parseEmailAddress } from './email-address.ts'
 import { userMissing } from './find-user.ts'
 import { checkPassword } from './password-policy.ts'
 import type { DomainNames, IdentityChanges } from './ports.ts'
 import { changedFields, ProfileInvalid, profileProblem } from './profile-rules.ts'
 import { replacePrimaryEmail } from './primary-email.ts'
+import { resetSecondFactorOf } from './reset-second-factor.ts'
 import type { SetPasswordDeps } from './set-password.ts'
 import type { EmailAddress, User, UserChanges } from './types.ts'
 
@@ -25,6 +28,8 @@ export interface EditUserDeps extends SetPasswordDeps {
 export interface EditUserInput extends UserChanges {
   readonly email?: string | undefined
   readonly password?: Secret | undefined
+  /** Removes the second factor, if there is one, and ends all sessions. */
+  readonly removesSecondFactor?: boolean
 }
 
 export type EditUserFailure =
@@ -50,7 +55,12 @@ export const isLastActingAdmin = async (stores: IdentityChanges, user: User): Pr
 interface Prepared {
   readonly email: EmailAddress | undefined
   readonly phc: string | undefined
+  readonly removesSecondFactor: boolean
 }
+
+/** Whoever signed up with somebody else's address has none. */
+const waitsWithoutAddress = async (stores: IdentityChanges, user: User): Promise<boolean> =>
+  user.primaryEmail === '' && (await stores.accountLife.lockState(user.id)) === 'unconfirmed'
 
 const applyEdit = async (
   stores: IdentityChanges,
@@ -62,21 +72,25 @@ const applyEdit = async (
   const after = { ...user, ...changes }
   const loses = isActingAdmin(user) && !isActingAdmin(after)
   if (loses && (await isLastActingAdmin(stores, user))) return left(LastAdmin('This is the last active site administrator.'))
+  const isLetIn = !user.isActive && after.isActive && prepared.email === undefined
+  if (isLetIn && (await waitsWithoutAddress(stores, user))) return left(ProfileInvalid('Give this account an e-mail address first.'))
   if (prepared.email !== undefined) {
     const replaced = await replacePrimaryEmail(stores, user, prepared.email, now)
     if (isLeft(replaced)) return replaced
   }
   const changed = changedFields(user, changes)
   if (Object.keys(changed).length > 0) await stores.users.update(user.id, changes)
-  if (prepared.phc !== undefined) await stores.users.replacePassword(user.id, prepared.phc, undefined, after.mustChangePassword)
+  if (prepared.phc !== undefined) {
+    await stores.users.replacePassword(user.id, prepared.phc, undefined, after.mustChangePassword)
+    await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, now)
+    await postIfAddressed(stores.mail, passwordChangedMail(user, now, { kind: 'administrator' }))
+  }
+  if (prepared.removesSecondFactor) await resetSecondFactorOf(stores, user, now)
   const isShutOut = !after.isActive || after.prohibitLogin
   if (isShutOut || prepared.phc !== undefined) await stores.sessions.removeAll(user.id, undefined)
   await stores.audit.record({
     action: 'user.updated',
-    objectType: 'user',
-    objectId: user.id,
-    objectName: user.login,
-    tenantId: user.id,
+    ...auditedUser(user),
     changes: {
       ...changed,
       ...(prepared.email === undefined ? {} : { email: 'changed' }),
@@ -94,7 +108,7 @@ const applyEdit = async (
 export const makeEditUser =
   (deps: EditUserDeps) =>
   async (call: Call, login: string, input: EditUserInput): Outcome<EditUserFailure, User> => {
-    const { email: emailText, password, ...changes } = input
+    const { email: emailText, password, removesSecondFactor = false, ...changes } = input
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) return left(userMissing())
     const problem = profileProblem(changes)
@@ -112,6 +126,6 @@ export const makeEditUser =
     }
     return deps.unitOfWork.run<EditUserFailure, User>(call, async (stores) => {
       const user = await stores.users.lock(found.id)
-      return user === undefined ? left(userMissing()) : applyEdit(stores, user, changes, { email: email.right, phc }, deps.clock.now())
+      return user === undefined ? left(userMissing()) : applyEdit(stores, user, changes, { email: email.right, phc, removesSecondFactor }, deps.clock.now())
     })
   }

@@ -1,10 +1,12 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { SessionId } from '../kernel/brand.ts'
+import { auditedUser } from './audited-user.ts'
+import { userMissing } from './find-user.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { IdentityChanges } from './ports.ts'
+import type { IdentityChanges, IdentityStores } from './ports.ts'
 
 export const SessionMissing = defineFailure('SessionMissing', 'NotFound')
 
@@ -12,7 +14,7 @@ interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
 }
 
-/** Ends the session that the call came with; a call with another credential changes nothing. */
+/** Ends the session that the call came with, and its remembered login; a call with another credential changes nothing. */
 export const makeSignOut =
   (deps: Deps) =>
   async (call: SignedInCall): Outcome<never, void> => {
@@ -22,17 +24,49 @@ export const makeSignOut =
       await stores.sessions.remove(userId, sessionId)
       await stores.audit.record({
         action: 'user.signed_out',
-        objectType: 'user',
-        objectId: userId,
-        objectName: login,
-        tenantId: userId,
+        ...auditedUser({ id: userId, login }),
         changes: { session: sessionId },
       })
       return right(undefined)
     })
   }
 
-/** Ends one of the caller's own sessions. */
+/** Ends all of the caller's own sessions and remembered logins but the one of this call. */
+export const makeRevokeOtherSessions =
+  (deps: Deps) =>
+  async (call: SignedInCall): Outcome<never, void> =>
+    deps.unitOfWork.run<never, void>(call, async (stores) => {
+      const { userId, login, sessionId } = call.principal
+      await stores.users.lock(userId)
+      const ended = await (sessionId === undefined ? stores.sessions.removeAll(userId, undefined) : stores.sessions.removeOthers(userId, sessionId))
+      await stores.audit.record({
+        action: 'session.others_revoked',
+        ...auditedUser({ id: userId, login }),
+        changes: { sessions_ended: ended },
+      })
+      return right(undefined)
+    })
+
+/** For a site admin: ends all sessions and remembered logins of a user. Access tokens stay. */
+export const makeEndUserSessions =
+  (deps: Deps & { readonly stores: Pick<IdentityStores, 'users'> }) =>
+  async (call: SignedInCall, login: string): Outcome<Failure<'UserMissing'>, void> => {
+    const found = await deps.stores.users.byLogin(login)
+    if (found === undefined) return left(userMissing())
+    return deps.unitOfWork.run<Failure<'UserMissing'>, void>(call, async (stores) => {
+      const user = await stores.users.lock(found.id)
+      if (user === undefined) return left(userMissing())
+      const ended = await stores.sessions.removeAll(user.id, undefined)
+      await stores.audit.record({
+        action: 'user.sessions_ended',
+        ...auditedUser(user),
+        changes: { sessions_ended: ended },
+      })
+      return right(undefined)
+    })
+  }
+
+/** Ends one of the caller's own sessions, with the remembered login that it belongs to. */
 export const makeRevokeSession =
   (deps: Deps) =>
   async (call: SignedInCall, id: SessionId): Outcome<Failure<'SessionMissing'>, void> =>
@@ -41,10 +75,7 @@ export const makeRevokeSession =
       if (!(await stores.sessions.remove(userId, id))) return left(SessionMissing('You have no such session.'))
       await stores.audit.record({
         action: 'session.revoked',
-        objectType: 'user',
-        objectId: userId,
-        objectName: login,
-        tenantId: userId,
+        ...auditedUser({ id: userId, login }),
         changes: { session: id },
       })
       return right(undefined)

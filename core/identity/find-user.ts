@@ -9,12 +9,11 @@ export const UserMissing = defineFailure('UserMissing', 'NotFound')
 /** One message for a user who is not there and one who may not be seen. */
 export const userMissing = (): Failure<'UserMissing'> => UserMissing('There is no such user.')
 
-/** Whether a user is shown to a viewer at all. */
-export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility'>): boolean =>
-  user.visibility === 'public' ||
+/** Whether a user is shown to a viewer at all. A shut account is there for its owner and site admins alone. */
+export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility' | 'isActive'>): boolean =>
   viewer.isSiteAdmin ||
   viewer.userId === user.id ||
-  (user.visibility === 'limited' && viewer.userId !== undefined)
+  (user.isActive && (user.visibility === 'public' || (user.visibility === 'limited' && viewer.userId !== undefined)))
 
 /** Finds a user by name for a viewer. An organization's name is no user. */
 export const makeFindUser =

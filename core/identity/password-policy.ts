@@ -19,11 +19,15 @@ export interface PasswordContext {
 export interface PasswordPolicy {
   readonly minLength: number
   readonly common: CommonPasswords
+  /** What everybody here thinks of first besides the product's name: the host where users sign in. */
+  readonly siteWords?: () => readonly string[]
 }
 
+const productName = 'moorage'
+
 /** Words of a person's context that a guess would start from; short ones would forbid too much. */
-const contextWords = (context: PasswordContext): readonly string[] =>
-  [context.login, ...context.emails.flatMap((email) => [email, ...email.split('@')]), context.fullName ?? '']
+const contextWords = (context: PasswordContext, siteWords: readonly string[]): readonly string[] =>
+  [productName, ...siteWords, context.login, ...context.emails.flatMap((email) => [email, ...email.split('@')]), context.fullName ?? '']
     .map((word) => word.toLowerCase())
     .filter((word) => word.length >= 4)
 
@@ -58,9 +62,9 @@ export const checkPassword = (
   const lower = text.toLowerCase()
   if (isRepetition(lower) || isRun(lower)) return refused('This password repeats itself.')
   if (policy.common.includes(lower) || policy.common.includes(stem(lower))) return refused('Many people use this password.')
-  const resembles = contextWords(context).some((word) => {
+  const resembles = contextWords(context, policy.siteWords?.() ?? []).some((word) => {
     const rest = lower.split(word).join('')
     return rest.length < lower.length && rest.length < policy.minLength / 2
   })
-  return resembles ? refused('This password is too close to the name or the e-mail address.') : right(password)
+  return resembles ? refused('This password is too close to the name, the e-mail address or this site.') : right(password)
 }

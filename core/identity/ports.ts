@@ -2,11 +2,20 @@ import type { AuditTrail } from '../kernel/audit.ts'
 import type { OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { AccountLifeStore } from './account-life-ports.ts'
+import type { PageSizeStore } from './page-size-ports.ts'
+import type { RememberedId, RememberedLoginStore } from './remembered-ports.ts'
+import type { AvatarStore } from './avatar-ports.ts'
+import type { LinkCodeStore } from './link-code-ports.ts'
+import type { TokenExpiryStore } from './token-expiry-ports.ts'
+import type { SecondFactorStore } from './second-factor-ports.ts'
+import type { SiteRulesStore } from './site-ports.ts'
 import type {
   AccessTokenRecord,
   AccountState,
@@ -14,10 +23,13 @@ import type {
   EmailRecord,
   NewAccessToken,
   NewSession,
+  NewTokenValue,
   NewUser,
   SessionRecord,
   User,
   UserChanges,
+  UserEmail,
+  UserListing,
   Viewer,
 } from './types.ts'
 
@@ -29,7 +41,9 @@ export const NotPermitted = defineFailure('NotPermitted', 'Forbidden')
 export const SudoTargetMissing = defineFailure('SudoTargetMissing', 'NotFound')
 /** A site admin wants to act as an account that is no user. */
 export const SudoTargetNoUser = defineFailure('SudoTargetNoUser', 'Unprocessable')
-/** The password check is saturated; the same request may be sent again. */
+/** The password is right, and the account's second factor wants a code that is current and unused. */
+export const OneTimeCodeRequired = defineFailure('OneTimeCodeRequired', 'Unauthenticated')
+/** The password check is saturated, or too many attempts failed; the same request may be sent again later. */
 export const TooManyAttempts = defineFailure('TooManyAttempts', 'Backoff')
 
 /** A credential as the request carried it, already told apart by its carrier. */
@@ -43,7 +57,7 @@ export interface Authenticator {
   /**
    * `sudo` is the login that a site admin wants to act as. With `loads`, the caller's profile comes along in the same
    * query where a token proves the caller and nobody is impersonated (see `profileOf`).
-   * Failures: NotAuthenticated (unknown, expired, revoked, disabled account), NotPermitted (sudo refused), SudoTargetMissing and
+   * Failures: NotAuthenticated (unknown, expired, revoked, disabled account, locked), OneTimeCodeRequired, NotPermitted (sudo refused), SudoTargetMissing and
    * SudoTargetNoUser (both told to those only who may act as others), TooManyAttempts.
    */
   authenticate(
@@ -53,10 +67,24 @@ export interface Authenticator {
     loads?: 'profile',
   ): Outcome<
     | ReturnType<typeof NotAuthenticated>
+    | ReturnType<typeof OneTimeCodeRequired>
     | ReturnType<typeof NotPermitted>
     | ReturnType<typeof SudoTargetMissing>
     | ReturnType<typeof SudoTargetNoUser>
     | ReturnType<typeof TooManyAttempts>,
+    Principal
+  >
+  /**
+   * For a request that goes on: whether what a password proved for it still holds, with the rights of now. Spends no
+   * attempt and no code. Failures as above.
+   */
+  proveAgain(
+    proven: Principal,
+  ): Outcome<
+    | ReturnType<typeof NotAuthenticated>
+    | ReturnType<typeof NotPermitted>
+    | ReturnType<typeof SudoTargetMissing>
+    | ReturnType<typeof SudoTargetNoUser>,
     Principal
   >
 }
@@ -118,6 +146,7 @@ export interface IdentitySettings {
   readonly passwordMinLength: number
   readonly sessionIdleSeconds: number
   readonly sessionSeconds: number
+  /** 0 where logins are not remembered. */
   readonly rememberSeconds: number
 }
 export const IdentitySettingsToken = token<IdentitySettings>('identity.Settings')
@@ -131,12 +160,17 @@ export const TokenNameTaken = defineFailure('TokenNameTaken', 'Unprocessable')
 export interface PasswordRecord {
   readonly account: AccountState
   readonly phc: string
+  /** A second factor is enrolled. */
+  readonly hasSecondFactor: boolean
+  /** The enrolled one's reference. */
+  readonly secondFactorRef: string | undefined
 }
 export interface TokenGrant {
   readonly account: AccountState
   readonly tokenId: TokenId
   readonly scopeWords: readonly string[]
   readonly onlyOrgId: OrgId | undefined
+  readonly createdAt: Date
   readonly expiresAt: Date | undefined
   readonly lastUsedAt: Date | undefined
   /** Set by `tokenWithProfileByHash`. */
@@ -145,7 +179,6 @@ export interface TokenGrant {
 export interface SessionGrant {
   readonly account: AccountState
   readonly sessionId: SessionId
-  readonly remember: boolean
   readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
   readonly expiresAt: Date
@@ -172,17 +205,21 @@ export interface UserStore {
   byId(id: UserId): Promise<User | undefined>
   /** Those that exist, in the order of `ids`: for the lists of other parts. At most 500. */
   byIds(ids: readonly UserId[]): Promise<readonly User[]>
-  /** Without regard to case. Undefined for an organization's name. */
+  /** Without regard to case. Undefined for an organization's name, and for a robot account's. */
   byLogin(login: string): Promise<User | undefined>
   /** What kind of account has the name, without regard to case. */
   kindOfName(name: string): Promise<'user' | 'organization' | undefined>
-  /** Whose login starts with `prefix` (lower case), by login; `id` narrows to one user. At most `limit`. */
-  search(viewer: Viewer, prefix: string, id: UserId | undefined, limit: number): Promise<readonly User[]>
-  /** All users whose login starts with `prefix`, by login. The total is exact up to 10,000. */
-  list(prefix: string, page: PageRequest): Promise<Page<User>>
+  /** Whose login starts with `prefix` (lower case), by login; `id` narrows to one user. The total is exact up to 1,000, and no page lies beyond. */
+  search(viewer: Viewer, prefix: string, id: UserId | undefined, page: PageRequest): Promise<Page<User>>
+  /** All users whose login starts with `prefix` (lower case), by login unless told. The total is exact up to 10,000. */
+  list(prefix: string, page: PageRequest, listing?: UserListing): Promise<Page<User>>
+  /** The user who was renamed away from this name, while nobody else has taken it. */
+  byFormerLogin(login: string): Promise<User | undefined>
+  /** Gives a user another name; the old one leads to it until somebody takes it. Failures: UserNameTaken. */
+  rename(user: User, to: string): Outcome<Failure<'UserNameTaken'>, void>
   /** Inserts account and user. Failures: UserNameTaken. An old name that led elsewhere leads there no more. */
   insert(user: NewUser): Outcome<Failure<'UserNameTaken'>, UserId>
-  /** Locks the user's row until the transaction ends; answers the current state. */
+  /** Locks the user's row until the transaction ends; answers the current state. Robot accounts are no users to change. */
   lock(id: UserId): Promise<User | undefined>
   /** Changes what is given and the version. */
   update(id: UserId, changes: UserChanges): Promise<void>
@@ -203,6 +240,21 @@ export interface UserStore {
 /** What others hold of a user, so that the account cannot go: one line each for people to read. */
 export interface AccountHoldings {
   of(id: UserId): Promise<readonly string[]>
+  /**
+   * As `of`, of what nobody else could take care of: organizations without another active owner, and clusters. Holds
+   * the organizations' rows until the transaction ends.
+   */
+  unattended(id: UserId): Promise<readonly string[]>
+  /**
+   * Takes the user out of every organization in which somebody else is an owner too; holds the organizations' rows
+   * until the transaction ends. Answers the names of those that were left.
+   */
+  leaveOrganizations(id: UserId): Promise<readonly string[]>
+  /**
+   * The organization of this name, if the user is a member of it, with its name as it is written; the membership is held
+   * until the transaction ends.
+   */
+  organizationOf(id: UserId, name: string): Promise<{ readonly id: OrgId; readonly name: string } | undefined>
   /** Whether the user belongs to a client organization. */
   isClientOrgUser(id: UserId): Promise<boolean>
 }
@@ -211,10 +263,18 @@ export interface EmailStore {
   /** Primary first, then in the order of adding. */
   list(userId: UserId): Promise<readonly EmailRecord[]>
   isTaken(key: string): Promise<boolean>
+  /** Who has the address, whether it is verified or not. */
+  ownerOf(key: string): Promise<UserId | undefined>
+  /** All users' addresses that start with `prefix` (lower case), in their order. */
+  listAll(prefix: string, page: PageRequest): Promise<Page<UserEmail>>
   insert(userId: UserId, email: EmailAddress, verified: boolean, isPrimary: boolean, at: Date): Outcome<Failure<'EmailTaken'>, void>
   /** Of this user only; the ids of other users' addresses are passed over. */
   remove(userId: UserId, ids: readonly number[]): Promise<void>
   makePrimary(userId: UserId, id: number): Promise<void>
+  /** Takes the address from whoever added it before `before`, unless it is verified or primary; answers from whom. */
+  releaseUnconfirmed(key: string, before: Date): Promise<UserId | undefined>
+  /** The user's address with this key counts as verified since `at`. False when the user has no such address. */
+  verify(userId: UserId, key: string, at: Date): Promise<boolean>
 }
 
 export interface FollowStore {
@@ -235,18 +295,37 @@ export interface AccessTokenStore {
   /** The name of the token that went; undefined when the user has no such token. */
   remove(userId: UserId, id: TokenId): Promise<string | undefined>
   removeAll(userId: UserId): Promise<number>
+  /** The token, its row held until the transaction ends; undefined when the user has no such token. */
+  lock(userId: UserId, id: TokenId): Promise<AccessTokenRecord | undefined>
+  /** Puts a value in the place of the former one; the token counts as never used, and its owner as never warned of its end. */
+  replaceValue(userId: UserId, id: TokenId, value: NewTokenValue): Promise<void>
+  /** Whether the token is there with the value that it was given at `createdAt`. */
+  isInForce(userId: UserId, id: TokenId, createdAt: Date | undefined): Promise<boolean>
 }
 
-/** Sessions, each read and change within one user. */
+/**
+ * Sessions, each read and change within one user. A session that is over stays for as long as its remembered login
+ * lives, and whatever ends a session ends that login as well: a user sees and ends both as one thing.
+ */
 export interface SessionStore {
-  /** Those that have not expired at `now`, newest first; at most 100. */
+  /** Those that have not expired at `now`, or whose remembered login has not, newest first; at most 100. */
   list(userId: UserId, now: Date): Promise<readonly SessionRecord[]>
   insert(session: NewSession): Promise<SessionId>
+  /** With its remembered login and that one's other sessions. */
   remove(userId: UserId, id: SessionId): Promise<boolean>
-  /** All but `keep`; answers how many. */
+  /** All but `keep`, and all remembered logins, that of `keep` too: for whatever changes what signs in. Answers how many sessions. */
   removeAll(userId: UserId, keep: SessionId | undefined): Promise<number>
-  /** Keeps the newest `count`, removes the expired and the rest. */
+  /** All but `keep`, which keeps its remembered login; answers how many. */
+  removeOthers(userId: UserId, keep: SessionId): Promise<number>
+  /** Removes what is over. Of the rest keeps the newest `count`, and the remembered logins that have one of these. */
   trim(userId: UserId, count: number, now: Date): Promise<void>
+  /** Removes the sessions of a remembered login that are over, when a new one has taken their place. */
+  removeOver(userId: UserId, rememberedId: RememberedId, now: Date): Promise<void>
+  /**
+   * Of all users: removes some of what ended before `at`, in any case and not only for want of use; answers how many,
+   * 0 when nothing is left. A remembered login goes with its sessions when all of them ended before `at` too.
+   */
+  purge(at: Date): Promise<number>
 }
 
 /** Identity's stores: bound to the pool for reads, to one transaction for changes. */
@@ -256,8 +335,16 @@ export interface IdentityStores {
   readonly follows: FollowStore
   readonly tokens: AccessTokenStore
   readonly sessions: SessionStore
+  readonly rememberedLogins: RememberedLoginStore
   readonly holdings: AccountHoldings
+  readonly linkCodes: LinkCodeStore
+  readonly tokenExpiry: TokenExpiryStore
+  readonly secondFactors: SecondFactorStore
+  readonly siteRules: SiteRulesStore
+  readonly avatars: AvatarStore
+  readonly accountLife: AccountLifeStore
+  readonly pageSizes: PageSizeStore
 }
-export type IdentityChanges = IdentityStores & { readonly audit: AuditTrail }
+export type IdentityChanges = IdentityStores & { readonly audit: AuditTrail; readonly mail: MailOutbox }
 export const IdentityStoresToken = token<IdentityStores>('identity.Stores')
 export const IdentityUnitOfWorkToken = token<UnitOfWork<IdentityChanges>>('identity.UnitOfWork')

@@ -1,8 +1,11 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import { passwordChangedMail, postIfAddressed } from './account-mail.ts'
+import { auditedUser } from './audited-user.ts'
 import { userMissing } from './find-user.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 import { checkPassword } from './password-policy.ts'
@@ -13,6 +16,7 @@ export interface SetPasswordDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly hasher: PasswordHasher
   readonly passwords: PasswordPolicy
+  readonly clock: Clock
 }
 
 export interface SetPasswordInput {
@@ -37,15 +41,14 @@ export const makeSetPassword =
     return deps.unitOfWork.run<SetPasswordFailure, void>(call, async (stores) => {
       const isSet = await stores.users.replacePassword(user.id, phc.right, undefined, input.mustChangePassword ?? false)
       if (!isSet) return left(userMissing())
+      await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, deps.clock.now())
       const ended = await stores.sessions.removeAll(user.id, undefined)
       await stores.audit.record({
         action: 'user.password_changed',
-        objectType: 'user',
-        objectId: user.id,
-        objectName: user.login,
-        tenantId: user.id,
+        ...auditedUser(user),
         changes: { by: 'administrator', sessions_ended: ended },
       })
+      await postIfAddressed(stores.mail, passwordChangedMail(user, deps.clock.now(), { kind: 'administrator' }))
       return right(undefined)
     })
   }

@@ -3,20 +3,27 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import type { Failure, FailureType, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import { laterBySeconds } from '../kernel/instant.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import { randomBase62 } from './access-token.ts'
-import { makeCheckCredentials } from './check-credentials.ts'
+import type { BusPasses } from './bus-ports.ts'
+import { badCredentials, makeCheckCredentials } from './check-credentials.ts'
 import type { CheckCredentialsDeps } from './check-credentials.ts'
+import { newSessionKey, openSession } from './open-session.ts'
 import type { IdentityChanges, IdentitySettings, PasswordRecord, TokenDigest } from './ports.ts'
-import { maxSessionsPerUser, newSessionTimes } from './session-rules.ts'
+import { enrolledRef } from './second-factor-rules.ts'
+import { newRememberSecret, newSeries, rememberCookieValue } from './remember-cookie.ts'
+import type { RememberCookie } from './remember-cookie.ts'
+import type { RememberedCookie } from './remembered-ports.ts'
 
 /** Unknown user and wrong password are one answer. */
 export const SignInRefused = defineFailure('SignInRefused', 'NotFound')
 /** The password is right, but this account may not sign in. */
 export const SignInProhibited = defineFailure('SignInProhibited', 'Prohibited')
+/** The password is right, and a one-time code is wanted besides. */
+export const SecondFactorNeeded = defineFailure('SecondFactorNeeded', 'Prohibited')
 
 export interface SignInDeps extends CheckCredentialsDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
@@ -24,6 +31,7 @@ export interface SignInDeps extends CheckCredentialsDeps {
   readonly entropy: Entropy
   readonly clock: Clock
   readonly settings: IdentitySettings
+  readonly busPasses: BusPasses
 }
 
 export interface SignInInput {
@@ -34,80 +42,137 @@ export interface SignInInput {
 
 export interface SignedIn {
   readonly sessionKey: Secret
-  /** Set for a remembered session: how long the cookies live. Others end with the browser. */
-  readonly cookieSeconds: number | undefined
+  /** Set when the login is to be remembered. */
+  readonly remembered: RememberedCookie | undefined
+  readonly busPass: Secret | undefined
 }
 
-/** The password that was right a moment ago was replaced before the session began. */
-const PasswordReplaced: FailureType<'PasswordReplaced'> = defineFailure('PasswordReplaced', 'Conflict')
+/** What the account is was changed between the check of the password and the session's begin. */
+const AccountChanged: FailureType<'AccountChanged'> = defineFailure('AccountChanged', 'Conflict')
 
-type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
+export type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
 
-/** 43 base62 characters are a little more than 256 bits. */
-const sessionKeyLength = 43
+/** What else is asked of an account that may sign in and whose password was right. May be asked twice in one sign-in. */
+export type SecondStep<F extends Failure> = (record: PasswordRecord) => Outcome<F, void>
+
+const prohibited = (): Failure<'SignInProhibited'> =>
+  SignInProhibited(
+    'This account may not sign in: it is shut, or its e-mail address was not confirmed yet. If you never confirmed it, ask for a new password: that sends the mail for it again. Otherwise ask an administrator.',
+  )
 
 /**
  * Opens a session with a key of its own; a session that the call came with ends. Everything after the password's check
- * is one transaction; a hash of old parameters is replaced in it.
+ * is one transaction, in which the account is still what it was at the check: a hash of old parameters is replaced in it.
  */
-export const makeSignIn = (deps: SignInDeps) => {
+export const makeSignInBy = (deps: SignInDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
 
-  /** The new hash of a password whose old one is too cheap by today's parameters. */
-  const rehashed = async (record: PasswordRecord, password: Secret): Promise<string | undefined> => {
-    if (!deps.hasher.needsRehash(record.phc)) return undefined
-    const phc = await deps.hasher.hash(password)
-    return isLeft(phc) ? undefined : phc.right
-  }
-
-  const signInOnce = async (call: Call, input: SignInInput): Outcome<SignInFailure | Failure<'PasswordReplaced'>, SignedIn> => {
-    const checked = await checkCredentials(input.login, input.password)
+  const proveOnce = async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, PasswordRecord> => {
+    const checked = await checkCredentials({ login: input.login, password: input.password, sourceIp: call.sourceIp })
     if (isLeft(checked)) {
-      return checked.left.tag === 'NotAuthenticated'
-        ? left(SignInRefused('The user name or the password is wrong.'))
-        : left(checked.left as Failure<'TooManyAttempts'>)
+      return checked.left.tag === 'NotAuthenticated' ? left(refusedAs(checked.left)) : left(checked.left as Failure<'TooManyAttempts'>)
     }
-    const { account, phc } = checked.right
-    if (!account.isEnabled) return left(SignInProhibited('This account may not sign in. Ask an administrator.'))
-    const newPhc = await rehashed(checked.right, input.password)
-    const key = randomBase62(deps.entropy, sessionKeyLength)
-    return deps.unitOfWork.run<SignInFailure | Failure<'PasswordReplaced'>, SignedIn>(call, async (stores) => {
-      // Whoever changes the password locks the user and ends the sessions: none may begin after that with the old one.
-      const current = (await stores.users.lock(account.userId)) === undefined ? undefined : await stores.users.passwordPhc(account.userId)
-      if (current !== phc) return left(PasswordReplaced('The password was replaced.'))
-      const now = deps.clock.now()
-      const old = call.principal
-      if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
-      const sessionId = await stores.sessions.insert({
-        userId: account.userId,
-        hash: deps.digest.digest(key),
-        remember: input.remember,
-        sourceIp: call.sourceIp,
-        userAgent: call.userAgent ?? '',
-        createdAt: now,
-        ...newSessionTimes(deps.settings, input.remember, now),
-      })
-      await stores.sessions.trim(account.userId, maxSessionsPerUser, now)
-      await stores.users.markLoggedIn(account.userId, now)
-      if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
-      await stores.audit.record({
-        action: 'user.signed_in',
-        objectType: 'user',
-        objectId: account.userId,
-        objectName: account.login,
-        tenantId: account.userId,
-        changes: { session: sessionId, remember: input.remember },
-      })
-      return right({ sessionKey: secret(key), cookieSeconds: input.remember ? deps.settings.rememberSeconds : undefined })
-    })
+    if (!checked.right.account.isEnabled) return left(prohibited())
+    const second = await secondStep(checked.right)
+    return isLeft(second) ? second : checked
   }
 
-  return async (call: Call, input: SignInInput): Outcome<SignInFailure, SignedIn> => {
-    // Replaced may also mean hashed anew by another sign-in: the second check tells.
+  return async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, SignedIn> => {
+    // Changed may also mean hashed anew by another sign-in: the second check tells.
     for (let attempts = 2; attempts > 0; attempts--) {
-      const outcome = await signInOnce(call, input)
-      if (!isLeft(outcome) || outcome.left.tag !== 'PasswordReplaced') return outcome as Awaited<Outcome<SignInFailure, SignedIn>>
+      const proven = await proveOnce(call, input, secondStep)
+      if (isLeft(proven)) return proven
+      const opened = await open(deps, call, input, proven.right)
+      if (!isLeft(opened)) return right({ ...opened.right, busPass: await passFor(deps, proven.right) })
+      if (opened.left.tag !== 'AccountChanged') return left(opened.left as Failure<'SignInProhibited'>)
     }
-    return left(SignInRefused('The user name or the password is wrong.'))
+    return left(refusedAs(badCredentials()))
   }
+}
+
+/** The same words and the same trace as for a refused Basic header, under this route's own status. */
+const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> => SignInRefused(message, about === undefined ? {} : { about })
+
+/** None for a user who may do nothing before the password is changed. */
+const passFor = async (deps: SignInDeps, { account: { userId, login, mustChangePassword } }: PasswordRecord): Promise<Secret | undefined> =>
+  mustChangePassword ? undefined : deps.busPasses.passFor({ userId, login }, deps.settings.sessionSeconds)
+
+/** The new hash of a password whose old one is too cheap by today's parameters. */
+const rehashed = async (deps: SignInDeps, record: PasswordRecord, password: Secret): Promise<string | undefined> => {
+  if (!deps.hasher.needsRehash(record.phc)) return undefined
+  const phc = await deps.hasher.hash(password)
+  return isLeft(phc) ? undefined : phc.right
+}
+
+const open = async (
+  deps: SignInDeps,
+  call: Call,
+  input: SignInInput,
+  record: PasswordRecord,
+): Outcome<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>> => {
+  const { account, phc } = record
+  const newPhc = await rehashed(deps, record, input.password)
+  const key = newSessionKey(deps.entropy)
+  const cookie = { series: newSeries(deps.entropy), secret: newRememberSecret(deps.entropy) }
+  const remembers = input.remember && deps.settings.rememberSeconds > 0
+  return deps.unitOfWork.run<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>>(call, async (stores) => {
+    // Whoever changes the password locks the user and ends the sessions: none may begin after that with the old one.
+    const refused = await changedSince(stores, record)
+    if (refused !== undefined) return left(refused)
+    const now = deps.clock.now()
+    const old = call.principal
+    if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
+    const remembered = remembers ? await remember(stores, deps, call, record, cookie) : undefined
+    const sessionId = await openSession(stores, deps, call, { userId: account.userId, key, remembered, now })
+    await stores.users.markLoggedIn(account.userId, now)
+    if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
+    await stores.audit.record({
+      action: 'user.signed_in',
+      objectType: 'user',
+      objectId: account.userId,
+      objectName: account.login,
+      tenantId: account.userId,
+      changes: { session: sessionId, remember: remembers, second_factor: record.hasSecondFactor },
+    })
+    const kept = remembers ? { value: rememberCookieValue(cookie), validSeconds: deps.settings.rememberSeconds } : undefined
+    return right({ sessionKey: secret(key), remembered: kept })
+  })
+}
+
+/** Locks the user, and compares with what was proven. */
+const changedSince = async (
+  stores: IdentityChanges,
+  { account, phc, secondFactorRef }: PasswordRecord,
+): Promise<Failure<'SignInProhibited'> | Failure<'AccountChanged'> | undefined> => {
+  const user = await stores.users.lock(account.userId)
+  if (user === undefined || (await stores.users.passwordPhc(account.userId)) !== phc) return AccountChanged('The password was replaced.')
+  if (!user.isActive || user.prohibitLogin) return prohibited()
+  const isSame = enrolledRef(await stores.secondFactors.find(account.userId)) === secondFactorRef
+  return isSame ? undefined : AccountChanged('The second factor was changed.')
+}
+
+const remember = async (stores: IdentityChanges, deps: SignInDeps, call: Call, { account }: PasswordRecord, cookie: RememberCookie) => {
+  const createdAt = deps.clock.now()
+  const expiresAt = laterBySeconds(createdAt, deps.settings.rememberSeconds)
+  const id = await stores.rememberedLogins.insert({
+    userId: account.userId,
+    seriesHash: deps.digest.digest(cookie.series),
+    secretHash: deps.digest.digest(cookie.secret),
+    sourceIp: call.sourceIp,
+    userAgent: call.userAgent ?? '',
+    createdAt,
+    expiresAt,
+  })
+  return { id, expiresAt }
+}
+
+/** Signs in with a password alone. An account with a second factor is prohibited here, and told so after the password was right. */
+export const makeSignIn = (deps: SignInDeps) => {
+  const signIn = makeSignInBy(deps)
+  return (call: Call, input: SignInInput): Outcome<SignInFailure | Failure<'SecondFactorNeeded'>, SignedIn> =>
+    signIn<Failure<'SecondFactorNeeded'>>(call, input, async ({ hasSecondFactor }) =>
+      hasSecondFactor
+        ? left(SecondFactorNeeded('This account has a second factor, so a password alone does not sign in: use POST /user/signin/twofa.'))
+        : right(undefined),
+    )
 }

@@ -1,4 +1,5 @@
 import type { OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
+import type { RememberedId } from './remembered-ports.ts'
 
 export const userVisibilities = ['public', 'limited', 'private'] as const
 /** Who may see that a user exists: anyone, the signed-in, or only the user and site admins. */
@@ -28,6 +29,8 @@ export interface User {
   readonly createdAt: Date
   readonly followersCount: number
   readonly followingCount: number
+  /** The name of the user's picture, where there is one. */
+  readonly avatarDigest: string | undefined
   /** Grows by one with each change. */
   readonly version: number
 }
@@ -42,6 +45,24 @@ export interface NewUser {
   readonly restricted: boolean
   readonly visibility: UserVisibility
   readonly createdAt: Date
+}
+
+/** In what order all users are listed. */
+export const userOrders = ['alphabetically', 'reversealphabetically', 'newest', 'oldest', 'recentlogin', 'leastrecentlogin'] as const
+export type UserOrder = (typeof userOrders)[number]
+
+/** What a list of all users is narrowed to and ordered by; what is absent narrows nothing. */
+export interface UserListing {
+  /** Exactly this one, without regard to case. */
+  readonly login?: string
+  readonly isActive?: boolean
+  readonly isAdmin?: boolean
+  readonly restricted?: boolean
+  readonly prohibitLogin?: boolean
+  readonly hasSecondFactor?: boolean
+  readonly visibility?: UserVisibility
+  /** By login unless told. */
+  readonly order?: UserOrder
 }
 
 /** The fields of a user that change by themselves; an absent one stays as it is. */
@@ -71,11 +92,19 @@ export interface EmailAddress {
   readonly key: string
 }
 
+/** An address with the user whom it belongs to. */
+export interface UserEmail {
+  readonly email: EmailRecord
+  readonly login: string
+}
+
 export interface EmailRecord {
   readonly id: number
   readonly userId: UserId
   readonly email: string
   readonly verified: boolean
+  /** Since when, where it is verified. */
+  readonly verifiedAt: Date | undefined
   readonly isPrimary: boolean
 }
 
@@ -88,9 +117,21 @@ export interface AccessTokenRecord {
   /** Scope words as granted. */
   readonly scopeWords: readonly string[]
   readonly onlyOrgId: OrgId | undefined
+  /** The name of that organization, where it was read along. */
+  readonly onlyOrgName?: string
+  /** When the value that counts now was made. */
   readonly createdAt: Date
   readonly expiresAt: Date | undefined
   readonly lastUsedAt: Date | undefined
+}
+
+/** What takes the place of a token's value, and the life that begins with it. */
+export interface NewTokenValue {
+  /** SHA-256 of the value, 32 bytes. */
+  readonly hash: Uint8Array
+  readonly lastEight: string
+  readonly createdAt: Date
+  readonly expiresAt: Date | undefined
 }
 
 export interface NewAccessToken {
@@ -110,12 +151,14 @@ export interface NewAccessToken {
 export interface SessionRecord {
   readonly id: SessionId
   readonly userId: UserId
+  /** Belongs to a remembered login, which opens a new session when this one is over. */
   readonly remember: boolean
   readonly sourceIp: string
   readonly userAgent: string
   readonly createdAt: Date
   readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
+  /** In a list: of its remembered login, where there is one. */
   readonly expiresAt: Date
 }
 
@@ -123,7 +166,8 @@ export interface NewSession {
   readonly userId: UserId
   /** SHA-256 of the session's key, 32 bytes. */
   readonly hash: Uint8Array
-  readonly remember: boolean
+  /** The remembered login that it was opened with or by. */
+  readonly rememberedId?: RememberedId | undefined
   readonly sourceIp: string
   readonly userAgent: string
   readonly createdAt: Date
@@ -138,6 +182,8 @@ export interface AccountState {
   readonly isSiteAdmin: boolean
   /** Active and not prohibited from signing in. */
   readonly isEnabled: boolean
+  /** An administrator demands a new password before anything else; tokens are not concerned. */
+  readonly mustChangePassword: boolean
 }
 
 /** Who looks at users: it decides which of them are shown. */

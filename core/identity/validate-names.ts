@@ -2,6 +2,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { accountNameKey, parseAccountName } from '../kernel/account-name.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { DomainNames, IdentityStores } from './ports.ts'
+import { emailDomainRefused, isDomainAllowed } from './site-rules.ts'
 
 /** What a form is told about a name or address before it is sent. */
 export interface Verdict {
@@ -28,6 +29,8 @@ export const makeValidateEmail =
   async (text: string): Promise<Verdict> => {
     const email = parseEmailAddress(text, deps.domains)
     if (isLeft(email)) return { status: 'INVALID', message: email.left.message }
+    const rules = await deps.stores.siteRules.read()
+    if (!isDomainAllowed(rules, email.right)) return { status: 'NOT_ALLOWED', message: emailDomainRefused(rules).message }
     const isTaken = await deps.stores.emails.isTaken(email.right.key)
     return isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is in use.' } : valid
   }

@@ -3,6 +3,7 @@ import type * as t from 'io-ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makeCreateUser } from '../../core/identity/create-user.ts'
+import { creationTime } from '../../core/identity/creation-time.ts'
 import { makeDeleteUser } from '../../core/identity/delete-user.ts'
 import type { EditUserInput } from '../../core/identity/edit-user.ts'
 import { makeEditUser } from '../../core/identity/edit-user.ts'
@@ -15,6 +16,7 @@ import type { EditUserOption } from './codecs.ts'
 import type { IdentityGiven } from './needs.ts'
 import { passwordPolicyOf } from './password-policy-of.ts'
 import { PasswordsDiffer } from './settings.routes.ts'
+import { listingOf, prefixOf } from './user-listing.ts'
 import { userWire, viewerOf } from './user-wire.ts'
 
 const editOf = (body: t.TypeOf<typeof EditUserOption>): EditUserInput =>
@@ -42,19 +44,24 @@ const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const edit = makeEditUser(deps)
   return [
     handle(adminListUsers, async ({ call, query, page }) => {
-      const prefix = (query.q ?? '').normalize('NFC').toLowerCase()
+      const listing = listingOf(query)
+      if (listing === undefined) return right({ items: [], total: 0 })
       const viewer = viewerOf(call.principal)
-      return right(mapPage(await stores.users.list(prefix, page), (user) => userWire(settings.baseUrl(), viewer, user)))
+      return right(mapPage(await stores.users.list(prefixOf(query.q), page, listing), (user) => userWire(settings.baseUrl(), viewer, user)))
     }),
     handle(adminCreateUser, async ({ call, body }) => {
+      const createdAt = creationTime(body.created_at, given.clock.now())
+      if (isLeft(createdAt)) return createdAt
       const created = await create(call, {
         login: body.username,
         email: body.email,
         password: secret(body.password),
         fullName: body.full_name,
-        mustChangePassword: body.must_change_password ?? true,
+        mustChangePassword: body.must_change_password ?? false,
         restricted: body.restricted,
         visibility: body.visibility,
+        sendsNotice: body.send_notify,
+        createdAt: createdAt.right,
       })
       return isLeft(created) ? created : right(userWire(settings.baseUrl(), viewerOf(call.principal), created.right))
     }),
@@ -70,7 +77,7 @@ export const adminRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const setPassword = makeSetPassword({ ...given, passwords: passwordPolicyOf(given) })
   return [
     ...accountRoutes(given),
-    handle(adminDeleteUser, ({ call, params }) => remove(call, params.username)),
+    handle(adminDeleteUser, ({ call, params, query }) => remove(call, params.username, query.purge ?? false)),
     handle(adminChangePassword, async ({ call, params, body }) => {
       if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two passwords differ.'))
       return setPassword(call, { login: params.username, password: secret(body.password) })

@@ -1,4 +1,5 @@
 import { UserNameRefused } from '../../core/identity/create-user.ts'
+import { CreationTimeRefused } from '../../core/identity/creation-time.ts'
 import { UserInUse } from '../../core/identity/delete-user.ts'
 import { LastAdmin } from '../../core/identity/edit-user.ts'
 import { EmailInvalid } from '../../core/identity/email-address.ts'
@@ -7,26 +8,27 @@ import { PasswordTooWeak } from '../../core/identity/password-policy.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../core/identity/ports.ts'
 import { ProfileInvalid } from '../../core/identity/profile-rules.ts'
 import { read, siteAdmin, write } from '../kit/access.ts'
-import { freeText, optional, PathName, request } from '../kit/codecs.ts'
+import { optional, QueryBoolean, request } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
-import { ChangePasswordParams, CreateUserOption, EditUserOption, User, userExample } from './codecs.ts'
+import { ChangePasswordParams, CreateUserOption, EditUserOption, User, UserPath } from './codecs.ts'
+import { fullUserExample } from './examples.ts'
 import { PasswordsDiffer } from './settings.routes.ts'
+import { UsersQuery, usersQueryText } from './user-listing.ts'
 
 const tag = 'Administration'
-const fullExample = { ...userExample, email: 'ada@example.org', active: true, login_name: 'ada', language: 'en-US' }
-const UserPath = request({ username: PathName }, 'UserPath')
 
 export const adminListUsers = defineRoute({
   id: 'identity.adminListUsers',
   method: 'GET',
   path: '/admin/users',
-  summary: 'List all users by name; `q` narrows to names that start so',
+  summary: 'List all users',
+  description: usersQueryText,
   tag,
   access: siteAdmin,
   scope: read('admin'),
-  query: request({ q: optional(freeText(255)) }, 'AdminUsersQuery'),
-  ok: list(User, fullExample),
+  query: UsersQuery,
+  ok: list(User, fullUserExample),
   failures: [],
 })
 
@@ -35,13 +37,13 @@ export const adminCreateUser = defineRoute({
   method: 'POST',
   path: '/admin/users',
   summary: 'Make a user',
-  description: 'The address counts as verified. A password that the policy refuses is 400.',
+  description: 'The address counts as verified. A password that the policy refuses is 400. `created_at`, for users who come from elsewhere, is an instant that is not in the future.',
   tag,
   access: siteAdmin,
   scope: write('admin'),
   body: body(CreateUserOption, { username: 'ada', email: 'ada@example.org', password: 'a long passphrase', full_name: 'Ada Lovelace' }),
-  ok: json(201, User, fullExample),
-  failures: [UserNameRefused, UserNameTaken, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  ok: json(201, User, fullUserExample),
+  failures: [UserNameRefused, UserNameTaken, CreationTimeRefused, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
   statusOf: { PasswordTooWeak: 400 },
 })
 
@@ -57,7 +59,7 @@ export const adminEditUser = defineRoute({
   scope: write('admin'),
   params: UserPath,
   body: body(EditUserOption, { full_name: 'Ada King', prohibit_login: false }),
-  ok: json(200, User, fullExample),
+  ok: json(200, User, fullUserExample),
   failures: [UserMissing, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
   statusOf: { PasswordTooWeak: 400 },
 })
@@ -68,11 +70,13 @@ export const adminDeleteUser = defineRoute({
   path: '/admin/users/{username}',
   summary: 'Delete a user with all credentials',
   description:
-    'Refused with 422 for the caller, for an organization, for the last active site administrator, and while the user is a member of an organization or owns clusters.',
+    'Refused with 422 for the caller, for an organization, for the last active site administrator, and while the user is a member of an organization or owns clusters; `errors` names what is in the way. ' +
+    'With `purge=true` the user leaves the organizations that have another owner, so that only those without one, and clusters, are in the way.',
   tag,
   access: siteAdmin,
   scope: write('admin'),
   params: UserPath,
+  query: request({ purge: optional(QueryBoolean) }, 'DeleteUserQuery'),
   ok: empty(204),
   failures: [UserMissing, UserInUse],
 })

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
 import {
-  answer, DateTime, freeText, Id, listOf, noted, oneOf, optional, request, SafeInteger,
+  answer, DateTime, freeText, Id, listOf, noted, oneOf, optional, PathName, request, SafeInteger,
 } from '../kit/codecs.ts'
 
 const EmailText = noted(t.string, { type: 'string', format: 'email' })
@@ -73,6 +73,8 @@ export const userExample: UserBody = {
   clientOrgUser: false,
 }
 
+export const UserPath = request({ username: PathName }, 'UserPath')
+
 export const UserSearchResult = answer({ ok: t.boolean, data: t.array(User) }, 'UserSearchResult')
 
 /** The first shape of a token; `sha1` holds the value in the answer to its making and is empty ever after. */
@@ -83,6 +85,8 @@ export const AccessToken = answer(
     sha1: t.string,
     token_last_eight: t.string,
     scopes: t.array(t.string),
+    /** The one organization that it reaches; absent when it reaches all that its owner does. */
+    org: optional(t.string),
     created_at: DateTime,
     last_used_at: optional(DateTime),
     expires_at: optional(DateTime),
@@ -93,7 +97,7 @@ export const AccessToken = answer(
 const ScopeWords = listOf(freeText(64), 64)
 
 export const CreateAccessTokenOption = request(
-  { name: freeText(255, 1), scopes: optional(ScopeWords), expires_at: optional(DateTime) },
+  { name: freeText(255, 1), scopes: optional(ScopeWords), expires_at: optional(DateTime), org: optional(freeText(255, 1)) },
   'CreateAccessTokenOption',
 )
 
@@ -111,12 +115,13 @@ export const SettingsAccessToken = answer(
     hasUsed: t.boolean,
     expDate: SafeInteger,
     scopes: t.array(t.string),
+    org: optional(t.string),
   },
   'SettingsAccessToken',
 )
 
 export const NewAccessTokenParam = request(
-  { name: freeText(255, 1), expTime: optional(SafeInteger), scopes: optional(ScopeWords) },
+  { name: freeText(255, 1), expTime: optional(SafeInteger), scopes: optional(ScopeWords), org: optional(freeText(255, 1)) },
   'NewAccessTokenParam',
 )
 export const AccessTokenIdList = request({ tokenIDs: listOf(Id, 500, 1) }, 'AccessTokenIdList')
@@ -125,6 +130,11 @@ export const ApiResponseMessage = answer({ message: t.string }, 'ApiResponseMess
 export const SignInParams = request(
   { username: freeText(), password: freeText(), remember: optional(t.boolean) },
   'SignInParams',
+)
+
+export const SignInTwoFactorParams = request(
+  { username: freeText(), password: freeText(), passCode: optional(freeText(64)), remember: optional(t.boolean) },
+  'SignInTwoFactorParams',
 )
 
 export const SessionInfoAPIForm = answer(
@@ -207,6 +217,31 @@ export const UpdatePasswordParams = request(
   },
   'UpdatePasswordParams',
 )
+export const TwoFAStatus = answer({ twoFAEnrolled: t.boolean }, 'TwoFAStatus')
+export const Security = answer({ twoFASecret: t.string, twoFAImageURL: t.string }, 'Security')
+export const TwoFactorAuthParams = request({ passCode: freeText(255) }, 'TwoFactorAuthParams')
+/** That it is really the account's owner who asks, where HTTP Basic does not say so. */
+export const SecondFactorProof = request({ password: optional(freeText()), passCode: optional(freeText(255)) }, 'SecondFactorProof')
+export const DeleteAccountParams = request({ password: optional(freeText()), passCode: optional(freeText(255)) }, 'DeleteAccountParams')
+export const Pagination = answer({ productUI: SafeInteger, consoleUI: SafeInteger, platformUI: SafeInteger }, 'Pagination')
+export const PaginationParams = request(
+  { productUI: optional(SafeInteger), consoleUI: optional(SafeInteger), platformUI: optional(SafeInteger) },
+  'PaginationParams',
+)
+export const RecoveryCodesText = noted(t.string, { type: 'string', description: 'Recovery codes, one a line.' })
+
+/** The code of a mail. Longer texts are decoded too: they are wrong codes. */
+const LinkCodeText = freeText(255)
+export const ActivateParams = request({ code: LinkCodeText }, 'ActivateParams')
+export const ForgotPasswordParams = request({ email: freeText(320) }, 'ForgotPasswordParams')
+export const ResetPasswordParams = request({ code: LinkCodeText, password: freeText() }, 'ResetPasswordParams')
+
+export const AccountEmail = answer(
+  { id: SafeInteger, email: EmailText, verified: t.boolean, primary: t.boolean, user_id: SafeInteger, username: t.string },
+  'AccountEmail',
+)
+export const AddEmailParams = request({ email: optional(freeText(320)) }, 'AddEmailParams')
+
 export const ChangePasswordParams = request({ password: freeText(), retype: optional(freeText()) }, 'ChangePasswordParams')
 
 export const CreateUserOption = request(
@@ -218,6 +253,8 @@ export const CreateUserOption = request(
     must_change_password: optional(t.boolean),
     restricted: optional(t.boolean),
     visibility: optional(UserVisibilityWord),
+    send_notify: optional(t.boolean),
+    created_at: optional(t.string),
   },
   'CreateUserOption',
 )
@@ -237,3 +274,5 @@ export const EditUserOption = request(
   },
   'EditUserOption',
 )
+
+export const ExtIdpToken = answer({ customToken: t.string }, 'ExtIdpToken')

@@ -1,14 +1,16 @@
 import * as t from 'io-ts'
-import { EmailIsPrimary, EmailMissing } from '../../core/identity/change-own-emails.ts'
+import { EmailIsPrimary, EmailMissing, TooManyEmails } from '../../core/identity/change-own-emails.ts'
 import { EmailInvalid } from '../../core/identity/email-address.ts'
+import { TooManyMails } from '../../core/identity/link-codes.ts'
 import { EmailTaken } from '../../core/identity/ports.ts'
+import { EmailDomainRefused } from '../../core/identity/site-rules.ts'
 import { read, signedIn, write } from '../kit/access.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import { CreateEmailOption, DeleteEmailOption, Email } from './codecs.ts'
+import { emailExample } from './examples.ts'
 
 const tag = 'Identity - Users & Settings'
-const emailExample = { email: 'ada@example.org', verified: true, primary: true, user_id: 7, username: 'ada' }
 const emailsExample = { emails: ['ada@example.net'] }
 
 export const listEmails = defineRoute({
@@ -28,13 +30,15 @@ export const addEmails = defineRoute({
   method: 'POST',
   path: '/user/emails',
   summary: 'Add e-mail addresses, all or none',
-  description: 'New addresses are unverified: they serve neither for signing in nor as the primary address.',
+  description:
+    'New addresses are unverified: they serve neither for signing in nor as the primary address until the code of the mail that goes to each of them is sent to `/user/activate`. An account has at most ten.',
   tag,
   access: signedIn,
   scope: write('user'),
+  refusesSudo: true,
   body: body(CreateEmailOption, emailsExample, { malformedAs: 422 }),
   ok: json(201, t.array(Email), [emailExample, { ...emailExample, email: 'ada@example.net', verified: false, primary: false }]),
-  failures: [EmailInvalid, EmailTaken],
+  failures: [EmailInvalid, EmailTaken, EmailDomainRefused, TooManyEmails, TooManyMails],
 })
 
 export const removeEmails = defineRoute({
@@ -45,6 +49,7 @@ export const removeEmails = defineRoute({
   tag,
   access: signedIn,
   scope: write('user'),
+  refusesSudo: true,
   body: body(DeleteEmailOption, emailsExample, { malformedAs: 422 }),
   ok: empty(204),
   failures: [EmailMissing, EmailIsPrimary],

@@ -5,13 +5,12 @@ import { read, signedIn, write } from '../kit/access.ts'
 import { PathName, request } from '../kit/codecs.ts'
 import { empty, list } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
-import { User, userExample } from './codecs.ts'
+import { User, userExample, UserPath } from './codecs.ts'
 
 const tag = 'Identity - Users & Settings'
 
 export const NotFollowing = defineFailure('NotFollowing', 'NotFound')
 
-const UserPath = request({ username: PathName }, 'UserPath')
 const ok = list(User, userExample)
 
 export const listFollowers = defineRoute({
@@ -21,6 +20,7 @@ export const listFollowers = defineRoute({
   summary: 'List who follows a user, by name',
   tag,
   access: signedIn,
+  servesConfined: true,
   scope: read('user'),
   params: UserPath,
   ok,
@@ -34,6 +34,7 @@ export const listFollowing = defineRoute({
   summary: 'List whom a user follows, by name',
   tag,
   access: signedIn,
+  servesConfined: true,
   scope: read('user'),
   params: UserPath,
   ok,
@@ -47,6 +48,7 @@ export const checkFollowing = defineRoute({
   summary: 'Tell whether one user follows another',
   tag,
   access: signedIn,
+  servesConfined: true,
   scope: read('user'),
   params: request({ username: PathName, target: PathName }, 'UserTargetPath'),
   ok: empty(204, 'Yes'),

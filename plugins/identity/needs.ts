@@ -1,9 +1,17 @@
 import {
-  CommonPasswordsToken, CredentialStoreToken, CsrfTokensToken, DomainNamesToken, IdentitySettingsToken, IdentityStoresToken,
+  BackgroundToken, CommonPasswordsToken, CredentialStoreToken, CsrfTokensToken, DomainNamesToken, IdentitySettingsToken, IdentityStoresToken,
   IdentityUnitOfWorkToken, PasswordHasherToken, TokenDigestToken,
 } from '../../core/identity/ports.ts'
+import { AllowancesToken } from '../../core/identity/allowance-ports.ts'
+import { BusPassesToken } from '../../core/identity/bus-ports.ts'
+import { CustomTokenIssuerToken } from '../../core/identity/custom-token-ports.ts'
+import { ContentDigestToken } from '../../core/identity/avatar-ports.ts'
+import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../core/identity/second-factor-ports.ts'
+import { AttemptThrottleToken, OnLockedToken } from '../../core/identity/throttle-ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { PictureMakerToken } from '../../core/kernel/picture.ts'
+import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
 import type { Given } from '../kit/plugin.ts'
 
 /** The ports of the identity plugin. */
@@ -13,10 +21,22 @@ export const identityNeeds = {
   credentials: CredentialStoreToken,
   hasher: PasswordHasherToken,
   digest: TokenDigestToken,
+  throttle: AttemptThrottleToken,
+  allowances: AllowancesToken,
+  onLocked: OnLockedToken,
+  useOneTimeCode: UseOneTimeCodeToken,
+  busPasses: BusPassesToken,
+  customTokens: CustomTokenIssuerToken,
+  oneTimePasswords: OneTimePasswordsToken,
+  qrCodes: QrCodesToken,
+  secretBox: SecretBoxToken,
   csrf: CsrfTokensToken,
+  pictures: PictureMakerToken,
+  contentDigest: ContentDigestToken,
   commonPasswords: CommonPasswordsToken,
   domains: DomainNamesToken,
   settings: IdentitySettingsToken,
+  background: BackgroundToken,
   clock: ClockToken,
   entropy: EntropyToken,
 }

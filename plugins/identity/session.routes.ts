@@ -1,43 +1,13 @@
 import * as t from 'io-ts'
-import { EmailTaken, TooManyAttempts } from '../../core/identity/ports.ts'
 import { SessionMissing } from '../../core/identity/end-sessions.ts'
-import { SignInProhibited, SignInRefused } from '../../core/identity/sign-in.ts'
-import { anyone, read, signedIn, write } from '../kit/access.ts'
+import { UserMissing } from '../../core/identity/find-user.ts'
+import { read, signedIn, siteAdmin, write } from '../kit/access.ts'
 import { PathId, request } from '../kit/codecs.ts'
-import { cookies, json, list } from '../kit/reply.ts'
-import { body, defineRoute } from '../kit/route.ts'
-import { SessionInfoAPIForm, SignInParams } from './codecs.ts'
+import { empty, json, list } from '../kit/reply.ts'
+import { defineRoute } from '../kit/route.ts'
+import { SessionInfoAPIForm, UserPath } from './codecs.ts'
 
 const tag = 'Identity - Users & Settings'
-
-export const signIn = defineRoute({
-  id: 'identity.signIn',
-  method: 'POST',
-  path: '/user/signin',
-  summary: 'Sign in with name (or verified e-mail address) and password',
-  description:
-    'Sets the session cookie and `_csrf`, whose value changes must repeat in the header `X-Csrf-Token`. A session ends after an hour without use and after a day in any case; a remembered one after 30 days.',
-  tag,
-  access: anyone,
-  body: body(SignInParams, { username: 'ada', password: 'a long passphrase', remember: false }, { malformedAs: 422 }),
-  ok: cookies(200, 'Signed in, cookies set'),
-  // 409 is the specification's answer where an external source would make a user whose address is in use.
-  failures: [SignInRefused, SignInProhibited, TooManyAttempts, EmailTaken],
-  statusOf: { EmailTaken: 409 },
-})
-
-export const signOut = defineRoute({
-  id: 'identity.signOut',
-  method: 'GET',
-  path: '/user/signout',
-  summary: 'End the session and clear its cookies',
-  tag,
-  access: signedIn,
-  scope: read('user'),
-  refusesSudo: true,
-  ok: cookies(200, 'Signed out, cookies cleared'),
-  failures: [],
-})
 
 const sessionExample = {
   id: 3,
@@ -56,6 +26,7 @@ export const listSessions = defineRoute({
   method: 'GET',
   path: '/user/settings/security/sessions',
   summary: "List the caller's own sessions, newest first",
+  description: 'A session of a remembered login stands here also when it is over, for as long as that login opens new ones; `expiresAt` is the end of that login.',
   tag,
   access: signedIn,
   scope: read('user'),
@@ -69,7 +40,7 @@ export const revokeSession = defineRoute({
   method: 'DELETE',
   path: '/user/settings/security/sessions/{sid}/revoke',
   summary: "End one of the caller's own sessions",
-  description: 'Answers the sessions that are left.',
+  description: 'Its remembered login ends with it. Answers the sessions that are left.',
   tag,
   access: signedIn,
   scope: write('user'),
@@ -77,4 +48,33 @@ export const revokeSession = defineRoute({
   params: request({ sid: PathId }, 'SessionPath'),
   ok: json(200, t.array(SessionInfoAPIForm), [sessionExample]),
   failures: [SessionMissing],
+})
+
+export const revokeOtherSessions = defineRoute({
+  id: 'identity.revokeOtherSessions',
+  method: 'DELETE',
+  path: '/user/settings/security/sessions',
+  summary: "End all of the caller's own sessions and remembered logins but the one of this request",
+  description: 'Answers what is left: nothing, when the request came with a token or a password.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  ok: json(200, t.array(SessionInfoAPIForm), [sessionExample]),
+  failures: [],
+})
+
+export const endUserSessions = defineRoute({
+  id: 'identity.endUserSessions',
+  method: 'DELETE',
+  path: '/admin/users/{username}/sessions',
+  summary: 'End all sessions and remembered logins of a user',
+  description: 'Access tokens stay.',
+  tag: 'Administration',
+  access: siteAdmin,
+  scope: write('admin'),
+  refusesSudo: true,
+  params: UserPath,
+  ok: empty(204),
+  failures: [UserMissing],
 })

@@ -3,46 +3,36 @@ import type { TokenId } from '../../core/kernel/brand.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { makeCreateToken, TokenExpiryInvalid } from '../../core/identity/create-token.ts'
 import { makeDeleteToken, makeDeleteTokens } from '../../core/identity/delete-tokens.ts'
-import type { AccessTokenRecord } from '../../core/identity/types.ts'
+import { makeRotateToken } from '../../core/identity/rotate-token.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
-import { createSettingsToken, deleteSettingsToken, deleteSettingsTokens, listSettingsTokens } from './settings-token.routes.ts'
+import { createSettingsToken, deleteSettingsToken, deleteSettingsTokens, listSettingsTokens, rotateSettingsToken } from './settings-token.routes.ts'
+import { settingsTokenWire } from './token-wire.ts'
 
-const unixSeconds = (at: Date): number => Math.floor(at.getTime() / 1000)
-const recentMilliseconds = 7 * 24 * 3600 * 1000
 /** The last instant that a Date can hold, in seconds. */
 const maxUnixSeconds = 8_640_000_000_000
-
-const tokenWire = (token: AccessTokenRecord, now: Date, value = '') => ({
-  id: token.id,
-  uid: token.userId,
-  name: token.name,
-  token: value,
-  tokenLastEight: token.lastEight,
-  createdAt: unixSeconds(token.createdAt),
-  updatedAt: unixSeconds(token.lastUsedAt ?? token.createdAt),
-  hasRecentActivity: token.lastUsedAt !== undefined && now.getTime() - token.lastUsedAt.getTime() < recentMilliseconds,
-  hasUsed: token.lastUsedAt !== undefined,
-  expDate: token.expiresAt === undefined ? 0 : unixSeconds(token.expiresAt),
-  scopes: [...token.scopeWords],
-})
 
 export const settingsTokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const { stores, clock } = given
   const create = makeCreateToken(given)
+  const rotate = makeRotateToken(given)
   const removeOne = makeDeleteToken(given)
   const remove = makeDeleteTokens(given)
   return [
     handle(listSettingsTokens, async ({ call, page }) =>
-      right(mapPage(await stores.tokens.list(call.principal.userId, page), (token) => tokenWire(token, clock.now()))),
+      right(mapPage(await stores.tokens.list(call.principal.userId, page), (token) => settingsTokenWire(token, clock.now()))),
     ),
     handle(createSettingsToken, async ({ call, body }) => {
       const seconds = body.expTime ?? 0
       if (seconds < 0 || seconds > maxUnixSeconds) return left(TokenExpiryInvalid('expTime is no time in Unix seconds.'))
       const expiresAt = seconds === 0 ? undefined : new Date(seconds * 1000)
-      const created = await create(call, call.principal, { name: body.name, scopes: body.scopes, expiresAt })
-      return isLeft(created) ? created : right(tokenWire(created.right.record, clock.now(), created.right.value.reveal()))
+      const created = await create(call, call.principal, { name: body.name, scopes: body.scopes, expiresAt, org: body.org })
+      return isLeft(created) ? created : right(settingsTokenWire(created.right.record, clock.now(), created.right.value.reveal()))
+    }),
+    handle(rotateSettingsToken, async ({ call, params }) => {
+      const rotated = await rotate(call, params.id as TokenId)
+      return isLeft(rotated) ? rotated : right(settingsTokenWire(rotated.right.record, clock.now(), rotated.right.value.reveal()))
     }),
     handle(deleteSettingsToken, ({ call, params }) => removeOne(call, params.id as TokenId)),
     handle(deleteSettingsTokens, async ({ call, body }) => {

@@ -1,6 +1,6 @@
 import { AccessTokenMissing } from '../../core/identity/delete-tokens.ts'
-import { TokenExpiryInvalid, TokenNameInvalid } from '../../core/identity/create-token.ts'
-import { TokenNameTaken } from '../../core/identity/ports.ts'
+import { TokenExpiryInvalid, TokenNameInvalid, TokenOrgInvalid } from '../../core/identity/create-token.ts'
+import { NotAuthenticated, TokenNameTaken } from '../../core/identity/ports.ts'
 import { ScopeExceeded, ScopesEmpty, ScopeUnknown } from '../../core/identity/scope-words.ts'
 import { read, signedIn, write } from '../kit/access.ts'
 import { PathId, request } from '../kit/codecs.ts'
@@ -44,14 +44,30 @@ export const createSettingsToken = defineRoute({
   path,
   summary: 'Make an access token, second shape',
   description:
-    'The value stands in `token` of this answer and is never shown again. `expTime` is in Unix seconds, 0 for never. A token makes only tokens that may do no more, and live no longer, than itself.',
+    'The value stands in `token` of this answer and is never shown again. `expTime` is in Unix seconds, 0 for never. A token makes only tokens that may do no more, and live no longer, than itself. `org` names the one organization that the token reaches, of which you are a member.',
   tag,
   access: signedIn,
   scope: write('user'),
   refusesSudo: true,
   body: body(NewAccessTokenParam, { name: 'laptop', expTime: 0 }, { keysOnce: true }),
   ok: json(201, SettingsAccessToken, { ...tokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }),
-  failures: [TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded],
+  failures: [TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
+})
+
+export const rotateSettingsToken = defineRoute({
+  id: 'identity.rotateSettingsToken',
+  method: 'POST',
+  path: `${path}/{id}/rotate`,
+  summary: "Give one of the caller's own access tokens a new value",
+  description:
+    'The new value stands in `token` of this answer and is never shown again; the former one is refused from now on. Name, scopes and organization stay. A token that expires gets the same length of life again from now. A token rotates itself and those that it could have made, and gives none a life beyond its own. A token that rotates itself cannot send the request again when the answer is lost: let another credential do it where that matters.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  params: request({ id: PathId }, 'RotatedTokenPath'),
+  ok: json(200, SettingsAccessToken, { ...tokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its new value'),
+  failures: [AccessTokenMissing, ScopeExceeded, NotAuthenticated],
 })
 
 export const deleteSettingsToken = defineRoute({

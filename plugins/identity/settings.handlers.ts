@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../core/kernel/brand.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makeChangeOwnPassword } from '../../core/identity/change-own-password.ts'
+import { makeDeleteOwnAccount } from '../../core/identity/delete-own-account.ts'
 import { makeEditOwnProfile } from '../../core/identity/edit-own-profile.ts'
 import { presentFields } from '../../core/identity/profile-rules.ts'
 import type { User } from '../../core/identity/types.ts'
@@ -9,7 +10,11 @@ import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
 import { passwordPolicyOf } from './password-policy-of.ts'
-import { changePassword, editProfile, editUserSettings, getProfile, getUserSettings, PasswordsDiffer } from './settings.routes.ts'
+import { profileWire } from './profile-wire.ts'
+import { clearedCookies } from './session-cookies.ts'
+import {
+  changePassword, deleteAccount, editProfile, editUserSettings, getProfile, getUserSettings, PasswordNeeded, PasswordsDiffer,
+} from './settings.routes.ts'
 
 const settingsWire = (user: User) => ({
   full_name: user.fullName,
@@ -23,20 +28,10 @@ const settingsWire = (user: User) => ({
   hide_activity: false,
 })
 
-const profileWire = (user: User) => ({
-  name: user.login,
-  full_name: user.fullName,
-  email: user.primaryEmail,
-  keep_email_private: user.hideEmail,
-  website: user.website,
-  location: user.location,
-  language: user.language,
-  description: user.description,
-})
-
 export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const edit = makeEditOwnProfile(given)
   const change = makeChangeOwnPassword({ ...given, passwords: passwordPolicyOf(given) })
+  const deleteOwn = makeDeleteOwnAccount(given)
   const caller = async (id: UserId): Promise<User> => {
     const user = await given.stores.users.byId(id)
     if (user === undefined) throw new Error('the account of a proven caller is gone')
@@ -62,6 +57,11 @@ export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
         password: secret(body.password),
         revokesTokens: body.revoke_tokens ?? false,
       })
+    }),
+    handle(deleteAccount, async ({ call, body: { password, passCode } }) => {
+      if (password === undefined) return left(PasswordNeeded('Send the password of the account in the JSON body, as password.'))
+      const deleted = await deleteOwn(call, { password: secret(password), passCode })
+      return isLeft(deleted) ? deleted : right(clearedCookies(given.settings))
     }),
   ]
 }

@@ -1,16 +1,20 @@
-import { OldPasswordWrong } from '../../core/identity/change-own-password.ts'
 import { PasswordTooWeak } from '../../core/identity/password-policy.ts'
-import { TooManyAttempts } from '../../core/identity/ports.ts'
+import { NotAuthenticated, TooManyAttempts } from '../../core/identity/ports.ts'
+import { OwnPasswordWrong } from '../../core/identity/verify-own-password.ts'
+import { AccountInUse } from '../../core/identity/deactivate-account.ts'
+import { ProofRequired } from '../../core/identity/prove-again.ts'
 import { ProfileInvalid } from '../../core/identity/profile-rules.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import { read, signedIn, write } from '../kit/access.ts'
-import { empty, json } from '../kit/reply.ts'
+import { cookies, empty, json } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
-import { Profile, ProfileParams, UpdatePasswordParams, UserSettings, UserSettingsOptions } from './codecs.ts'
+import { DeleteAccountParams, Profile, ProfileParams, UpdatePasswordParams, UserSettings, UserSettingsOptions } from './codecs.ts'
+import { profileExample } from './examples.ts'
 
 const tag = 'Identity - Users & Settings'
 
 export const PasswordsDiffer = defineFailure('PasswordsDiffer', 'Unprocessable')
+export const PasswordNeeded = defineFailure('PasswordNeeded', 'Unprocessable')
 
 const settingsExample = {
   full_name: 'Ada Lovelace',
@@ -22,16 +26,6 @@ const settingsExample = {
   diff_view_style: '',
   hide_email: true,
   hide_activity: false,
-}
-const profileExample = {
-  name: 'ada',
-  full_name: 'Ada Lovelace',
-  email: 'ada@example.org',
-  keep_email_private: true,
-  website: '',
-  location: 'London',
-  language: 'en-US',
-  description: '',
 }
 
 export const getUserSettings = defineRoute({
@@ -96,7 +90,24 @@ export const changePassword = defineRoute({
   access: signedIn,
   scope: write('user'),
   refusesSudo: true,
+  beforePasswordChange: true,
   body: body(UpdatePasswordParams, { old_password: 'a long passphrase', password: 'another long phrase', retype: 'another long phrase' }),
   ok: empty(200),
-  failures: [OldPasswordWrong, PasswordTooWeak, PasswordsDiffer, TooManyAttempts],
+  failures: [OwnPasswordWrong, PasswordTooWeak, PasswordsDiffer, TooManyAttempts],
+})
+
+export const deleteAccount = defineRoute({
+  id: 'identity.deleteAccount',
+  method: 'POST',
+  path: '/user/settings/account/delete',
+  summary: "Delete the caller's own account",
+  description:
+    'The password stands in the body, whatever proved the caller; one in the query string is not looked at (422). An account with a second factor sends `passCode` as well, a one-time code or a recovery code, or HTTP Basic with a one-time code in `X-OTP`. The account is inactive at once, its sessions end and its access tokens are removed; an administrator can bring it back for 30 days. 422 with a list of what is in the way: organizations of which nobody else is an owner, clusters, or being the last active site administrator.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  body: body(DeleteAccountParams, { password: 'a long passphrase', passCode: '492039' }, { whenAbsent: {} }),
+  ok: cookies(200, 'Deleted, cookies cleared'),
+  failures: [PasswordNeeded, OwnPasswordWrong, ProofRequired, AccountInUse, NotAuthenticated, TooManyAttempts],
 })

@@ -1,39 +1,21 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { TokenId } from '../../core/kernel/brand.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
+import { parseInstant } from '../../core/kernel/instant.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { makeCreateToken, TokenExpiryInvalid } from '../../core/identity/create-token.ts'
 import { makeDeleteToken } from '../../core/identity/delete-tokens.ts'
-import type { AccessTokenRecord } from '../../core/identity/types.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
 import { createToken, deleteToken, listTokens, NotYourTokens } from './token.routes.ts'
-
-const tokenWire = (token: AccessTokenRecord, value = '') => ({
-  id: token.id,
-  name: token.name,
-  sha1: value,
-  token_last_eight: token.lastEight,
-  scopes: [...token.scopeWords],
-  created_at: token.createdAt.toISOString(),
-  last_used_at: token.lastUsedAt?.toISOString(),
-  expires_at: token.expiresAt?.toISOString(),
-})
+import { tokenWire } from './token-wire.ts'
 
 const refusal = (call: SignedInCall, username: string): Failure<'NotYourTokens'> | undefined =>
   username.toLowerCase() === call.principal.login.toLowerCase()
     ? undefined
     : NotYourTokens('Only your own access tokens can be listed, made and deleted here.')
-
-const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i
-
-/** The instant that a text names; undefined when it names none. */
-const instantOf = (text: string): Date | undefined => {
-  const at = new Date(rfc3339.test(text) ? text : Number.NaN)
-  return Number.isNaN(at.getTime()) ? undefined : at
-}
 
 export const tokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const create = makeCreateToken(given)
@@ -47,9 +29,9 @@ export const tokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
     handle(createToken, async ({ call, params, body }) => {
       const refused = refusal(call, params.username)
       if (refused !== undefined) return left(refused)
-      const expiresAt = body.expires_at === undefined ? undefined : instantOf(body.expires_at)
+      const expiresAt = body.expires_at === undefined ? undefined : parseInstant(body.expires_at)
       if (body.expires_at !== undefined && expiresAt === undefined) return left(TokenExpiryInvalid('expires_at is no RFC 3339 date-time.'))
-      const created = await create(call, call.principal, { name: body.name, scopes: body.scopes, expiresAt })
+      const created = await create(call, call.principal, { name: body.name, scopes: body.scopes, expiresAt, org: body.org })
       return isLeft(created) ? created : right(tokenWire(created.right.record, created.right.value.reveal()))
     }),
     handle(deleteToken, async ({ call, params }) => {

@@ -1,13 +1,13 @@
 import { defineFailure } from '../../core/kernel/failure.ts'
 import { AccessTokenMissing } from '../../core/identity/delete-tokens.ts'
-import { TokenExpiryInvalid, TokenNameInvalid } from '../../core/identity/create-token.ts'
-import { TokenNameTaken } from '../../core/identity/ports.ts'
+import { TokenExpiryInvalid, TokenNameInvalid, TokenOrgInvalid } from '../../core/identity/create-token.ts'
+import { NotAuthenticated, TokenNameTaken } from '../../core/identity/ports.ts'
 import { ScopeExceeded, ScopesEmpty, ScopeUnknown } from '../../core/identity/scope-words.ts'
 import { withPassword } from '../kit/access.ts'
 import { PathId, PathName, request } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
-import { AccessToken, CreateAccessTokenOption } from './codecs.ts'
+import { AccessToken, CreateAccessTokenOption, UserPath } from './codecs.ts'
 
 const tag = 'Identity - Users & Settings'
 
@@ -23,8 +23,6 @@ export const tokenExample = {
   created_at: '2026-11-21T08:00:00.000Z',
   expires_at: '2027-02-19T08:00:00.000Z',
 }
-
-const UserPath = request({ username: PathName }, 'UserPath')
 
 export const listTokens = defineRoute({
   id: 'identity.listTokens',
@@ -45,14 +43,14 @@ export const createToken = defineRoute({
   path: '/users/{username}/tokens',
   summary: 'Make an access token',
   description:
-    'The value stands in `sha1` of this answer and is never shown again. Without `scopes` the token may do everything that its user may; scopes are `all`, `public-only`, `sudo` and `read:X` or `write:X` with X one of user, organization, authz, cluster, contract, billing, marketplace, admin, misc. Without `expires_at` it does not expire.',
+    'The value stands in `sha1` of this answer and is never shown again. Without `scopes` the token may do everything that its user may; scopes are `all`, `public-only`, `sudo` and `read:X` or `write:X` with X one of user, organization, authz, cluster, contract, billing, marketplace, admin, misc. Without `expires_at` it does not expire. `org` names the one organization that the token reaches, of which you are a member.',
   tag,
   access: withPassword,
   refusesSudo: true,
   params: UserPath,
   body: body(CreateAccessTokenOption, { name: 'laptop', scopes: ['read:user', 'write:cluster'], expires_at: '2027-02-19T08:00:00Z' }, { keysOnce: true, malformedAs: 422 }),
   ok: json(201, AccessToken, { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its value'),
-  failures: [NotYourTokens, TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded],
+  failures: [NotYourTokens, TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
 })
 
 export const deleteToken = defineRoute({

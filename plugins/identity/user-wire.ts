@@ -13,11 +13,15 @@ const domainOf = (baseUrl: string): string => {
 
 const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${domainOf(baseUrl)}`
 
+/** Where a picture is shown; empty for who has none. */
+export const avatarUrl = (baseUrl: string, digest: string | undefined): string =>
+  digest === undefined ? '' : `${baseUrl}/api/v1/avatars/${digest}`
+
 const anyone: Viewer = { userId: undefined, isSiteAdmin: false }
 
-/** Who looks, as the store and the wire need it. A token with the scope `public-only` sees what anyone sees. */
+/** Who looks, as the store and the wire need it. A token for public objects, or for one organization, sees what anyone sees. */
 export const viewerOf = (principal: Principal | undefined): Viewer =>
-  principal === undefined || principal.scopes.publicOnly ? anyone : { userId: principal.userId, isSiteAdmin: principal.isSiteAdmin }
+  principal === undefined || principal.scopes.publicOnly || principal.onlyOrgId !== undefined ? anyone : { userId: principal.userId, isSiteAdmin: principal.isSiteAdmin }
 
 /**
  * A user as a viewer may see one. The address is real for the user and site admins, and for whoever is signed in when
@@ -32,7 +36,7 @@ export const userWire = (baseUrl: string, viewer: Viewer, user: User, isClientOr
     username: user.login,
     full_name: user.fullName,
     email: showsEmail ? user.primaryEmail : placeholderEmail(user.login, baseUrl),
-    avatar_url: '',
+    avatar_url: avatarUrl(baseUrl, user.avatarDigest),
     html_url: `${baseUrl}/${user.login}`,
     language: isFull ? user.language : '',
     is_admin: isFull && user.isAdmin,

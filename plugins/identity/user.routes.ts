@@ -1,10 +1,11 @@
 import * as t from 'io-ts'
 import { UserMissing } from '../../core/identity/find-user.ts'
 import { anyone, read, signedIn } from '../kit/access.ts'
-import { freeText, optional, PathName, QueryId, QueryInt, request } from '../kit/codecs.ts'
-import { json } from '../kit/reply.ts'
+import { freeText, optional, QueryId, request } from '../kit/codecs.ts'
+import { json, listWithin, orRedirect } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
-import { User, userExample, UserSearchResult } from './codecs.ts'
+import { User, userExample, UserPath, UserSearchResult } from './codecs.ts'
+import { fullUserExample } from './examples.ts'
 
 const tag = 'Identity - Users & Settings'
 
@@ -16,9 +17,11 @@ export const getCaller = defineRoute({
   tag,
   access: signedIn,
   loads: 'profile',
+  servesConfined: true,
+  beforePasswordChange: true,
   scope: read('user'),
   query: request({ check_client_org: optional(t.string) }, 'CallerQuery'),
-  ok: json(200, User, { ...userExample, email: 'ada@example.org', active: true, login_name: 'ada', language: 'en-US' }),
+  ok: json(200, User, fullUserExample),
   failures: [],
 })
 
@@ -27,11 +30,11 @@ export const searchUsers = defineRoute({
   method: 'GET',
   path: '/users/search',
   summary: 'Find users whose name starts with a text',
-  description: 'Without regard to case, by name; at most 50. `uid` narrows to one user.',
+  description: 'Without regard to case, by name; at most 50 a page. `uid` narrows to one user. Counting stops at 1,000, and so do the pages.',
   tag,
   access: anyone,
-  query: request({ q: optional(freeText(255)), uid: optional(QueryId), limit: optional(QueryInt) }, 'UserSearchQuery'),
-  ok: json(200, UserSearchResult, { ok: true, data: [userExample] }),
+  query: request({ q: optional(freeText(255)), uid: optional(QueryId) }, 'UserSearchQuery'),
+  ok: listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } }),
   failures: [],
 })
 
@@ -40,9 +43,10 @@ export const getUser = defineRoute({
   method: 'GET',
   path: '/users/{username}',
   summary: 'Show a user',
+  description: 'A former name answers 307 to the present one until somebody takes it.',
   tag,
   access: anyone,
-  params: request({ username: PathName }, 'UserPath'),
-  ok: json(200, User, userExample),
+  params: UserPath,
+  ok: orRedirect(json(200, User, userExample), 307),
   failures: [UserMissing],
 })

@@ -6,7 +6,7 @@ import type { User } from '../../core/identity/types.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
-import { unwrap } from '../support/outcome.ts'
+import { shown, unwrap } from '../support/outcome.ts'
 import type { IdentityWorld } from './identity-world.ts'
 import { callBy, makeIdentityWorld, password } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
@@ -64,7 +64,7 @@ onEachDatabase('an unknown name costs the same hash and gets the same words as a
   t.is(world.verified(), before + 1)
   const unknown = await proven(world, basic('nobody', 'wrong'))
   t.is(world.verified(), before + 2)
-  t.deepEqual(wrong, unknown)
+  t.deepEqual(shown(wrong), shown(unknown))
   await proven(world, basic('x'.repeat(5000), 'wrong'))
   t.is(world.verified(), before + 3)
 })
@@ -90,10 +90,8 @@ onEachDatabase('a session ends after an hour without use and after a day of use'
   world.passSeconds(1800)
   t.like(await proven(world, cookie(used)), refused)
   const remembered = await sessionOf(world, 'ada', true)
-  world.passSeconds(30 * 86_400 - 1)
-  t.like(await proven(world, cookie(remembered)), { _tag: 'Right' })
-  world.passSeconds(1)
-  t.like(await proven(world, cookie(remembered)), refused)
+  world.passSeconds(3600)
+  t.like(await proven(world, cookie(remembered)), refused, 'a remembered login does not make its session live longer')
 })
 
 onEachDatabase('use is marked once a minute, also by many requests at once', async (t, world) => {

@@ -56,7 +56,8 @@ test('a session: cookies, what they open, and how they end', async (t) => {
   t.is((await follow({ 'X-Csrf-Token': csrf, 'Sec-Fetch-Site': 'cross-site' })).status, 403)
   t.is((await follow({ 'X-Csrf-Token': csrf })).status, 204)
   const second = await signIn('bob', password, { remember: true })
-  t.true(cookiesOf(second).every((cookie) => /Max-Age=2592000/i.test(cookie)))
+  t.true(cookiesOf(second).some((cookie) => /^moorage_session_remember=[^;]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/.test(cookie)))
+  t.true(cookiesOf(second).some((cookie) => cookie.startsWith('moorage_session=') && !/Max-Age|Expires/i.test(cookie)))
   t.is((await follow({ 'X-Csrf-Token': cookieValue(second, '_csrf') })).status, 403, 'a value of another session')
   t.is((await send('GET', '/user/signout', { headers: { ...headers, 'Sec-Fetch-Site': 'cross-site' } })).status, 403)
   const ended = await send('GET', '/user/signout', { headers })
@@ -155,7 +156,7 @@ test('a scope opens its category and nothing else', async (t) => {
   await makeUser('limited', { visibility: 'limited' })
   t.is((await send('GET', '/users/limited', { token: reader })).status, 200)
   t.is((await send('GET', '/users/limited', { token: publicOnly })).status, 404)
-  t.is((await send('GET', '/user', { token: publicOnly })).json.email, 'admin@example.com')
+  t.like((await send('GET', '/user', { token: publicOnly })).json, { login: 'admin', email: 'admin@noreply.localhost', is_admin: false })
   t.is((await send('GET', '/admin/users', { token: reader })).status, 403)
   t.is((await send('GET', '/admin/users')).status, 401)
 })
@@ -188,7 +189,7 @@ test('search: prefix, no wildcards, limits', async (t) => {
   t.deepEqual((await found(`uid=${uid}`)).data.map((user: { login: string }) => user.login), ['bob'])
   for (const query of ['', 'limit=0', 'limit=-5', 'limit=100000', 'uid=0']) t.is((await send('GET', `/users/search?${query}`)).status, 200, query)
   for (const id of ['9007199254740993', '9223372036854775807', '-1']) t.deepEqual((await found(`uid=${id}`)).data, [], id)
-  for (const query of ['limit=x', 'uid=9223372036854775808']) t.is((await send('GET', `/users/search?${query}`)).status, 400, query)
+  for (const query of ['uid=x', 'uid=9223372036854775808']) t.is((await send('GET', `/users/search?${query}`)).status, 400, query)
 })
 
 test('following from both sides, paged', async (t) => {

@@ -50,7 +50,6 @@ const newToken = (userId: UserId, name: string, fill: number, changes: Partial<N
 const newSession = (userId: UserId, fill: number, changes: Partial<NewSession> = {}): NewSession => ({
   userId,
   hash: bytes(fill),
-  remember: false,
   sourceIp: '192.0.2.7',
   userAgent: '',
   createdAt: at,
@@ -167,7 +166,7 @@ const userCases = (kept: Kept): void => {
 const searchCases = (kept: Kept): void => {
   kept('search is by the start of the name, without wildcards, in the order of names', async (t, { users }) => {
     for (const login of ['ada', 'Ada-2', 'adam', 'bob', 'ad_m', 'a.d']) await added({ users }, login, { fullName: 'Zoë' })
-    const logins = async (prefix: string, limit = 50) => (await users.search(anyone, prefix, undefined, limit)).map((user) => user.login)
+    const logins = async (prefix: string, limit = 50) => (await users.search(anyone, prefix, undefined, { page: 1, limit })).items.map((user) => user.login)
     t.deepEqual(await logins('ad'), ['ad_m', 'ada', 'Ada-2', 'adam'])
     t.deepEqual(await logins('ad', 2), ['ad_m', 'ada'])
     t.deepEqual(await logins('ad_'), ['ad_m'])
@@ -176,8 +175,8 @@ const searchCases = (kept: Kept): void => {
     t.deepEqual(await logins('ada zoë'), ['ada'])
     t.is((await logins('')).length, 6)
     const bob = await users.byLogin('bob')
-    t.deepEqual((await users.search(anyone, '', bob?.id, 50)).map((user) => user.login), ['bob'])
-    t.deepEqual(await users.search(anyone, 'ad', bob?.id, 50), [])
+    t.deepEqual((await users.search(anyone, '', bob?.id, { page: 1, limit: 50 })).items.map((user) => user.login), ['bob'])
+    t.deepEqual(await users.search(anyone, 'ad', bob?.id, { page: 1, limit: 50 }), { items: [], total: 0 })
     const listed = await users.list('ad', { page: 2, limit: 3 })
     t.deepEqual([listed.items.map((user) => user.login), listed.total], [['adam'], 4])
   })
@@ -186,7 +185,7 @@ const searchCases = (kept: Kept): void => {
     const hidden = await added({ users }, 'x-private', { visibility: 'private' })
     await added({ users }, 'x-limited', { visibility: 'limited' })
     const open = await added({ users }, 'x-public')
-    const seen = async (viewer: Viewer) => (await users.search(viewer, 'x', undefined, 50)).map((user) => user.login)
+    const seen = async (viewer: Viewer) => (await users.search(viewer, 'x', undefined, { page: 1, limit: 50 })).items.map((user) => user.login)
     t.deepEqual(await seen(anyone), ['x-public'])
     t.deepEqual(await seen({ userId: open, isSiteAdmin: false }), ['x-limited', 'x-public'])
     t.deepEqual(await seen({ userId: hidden, isSiteAdmin: false }), ['x-limited', 'x-private', 'x-public'])
@@ -196,7 +195,7 @@ const searchCases = (kept: Kept): void => {
   kept('a changed full name is found, a long one is cut, not refused', async (t, { users }) => {
     const ada = await added({ users }, 'ada')
     await users.update(ada, { fullName: `Countess ${'İ😀'.repeat(45)}` })
-    t.deepEqual((await users.search(anyone, 'ada countess', undefined, 50)).map((user) => user.id), [ada])
+    t.deepEqual((await users.search(anyone, 'ada countess', undefined, { page: 1, limit: 50 })).items.map((user) => user.id), [ada])
   })
 }
 
@@ -249,6 +248,23 @@ const tokenCases = (kept: Kept): void => {
     t.true(isLeft(await stores.tokens.insert(newToken(bob, 'laptop', 5))))
   })
 
+  kept('a value is replaced within one user, and begins a life of its own', async (t, stores) => {
+    const ada = await added(stores, 'ada')
+    const bob = await added(stores, 'bob')
+    const id = unwrap(await stores.tokens.insert(newToken(ada, 'laptop', 1, { expiresAt: later(60) })))
+    const before = await stores.tokens.lock(ada, id)
+    t.like(before, { id, userId: ada, lastEight: 'abcdefgh', createdAt: at, expiresAt: later(60) })
+    const value = { hash: bytes(9), lastEight: 'ijklmnop', createdAt: later(30), expiresAt: undefined }
+    t.is(await stores.tokens.lock(bob, id), undefined)
+    await stores.tokens.replaceValue(bob, id, value)
+    t.deepEqual(await stores.tokens.lock(ada, id), before)
+    t.deepEqual([await stores.tokens.isInForce(ada, id, at), await stores.tokens.isInForce(bob, id, at), await stores.tokens.isInForce(ada, id, undefined)], [true, false, false])
+    await stores.tokens.replaceValue(ada, id, value)
+    t.like(await stores.tokens.lock(ada, id), { id, name: 'laptop', lastEight: 'ijklmnop', createdAt: later(30), expiresAt: undefined, lastUsedAt: undefined })
+    t.deepEqual([await stores.tokens.isInForce(ada, id, at), await stores.tokens.isInForce(ada, id, later(30))], [false, true])
+    unwrap(await stores.tokens.insert(newToken(bob, 'laptop', 1)))
+  })
+
   kept('a token is removed by its user alone', async (t, stores) => {
     const ada = await added(stores, 'ada')
     const bob = await added(stores, 'bob')
@@ -267,7 +283,7 @@ const sessionCases = (kept: Kept): void => {
     const ada = await added(stores, 'ada')
     const bob = await added(stores, 'bob')
     const first = await stores.sessions.insert(newSession(ada, 1))
-    const second = await stores.sessions.insert(newSession(ada, 2, { idleExpiresAt: later(86_400), remember: true }))
+    const second = await stores.sessions.insert(newSession(ada, 2, { idleExpiresAt: later(86_400) }))
     await stores.sessions.insert(newSession(bob, 3))
     const ids = async (now: Date) => (await stores.sessions.list(ada, now)).map((session) => session.id)
     t.deepEqual(await ids(at), [second, first])

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeListedCommonPasswords } from '../../adapters/security/common-passwords.ts'
 import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
+import { newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
+import { otpauthOneTimePasswords } from '../../adapters/security/otpauth-one-time-passwords.ts'
+import { makeSecretBox } from '../../adapters/security/secret-box.ts'
 import { sha256TokenDigest } from '../../adapters/security/sha256-token-digest.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeHmacDigest } from '../../adapters/sql/audit/hmac-digest.ts'
@@ -11,10 +15,16 @@ import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
 import { makeAuthenticator } from '../../core/identity/authenticate.ts'
+import { makeSessionResumption } from '../../core/identity/resume-session.ts'
 import { makeCreateUser } from '../../core/identity/create-user.ts'
 import type { CreateUserInput } from '../../core/identity/create-user.ts'
 import type { Background, IdentitySettings, PasswordHasher } from '../../core/identity/ports.ts'
+import { makeSeedSafe } from '../../core/identity/seed-safe.ts'
+import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/throttle-ports.ts'
 import type { User } from '../../core/identity/types.ts'
+import { makeUseOneTimeCode } from '../../core/identity/use-one-time-code.ts'
+import { makeUseRecoveryCode } from '../../core/identity/use-recovery-code.ts'
+import type { Mail } from '../../core/kernel/mail.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { fullScope } from '../../core/kernel/token-scope.ts'
@@ -47,17 +57,30 @@ export const makeCheapHasher = () => {
 
 export const password = 'a long passphrase'
 
+/** Counts nothing. */
+const uncounted: AttemptThrottle = {
+  guard: async <E, A>(_attempt: Attempt, check: () => Promise<Either<E, A | undefined>>): Promise<Guarded<E, A>> => {
+    const answer = await check()
+    if (isLeft(answer)) return { kind: 'judged', answer }
+    return answer.right === undefined ? { kind: 'wrong', hasLocked: false } : { kind: 'judged', answer: right(answer.right) }
+  },
+  unlock: () => Promise.resolve(false),
+}
+
+const testBox = makeSecretBox(openKeyring(newKeyring()).wrapper)
+
 /** Identity over one database, with a clock that the test moves and work in the background that the test waits for. */
 export const makeIdentityWorld = (db: SqlDatabase) => {
   let now = new Date('2026-05-01T08:00:00.000Z')
   const pending: Promise<void>[] = []
+  const posted: Mail[] = []
   const background: Background = { run: (_what, work) => void pending.push(work()) }
   const bindStores = makeSqlIdentityStores(db)
   const audit = makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(32))))
   const { hasher, verified } = makeCheapHasher()
-  const deps = {
+  const plain = {
     stores: bindStores(db),
-    unitOfWork: makeSqlUnitOfWork(db, (tx, trail) => ({ ...bindStores(tx), audit: trail }), audit),
+    unitOfWork: makeSqlUnitOfWork(db, (tx, trail) => ({ ...bindStores(tx), audit: trail, mail: { post: (mail: Mail) => Promise.resolve(void posted.push(mail)) } }), audit),
     credentials: makeSqlCredentialStore(db),
     hasher,
     digest: sha256TokenDigest,
@@ -67,12 +90,27 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
     clock: { now: () => now },
     background,
     settings: testSettings,
+    throttle: { ...uncounted },
+    allowances: { take: () => Promise.resolve(undefined) },
+    onLocked: () => undefined,
+    secretBox: testBox,
+    oneTimePasswords: otpauthOneTimePasswords,
   }
+  const useOneTimeCode = makeUseOneTimeCode({
+    ...plain,
+    seeds: makeSeedSafe(testBox),
+    secondFactors: plain.stores.secondFactors,
+    useRecoveryCode: makeUseRecoveryCode(plain),
+  })
+  const deps = { ...plain, useOneTimeCode, busPasses: { passFor: () => Promise.resolve(undefined) } }
   const createUser = makeCreateUser(deps)
   return {
     deps,
     authenticator: makeAuthenticator(deps),
+    resumption: makeSessionResumption(deps),
     verified,
+    /** Mail that was posted, also by transactions that were rolled back. */
+    posted,
     passSeconds: (seconds: number) => void (now = new Date(now.getTime() + seconds * 1000)),
     /** Waits for all background work so far; answers how much there was. */
     settled: async () => (await Promise.all(pending.splice(0))).length,

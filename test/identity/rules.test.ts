@@ -10,6 +10,7 @@ import { crc32 } from '../../core/identity/crc32.ts'
 import { parseEmailAddress } from '../../core/identity/email-address.ts'
 import { checkPassword } from '../../core/identity/password-policy.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/scope-words.ts'
+import { servesReset } from '../../core/identity/reset-rules.ts'
 import { isMarkDue, isSessionAlive, newSessionTimes, renewedIdleExpiry } from '../../core/identity/session-rules.ts'
 import { parseAccountName } from '../../core/kernel/account-name.ts'
 import type { Entropy } from '../../core/kernel/entropy.ts'
@@ -150,24 +151,40 @@ test('passwords: short, overlong, common, repeated, sequential and personal ones
   ]
   for (const password of refused) t.false(check(password), password)
   t.false(check('superuser7-x', 'superuser7'))
+  t.false(check('Moorage-2026'), 'the product')
+  const onSite = (password: string) => isRight(checkPassword({ minLength: 12, common, siteWords: () => ['harbour.example.org'] }, secret(password), { login: 'ada', emails: [] }))
+  t.false(onSite('harbour.example.org1'), 'the host')
+  t.true(onSite('sailing to the far moorage by night'), 'a long phrase that has the word')
   t.is(common.includes('password'), true)
   t.is(common.includes(''), false)
   t.is(common.includes('password\nqwerty'), false)
 })
 
-test('a session: idle an hour, a day in all; remembered: 30 days without an idle limit', (t) => {
+test('a session: idle an hour, a day in all, and no longer than its remembered login', (t) => {
   const now = new Date('2026-05-01T00:00:00Z')
   const at = (seconds: number) => new Date(now.getTime() + seconds * 1000)
-  const plain = newSessionTimes(testSettings, false, now)
+  const plain = newSessionTimes(testSettings, now)
   t.deepEqual(plain, { idleExpiresAt: at(3600), expiresAt: at(86_400) })
   t.true(isSessionAlive(plain, at(3599)))
   t.false(isSessionAlive(plain, at(3600)))
-  t.deepEqual(renewedIdleExpiry(testSettings, { remember: false, expiresAt: plain.expiresAt }, at(1800)), at(5400))
-  t.deepEqual(renewedIdleExpiry(testSettings, { remember: false, expiresAt: plain.expiresAt }, at(86_000)), at(86_400))
-  const remembered = newSessionTimes(testSettings, true, now)
-  t.deepEqual(remembered, { idleExpiresAt: at(2_592_000), expiresAt: at(2_592_000) })
-  t.true(isSessionAlive(remembered, at(2_591_999)))
+  t.deepEqual(renewedIdleExpiry(testSettings, plain, at(1800)), at(5400))
+  t.deepEqual(renewedIdleExpiry(testSettings, plain, at(86_000)), at(86_400))
+  t.deepEqual(newSessionTimes(testSettings, now, at(7200)), { idleExpiresAt: at(3600), expiresAt: at(7200) })
+  t.deepEqual(newSessionTimes(testSettings, now, at(60)), { idleExpiresAt: at(60), expiresAt: at(60) })
   t.true(isMarkDue(undefined, now))
   t.false(isMarkDue(now, at(59)))
   t.true(isMarkDue(now, at(60)))
+})
+
+test('a password is reset by mail to an address that has been confirmed for a day, or of an account younger than that', (t) => {
+  const now = new Date('2026-05-10T08:00:00.000Z')
+  const hoursAgo = (hours: number) => new Date(now.getTime() - hours * 3_600_000)
+  const serves = (accountHours: number, verifiedHours: number | undefined) =>
+    servesReset(
+      { createdAt: hoursAgo(accountHours) },
+      { verified: verifiedHours !== undefined, verifiedAt: verifiedHours === undefined ? undefined : hoursAgo(verifiedHours) },
+      now,
+    )
+  t.deepEqual([serves(1000, 24), serves(1000, 23), serves(23, 0), serves(1000, 1000)], [true, false, true, true])
+  t.deepEqual([serves(1000, undefined), serves(1, undefined)], [false, false])
 })

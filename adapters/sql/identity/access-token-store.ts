@@ -4,16 +4,28 @@ import type { TokenId } from '../../../core/kernel/brand.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { AccessTokenStore } from '../../../core/identity/ports.ts'
 import { TokenNameTaken } from '../../../core/identity/ports.ts'
+import type { CountRow } from '../counted-page.ts'
+import { countOf, pageOf } from '../counted-page.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
-import type { CountRow, TokenRow } from './rows.ts'
-import { countOf, pageOf, tokenColumns, tokenOf } from './rows.ts'
+import { removeEach } from '../remove-each.ts'
+import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
+import type { TokenRow } from './rows.ts'
+import { tokenColumns, tokenOf } from './rows.ts'
 
 type InsertBind = 'userId' | 'name' | 'hash' | 'lastEight' | 'scopes' | 'onlyOrgId' | 'createdBy' | 'createdAt' | 'expiresAt'
 
+type ValueBind = 'userId' | 'id' | 'hash' | 'lastEight' | 'createdAt' | 'expiresAt'
+
+/** A user's tokens `t`, each with the name of the organization that it is confined to. */
+const withOrganization = (k: Knex, p: (n: 'userId') => Knex.Value): Knex.QueryBuilder =>
+  k('access_tokens as t')
+    .leftJoin('accounts as o', 'o.id', 't.only_org_id')
+    .where('t.user_id', p('userId'))
+    .select(...tokenColumns.map((column) => `t.${column}`), 'o.name as only_org_name')
+
 const statements = (db: SqlDatabase) => ({
   list: db.prepare((k, p: (n: 'userId' | 'limit' | 'offset') => Knex.Value & number) =>
-    k('access_tokens').where('user_id', p('userId')).select(...tokenColumns).orderBy('id').limit(p('limit')).offset(p('offset')),
+    withOrganization(k, p).orderBy('t.id').limit(p('limit')).offset(p('offset')),
   ),
   count: db.prepare((k, p: (n: 'userId') => Knex.Value) => countOf(k, k('access_tokens').where('user_id', p('userId')).select('id'))),
   insert: db.prepare((k, p: (n: InsertBind) => Knex.Value) =>
@@ -35,7 +47,21 @@ const statements = (db: SqlDatabase) => ({
   remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).delete(),
   ),
-  removeAll: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('access_tokens').where('user_id', p('userId')).delete()),
+  lock: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) => withOrganization(k, p).where('t.id', p('id')).forUpdate()),
+  replaceValue: db.prepare((k, p: (n: ValueBind) => Knex.Value) =>
+    k('access_tokens').where('user_id', p('userId')).where('id', p('id')).update({
+      token_hash: p('hash'),
+      last_eight: p('lastEight'),
+      created_at: p('createdAt'),
+      expires_at: p('expiresAt'),
+      last_used_at: null,
+      warned_days: null,
+    }),
+  ),
+  madeAt: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
+    k('access_tokens').where('user_id', p('userId')).where('id', p('id')).select('created_at'),
+  ),
+  all: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('access_tokens').where('user_id', p('userId')).select('id')),
 })
 
 /** Access tokens on SQL. Only the hash of a value is kept. */
@@ -72,7 +98,18 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
       return row.name
     },
     async removeAll(userId) {
-      return (await runner.run(s.removeAll, { userId })).affected
+      return removeEach(runner, s.all, s.remove, { userId })
+    },
+    async lock(userId, id) {
+      const row = await runner.first<TokenRow>(s.lock, { userId, id })
+      return row === undefined ? undefined : tokenOf(row)
+    },
+    async replaceValue(userId, id, { hash, lastEight, createdAt, expiresAt }) {
+      await runner.run(s.replaceValue, { userId, id, hash, lastEight, createdAt: createdAt.getTime(), expiresAt: expiresAt?.getTime() ?? null })
+    },
+    async isInForce(userId, id, createdAt) {
+      const row = await runner.first<{ created_at: Num }>(s.madeAt, { userId, id })
+      return row !== undefined && Number(row.created_at) === createdAt?.getTime()
     },
   })
 }

@@ -6,12 +6,13 @@ import type { SessionRow, StateRow, UserRow } from './rows.ts'
 import { optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
 
 /** What a request needs of its token; `t` is the token's row. */
-const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.expires_at as token_expires_at', 't.last_used_at'] as const
+const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.created_at as token_created_at', 't.expires_at as token_expires_at', 't.last_used_at'] as const
 
 interface GrantRow extends StateRow {
   readonly token_id: number | string
   readonly scopes: string
   readonly only_org_id: number | string | null
+  readonly token_created_at: number | string
   readonly token_expires_at: number | string | null
   readonly last_used_at: number | string | null
 }
@@ -21,9 +22,14 @@ const grantOf = (row: GrantRow): TokenGrant => ({
   tokenId: Number(row.token_id) as TokenId,
   scopeWords: wordsOf(row.scopes),
   onlyOrgId: orgIdOf(row.only_org_id),
+  createdAt: new Date(Number(row.token_created_at)),
   expiresAt: optionalInstant(row.token_expires_at),
   lastUsedAt: optionalInstant(row.last_used_at),
 })
+
+/** The reference of the second factor that the user `u` has enrolled; one that waits for its first code does not count. */
+const enrolledSecondFactor = (k: Knex): Knex.Raw =>
+  k.raw('(select f.ref from two_factors as f where f.user_id = u.id and f.enrolled_at is not null) as second_factor_ref')
 
 const statements = (db: SqlDatabase) => ({
   tokenByHash: db.prepare((k, p: (n: 'hash') => Knex.Value) =>
@@ -50,7 +56,9 @@ const statements = (db: SqlDatabase) => ({
     k('accounts as a')
       .join('users as u', 'u.id', 'a.id')
       .where('a.lower_name', p('key'))
-      .select(...stateColumns, 'u.password_hash'),
+      // A robot account has no password: it costs what an unknown name costs.
+      .whereNull('u.robot_org_id')
+      .select(...stateColumns, 'u.password_hash', enrolledSecondFactor(k)),
   ),
   passwordByEmail: db.prepare((k, p: (n: 'key') => Knex.Value) =>
     k('emails as e')
@@ -58,12 +66,13 @@ const statements = (db: SqlDatabase) => ({
       .join('accounts as a', 'a.id', 'u.id')
       .where('e.lower_email', p('key'))
       .where('e.verified', 1)
-      .select(...stateColumns, 'u.password_hash'),
+      .select(...stateColumns, 'u.password_hash', enrolledSecondFactor(k)),
   ),
   accountByName: db.prepare((k, p: (n: 'key') => Knex.Value) =>
     k('accounts as a')
       .leftJoin('users as u', 'u.id', 'a.id')
       .where('a.lower_name', p('key'))
+      .whereNull('u.robot_org_id')
       .select('a.kind', ...stateColumns),
   ),
   markToken: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
@@ -80,7 +89,7 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-type PasswordRow = StateRow & { readonly password_hash: string }
+type PasswordRow = StateRow & { readonly password_hash: string; readonly second_factor_ref: string | null }
 
 /** Reads credentials straight from the pool: no transaction, one prepared query each. */
 export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
@@ -97,12 +106,14 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
     async sessionByHash(hash) {
       const row = await db.first<SessionRow & StateRow>(s.sessionByHash, { hash })
       if (row === undefined) return undefined
-      const { remember, lastSeenAt, idleExpiresAt, expiresAt } = sessionOf(row)
-      return { account: stateOf(row), sessionId: Number(row.id) as SessionId, remember, lastSeenAt, idleExpiresAt, expiresAt }
+      const { lastSeenAt, idleExpiresAt, expiresAt } = sessionOf(row)
+      return { account: stateOf(row), sessionId: Number(row.id) as SessionId, lastSeenAt, idleExpiresAt, expiresAt }
     },
     async passwordByKey(key) {
       const row = await db.first<PasswordRow>(key.includes('@') ? s.passwordByEmail : s.passwordByName, { key })
-      return row === undefined ? undefined : { account: stateOf(row), phc: row.password_hash }
+      if (row === undefined) return undefined
+      const secondFactorRef = row.second_factor_ref ?? undefined
+      return { account: stateOf(row), phc: row.password_hash, hasSecondFactor: secondFactorRef !== undefined, secondFactorRef }
     },
     async accountByName(name) {
       const row = await db.first<StateRow & { readonly kind: string }>(s.accountByName, { key: name.toLowerCase() })

@@ -2,28 +2,56 @@ import type { Knex } from 'knex'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { EmailStore } from '../../../core/identity/ports.ts'
 import { EmailTaken } from '../../../core/identity/ports.ts'
+import type { UserId } from '../../../core/kernel/brand.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import type { CountRow } from '../counted-page.ts'
+import { countOf, pageOf } from '../counted-page.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 import type { EmailRow } from './rows.ts'
-import { emailColumns, emailOf } from './rows.ts'
+import { emailColumns, emailOf, prefixRange } from './rows.ts'
 
 const statements = (db: SqlDatabase) => ({
   list: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
     k('emails').where('user_id', p('userId')).select(...emailColumns).orderBy([{ column: 'is_primary', order: 'desc' }, { column: 'id' }]),
   ),
   isTaken: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('id')),
-  insert: db.prepare((k, p: (n: 'userId' | 'email' | 'key' | 'verified' | 'isPrimary' | 'at') => Knex.Value) =>
+  ownerOf: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('user_id')),
+  listAll: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number) =>
+    k('emails as e')
+      .join('accounts as a', 'a.id', 'e.user_id')
+      .where('e.lower_email', '>=', p('from'))
+      .where('e.lower_email', '<', p('to'))
+      .orderBy('e.lower_email')
+      .limit(p('limit'))
+      .offset(p('offset'))
+      .select(...emailColumns.map((column) => `e.${column}`), 'a.name as login'),
+  ),
+  countAll: db.prepare((k, p: (n: 'from' | 'to') => Knex.Value) =>
+    countOf(k, k('emails').where('lower_email', '>=', p('from')).where('lower_email', '<', p('to')).select('id')),
+  ),
+  insert: db.prepare((k, p: (n: 'userId' | 'email' | 'key' | 'verified' | 'verifiedAt' | 'isPrimary' | 'at') => Knex.Value) =>
     k('emails').insert({
       user_id: p('userId'),
       email: p('email'),
       lower_email: p('key'),
       verified: p('verified'),
+      verified_at: p('verifiedAt'),
       is_primary: p('isPrimary'),
       created_at: p('at'),
     }),
   ),
   remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) => k('emails').where('user_id', p('userId')).where('id', p('id')).delete()),
   dropPrimary: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('emails').where('user_id', p('userId')).update({ is_primary: false })),
+  verify: db.prepare((k, p: (n: 'userId' | 'key' | 'at') => Knex.Value) =>
+    k('emails').where({ user_id: p('userId'), lower_email: p('key') }).update({ verified: true, verified_at: p('at') }),
+  ),
+  lapsed: db.prepare((k, p: (n: 'key' | 'before') => Knex.Value) =>
+    k('emails').where({ lower_email: p('key'), verified: false, is_primary: false }).where('created_at', '<', p('before')).select('id', 'user_id'),
+  ),
+  removeUnconfirmed: db.prepare((k, p: (n: 'id') => Knex.Value) =>
+    k('emails').where({ id: p('id'), verified: false, is_primary: false }).delete(),
+  ),
   makePrimary: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('emails').where('user_id', p('userId')).where('id', p('id')).update({ is_primary: true }),
   ),
@@ -39,9 +67,18 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
     async isTaken(key) {
       return (await runner.first(s.isTaken, { key })) !== undefined
     },
+    async ownerOf(key) {
+      const row = await runner.first<{ user_id: number | string }>(s.ownerOf, { key })
+      return row === undefined ? undefined : (Number(row.user_id) as UserId)
+    },
+    async listAll(prefix, page) {
+      const range = prefixRange(prefix)
+      const rows = await runner.all<EmailRow & { readonly login: string }>(s.listAll, { ...range, limit: page.limit, offset: pageOffset(page) })
+      return pageOf(rows.map((row) => ({ email: emailOf(row), login: row.login })), await runner.first<CountRow>(s.countAll, range))
+    },
     async insert(userId, email, verified, isPrimary, at) {
       try {
-        await runner.run(s.insert, { userId, email: email.text, key: email.key, verified, isPrimary, at: at.getTime() })
+        await runner.run(s.insert, { userId, email: email.text, key: email.key, verified, verifiedAt: verified ? at.getTime() : null, isPrimary, at: at.getTime() })
         return right(undefined)
       } catch (error) {
         if (isUniqueViolation(error, 'lower_email')) return left(EmailTaken('This e-mail address is in use.'))
@@ -50,6 +87,15 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
     },
     async remove(userId, ids) {
       for (const id of ids) await runner.run(s.remove, { userId, id })
+    },
+    async verify(userId, key, at) {
+      return (await runner.run(s.verify, { userId, key, at: at.getTime() })).affected === 1
+    },
+    async releaseUnconfirmed(key, before) {
+      const row = await runner.first<{ id: number | string; user_id: number | string }>(s.lapsed, { key, before: before.getTime() })
+      if (row === undefined) return undefined
+      const removed = await runner.run(s.removeUnconfirmed, { id: Number(row.id) })
+      return removed.affected === 1 ? (Number(row.user_id) as UserId) : undefined
     },
     async makePrimary(userId, id) {
       await runner.run(s.dropPrimary, { userId })

@@ -4,9 +4,11 @@ import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { FollowStore } from '../../../core/identity/ports.ts'
 import type { User, Viewer } from '../../../core/identity/types.ts'
+import type { CountRow } from '../counted-page.ts'
+import { countOf, pageOf } from '../counted-page.ts'
 import type { SqlDatabase, SqlRunner, Statement } from '../statement.ts'
-import type { CountRow, UserRow, ViewerBind } from './rows.ts'
-import { countOf, pageOf, selectUsers, userOf, viewerBinds, visibleTo } from './rows.ts'
+import type { UserRow, ViewerBind } from './rows.ts'
+import { selectUsers, userOf, viewerBinds, visibleTo } from './rows.ts'
 
 /** One side of the relation: those whose `other` column is joined to the users, found by the `fixed` column. */
 const sideStatements = (db: SqlDatabase, fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_id') => ({

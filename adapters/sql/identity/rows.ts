@@ -1,10 +1,8 @@
 import type { Knex } from 'knex'
 import type { OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/brand.ts'
-import type { Page } from '../../../core/kernel/page.ts'
 import type { AccessTokenRecord, AccountState, EmailRecord, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
+import type { Num } from '../statement.ts'
 
-/** How a driver gives a BIGINT or a boolean. */
-type Num = number | string
 const instantOf = (value: Num | null): Date | undefined => (value === null ? undefined : new Date(Number(value)))
 const truth = (value: Num | boolean): boolean => Number(value) === 1
 
@@ -30,6 +28,7 @@ export interface UserRow {
   readonly version: Num
   readonly followers_count: Num
   readonly following_count: Num
+  readonly avatar_digest: string | null
 }
 
 const plainColumns = [
@@ -59,6 +58,7 @@ export const selectUsers = (k: Knex): Knex.QueryBuilder =>
     .select(
       'u.id',
       'a.name as login',
+      'a.avatar_digest',
       'e.email as primary_email',
       ...plainColumns.map((column) => `u.${column}`),
       k.raw('(select count(*) from follows as f where f.target_id = u.id) as followers_count'),
@@ -86,6 +86,7 @@ export const userOf = (row: UserRow): User => ({
   createdAt: new Date(Number(row.created_at)),
   followersCount: Number(row.followers_count),
   followingCount: Number(row.following_count),
+  avatarDigest: row.avatar_digest ?? undefined,
   version: Number(row.version),
 })
 
@@ -98,33 +99,34 @@ export const viewerBinds = (viewer: Viewer): Record<ViewerBind, number> => ({
   seesAll: viewer.isSiteAdmin ? 1 : 0,
 })
 
-/** Leaves out the users `u` whom a viewer may not see. */
+/** Leaves out the users `u` whom a viewer may not see: those of another visibility, and those whose account is shut. */
 export const visibleTo =
   (k: Knex, p: (name: ViewerBind) => Knex.Value) =>
   (query: Knex.QueryBuilder): void => {
     query.where((any) =>
       any
-        .where('u.visibility', 'public')
-        .orWhere((limited) => limited.where('u.visibility', 'limited').where(k.raw('? = 1', [p('seesLimited')])))
+        .where((open) =>
+          open
+            .where('u.is_active', 1)
+            .where((visible) =>
+              visible
+                .where('u.visibility', 'public')
+                .orWhere((limited) => limited.where('u.visibility', 'limited').where(k.raw('? = 1', [p('seesLimited')]))),
+            ),
+        )
         .orWhere('u.id', p('viewerId'))
         .orWhere(k.raw('? = 1', [p('seesAll')])),
     )
   }
 
-/** Counting stops here: an exact number of more rows than this helps nobody and costs a scan. */
-export const countCap = 10_000
+/** Sorts after every text that starts with the prefix before it: the greatest code point. */
+const afterAll = '\u{10FFFF}'
 
-/** Counts the rows of a query, up to one beyond the cap. */
-export const countOf = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
-  k.from(rows.limit(countCap + 1).as('counted')).count({ total: '*' })
+/** The texts that start with a prefix, as a range of an index that compares by bytes. */
+export const prefixRange = (prefix: string): { readonly from: string; readonly to: string } => ({ from: prefix, to: prefix + afterAll })
 
-export interface CountRow {
-  readonly total: Num
-}
-export const pageOf = <A>(items: readonly A[], row: CountRow | undefined): Page<A> => {
-  const total = Number(row?.total ?? 0)
-  return total > countCap ? { items, total: countCap, totalIsCapped: true } : { items, total }
-}
+/** The search is open to everybody, so its count stops earlier: it must cost little however many users there are. */
+export const searchCountCap = 1_000
 
 export interface StateRow {
   readonly user_id: Num
@@ -132,13 +134,15 @@ export interface StateRow {
   readonly is_admin: Num
   readonly is_active: Num
   readonly prohibit_login: Num
+  readonly must_change_password: Num
 }
-export const stateColumns = ['u.id as user_id', 'a.name as login', 'u.is_admin', 'u.is_active', 'u.prohibit_login'] as const
+export const stateColumns = ['u.id as user_id', 'a.name as login', 'u.is_admin', 'u.is_active', 'u.prohibit_login', 'u.must_change_password'] as const
 export const stateOf = (row: StateRow): AccountState => ({
   userId: Number(row.user_id) as UserId,
   login: row.login,
   isSiteAdmin: truth(row.is_admin),
   isEnabled: truth(row.is_active) && !truth(row.prohibit_login),
+  mustChangePassword: truth(row.must_change_password),
 })
 
 export interface TokenRow {
@@ -148,6 +152,8 @@ export interface TokenRow {
   readonly last_eight: string
   readonly scopes: string
   readonly only_org_id: Num | null
+  /** Where the organization was joined. */
+  readonly only_org_name?: string | null
   readonly created_at: Num
   readonly expires_at: Num | null
   readonly last_used_at: Num | null
@@ -164,6 +170,7 @@ export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
   lastEight: row.last_eight,
   scopeWords: wordsOf(row.scopes),
   onlyOrgId: orgIdOf(row.only_org_id),
+  ...(typeof row.only_org_name === 'string' ? { onlyOrgName: row.only_org_name } : {}),
   createdAt: new Date(Number(row.created_at)),
   expiresAt: instantOf(row.expires_at),
   lastUsedAt: instantOf(row.last_used_at),
@@ -198,13 +205,15 @@ export interface EmailRow {
   readonly user_id: Num
   readonly email: string
   readonly verified: Num
+  readonly verified_at: Num | null
   readonly is_primary: Num
 }
-export const emailColumns = ['id', 'user_id', 'email', 'verified', 'is_primary'] as const
+export const emailColumns = ['id', 'user_id', 'email', 'verified', 'verified_at', 'is_primary'] as const
 export const emailOf = (row: EmailRow): EmailRecord => ({
   id: Number(row.id),
   userId: Number(row.user_id) as UserId,
   email: row.email,
   verified: truth(row.verified),
+  verifiedAt: instantOf(row.verified_at),
   isPrimary: truth(row.is_primary),
 })

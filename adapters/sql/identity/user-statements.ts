@@ -1,8 +1,9 @@
 import type { Knex } from 'knex'
 import { listSlots, paddedList } from '../authz/padded-list.ts'
+import { countOf } from '../counted-page.ts'
 import type { SqlDatabase } from '../statement.ts'
 import type { ViewerBind } from './rows.ts'
-import { countOf, selectUsers, visibleTo } from './rows.ts'
+import { searchCountCap, selectUsers, visibleTo } from './rows.ts'
 
 type RowBind =
   | 'id'
@@ -39,33 +40,54 @@ const changeable = (p: P<RowBind>): Record<string, Knex.Value> => ({
   description: p('description'),
 })
 
+/** Whoever makes an account active ends its deactivation and its waiting for confirmation, so that no job removes it. */
+const endsWaiting = (k: Knex, p: P<'isActive'>): Record<string, Knex.Raw> =>
+  Object.fromEntries(
+    ['deactivated_at', 'deactivated_by', 'unconfirmed_since'].map((column) => [column, k.raw('case when ? = 1 then null else ?? end', [p('isActive'), column])]),
+  )
+
 /**
  * A prefix search is a range over the index of `search_name`, which both databases compare by bytes: it reads the rows
  * that it answers and stops at the limit, however many users there are. A pattern with LIKE would need its wildcards
  * escaped, and SQLite would not use the index for it. Ordering by the same column costs no sort, and since a space
- * sorts before every character of a login it is the order of logins.
+ * sorts before every character of a login it is the order of logins. Robot accounts are no people.
  */
 const startingWith = (query: Knex.QueryBuilder, p: P<'from' | 'to'>): Knex.QueryBuilder =>
-  query.where('u.search_name', '>=', p('from')).where('u.search_name', '<', p('to'))
+  query.where('u.search_name', '>=', p('from')).where('u.search_name', '<', p('to')).whereNull('u.robot_org_id')
+
+/**
+ * A page of users whose ids are found first, in the order of the index: MariaDB would otherwise join, and then sort,
+ * every user that the prefix matches before it cuts the page out.
+ */
+const pageOfUsers = (k: Knex, matching: Knex.QueryBuilder, p: (name: 'limit' | 'offset') => Knex.Value & number): Knex.QueryBuilder =>
+  selectUsers(k)
+    .join(matching.select('u.id').orderBy('u.search_name').limit(p('limit')).offset(p('offset')).as('found'), 'found.id', 'u.id')
+    .orderBy('u.search_name')
 
 const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: P<'id'>) => selectUsers(k).where('u.id', p('id'))),
   byIds: paddedList((length) => db.prepare((k, p: P<string>) => selectUsers(k).whereIn('u.id', listSlots(p, length)))),
-  byLogin: db.prepare((k, p: P<'key'>) => selectUsers(k).where('a.lower_name', p('key'))),
-  kindOfName: db.prepare((k, p: P<'key'>) => k('accounts').where('lower_name', p('key')).select('kind')),
-  search: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | ViewerBind) => Knex.Value & number) =>
-    startingWith(selectUsers(k), p).modify(visibleTo(k, p)).orderBy('u.search_name').limit(p('limit')),
+  byLogin: db.prepare((k, p: P<'key'>) => selectUsers(k).where('a.lower_name', p('key')).whereNull('u.robot_org_id')),
+  byFormerLogin: db.prepare((k, p: P<'key'>) =>
+    selectUsers(k).join('account_redirects as r', 'r.account_id', 'u.id').where('r.lower_name', p('key')),
   ),
-  searchOne: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'id' | ViewerBind) => Knex.Value & number) =>
-    startingWith(selectUsers(k), p).where('u.id', p('id')).modify(visibleTo(k, p)).limit(p('limit')),
+  kindOfName: db.prepare((k, p: P<'key'>) => k('accounts').where('lower_name', p('key')).select('kind')),
+  search: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset' | ViewerBind) => Knex.Value & number) =>
+    pageOfUsers(k, startingWith(k('users as u'), p).modify(visibleTo(k, p)), p),
+  ),
+  countSearch: db.prepare((k, p: (n: 'from' | 'to' | ViewerBind) => Knex.Value & number) =>
+    countOf(k, startingWith(k('users as u').select('u.id'), p).modify(visibleTo(k, p)), searchCountCap),
+  ),
+  searchOne: db.prepare((k, p: (n: 'from' | 'to' | 'id' | ViewerBind) => Knex.Value & number) =>
+    startingWith(selectUsers(k), p).where('u.id', p('id')).modify(visibleTo(k, p)),
   ),
   list: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number) =>
-    startingWith(selectUsers(k), p).orderBy('u.search_name').limit(p('limit')).offset(p('offset')),
+    pageOfUsers(k, startingWith(k('users as u'), p), p),
   ),
   countList: db.prepare((k, p: P<'from' | 'to'>) => countOf(k, startingWith(k('users as u').select('u.id'), p))),
   passwordPhc: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).select('password_hash')),
   anyAdmin: db.prepare((k) => k('users').where('is_admin', 1).select('id').limit(1)),
-  lock: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).select('id').forUpdate()),
+  lock: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).whereNull('robot_org_id').select('id').forUpdate()),
   lockActiveAdmins: db.prepare((k) =>
     k('users').where({ is_admin: 1, is_active: 1, prohibit_login: 0 }).select('id').orderBy('id').forUpdate(),
   ),
@@ -76,13 +98,20 @@ const writes = (db: SqlDatabase) => ({
     k('accounts').insert({ kind: 'user', name: p('name'), lower_name: p('key'), created_at: p('at') }),
   ),
   dropRedirect: db.prepare((k, p: P<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
+  insertRedirect: db.prepare((k, p: P<'key' | 'id'>) => k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') })),
+  renameAccount: db.prepare((k, p: P<'id' | 'name' | 'key'>) =>
+    k('accounts').where('id', p('id')).update({ name: p('name'), lower_name: p('key') }),
+  ),
+  renameUser: db.prepare((k, p: P<'id' | 'searchName'>) =>
+    k('users').where('id', p('id')).update({ search_name: p('searchName'), version: k.raw('version + 1') }),
+  ),
   insertUser: db.prepare((k, p: P<RowBind | 'phc' | 'at'>) =>
     k('users').insert({ id: p('id'), password_hash: p('phc'), created_at: p('at'), ...changeable(p) }),
   ),
   update: db.prepare((k, p: P<RowBind>) =>
     k('users')
       .where('id', p('id'))
-      .update({ ...changeable(p), version: k.raw('version + 1') }),
+      .update({ ...changeable(p), ...endsWaiting(k, p), version: k.raw('version + 1') }),
   ),
   setPassword: db.prepare((k, p: P<'id' | 'phc' | 'mustChange'>) =>
     k('users').where('id', p('id')).update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),

@@ -1,0 +1,79 @@
+import type { Knex } from 'knex'
+import type { AttemptCount, AttemptCounters } from '../../../core/identity/throttle-ports.ts'
+import { databaseNow } from '../database-clock.ts'
+import { isRetryable } from '../driver-errors.ts'
+import type { SqlDatabase } from '../statement.ts'
+
+interface CountRow {
+  readonly points: number | string
+  readonly left: number | string
+}
+
+type Place = (name: 'key' | 'points' | 'duration') => Knex.Value
+
+const tries = 3
+const purgeSlice = 1000
+
+/** Counters in the table `identity_attempts`, outside of any other transaction; time is the database's throughout. */
+export const makeSqlAttemptCounters = (database: SqlDatabase): AttemptCounters => {
+  const statements = compose(database)
+
+  /** The row stays locked until it was read, so that two adders never get the same sum. */
+  const addOnce = (key: Uint8Array, points: number, duration: number): Promise<AttemptCount> =>
+    database.transaction(async (tx) => {
+      await tx.run(statements.add, { key, points, duration })
+      const row = await tx.first<CountRow>(statements.find, { key })
+      return row === undefined ? { points, millisecondsLeft: duration } : countOf(row)
+    })
+
+  return {
+    find: async (key) => {
+      const row = await database.first<CountRow>(statements.find, { key })
+      return row === undefined ? undefined : countOf(row)
+    },
+    add: async (key, points, milliseconds) => {
+      for (let left = tries; ; left--) {
+        try {
+          return await addOnce(key, points, Math.round(milliseconds))
+        } catch (error) {
+          if (left <= 1 || !isRetryable(error)) throw error
+        }
+      }
+    },
+    put: async (key, points, milliseconds) => {
+      await database.run(statements.put, { key, points, duration: Math.round(milliseconds) })
+    },
+    remove: async (key) => (await database.run(statements.remove, { key })).affected > 0,
+    purge: async () => (await database.run(statements.purge, {})).affected,
+  }
+}
+
+const countOf = (row: CountRow): AttemptCount => ({ points: Number(row.points), millisecondsLeft: Number(row.left) })
+
+const compose = ({ dialect, prepare }: SqlDatabase) => {
+  const table = 'identity_attempts'
+  const now = databaseNow(dialect)
+  const integer = `cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`
+  const row = `insert into ${table} (key_hash, points, expires_at) values (?, ${integer}, ${now} + ${integer})`
+  const row3 = (p: Place): Knex.RawBinding[] => [p('key'), p('points'), p('duration')] as Knex.RawBinding[]
+  // MySQL sets columns from left to right: points, which looks at the old expiry, comes first.
+  const onConflict = (points: string, expiry: string): string =>
+    dialect === 'mysql'
+      ? `on duplicate key update points = ${points}, expires_at = ${expiry}`
+      : `on conflict (key_hash) do update set points = ${points}, expires_at = ${expiry}`
+  const given = (column: string): string => (dialect === 'mysql' ? `values(${column})` : `excluded.${column}`)
+  const isOver = `${table}.expires_at <= ${now}`
+  const sum = `case when ${isOver} then ${given('points')} else ${table}.points + ${given('points')} end`
+  const expiry = `case when ${isOver} then ${given('expires_at')} else ${table}.expires_at end`
+  return {
+    find: prepare((k, p: Place) =>
+      k(table).where('key_hash', p('key')).whereRaw(`expires_at > ${now}`).select('points', k.raw(`expires_at - ${now} as ??`, ['left']))),
+    add: prepare((k, p: Place) => k.raw(`${row} ${onConflict(sum, expiry)}`, row3(p))),
+    put: prepare((k, p: Place) => k.raw(`${row} ${onConflict(given('points'), given('expires_at'))}`, row3(p))),
+    remove: prepare((k, p: Place) => k(table).where('key_hash', p('key')).whereRaw(`expires_at > ${now}`).delete()),
+    purge: prepare((k) =>
+      dialect === 'mysql'
+        ? k.raw(`delete from ${table} where expires_at <= ${now} order by expires_at limit ${purgeSlice}`)
+        : k.raw(`delete from ${table} where key_hash in (select key_hash from ${table} where expires_at <= ${now} order by expires_at limit ${purgeSlice})`)),
+  }
+}

@@ -1,0 +1,168 @@
+import { createHmac } from 'node:crypto'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Background } from '../../core/identity/ports.ts'
+import type { Attempt, AttemptCounters, AttemptKind, AttemptThrottle, Guarded } from '../../core/identity/throttle-ports.ts'
+import type { UserId } from '../../core/kernel/brand.ts'
+import type { Clock } from '../../core/kernel/clock.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import type { Secret } from '../../core/kernel/secret.ts'
+import { makeBlockedKeys } from './blocked-keys.ts'
+import type { Limit } from './shared-limiter.ts'
+import { insuredPoints, makeSharedLimiter } from './shared-limiter.ts'
+import { networkOf } from './source-network.ts'
+import type { Standing } from './under-way.ts'
+import { makeUnderWay } from './under-way.ts'
+
+/** The numbers of docs/decisions/lockout.md. */
+export const attemptLimits = {
+  subject: { points: 5, seconds: 15 * 60 },
+  address: { points: 100, seconds: 10 * 60 },
+  /** Locks within a quiet day double from the first one's length up to the longest. */
+  lock: { firstSeconds: 30, longestSeconds: 3600, quietSeconds: 24 * 3600 },
+} as const
+
+const kinds: readonly AttemptKind[] = ['password', 'one-time-code', 'reset-code']
+const purgeMilliseconds = 10 * 60_000
+
+export interface AttemptThrottleDeps {
+  readonly counters: AttemptCounters
+  /** 32 bytes: what was typed as a name may have been a password, so keys are no plain digests. */
+  readonly key: Secret<Uint8Array>
+  readonly clock: Clock
+  readonly background: Background
+  readonly log: Log
+}
+
+type Refused = Extract<Guarded<never, never>, { readonly retryAfterSeconds: number }>
+
+/** How long the nth lock of a day lasts. */
+export const lockSeconds = (n: number): number =>
+  Math.min(attemptLimits.lock.firstSeconds * 2 ** Math.min(n - 1, 20), attemptLimits.lock.longestSeconds)
+
+const seconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000))
+
+/** Failed attempts and locks on shared counters; see the port for its promises and docs/decisions/lockout.md for the numbers. */
+export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle => {
+  const limiters = makeLimiters(deps)
+  const blocked = makeBlockedKeys(deps.clock)
+  const inPlace = makeUnderWay()
+  const purgeSometimes = makePurge(deps)
+  const keyOf = (...parts: readonly string[]): string =>
+    createHmac('sha256', deps.key.reveal()).update(JSON.stringify(['attempts', ...parts])).digest('hex')
+  const failuresKey = (kind: AttemptKind, subject: UserId | string): string => keyOf('failures', kind, typeof subject, String(subject))
+  const locksKey = (kind: AttemptKind, subject: UserId | string): string => keyOf('locks', kind, typeof subject, String(subject))
+  const addressKey = (sourceIp: string): string => keyOf('address', networkOf(sourceIp))
+
+  /** What is left of a limit; blocked is remembered. */
+  const leftOf = async (limiter: RateLimiterAbstract, key: string): Promise<{ readonly blockedMs: number } | { readonly left: number; readonly used: number }> => {
+    const remembered = blocked.millisecondsLeft(key)
+    if (remembered !== undefined) return { blockedMs: remembered }
+    const found = await limiter.get(key)
+    if (found === null || found.msBeforeNext <= 0) return { left: limiter.points, used: 0 }
+    if (found.remainingPoints > 0) return { left: found.remainingPoints, used: found.consumedPoints }
+    blocked.remember(key, found.msBeforeNext)
+    return { blockedMs: found.msBeforeNext }
+  }
+
+  const lock = async (attempt: Attempt, key: string): Promise<void> => {
+    const { lock: times } = attemptLimits
+    const ordinal = (await limiters.locks.penalty(locksKey(attempt.kind, attempt.subject))).consumedPoints
+    const lockedSeconds = lockSeconds(ordinal)
+    await limiters.failures.block(key, lockedSeconds)
+    await limiters.locks.set(locksKey(attempt.kind, attempt.subject), ordinal, times.quietSeconds + lockedSeconds)
+    blocked.remember(key, lockedSeconds * 1000)
+  }
+
+  const countForAddress = async (sourceIp: string): Promise<void> => {
+    await limiters.address.penalty(addressKey(sourceIp))
+    purgeSometimes()
+  }
+
+  /** True for the failure that locks. More than one past the limit can be counted; exactly one reaches it. */
+  const countFailure = async (attempt: Attempt, key: string): Promise<boolean> => {
+    const [counted] = await Promise.all([limiters.failures.penalty(key), countForAddress(attempt.sourceIp)])
+    if (!hasJustReached(counted, attemptLimits.subject)) return false
+    await lock(attempt, key)
+    return true
+  }
+
+  const guard = async <E, A>(attempt: Attempt, check: () => Promise<Either<E, A | undefined>>): Promise<Guarded<E, A>> => {
+    const key = failuresKey(attempt.kind, attempt.subject)
+    let hadFailures = false
+    const read = async (): Promise<Standing<Refused>> => {
+      const [address, subject] = await Promise.all([leftOf(limiters.address, addressKey(attempt.sourceIp)), leftOf(limiters.failures, key)])
+      if ('blockedMs' in address) return refusedAs('address-blocked', address.blockedMs)
+      if ('blockedMs' in subject) return refusedAs('subject-locked', subject.blockedMs)
+      hadFailures = subject.used > 0
+      return { kind: 'open', left: subject.left }
+    }
+    const guarded = await inPlace(key, read, async (failed): Promise<Guarded<E, A>> => {
+      const answer = await check()
+      if (isLeft(answer)) return { kind: 'judged', answer }
+      if (answer.right === undefined) {
+        const hasLocked = await countFailure(attempt, key)
+        failed()
+        return { kind: 'wrong', hasLocked }
+      }
+      if (hadFailures) await limiters.failures.delete(key)
+      return { kind: 'judged', answer: right(answer.right) }
+    })
+    if (guarded.kind === 'subject-locked') await countForAddress(attempt.sourceIp)
+    return guarded
+  }
+
+  return {
+    guard,
+    async unlock(userId, only) {
+      const locked = await Promise.all(
+        (only === undefined ? kinds : [only]).map(async (kind) => {
+          const key = failuresKey(kind, userId)
+          const found = await limiters.failures.get(key)
+          await limiters.failures.delete(key)
+          await limiters.locks.delete(locksKey(kind, userId))
+          blocked.forget(key)
+          return found !== null && found.remainingPoints === 0
+        }),
+      )
+      return locked.includes(true)
+    },
+  }
+}
+
+const refusedAs = (kind: Refused['kind'], milliseconds: number): Standing<Refused> => ({
+  kind: 'refused',
+  refusal: { kind, retryAfterSeconds: seconds(milliseconds) },
+})
+
+/** Counting is atomic, so that of all failures one has exactly the limit; while the store is away the limit is the insured one. */
+const hasJustReached = ({ consumedPoints, remainingPoints }: RateLimiterRes, limit: Limit): boolean =>
+  remainingPoints === 0 && (consumedPoints === limit.points || consumedPoints === insuredPoints(limit))
+
+const makeLimiters = ({ counters, clock, log }: AttemptThrottleDeps) => {
+  let toldAt = 0
+  const onStoreAway = (error: unknown): void => {
+    const now = clock.now().getTime()
+    if (now - toldAt < 60_000) return
+    toldAt = now
+    log.error({ reason: error instanceof Error ? error.message : 'unknown' }, 'Failed attempts are counted in this process only: the store does not answer')
+  }
+  return {
+    failures: makeSharedLimiter(counters, onStoreAway, attemptLimits.subject),
+    // Only counts: nothing asks for its limit.
+    locks: makeSharedLimiter(counters, onStoreAway, { points: Number.MAX_SAFE_INTEGER, seconds: attemptLimits.lock.quietSeconds }),
+    address: makeSharedLimiter(counters, onStoreAway, attemptLimits.address),
+  }
+}
+
+/** Failures leave rows behind, so they also see to it that old ones go. */
+const makePurge = ({ counters, clock, background }: AttemptThrottleDeps): (() => void) => {
+  let purgedAt = clock.now().getTime()
+  return () => {
+    const now = clock.now().getTime()
+    if (now - purgedAt < purgeMilliseconds) return
+    purgedAt = now
+    background.run('purging counters of failed attempts', async () => void (await counters.purge()))
+  }
+}

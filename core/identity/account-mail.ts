@@ -1,0 +1,66 @@
+import type { Mail, MailOutbox } from '../kernel/mail.ts'
+import type { User } from './types.ts'
+
+/** When and from where something was done. */
+export interface MailOccasion {
+  readonly at: Date
+  readonly sourceIp: string
+}
+
+/** Not every account has an address. */
+export const postIfAddressed = (outbox: MailOutbox, mail: Mail): Promise<void> => (mail.to === '' ? Promise.resolve() : outbox.post(mail))
+
+/** Who did it, as far as the owner of the account may know. */
+export type ChangedBy = { readonly kind: 'user' | 'reset'; readonly sourceIp: string } | { readonly kind: 'administrator' }
+
+type Owner = Pick<User, 'id' | 'login'>
+
+const byWhom = (by: ChangedBy): string => {
+  if (by.kind === 'administrator') return 'by an administrator'
+  return by.kind === 'reset' ? `with a code that was sent by mail, from the address ${by.sourceIp}` : `from the address ${by.sourceIp}`
+}
+
+/** To the owner, whoever changed the password. */
+export const passwordChangedMail = (user: Owner & Pick<User, 'primaryEmail'>, at: Date, by: ChangedBy): Mail => ({
+  to: user.primaryEmail,
+  subject: 'Your password was changed',
+  paragraphs: [
+    `The password of the account ${user.login} was changed at ${at.toISOString()} ${byWhom(by)}.`,
+    by.kind === 'user' ? 'All other sessions were ended.' : 'All sessions were ended.',
+    'If this was not you, set a new password by "forgot password" and tell an administrator.',
+  ],
+  accountId: user.id,
+})
+
+/** To the owner: the name is what the account signs in with. */
+export const renamedMail = (user: Pick<User, 'id' | 'primaryEmail'>, from: string, to: string): Mail => ({
+  to: user.primaryEmail,
+  subject: 'Your account has another name',
+  paragraphs: [
+    `An administrator renamed the account ${from} to ${to}. Sign in with the new name, or with your e-mail address; sessions and access tokens go on working.`,
+    'If you did not expect this, ask an administrator.',
+  ],
+  accountId: user.id,
+})
+
+/** To the address that was the primary one until now. */
+export const primaryEmailChangedMail = (user: Owner, oldEmail: string, at: Date, by: ChangedBy): Mail => ({
+  to: oldEmail,
+  subject: 'Your account has another primary e-mail address',
+  paragraphs: [
+    `The primary e-mail address of the account ${user.login} was changed at ${at.toISOString()} ${byWhom(by)}. This address is the primary one no longer.`,
+    'If this was not you, change your password, end your sessions and tell an administrator.',
+  ],
+  accountId: user.id,
+})
+
+/** To the primary address: whoever reads the mail of the other one may set a new password from now on. */
+export const emailConfirmedMail = (user: Owner & Pick<User, 'primaryEmail'>, email: string, { at, sourceIp }: MailOccasion): Mail => ({
+  to: user.primaryEmail,
+  subject: 'Another e-mail address belongs to your account',
+  paragraphs: [
+    `The address ${email} was confirmed for the account ${user.login} at ${at.toISOString()} from the address ${sourceIp}. From a day later on, whoever reads its mail can ask for a new password.`,
+    'If this was not you, remove that address, change your password, end your sessions, delete your access tokens and tell an administrator.',
+  ],
+  accountId: user.id,
+})

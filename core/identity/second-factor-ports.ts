@@ -1,0 +1,66 @@
+import type { UserId } from '../kernel/brand.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { Secret } from '../kernel/secret.ts'
+import { token } from '../kernel/token.ts'
+
+/** A user's second factor as it is kept. */
+export interface SecondFactorRecord {
+  readonly userId: UserId
+  /** The seed, sealed for this row. */
+  readonly sealedSeed: Uint8Array
+  /** The random reference that the seal is bound to. */
+  readonly ref: string
+  /** Undefined until the first code was right: the second factor does not count before that. */
+  readonly enrolledAt: Date | undefined
+}
+
+/** Second factors and recovery codes. Each method stays inside one user. */
+export interface SecondFactorStore {
+  find(userId: UserId): Promise<SecondFactorRecord | undefined>
+  /** Puts a seed in place that waits for its first code; replaces one that waits. False when the user is enrolled. */
+  offer(userId: UserId, sealedSeed: Uint8Array, ref: string, at: Date): Promise<boolean>
+  /** Makes the offered seed `ref` count, its first code used. False when it is not the one that waits. */
+  enroll(userId: UserId, ref: string, step: number, at: Date): Promise<boolean>
+  /** Uses the code of a time step of the seed `ref`: one conditional update, true once for each step and never for an older one. */
+  useStep(userId: UserId, ref: string, step: number): Promise<boolean>
+  /** Removes seed and recovery codes. False when there was none. */
+  remove(userId: UserId): Promise<boolean>
+  /** SHA-256 of each code, 32 bytes. */
+  replaceRecoveryCodes(userId: UserId, hashes: readonly Uint8Array[], at: Date): Promise<void>
+  /** True once for each code. */
+  useRecoveryCode(userId: UserId, hash: Uint8Array, at: Date): Promise<boolean>
+  countRecoveryCodes(userId: UserId): Promise<number>
+}
+
+/** Time-based one-time passwords: RFC 6238, SHA-1, 6 digits, 30 seconds, as every authenticator app does them. */
+export interface OneTimePasswords {
+  /** 160 random bits in base32. */
+  newSeed(): Secret
+  /** `otpauth://totp/...` as an app reads it. */
+  uri(seed: Secret, issuer: string, accountName: string): Secret
+  /** The time step whose code this is, at most one step off; undefined when it is none. */
+  stepOf(seed: Secret, code: string, now: Date): number | undefined
+}
+export const OneTimePasswordsToken = token<OneTimePasswords>('identity.OneTimePasswords')
+
+export interface PresentedCode {
+  readonly userId: UserId
+  /** Six digits of the authenticator, or a recovery code as it was typed. */
+  readonly code: string | undefined
+  /** Canonical IP text. */
+  readonly sourceIp: string
+}
+
+/**
+ * Judges a code and uses it up, for every surface. Failures: OneTimeCodeRequired (none, wrong, old, used, or the account
+ * is locked after too many), TooManyAttempts (this address).
+ */
+export type UseOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, void>
+export const UseOneTimeCodeToken = token<UseOneTimeCode>('identity.UseOneTimeCode')
+
+/** A text as a picture that a phone reads. */
+export interface QrCodes {
+  /** A PNG as `data:` URL. */
+  dataUrl(text: Secret): Promise<string>
+}
+export const QrCodesToken = token<QrCodes>('identity.QrCodes')

@@ -1,0 +1,97 @@
+import * as t from 'io-ts'
+import { AvatarMissing } from '../../core/identity/change-avatar.ts'
+import { PictureRefused, PicturesBusy, pictureType } from '../../core/kernel/picture.ts'
+import { anyone, read, signedIn, write } from '../kit/access.ts'
+import { answer, Base64Bytes, freeText, optional, patternText, request } from '../kit/codecs.ts'
+import { pictureBodyBytes, pictureExample, pictureUrlExample } from '../kit/picture.ts'
+import { binary, empty, json } from '../kit/reply.ts'
+import { body, defineRoute } from '../kit/route.ts'
+
+const tag = 'Identity - Users & Settings'
+
+const ImageOption = request({ image: Base64Bytes }, 'UserAvatarOption')
+/** What a form of older clients holds; a picture that another service keeps is not fetched. */
+const AvatarUpload = request(
+  { avatar: Base64Bytes, source: optional(freeText(32)), gravatar: optional(freeText(255)), federavatar: optional(t.unknown) },
+  'AvatarUpload',
+)
+const AvatarParams = answer({ source: t.string, avatar: t.string, gravatar: t.string, federavatar: t.boolean }, 'AvatarParams')
+const drawnAnew = 'PNG, JPEG, GIF or WebP; it is drawn anew as a square PNG, so nothing else of the file is kept.'
+
+export const setAvatar = defineRoute({
+  id: 'identity.setAvatar',
+  method: 'POST',
+  path: '/user/avatar',
+  summary: 'Give the caller a picture',
+  description: drawnAnew,
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  body: body(ImageOption, { image: pictureExample }, { limitBytes: pictureBodyBytes }),
+  ok: empty(204),
+  failures: [PictureRefused, PicturesBusy],
+})
+
+export const deleteAvatar = defineRoute({
+  id: 'identity.deleteAvatar',
+  method: 'DELETE',
+  path: '/user/avatar',
+  summary: "Take the caller's picture away",
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  ok: empty(204),
+  failures: [],
+})
+
+export const getAvatarSettings = defineRoute({
+  id: 'identity.getAvatarSettings',
+  method: 'GET',
+  path: '/user/settings/avatar',
+  summary: "Tell where the caller's picture is",
+  description: '`source` is `local` for an uploaded picture and empty for none; `gravatar` and `federavatar` are constant: pictures of other services are not used.',
+  tag,
+  access: signedIn,
+  scope: read('user'),
+  ok: json(200, AvatarParams, { source: 'local', avatar: pictureUrlExample, gravatar: '', federavatar: false }),
+  failures: [],
+})
+
+export const uploadAvatar = defineRoute({
+  id: 'identity.uploadAvatar',
+  method: 'POST',
+  path: '/user/settings/avatar',
+  summary: 'Give the caller a picture, by a form',
+  description: `As multipart/form-data with the file \`avatar\`, or as JSON with its bytes in base64. ${drawnAnew}`,
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  body: body(AvatarUpload, { source: 'local', avatar: pictureExample }, { limitBytes: pictureBodyBytes, orForm: true }),
+  ok: empty(200),
+  failures: [PictureRefused, PicturesBusy],
+})
+
+export const discardAvatar = defineRoute({
+  id: 'identity.discardAvatar',
+  method: 'POST',
+  path: '/user/settings/avatar/delete',
+  summary: "Take the caller's picture away",
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  ok: empty(200),
+  failures: [],
+})
+
+export const showAvatar = defineRoute({
+  id: 'identity.showAvatar',
+  method: 'GET',
+  path: '/avatars/{digest}',
+  summary: 'Show a picture',
+  description: 'Its name is the digest of its bytes: it cannot be guessed, and a profile that shows the picture names it.',
+  tag: 'Miscellaneous',
+  access: anyone,
+  params: request({ digest: patternText(/^[\w-]{43}$/, 43, 'the digest of a picture') }, 'AvatarPath'),
+  ok: binary([pictureType], 'A PNG'),
+  failures: [AvatarMissing],
+})

@@ -1,0 +1,115 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
+import type { UserId } from '../../core/kernel/brand.ts'
+import { laterByDays, unixSeconds } from '../../core/kernel/instant.ts'
+import { mapPage } from '../../core/kernel/page.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import type { DeactivatedAccount } from '../../core/identity/account-life-ports.ts'
+import { makeCreateUser } from '../../core/identity/create-user.ts'
+import { reactivationDays } from '../../core/identity/deactivate-account.ts'
+import { makeDeleteUser } from '../../core/identity/delete-user.ts'
+import { makeEditUser } from '../../core/identity/edit-user.ts'
+import { userMissing } from '../../core/identity/find-user.ts'
+import { presentFields } from '../../core/identity/profile-rules.ts'
+import { makePurgeAccounts } from '../../core/identity/purge-accounts.ts'
+import { makeReactivateAccount } from '../../core/identity/reactivate-account.ts'
+import { ownSecondFactorRefusal } from '../../core/identity/reset-second-factor.ts'
+import { makeSendTestMail } from '../../core/identity/send-test-mail.ts'
+import type { User } from '../../core/identity/types.ts'
+import type { BoundRoute } from '../kit/route.ts'
+import { handle } from '../kit/route.ts'
+import {
+  consoleCreateUser, consoleDeleteUser, consoleEditUser, consoleListDeleted, consoleListUsers, consolePurge, consoleReactivate,
+  consoleTestMail,
+} from './console.routes.ts'
+import type { IdentityGiven } from './needs.ts'
+import { passwordPolicyOf } from './password-policy-of.ts'
+import { listingOf, prefixOf } from './user-listing.ts'
+
+const consoleUser = (user: User) => ({
+  ID: user.id,
+  Name: user.login,
+  FullName: user.fullName,
+  Email: user.primaryEmail,
+  IsActive: user.isActive,
+  IsAdmin: user.isAdmin,
+  IsRestricted: user.restricted,
+  ProhibitLogin: user.prohibitLogin,
+  AllowCreateOrganization: user.allowCreateOrganization,
+  MustChangePassword: user.mustChangePassword,
+  LoginType: 0,
+  LoginName: user.login,
+  Website: user.website,
+  Location: user.location,
+  Visibility: user.visibility,
+  CreatedUnix: unixSeconds(user.createdAt),
+  LastLoginUnix: unixSeconds(user.lastLoginAt),
+})
+
+const deletedAccount = (account: DeactivatedAccount) => ({
+  ID: account.userId,
+  Name: account.login,
+  FullName: account.fullName,
+  Email: account.primaryEmail,
+  DeactivatedUnix: unixSeconds(account.deactivatedAt),
+  DeactivatedBy: account.deactivatedBy ?? '',
+  PurgedAfterUnix: unixSeconds(laterByDays(account.deactivatedAt, reactivationDays)),
+})
+
+const loginOf = async ({ stores }: IdentityGiven, id: number): Outcome<Failure<'UserMissing'>, string> => {
+  const user = await stores.users.byId(id as UserId)
+  return user === undefined ? left(userMissing()) : right(user.login)
+}
+
+const userRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
+  const deps = { ...given, passwords: passwordPolicyOf(given) }
+  const create = makeCreateUser(deps)
+  const edit = makeEditUser(deps)
+  const remove = makeDeleteUser(given)
+  return [
+    handle(consoleListUsers, async ({ query, page }) => {
+      const listing = listingOf(query)
+      if (listing === undefined) return right({ items: [], total: 0 })
+      return right(mapPage(await given.stores.users.list(prefixOf(query.q), page, listing), consoleUser))
+    }),
+    handle(consoleCreateUser, async ({ call, body }) => {
+      const created = await create(call, {
+        login: body.userName,
+        email: body.email,
+        password: secret(body.password ?? ''),
+        fullName: body.fullName,
+        mustChangePassword: body.mustChangePassword ?? true,
+        sendsNotice: body.sendNotify,
+      })
+      return isLeft(created) ? created : right(consoleUser(created.right))
+    }),
+    handle(consoleEditUser, async ({ call, params, body }) => {
+      const login = await loginOf(given, params.userid)
+      if (isLeft(login)) return login
+      const removesSecondFactor = body.disableTwoFactor === true
+      const refused = removesSecondFactor ? ownSecondFactorRefusal(call, params.userid as UserId) : undefined
+      if (refused !== undefined) return left(refused)
+      const { loginType: _type, loginName: _name, disableTwoFactor: _disables, active: isActive, admin: isAdmin, password, ...rest } = body
+      const newPassword = password === undefined || password === '' ? undefined : secret(password)
+      const edited = await edit(call, login.right, { ...presentFields({ ...rest, isActive, isAdmin, password: newPassword }), removesSecondFactor })
+      return isLeft(edited) ? edited : right(consoleUser(edited.right))
+    }),
+    handle(consoleDeleteUser, async ({ call, params }) => {
+      const login = await loginOf(given, params.userid)
+      return isLeft(login) ? login : remove(call, login.right)
+    }),
+  ]
+}
+
+export const consoleRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
+  const reactivate = makeReactivateAccount(given)
+  const purge = makePurgeAccounts(given)
+  const sendTestMail = makeSendTestMail(given)
+  return [
+    ...userRoutes(given),
+    handle(consoleListDeleted, async ({ page }) => right(mapPage(await given.stores.accountLife.deactivated(page), deletedAccount))),
+    handle(consoleReactivate, ({ call, params }) => reactivate(call, params.id as UserId)),
+    handle(consolePurge, async ({ call }) => right(await purge(call, { deactivated: 0, unconfirmed: 1 }))),
+    handle(consoleTestMail, ({ call, query }) => sendTestMail(call, query.email)),
+  ]
+}

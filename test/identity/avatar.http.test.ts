@@ -1,0 +1,82 @@
+import test from 'ava'
+import sharp from 'sharp'
+import { startService } from '../support/service.ts'
+
+const picture = (color: string) => sharp({ create: { width: 400, height: 300, channels: 3, background: color } }).jpeg().toBuffer()
+const service = await startService()
+test.after.always(() => service.stop())
+
+const authorization = `token ${service.adminToken}`
+const ask = (method: string, path: string, init: RequestInit = {}) =>
+  fetch(path.startsWith('http') ? path : `${service.baseUrl}/api/v1${path}`, { method, ...init, headers: { authorization, ...(init.headers as Record<string, string>) } })
+const askJson = (method: string, path: string, body: unknown) =>
+  ask(method, path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
+const avatarUrl = async (): Promise<string> => ((await (await ask('GET', '/user')).json()) as { avatar_url: string }).avatar_url
+
+test.serial('a picture given as base64 is shown to whoever knows its address, and goes again', async (t) => {
+  t.is(await avatarUrl(), '')
+  t.is((await askJson('POST', '/user/avatar', { image: (await picture('red')).toString('base64') })).status, 204)
+  const url = await avatarUrl()
+  const shown = await fetch(url)
+  t.deepEqual([shown.status, shown.headers.get('content-type')], [200, 'image/png'])
+  const bytes = Buffer.from(await shown.arrayBuffer())
+  const { width, height } = await sharp(bytes).metadata()
+  t.is(width, height)
+  t.is((await fetch(url, { headers: { 'if-none-match': shown.headers.get('etag') ?? '' } })).status, 304)
+  t.is((await ask('DELETE', '/user/avatar')).status, 204)
+  t.is(await avatarUrl(), '')
+  t.is((await fetch(url)).status, 404)
+  t.is((await ask('DELETE', '/user/avatar')).status, 204)
+})
+
+test.serial('a browser form does the same', async (t) => {
+  const form = new FormData()
+  form.set('source', 'local')
+  form.set('avatar', new Blob([new Uint8Array(await picture('blue'))], { type: 'image/jpeg' }), 'me.jpg')
+  t.is((await ask('POST', '/user/settings/avatar', { body: form })).status, 200)
+  const settings = (await (await ask('GET', '/user/settings/avatar')).json()) as { source: string; avatar: string }
+  t.deepEqual(settings, { source: 'local', avatar: await avatarUrl(), gravatar: '', federavatar: false } as never)
+  t.is((await fetch(settings.avatar)).status, 200)
+  t.is((await ask('POST', '/user/settings/avatar/delete')).status, 200)
+  t.like(await (await ask('GET', '/user/settings/avatar')).json(), { source: '', avatar: '' })
+})
+
+test.serial('what is no picture changes nothing', async (t) => {
+  t.is((await askJson('POST', '/user/avatar', { image: (await picture('green')).toString('base64') })).status, 204)
+  const before = await avatarUrl()
+  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')
+  for (const image of [svg, '', 'not base64!', 7, null]) t.is((await askJson('POST', '/user/avatar', { image })).status, 422, String(image))
+  const form = new FormData()
+  form.set('avatar', new Blob(['%PDF-1.7']), 'me.png')
+  t.is((await ask('POST', '/user/settings/avatar', { body: form })).status, 422)
+  const broken = await ask('POST', '/user/settings/avatar', { body: '--x\r\nno form', headers: { 'content-type': 'multipart/form-data; boundary=x' } })
+  t.is(broken.status, 400)
+  t.is((await ask('POST', '/user/avatar', { body: form })).status, 415)
+  t.is(await avatarUrl(), before)
+})
+
+test('an address that no picture has', async (t) => {
+  t.is((await fetch(`${service.baseUrl}/api/v1/avatars/${'a'.repeat(43)}`)).status, 404)
+  t.is((await fetch(`${service.baseUrl}/api/v1/avatars/short`)).status, 404)
+})
+
+test('a search tells how many there are, and where the next page is', async (t) => {
+  const answer = await ask('GET', '/users/search?q=&limit=1')
+  t.is(answer.headers.get('x-total-count'), '1')
+  const { ok, data } = (await answer.json()) as { ok: boolean; data: unknown[] }
+  t.deepEqual([ok, data.length], [true, 1])
+})
+
+test.serial("an organization's picture is changed by who may edit it, and shown in its profile", async (t) => {
+  t.is((await askJson('POST', '/orgs', { username: 'pictured', visibility: 'private' })).status, 201)
+  const shownUrl = async () => ((await (await ask('GET', '/orgs/pictured')).json()) as { avatar_url: string }).avatar_url
+  const set = await askJson('POST', '/orgs/pictured/avatar', { image: (await picture('navy')).toString('base64') })
+  t.is(set.status, 200)
+  t.deepEqual(await set.json(), { avatar: await shownUrl() } as never)
+  t.is((await fetch(await shownUrl())).status, 200)
+  t.is(await (await ask('GET', '/orgs/pictured/avatar/')).json(), (await shownUrl()) as never)
+  t.is((await askJson('POST', '/orgs/pictured/avatar', {})).status, 422)
+  t.is((await ask('POST', '/orgs/pictured/avatar/delete')).status, 200)
+  t.is(await shownUrl(), '')
+  t.is((await ask('DELETE', '/orgs/pictured/avatar')).status, 204)
+})

@@ -1,0 +1,98 @@
+import test from 'ava'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { shown } from '../support/outcome.ts'
+import type { ServiceAnswer } from '../support/send-json.ts'
+import { startService } from '../support/service.ts'
+import { makeLockingWorld } from './locking-world.ts'
+
+/** Counts every statement and transaction. */
+const counted = (db: SqlDatabase) => {
+  let count = 0
+  const counting: SqlDatabase = {
+    ...db,
+    all: (...given) => (count++, db.all(...given)),
+    first: (...given) => (count++, db.first(...given)),
+    run: (...given) => (count++, db.run(...given)),
+    query: (...given) => (count++, db.query(...given)),
+    transaction: (work) => (count++, db.transaction(work)),
+  }
+  return { counting, count: () => count }
+}
+
+for (const database of eachDatabase()) {
+  test(`${database.name}: an unknown name, a wrong password and a locked account cost the same hash, and known costs the queries of unknown`, async (t) => {
+    const db = await database.open()
+    t.teardown(() => db.close())
+    const { counting, count } = counted(db)
+    const world = makeLockingWorld(counting)
+    await world.user('ada')
+    for (const surface of ['basic', 'signIn'] as const) {
+      const work = async (login: string, text: string, ip: string) => {
+        const before = [world.verified(), count()] as const
+        const answer = await world[surface](login, text, ip)
+        return { answer: shown(answer), hashes: world.verified() - before[0], queries: count() - before[1] }
+      }
+      // Each pair at the same stage of its counters: first failure, further ones, the one that locks, locked.
+      for (let attempt = 1; attempt <= 8; attempt++) {
+        const known = await work('ada', 'wrong', '198.51.100.7')
+        const unknown = await work('nobody', 'wrong', '198.51.100.8')
+        t.deepEqual(known, unknown, `${surface} ${attempt}`)
+        t.is(known.hashes, 1)
+        if (attempt === 8) t.deepEqual(shown(await world[surface]('ada')), known.answer, 'the right password while locked')
+      }
+      t.is(await world.afterwards(), 1, 'the owner is told after the answer, once')
+      await world.pass(3600)
+      t.is((await world[surface]('ada'))._tag, 'Right')
+    }
+  })
+}
+
+const sameBytes = (answer: ServiceAnswer) => {
+  const { 'x-request-id': _id, date: _date, ...headers } = answer.headers
+  return { status: answer.status, headers, text: answer.text.replace(/"requestId":"[^"]*"/, '') }
+}
+
+test('at sign-in and at Basic, unknown, wrong and locked are one answer, byte for byte; a blocked address alone is told to wait', async (t) => {
+  const service = await startService({ settings: { MOORAGE_TRUSTED_PROXIES: '127.0.0.1' } })
+  try {
+    const send: typeof service.send = (method, path, options) => service.send(method, `/api/v1${path}`, options)
+    const password = 'a long passphrase'
+    for (const username of ['ada', 'bob']) {
+      await send('POST', '/admin/users', { token: service.adminToken, body: { username, email: `${username}@example.org`, password } })
+    }
+    const from = (ip: string) => ({ 'X-Forwarded-For': ip })
+    const signIn = (username: string, text: string, ip: string) =>
+      send('POST', '/user/signin', { body: { username, password: text }, headers: from(ip) })
+    const signInWithCode = (username: string, text: string, ip: string) =>
+      send('POST', '/user/signin/twofa', { body: { username, password: text, passCode: '123456' }, headers: from(ip) })
+    const basic = (username: string, text: string, ip: string) => send('GET', '/user', { basic: [username, text], headers: from(ip) })
+    const surfaces = [[signIn, 404], [signInWithCode, 404], [basic, 401]] as const
+    for (const [surface, status] of surfaces) {
+      const unknown = await surface('nobody', 'wrong', '198.51.100.1')
+      t.is(unknown.status, status)
+      t.deepEqual(sameBytes(await surface('bob', 'wrong', '198.51.100.1')), sameBytes(unknown))
+    }
+    for (let i = 0; i < 5; i++) await basic(['ada', 'ADA', 'ada@example.org'][i % 3] as string, 'wrong', `198.51.100.${10 + i}`)
+    for (let i = 0; i < 5; i++) await basic('nobody', 'wrong', `198.51.100.${20 + i}`)
+    for (const [surface] of surfaces) {
+      const unknown = await surface('someone-else', 'wrong', '198.51.100.2')
+      for (const [name, text] of [['ada', 'wrong'], ['ada', password], ['Ada@example.org', password], ['nobody', 'wrong']] as const) {
+        t.deepEqual(sameBytes(await surface(name, text, '198.51.100.3')), sameBytes(unknown), `${name} ${text}`)
+      }
+    }
+    const token = await service.tokenFor('ada')
+    t.is((await send('GET', '/user', { token })).status, 200, 'tokens go on working while the password is locked')
+
+    for (let i = 0; i < 100; i++) await basic(`name-${i}`, 'wrong', '203.0.113.9')
+    const blocked = await basic('bob', password, '203.0.113.9')
+    t.is(blocked.status, 429)
+    t.true(Number(blocked.headers['retry-after']) >= 1 && Number(blocked.headers['retry-after']) <= 600)
+    t.deepEqual(sameBytes(await basic('no-such-name', 'wrong', '203.0.113.9')).text, sameBytes(blocked).text)
+    t.is((await signIn('bob', password, '203.0.113.9')).status, 429)
+    t.is((await basic('bob', password, '203.0.113.10')).status, 200)
+    t.is((await send('GET', '/user', { token, headers: from('203.0.113.9') })).status, 200, 'a token is nothing that is guessed')
+  } finally {
+    await service.stop()
+  }
+})

@@ -1,0 +1,43 @@
+import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { makeAuthenticator } from '../../core/identity/authenticate.ts'
+import { makeChangeOwnPassword } from '../../core/identity/change-own-password.ts'
+import { makeSignIn } from '../../core/identity/sign-in.ts'
+import { makeTellLocked } from '../../core/identity/tell-locked.ts'
+import { makeUnlockUser } from '../../core/identity/unlock-user.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { callOf } from '../sql/call.ts'
+import { makeIdentityWorld, password } from './identity-world.ts'
+import { passForAttempts } from './pass-for-attempts.ts'
+import { throttleOver } from './throttle-bench.ts'
+
+/** Identity with attempts that are counted and locks that are told of, and a clock for both that the test moves. */
+export const makeLockingWorld = (db: SqlDatabase) => {
+  const world = makeIdentityWorld(db)
+  const throttle = throttleOver(makeSqlAttemptCounters(db), () => world.deps.clock.now().getTime())
+  const later: (() => Promise<void>)[] = []
+  const background = { run: (_what: string, work: () => Promise<void>) => void later.push(work) }
+  const deps = { ...world.deps, throttle, onLocked: makeTellLocked({ ...world.deps, background }) }
+  const authenticator = makeAuthenticator(deps)
+  return {
+    ...world,
+    deps,
+    unlock: makeUnlockUser(deps),
+    changePassword: makeChangeOwnPassword(deps),
+    signIn: (login: string, text = password, sourceIp = '198.51.100.7') =>
+      makeSignIn(deps)({ ...callOf(), sourceIp }, { login, password: secret(text), remember: false }),
+    basic: (login: string, text = password, sourceIp = '198.51.100.7') =>
+      authenticator.authenticate({ kind: 'password', login, password: secret(text), oneTimeCode: undefined }, undefined, sourceIp),
+    /** Runs what was put off until after the answer; answers how much that was. */
+    afterwards: async () => {
+      const due = later.splice(0)
+      for (const work of due) await work()
+      return due.length
+    },
+    pass: async (seconds: number) => {
+      world.passSeconds(seconds)
+      await passForAttempts(db, seconds * 1000)
+    },
+  }
+}
+export type LockingWorld = ReturnType<typeof makeLockingWorld>

@@ -1,0 +1,27 @@
+import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
+import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
+import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { OrgId, UserId } from '../../core/kernel/brand.ts'
+import { unwrap } from '../support/outcome.ts'
+
+/** An organization on the store, with its owners and its other members. */
+export const ownedOrganization = async (db: SqlDatabase, name: string, owners: readonly UserId[], members: readonly UserId[] = []): Promise<OrgId> => {
+  const [organizations, memberships, teams] = [makeSqlOrganizationStore(db)(db), makeSqlMembershipStore(db)(db), makeSqlTeamStore(db)(db)]
+  const createdAt = new Date('2026-05-01T08:00:00.000Z')
+  const profile = { fullName: '', email: '', description: '', website: '', location: '', visibility: 'private', fleetEndpoint: '' } as const
+  const orgId = unwrap(await organizations.insert({ ...profile, name, orgType: 0, createdAt }))
+  const team = { orgId, description: '', type: 'kubernetes', createdAt }
+  const owning = unwrap(await teams.insert({ ...team, name: 'Owners', permission: 'owner' }))
+  const looking = unwrap(await teams.insert({ ...team, name: 'Viewers', permission: 'read' }))
+  for (const [ids, id] of [[owners, owning], [members, looking]] as const) {
+    for (const userId of ids) {
+      await memberships.add(orgId, userId, createdAt)
+      await teams.addMember({ id, orgId }, userId, createdAt)
+    }
+  }
+  return orgId
+}
+
+export const isMember = async (db: SqlDatabase, orgId: OrgId, userId: UserId): Promise<boolean> =>
+  (await makeSqlMembershipStore(db)(db).find(orgId, userId)) !== undefined

@@ -1,0 +1,10 @@
+import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { rememberedLoginsSuite } from './remembered-logins.suite.ts'
+
+for (const database of eachDatabase()) {
+  rememberedLoginsSuite(database.name, async () => {
+    const db = await database.open()
+    return { stores: makeSqlIdentityStores(db)(db), close: () => db.close() }
+  })
+}

@@ -1,0 +1,265 @@
+import test from 'ava'
+import type { Knex } from 'knex'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../core/identity/ports.ts'
+import { makeDeactivateAccount } from '../../core/identity/deactivate-account.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { openDatabase } from '../../adapters/sql/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { migratedSqlitePath } from '../support/databases.ts'
+import { readMailFolder } from '../mail/mail-folder.ts'
+import { unwrap } from '../support/outcome.ts'
+import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import { callBy } from './identity-world.ts'
+
+const password = 'a long passphrase'
+const mailFolder = mkdtempSync(join(tmpdir(), 'moorage-mail-'))
+const mails = readMailFolder(mailFolder)
+let service: TestService
+/** The service's own, for what no request can do. */
+let database: SqlDatabase
+test.before(async () => {
+  const url = `sqlite:${await migratedSqlitePath()}`
+  database = await openDatabase(url)
+  service = await startService({ settings: { MOORAGE_MAIL: `folder:${mailFolder}`, MOORAGE_DATABASE_URL: url } })
+  for (const login of ['ada', 'bob', 'eve']) await makeUser(login)
+})
+test.after.always(async () => {
+  await service?.stop()
+  await database?.close()
+  rmSync(mailFolder, { recursive: true, force: true })
+})
+
+const send = (method: string, path: string, options: SendOptions = {}): Promise<ServiceAnswer> => service.send(method, `/api/v1${path}`, options)
+const admin = (method: string, path: string, body?: unknown): Promise<ServiceAnswer> =>
+  send(method, path, { token: service.adminToken, ...(body === undefined ? {} : { body }) })
+const makeUser = (login: string, extra: object = {}) =>
+  admin('POST', '/admin/users', { username: login, email: `${login}@example.org`, password, must_change_password: false, ...extra })
+const idOf = async (login: string): Promise<number> => (await admin('GET', `/admin/users/${login}`)).json.id as number
+const codeOf = (answer: ServiceAnswer) => [answer.status, answer.json.code]
+const signUp = (username: string, email = `${username}@example.org`) => send('POST', '/user/signup', { body: { username, email, password } })
+const deactivate = async (login: string): Promise<number> => {
+  const { container } = service.running
+  const found = (await container.resolve(IdentityStoresToken).users.byLogin(login))!
+  const deps = { unitOfWork: container.resolve(IdentityUnitOfWorkToken), clock: container.resolve(ClockToken) }
+  unwrap(await makeDeactivateAccount(deps)(callBy(found), found.id))
+  return found.id
+}
+
+test('only a site admin changes the site; everyone reads whether sign-up is open', async (t) => {
+  const token = await service.tokenFor('ada')
+  for (const [method, path, body] of [
+    ['POST', '/disable-registration', { disableRegistration: false }],
+    ['POST', '/allowed-domains', { name: 'evil.org' }],
+    ['PATCH', '/allowed-domains', { name: 'evil.org' }],
+    ['POST', '/branding', { appName: 'Mine' }],
+    ['GET', '/accounts/admin', undefined],
+    ['GET', '/accounts/admin/config', undefined],
+    ['GET', '/accounts/admin/users', undefined],
+    ['GET', '/admin/emails', undefined],
+    ['GET', '/admin/users/bob', undefined],
+    ['POST', '/admin/users/bob/rename', { new_username: 'stolen' }],
+    ['POST', '/accounts/admin/users/1', { admin: false }],
+  ] as const) {
+    t.is((await send(method, path, { token, ...(body === undefined ? {} : { body }) })).status, 403, `${method} ${path}`)
+    t.is((await send(method, path, body === undefined ? {} : { body })).status, 401, `${method} ${path}`)
+  }
+  t.deepEqual((await send('GET', '/allowed-domains')).json, [])
+  t.is((await send('GET', '/disable-registration')).status, 200)
+})
+
+test.serial('sign-up: closed, opened, confirmed by the mailed code, told to the owner of a taken address', async (t) => {
+  t.deepEqual((await send('GET', '/disable-registration')).json, { disableRegistration: true })
+  t.deepEqual(codeOf(await signUp('gus')), [403, 'RegistrationClosed'])
+  t.is((await admin('POST', '/disable-registration?org=whatever', { disableRegistration: false })).status, 200)
+  const [fresh, taken] = [await signUp('gus'), await signUp('hal', 'ada@example.org')]
+  t.deepEqual([fresh.status, fresh.text, taken.status, taken.text], [200, '', 200, ''])
+  t.is(fresh.headers['set-cookie'], undefined)
+  t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 401)
+  t.is((await mails.nth('ada@example.org', 1)).subject, 'Somebody tried to sign up with your address')
+  const code = /The code is: (\S+)/.exec((await mails.nth('gus@example.org', 1)).text ?? '')?.[1] ?? ''
+  t.is((await send('POST', '/user/activate', { body: { code } })).status < 300, true)
+  t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 200)
+  t.is((await send('GET', '/user', { basic: ['hal', password] })).status, 401)
+  t.deepEqual(codeOf(await signUp('GUS', 'other@example.org')), [422, 'UserNameTaken'])
+  t.is((await admin('POST', '/allowed-domains', { name: 'example.org' })).status, 200)
+  t.is((await admin('POST', '/allowed-domains', { name: 'EXAMPLE.org' })).status, 409)
+  t.is((await admin('POST', '/allowed-domains', { name: 'no domain' })).status, 422)
+  t.deepEqual((await send('GET', '/allowed-domains')).json, ['example.org'])
+  t.deepEqual(codeOf(await signUp('ian', 'ian@other.org')), [422, 'EmailDomainRefused'])
+  t.is((await admin('PATCH', '/allowed-domains', { name: 'example.org' })).status, 200)
+  t.is((await admin('PATCH', '/allowed-domains', { name: 'example.org' })).status, 422)
+  t.is((await admin('POST', '/disable-registration', { disableRegistration: 'no' })).status, 422)
+  t.is((await admin('POST', '/disable-registration', { disableRegistration: true })).status, 200)
+})
+
+test.serial('one address may ask for ten accounts an hour, over all names', async (t) => {
+  const other = await startService()
+  t.teardown(() => other.stop())
+  await other.send('POST', '/api/v1/disable-registration', { token: other.adminToken, body: { disableRegistration: false } })
+  const ask = (n: number) => other.send('POST', '/api/v1/user/signup', { body: { username: `user${n}`, email: `user${n}@example.org`, password } })
+  for (let n = 0; n < 10; n++) t.is((await ask(n)).status, 200)
+  const refused = await ask(10)
+  t.is(refused.status, 429)
+  t.true(Number(refused.headers['retry-after']) > 3000)
+  t.is((await other.send('GET', '/api/v1/users/user10')).status, 404)
+})
+
+test('a renamed user keeps tokens and sessions, and the old name leads to the new one', async (t) => {
+  await makeUser('old')
+  await makeUser('inthe-way')
+  const token = await service.tokenFor('old')
+  const signedIn = await send('POST', '/user/signin', { body: { username: 'old', password, remember: false } })
+  const cookie = [signedIn.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0]).join('; ')
+  const rename = (from: string, to: string) => admin('POST', `/admin/users/${from}/rename`, { new_username: to })
+  t.deepEqual(codeOf(await rename('old', 'INTHE-WAY')), [422, 'UserNameTaken'])
+  t.deepEqual(codeOf(await rename('old', 'a b')), [422, 'UserNameRefused'])
+  t.deepEqual(codeOf(await rename('old', 'admin')), [422, 'UserNameRefused'])
+  t.deepEqual(codeOf(await rename('nobody', 'x1')), [404, 'UserMissing'])
+  t.is((await rename('old', 'renamed')).status, 204)
+  t.is((await send('GET', '/user', { token })).json.login, 'renamed')
+  t.is((await send('GET', '/user', { headers: { Cookie: cookie } })).json.login, 'renamed')
+  t.is((await send('GET', '/user', { basic: ['renamed', password] })).status, 200)
+  t.is((await send('GET', '/user', { basic: ['old', password] })).status, 401, 'a former name opens nothing')
+  const led = await send('GET', '/users/OLD')
+  t.deepEqual([led.status, String(led.headers['location']).endsWith('/api/v1/users/renamed')], [307, true])
+  await makeUser('old', { email: 'old2@example.org' })
+  t.is((await send('GET', '/users/old')).json.login, 'old')
+})
+
+test('a former name of a private user leads nobody to them', async (t) => {
+  await makeUser('hidden', { visibility: 'private' })
+  await admin('POST', '/admin/users/hidden/rename', { new_username: 'veiled' })
+  t.is((await send('GET', '/users/hidden', { token: await service.tokenFor('bob') })).status, 404)
+  t.is((await send('GET', '/users/hidden', { token: service.adminToken })).status, 307)
+})
+
+test('users are shown by id and by name, updated by profile, and listed narrowed', async (t) => {
+  await makeUser('4711')
+  await makeUser('prof', { visibility: 'private' })
+  const id = await idOf('prof')
+  t.is((await admin('GET', `/admin/users/${id}`)).json.login, 'prof')
+  t.is((await admin('GET', '/admin/users/4711')).json.login, '4711', 'a name of digits that is nobody’s id')
+  for (const path of ['/admin/users/nobody', '/admin/users/999999', '/admin/users/99999999999999999999']) t.is((await admin('GET', path)).status, 404, path)
+  const updated = await admin('POST', '/admin/users/prof/update', { name: 'PROF', full_name: 'The Professor', email: 'new@example.org', keep_email_private: false })
+  t.deepEqual([updated.status, updated.json.full_name, updated.json.email, updated.json.keep_email_private], [200, 'The Professor', 'new@example.org', false])
+  t.is((await admin('POST', '/admin/users/prof/update', { name: 'other' })).status, 422)
+  t.is((await admin('POST', '/admin/users/prof/update', { email: 'ada@example.org' })).status, 422)
+  t.is((await admin('POST', '/admin/users/nobody/update', {})).status, 404)
+  const logins = async (query: string): Promise<readonly string[]> => (await admin('GET', `/admin/users?${query}`)).json.map(({ login }: { login: string }) => login)
+  t.deepEqual(await logins('visibility=private&q=pro'), ['prof'])
+  t.deepEqual(await logins('is_admin=true&q=adm'), ['admin'])
+  t.deepEqual(await logins('login_name=PROF&source_id=0'), ['prof'])
+  t.deepEqual(await logins('source_id=1'), [])
+  t.is((await admin('GET', '/admin/users?is_admin=perhaps')).status, 400)
+  const paged = await admin('GET', '/admin/users?sort=newest&limit=1&page=2&is_active=true')
+  t.is(paged.json.length, 1)
+  t.true(Number(paged.headers['x-total-count']) > 3 && String(paged.headers['link']).includes('rel="next"'))
+})
+
+test('addresses of all users are listed and searched, with paging', async (t) => {
+  const all = await admin('GET', '/admin/emails?limit=2')
+  t.is(all.json.length, 2)
+  t.true(Number(all.headers['x-total-count']) >= 4 && String(all.headers['link']).includes('rel="next"'))
+  const found = await admin('GET', '/admin/emails/search?q=BOB%40')
+  t.deepEqual(found.json, [{ email: 'bob@example.org', verified: true, primary: true, user_id: await idOf('bob'), username: 'bob' }])
+})
+
+test('the console makes, changes, lists and deletes users under its own keys', async (t) => {
+  const made = await admin('POST', '/accounts/admin/users/new', { loginType: '0-0', userName: 'konrad', email: 'konrad@example.org', password, sendNotify: true })
+  t.is(made.status, 201)
+  t.like(made.json, { Name: 'konrad', IsActive: true, IsAdmin: false, MustChangePassword: true })
+  t.is((await mails.nth('konrad@example.org', 1)).subject, 'An account was made for you')
+  t.false(JSON.stringify(await mails.to('konrad@example.org')).includes(password))
+  const id = made.json.ID as number
+  t.deepEqual(codeOf(await admin('POST', '/accounts/admin/users/new', { loginType: '0-0', userName: 'x1', email: 'x1@example.org' })), [422, 'PasswordTooWeak'])
+  const edit = (body: object) => admin('POST', `/accounts/admin/users/${id}`, { loginType: '0-0', email: 'konrad@example.org', ...body })
+  t.like((await edit({ fullName: 'Konrad', admin: true, password: '', disableTwoFactor: true })).json, { FullName: 'Konrad', IsAdmin: true })
+  t.is((await send('GET', '/user', { basic: ['konrad', password] })).status !== 401, true, 'an empty password leaves it')
+  t.like((await edit({ admin: false, active: false })).json, { IsAdmin: false, IsActive: false, FullName: 'Konrad' })
+  t.deepEqual((await admin('GET', '/accounts/admin/users?q=konrad')).json.map((row: { ID: number }) => row.ID), [id])
+  t.is((await admin('POST', '/accounts/admin/users/999999', {})).status, 404)
+  t.deepEqual(codeOf(await admin('POST', `/accounts/admin/users/${await idOf('admin')}`, { admin: false })), [409, 'LastAdmin'])
+  t.deepEqual(codeOf(await admin('POST', `/accounts/admin/users/${await idOf('admin')}`, { disableTwoFactor: true })), [403, 'OwnSecondFactor'])
+  t.deepEqual(codeOf(await admin('POST', `/accounts/admin/users/${await idOf('admin')}/delete`)), [400, 'UserInUse'])
+  t.is((await admin('POST', `/accounts/admin/users/${id}/delete`)).status, 200)
+  t.is((await admin('POST', `/accounts/admin/users/${id}/delete`)).status, 404)
+})
+
+test('deactivated accounts are listed, brought back, and removed for good', async (t) => {
+  for (const login of ['gone', 'away']) await makeUser(login)
+  const [gone, away] = [await deactivate('gone'), await deactivate('away')]
+  t.is((await send('GET', '/user', { basic: ['gone', password] })).status, 401)
+  const listed = await admin('GET', '/accounts/admin/users/deleted_accounts')
+  t.deepEqual(listed.json.map(({ Name }: { Name: string }) => Name), ['away', 'gone'])
+  t.is(listed.json[0].PurgedAfterUnix - listed.json[0].DeactivatedUnix, 30 * 24 * 3600)
+  t.is((await admin('POST', `/accounts/admin/users/deleted_accounts/${gone}/reactivate`)).status, 200)
+  t.is((await admin('POST', `/accounts/admin/users/deleted_accounts/${gone}/reactivate`)).status, 404)
+  t.is((await send('GET', '/user', { basic: ['gone', password] })).status, 200)
+  t.is((await admin('PATCH', '/admin/users/away', { active: true })).status, 200)
+  t.deepEqual((await admin('GET', '/accounts/admin/users/deleted_accounts')).json, [], 'making it active is bringing it back')
+  t.is(await deactivate('away'), away)
+  t.deepEqual((await admin('DELETE', '/accounts/admin/delete/inactive-users')).json, { removed: 1, kept: 0 })
+  t.is((await admin('GET', '/admin/users/away')).status, 404)
+})
+
+test('organizations: all of them, those of a user, one made for a user, and orphans', async (t) => {
+  const made = await admin('POST', '/admin/users/eve/orgs', { username: 'eves', visibility: 'private' })
+  t.is(made.status, 201)
+  t.is((await send('GET', '/orgs/eves/is-owner', { token: await service.tokenFor('eve') })).status, 200)
+  t.is((await send('GET', '/orgs/eves/members', { token: service.adminToken })).json.length, 1, 'the administrator is no member')
+  t.deepEqual((await admin('GET', '/admin/users/eve/orgs')).json.map(({ name }: { name: string }) => name), ['eves'])
+  t.deepEqual(codeOf(await admin('POST', '/admin/users/eve/orgs', { username: 'EVES' })), [422, 'OrganizationNameTaken'])
+  t.is((await admin('POST', '/admin/users/nobody/orgs', { username: 'theirs' })).status, 404)
+  t.is((await admin('GET', '/admin/users/eves/orgs')).status, 404, 'an organization is no user')
+  await makeUser('offline')
+  await admin('PATCH', '/admin/users/offline', { active: false })
+  t.deepEqual(codeOf(await admin('POST', '/admin/users/offline/orgs', { username: 'theirs' })), [422, 'AccountNotEligible'])
+  t.true((await admin('GET', '/admin/orgs')).json.some(({ name, visibility }: { name: string; visibility: string }) => name === 'eves' && visibility === 'private'))
+  t.like((await admin('GET', '/accounts/admin/orgs')).json.find(({ Name }: { Name: string }) => Name === 'eves'), { ID: made.json.id, Visibility: 'private' })
+  const removed = (id: number) => admin('DELETE', `/accounts/admin/orgs/orphaned/delete/${id}`)
+  t.deepEqual(codeOf(await removed(made.json.id)), [409, 'OrganizationHasOwner'])
+  t.deepEqual((await admin('GET', '/accounts/admin/orgs/orphaned/')).json, [])
+  await database.run(database.prepare((k, p: (n: 'id') => Knex.Value) => k('team_members').where('org_id', p('id')).delete()), { id: made.json.id })
+  t.deepEqual((await admin('GET', '/accounts/admin/orgs/orphaned/')).json.map(({ name }: { name: string }) => name), ['eves'])
+  t.is((await removed(made.json.id)).status, 200)
+  t.is((await removed(made.json.id)).status, 404)
+})
+
+test('the summary counts, the settings are shown without a secret, and a test mail arrives', async (t) => {
+  const summary = (await admin('GET', '/accounts/admin')).json
+  t.true(summary.counts.users > 3 && summary.counts.accessTokens >= 1 && summary.counts.siteAdmins >= 1)
+  t.is(summary.database.kind, 'sqlite')
+  const config = await admin('GET', '/accounts/admin/config')
+  t.true(String(config.headers['content-type']).startsWith('application/json'))
+  t.is(config.json.admin_username, 'admin')
+  t.false(config.text.includes('harbour-lantern-tide-42'))
+  t.is((await admin('POST', '/accounts/admin/config/test_mail?email=ops%40example.org')).status, 200)
+  t.is((await mails.nth('ops@example.org', 1)).subject, 'Test mail')
+  t.is((await admin('POST', '/accounts/admin/config/test_mail')).status, 400)
+  for (const email of ['nobody', 'a%40b.org%0d%0aBcc%3A%20c%40d.org']) t.is((await admin('POST', `/accounts/admin/config/test_mail?email=${email}`)).status, 422, email)
+  t.deepEqual((await admin('GET', '/accounts/admin/clusters')).json, [])
+})
+
+test("a user who comes from elsewhere keeps the time of the account's making; one to come, and none at all, is refused", async (t) => {
+  const made = await makeUser('old-hand', { created_at: '2019-03-04T05:06:07+01:00' })
+  t.is(made.status, 201, made.text)
+  t.is(made.json.created, '2019-03-04T04:06:07.000Z')
+  const [row] = await database.query<{ changes: string }>((k) => k('audit_events').where({ action: 'user.created', object_name: 'old-hand' }).select('changes'))
+  t.like(JSON.parse(row?.changes ?? '{}'), { created_at: '2019-03-04T04:06:07.000Z' })
+  for (const created_at of ['2999-01-01T00:00:00Z', 'yesterday', '', '2019-03-04', 1]) {
+    t.is((await makeUser('newcomer', { created_at })).status, 422, String(created_at))
+  }
+})
+
+test('who signs in to an account that waits for its address is told what to do', async (t) => {
+  t.is((await makeUser('shut')).status, 201)
+  t.is((await admin('PATCH', '/admin/users/shut', { active: false })).status, 200)
+  const refused = await send('POST', '/user/signin', { body: { username: 'shut', password } })
+  t.is(refused.status, 405)
+  t.regex(refused.json.message as string, /not confirmed.*ask for a new password.*administrator/)
+})
