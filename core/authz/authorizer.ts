@@ -2,6 +2,9 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
 import { objectTypeOf } from '../kernel/access.ts'
 import type { OrgId } from '../kernel/brand.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { entryRefusal } from '../kernel/entry-rules.ts'
+import type { FailureSubject } from '../kernel/failure.ts'
 import type { Subject } from './evaluate.ts'
 import { accountMask, evaluate } from './evaluate.ts'
 import type { AuthorizationFacts, Authorizer } from './ports.ts'
@@ -9,14 +12,15 @@ import { AccessDenied, ObjectHidden } from './ports.ts'
 import type { AuthorizationSchema, CompiledType } from './schema.ts'
 import { relationBit } from './schema.ts'
 import { subjectOf } from './subject.ts'
-import type { ObjectFact } from './types.ts'
+import type { ObjectFact, Sighting } from './types.ts'
 
 /** The Authorizer over stored facts: one look-up, then the pure evaluator. */
 export const makeAuthorizer = (deps: {
   readonly schema: AuthorizationSchema
   readonly facts: AuthorizationFacts
+  readonly clock: Clock
 }): Authorizer => ({
-  async authorize(principal, locator, relation) {
+  async authorize(principal, locator, relation, demands = 'met') {
     const type = typeNamed(deps.schema, objectTypeOf(locator))
     const wanted = relationBit(type, relation)
     const sighting = await deps.facts.locate(principal.userId, locator)
@@ -24,8 +28,11 @@ export const makeAuthorizer = (deps: {
 
     const subject = subjectOf(principal, sighting.standing)
     const isInsider = subject.standing.isMember || subject.isSiteAdmin
+    const isHeld = demands === 'met' && subject.standing.isMember && !subject.isSiteAdmin
+    const barred = isHeld ? entryRefusal(principal, subject.standing.entry, deps.clock.now()) : undefined
+    if (barred !== undefined) return left({ ...barred, about: aboutOf(type.type, sighting) })
     if (locator.type === 'role' && !isInsider) return left(outsider(locator.org))
-    const denied = AccessDenied(`You need "${relation}" on this ${type.type}.`)
+    const denied = AccessDenied(`You need "${relation}" on this ${type.type}.`, { about: aboutOf(type.type, sighting) })
     if (sighting.object === undefined) return left(isInsider && !mayViewAny(type, subject) ? denied : hidden(locator))
 
     const held = evaluate(type, subject, sighting.object)
@@ -44,6 +51,13 @@ const typeNamed = (schema: AuthorizationSchema, name: string): CompiledType => {
   if (type === undefined) throw new Error(`No plugin declares the object type ${name}.`)
   return type
 }
+
+/** The refusal stands in the log of the account that owns the object: its owners want to know who tries. */
+const aboutOf = (objectType: string, { standing, object }: Sighting): FailureSubject => ({
+  tenantId: standing.accountId,
+  objectType,
+  ...(object === undefined ? {} : { objectId: object.id, objectName: object.name }),
+})
 
 const outsider = (org: string) => AccessDenied(`You are not a member of the organization "${org}".`)
 

@@ -1,6 +1,7 @@
 import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
 import type { AuditTrail } from '../kernel/audit.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../kernel/brand.ts'
+import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
@@ -30,9 +31,12 @@ export interface Authorizer {
    * A role is named within an organization: outside of it the answer is AccessDenied, whatever the id.
    * Whoever is in the owning account and sees no object of the type there is answered AccessDenied, whether the object
    * exists or not; whoever sees them all is told by ObjectHidden that it does not; outsiders are told nothing.
+   * A member who does not meet what the organization demands (`core/kernel/entry-rules.ts`) is told so, whatever the
+   * object: SecondFactorDemanded, TokenLifeTooLong. Site admins are held to no organization's demands.
+   * `demands` are not asked about where a member only wants to get out: the use case judges them for the rest.
    * One query. Throws when the object's type has no such relation.
    */
-  authorize(principal: Principal, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied' | 'ObjectHidden'>, AccessGrant>
+  authorize(principal: Principal, object: ObjectLocator, relation: string, demands?: 'met' | 'any'): Outcome<Failure<'AccessDenied' | 'ObjectHidden'> | EntryRefusal, AccessGrant>
 }
 export const AuthorizerToken = token<Authorizer>('authz.Authorizer')
 
@@ -67,7 +71,7 @@ export interface RoleStore {
   replace(role: Role, content: RoleContent, at: Date): Outcome<Failure<'RoleNameTaken'>, Role>
   /** Removes the role and detaches it from its teams. Does nothing when it does not exist. */
   remove(orgId: OrgId, id: RoleId): Promise<void>
-  /** The teams that the role is attached to, then the people who hold it through them, each once; by type and id. */
+  /** The teams that the role is attached to, then the people and robot accounts who hold it through them, each once; by type and id. */
   principals(orgId: OrgId, id: RoleId, page: PageRequest): Promise<Page<RolePrincipal>>
   /** Those of `teamIds` that are teams of the organization, and keeps them from going until the transaction ends. */
   lockTeams(orgId: OrgId, teamIds: readonly TeamId[]): Promise<ReadonlySet<TeamId>>

@@ -1,12 +1,13 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { OrgId } from '../kernel/brand.ts'
+import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { MembershipActionUnknown } from './failures.ts'
 import type { makeRemoveMember } from './remove-member.ts'
 import type { makeSetMemberVisibility } from './set-member-visibility.ts'
 
-type Refusal = Failure<'MembershipActionUnknown' | 'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'>
+type Refusal = Failure<'MembershipActionUnknown' | 'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
 
 /** The one-route form of showing and hiding a membership, removing a member and leaving. */
 export const makeActOnMember =

@@ -37,7 +37,7 @@ export const makeAddTeamMember =
       }
       await stores.teams.addMember(team, userId, at)
       await stores.audit.record({
-        action: 'team.member-added',
+        action: 'team.member_added',
         objectType: 'team',
         objectId: id,
         objectName: team.name,

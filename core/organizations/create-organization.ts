@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { OrgId } from '../kernel/brand.ts'
+import type { OrgId, UserId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
@@ -13,6 +13,8 @@ import type { Organization } from './types.ts'
 
 export interface CreateOrganizationInput extends ProfileInput {
   readonly name: string
+  /** Whose it becomes when a site admin makes it for somebody; the caller's unless told. */
+  readonly ownerId?: UserId
 }
 
 type Refusal = Failure<
@@ -25,7 +27,7 @@ const firstTeams: readonly Pick<NewTeam, 'name' | 'permission' | 'description'>[
   { name: 'Viewers', permission: 'read', description: 'Members who may look' },
 ]
 
-/** Creates an organization with its three teams, the caller the only member of Owners: all of it or nothing. */
+/** Creates an organization with its three teams, the caller (or `ownerId`) the only member of Owners: all of it or nothing. */
 export const makeCreateOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
   async (call: SignedInCall, input: CreateOrganizationInput): Outcome<Refusal, Organization> => {
@@ -50,7 +52,7 @@ export const makeCreateOrganization =
         createdAt,
       })
       if (isLeft(inserted)) return inserted
-      await addFirstTeams(stores, inserted.right, call, createdAt)
+      await addFirstTeams(stores, inserted.right, input.ownerId ?? principal.userId, createdAt)
       const organization = await stores.organizations.findById(inserted.right)
       if (organization === undefined) throw new Error('The organization that was just inserted is not there.')
       await stores.audit.record({
@@ -59,17 +61,17 @@ export const makeCreateOrganization =
         objectId: organization.id,
         objectName: organization.name,
         tenantId: organization.id,
-        changes: { visibility: organization.visibility },
+        changes: { visibility: organization.visibility, ...(input.ownerId === undefined ? {} : { owner: input.ownerId }) },
       })
       return right(organization)
     })
   }
 
-const addFirstTeams = async (stores: OrganizationStores, orgId: OrgId, call: SignedInCall, at: Date): Promise<void> => {
-  await stores.memberships.add(orgId, call.principal.userId, at)
+const addFirstTeams = async (stores: OrganizationStores, orgId: OrgId, ownerId: UserId, at: Date): Promise<void> => {
+  await stores.memberships.add(orgId, ownerId, at)
   for (const team of firstTeams) {
     const id = await stores.teams.insert({ ...team, orgId, type: 'kubernetes', createdAt: at })
     if (isLeft(id)) throw new Error('A team name is taken in an organization that has no teams.')
-    if (team.permission === 'owner') await stores.teams.addMember({ id: id.right, orgId }, call.principal.userId, at)
+    if (team.permission === 'owner') await stores.teams.addMember({ id: id.right, orgId }, ownerId, at)
   }
 }

@@ -4,6 +4,8 @@ export const OrganizationMissing = defineFailure('OrganizationMissing', 'NotFoun
 export const OrganizationNameRefused = defineFailure('OrganizationNameRefused', 'Unprocessable')
 export const OrganizationFieldRefused = defineFailure('OrganizationFieldRefused', 'Unprocessable')
 export const OrganizationCreationDenied = defineFailure('OrganizationCreationDenied', 'Forbidden')
+/** Somebody is an owner of it, who may delete it. */
+export const OrganizationHasOwner = defineFailure('OrganizationHasOwner', 'Conflict')
 export const OrganizationInUse = defineFailure('OrganizationInUse', 'Conflict')
 /** The row changed since the version that the caller named. */
 export const OrganizationChanged = defineFailure('OrganizationChanged', 'StaleVersion')
@@ -25,3 +27,25 @@ export const AlreadyTeamMember = defineFailure('AlreadyTeamMember', 'Conflict')
 export const BeyondOwnRights = defineFailure('BeyondOwnRights', 'Forbidden')
 export const MembershipActionUnknown = defineFailure('MembershipActionUnknown', 'Invalid')
 export const OrganizationTokenMissing = defineFailure('OrganizationTokenMissing', 'NotFound')
+
+export const InvitationMissing = defineFailure('InvitationMissing', 'NotFound')
+export const InvitationRefused = defineFailure('InvitationRefused', 'Unprocessable')
+/** Whoever is invited, or accepts, is a member already. */
+export const AlreadyMember = defineFailure('AlreadyMember', 'Conflict')
+/** Expired, withdrawn, used, or no longer the inviter's to give; which of them is not told. */
+export const InvitationGone = defineFailure('InvitationGone', 'Gone')
+/** The invitation is for another address. */
+export const InvitationForAnother = defineFailure('InvitationForAnother', 'Forbidden')
+
+/** More mail than one person, or one address, is good for in a day. */
+export const TooManyInvitations = defineFailure('TooManyInvitations', 'Backoff')
+
+export const PolicyRefused = defineFailure('PolicyRefused', 'Unprocessable')
+/** The policy changed since the version that the caller named. */
+export const PolicyChanged = defineFailure('PolicyChanged', 'StaleVersion')
+
+export const RobotMissing = defineFailure('RobotMissing', 'NotFound')
+export const RobotRefused = defineFailure('RobotRefused', 'Unprocessable')
+/** The robot account changed since the version that the caller named. */
+export const RobotChanged = defineFailure('RobotChanged', 'StaleVersion')
+export const RobotTokenMissing = defineFailure('RobotTokenMissing', 'NotFound')

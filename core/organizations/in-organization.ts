@@ -1,5 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
 import type { OrgId } from '../kernel/brand.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { OrganizationMissing } from './failures.ts'
@@ -8,6 +9,11 @@ import type { OrganizationStores } from './ports.ts'
 import type { Rights } from './rights.ts'
 import { rightsIn } from './team-rules.ts'
 import type { Organization } from './types.ts'
+
+/** What a change needs that is also open to members whom the organization does not let in. */
+export interface MemberChangeDeps extends TeamChangeDeps {
+  readonly clock: Clock
+}
 
 export interface HeldOrganization {
   readonly stores: OrganizationStores

@@ -1,5 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { OrgId, TeamId } from '../kernel/brand.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { entrantOf } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
@@ -59,12 +61,13 @@ export const makeSearchTeams =
     return right(within(found, organization))
   }
 
-/** The caller's teams, as far as the caller's token reaches. */
+/** The caller's teams, as far as the caller's token reaches, in the organizations that let the caller in now. */
 export const makeListOwnTeams =
-  (deps: Pick<Stores, 'organizations' | 'teams'>) =>
+  (deps: Pick<Stores, 'organizations' | 'teams'> & { readonly clock: Clock }) =>
   async (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
     const { userId, onlyOrgId, scopes } = call.principal
-    const found = await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly }, page)
+    const entrant = entrantOf(call.principal, deps.clock.now())
+    const found = await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entrant }, page)
     const organizations = await deps.organizations.findByIds([...new Set(found.items.map((team) => team.orgId))])
     const byId = new Map(organizations.map((organization) => [organization.id, organization]))
     const items = found.items.flatMap((team) => {

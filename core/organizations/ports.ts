@@ -1,12 +1,19 @@
 import type { Level } from '../kernel/access.ts'
 import type { AuditTrail } from '../kernel/audit.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/brand.ts'
+import type { Entrant } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { PermissionRef } from '../kernel/permission.ts'
 import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { AvatarStore } from '../identity/avatar-ports.ts'
+import type { AccessTokenStore } from '../identity/ports.ts'
+import type { InvitationStore } from './invitation-ports.ts'
+import type { PolicyStore } from './policy-ports.ts'
+import type { RobotStore } from './robot-ports.ts'
 import type {
   AccountSummary,
   BlockingObject,
@@ -40,6 +47,9 @@ export interface OrganizationStore {
   findByFormerName(name: string): Promise<Organization | undefined>
   list(visible: readonly Visibility[], page: PageRequest): Promise<Page<Organization>>
   listOfUser(userId: UserId, page: PageRequest): Promise<Page<Organization>>
+  /** Those of which nobody is an owner. */
+  listOrphaned(page: PageRequest): Promise<Page<Organization>>
+  isOrphaned(id: OrgId): Promise<boolean>
   /** The user's organizations as another sees them: `visible` ones with public membership, and those that the viewer is in. */
   listOfUserSeenBy(
     userId: UserId,
@@ -51,9 +61,9 @@ export interface OrganizationStore {
   insert(organization: NewOrganization): Outcome<Failure<'OrganizationNameTaken'>, OrgId>
   /** False when the row is gone or, with `expectedVersion`, has another version. */
   update(id: OrgId, changes: Partial<OrganizationProfile>, expectedVersion: number | undefined): Promise<boolean>
-  /** Leaves a redirect under the old name. */
+  /** Leaves a redirect under the old name. The logins of its robot accounts change with it, without a redirect. */
   rename(id: OrgId, from: string, to: string): Outcome<Failure<'OrganizationNameTaken'>, void>
-  /** Deletes the organization with its teams, memberships, roles, grants and the tokens that are confined to it. */
+  /** Deletes the organization with its teams, memberships, roles, grants, robot accounts and the tokens that are confined to it. */
   remove(id: OrgId): Promise<void>
   /**
    * Holds the organization's row until the transaction ends. Every change of teams and memberships takes it first, so
@@ -89,6 +99,8 @@ export interface TeamSearch {
 export interface TeamReach {
   readonly onlyOrgId: OrgId | undefined
   readonly onlyPublic: boolean
+  /** Organizations that would not let the caller in are left out. */
+  readonly entrant: Entrant
 }
 
 /** Teams of one organization. `Owners` comes first, then by name. */
@@ -113,6 +125,7 @@ export interface TeamStore {
    */
   rolePermissions(orgId: OrgId, roleIds: readonly RoleId[]): Promise<ReadonlyMap<RoleId, readonly PermissionRef[]>>
   replaceRoles(team: Pick<Team, 'id' | 'orgId'>, roleIds: readonly RoleId[]): Promise<void>
+  /** People only, by login. */
   listMembers(id: TeamId, page: PageRequest): Promise<Page<UserId>>
   hasMember(id: TeamId, userId: UserId): Promise<boolean>
   /** Counts at most `limit`. */
@@ -122,9 +135,9 @@ export interface TeamStore {
 }
 export const TeamStoreToken = token<TeamStore>('organizations.TeamStore')
 
-/** Memberships of organizations. Lists are ordered by login. */
+/** Memberships of organizations. Lists are ordered by login and show people: robot accounts are shown by `RobotStore`. */
 export interface MembershipStore {
-  /** The account of this name, whatever it is. */
+  /** The account of this name, whatever it is; robot accounts are nobody here. */
   findAccount(name: string): Promise<AccountSummary | undefined>
   findAccountById(id: number): Promise<AccountSummary | undefined>
   find(orgId: OrgId, userId: UserId): Promise<Membership | undefined>
@@ -135,7 +148,7 @@ export interface MembershipStore {
   /** Removes the membership, the user's team memberships and direct grants there. */
   remove(orgId: OrgId, userId: UserId): Promise<void>
   setPublic(orgId: OrgId, userId: UserId, isPublic: boolean): Promise<void>
-  /** Removes the members who are in no team of the organization, as `remove` does; answers how many. */
+  /** Removes the people who are in no team of the organization, as `remove` does; answers how many. */
   removeWithoutTeam(orgId: OrgId): Promise<number>
 }
 export const MembershipStoreToken = token<MembershipStore>('organizations.MembershipStore')
@@ -160,6 +173,12 @@ export interface OrganizationStores {
   readonly teams: TeamStore
   readonly memberships: MembershipStore
   readonly tokens: OrganizationTokenStore
+  readonly invitations: InvitationStore
+  readonly policies: PolicyStore
+  readonly robots: RobotStore
+  readonly accessTokens: AccessTokenStore
+  readonly avatars: AvatarStore
   readonly audit: AuditTrail
+  readonly mail: MailOutbox
 }
 export const OrganizationUnitOfWorkToken = token<UnitOfWork<OrganizationStores>>('organizations.UnitOfWork')

@@ -1,25 +1,29 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { OrgId } from '../kernel/brand.ts'
+import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import { barredIn } from './barred-in.ts'
 import { LastOwner, MemberMissing } from './failures.ts'
 import { asUser, findAccount } from './find-user.ts'
 import type { UserRef } from './find-user.ts'
 import { inOrganization } from './in-organization.ts'
-import type { TeamChangeDeps } from './in-team.ts'
+import type { MemberChangeDeps } from './in-organization.ts'
 import { mayChange, mustHold } from './rights.ts'
 
-type Refusal = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'>
+type Refusal = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
 
-/** Takes a member out of the organization and all of its teams: anyone themselves, others only below the caller. */
+/** Takes a member out of the organization and all of its teams: anyone themselves, whatever the organization demands, others only below the caller. */
 export const makeRemoveMember =
-  (deps: TeamChangeDeps) =>
+  (deps: MemberChangeDeps) =>
   (call: SignedInCall, id: OrgId, ref: UserRef): Outcome<Refusal, void> =>
     inOrganization<Refusal, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = asUser(account)
       const isSelf = !isLeft(userId) && userId.right === call.principal.userId
       if (!isSelf) {
+        const barred = await barredIn(stores, deps.clock, call, id)
+        if (barred !== undefined) return left(barred)
         const isAllowed = mustHold(rights, 'remove members')
         if (isLeft(isAllowed)) return isAllowed
       }
@@ -36,7 +40,7 @@ export const makeRemoveMember =
       }
       await stores.memberships.remove(id, userId.right)
       await stores.audit.record({
-        action: 'organization.member-removed',
+        action: 'organization.member_removed',
         objectType: 'organization',
         objectId: id,
         objectName: organization.name,

@@ -33,7 +33,7 @@ export const makeRemoveTeamMember =
       const remaining = await stores.teams.listOfMember(team.orgId, userId.right)
       if (remaining.length === 0) await stores.memberships.remove(team.orgId, userId.right)
       await stores.audit.record({
-        action: 'team.member-removed',
+        action: 'team.member_removed',
         objectType: 'team',
         objectId: id,
         objectName: team.name,

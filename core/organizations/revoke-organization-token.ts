@@ -16,7 +16,7 @@ export const makeRevokeOrganizationToken =
         return left(OrganizationTokenMissing('The organization has no such token.'))
       }
       await audit.record({
-        action: 'organization.token-revoked',
+        action: 'organization.token_revoked',
         objectType: 'token',
         objectId: id,
         objectName: found.name,

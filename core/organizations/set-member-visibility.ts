@@ -1,20 +1,24 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { OrgId } from '../kernel/brand.ts'
+import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import { barredIn } from './barred-in.ts'
 import { BeyondOwnRights, MemberMissing } from './failures.ts'
 import { asUser, findAccount } from './find-user.ts'
 import type { UserRef } from './find-user.ts'
 import { inOrganization } from './in-organization.ts'
-import type { TeamChangeDeps } from './in-team.ts'
+import type { MemberChangeDeps } from './in-organization.ts'
 
-type Refusal = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing'>
+type Refusal = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing'> | EntryRefusal
 
 /** Shows a membership to everyone or hides it from outsiders: each member's own choice, and the owners'. */
 export const makeSetMemberVisibility =
-  (deps: TeamChangeDeps) =>
+  (deps: MemberChangeDeps) =>
   (call: SignedInCall, id: OrgId, ref: UserRef, isPublic: boolean): Outcome<Refusal, void> =>
     inOrganization<Refusal, void>(deps, call, id, async ({ stores, organization, rights }) => {
+      const barred = await barredIn(stores, deps.clock, call, id)
+      if (barred !== undefined) return left(barred)
       const account = await findAccount(stores.memberships, ref)
       const userId = asUser(account)
       const isSelf = !isLeft(userId) && userId.right === call.principal.userId
@@ -25,7 +29,7 @@ export const makeSetMemberVisibility =
       if (membership.isPublic === isPublic) return right(undefined)
       await stores.memberships.setPublic(id, userId.right, isPublic)
       await stores.audit.record({
-        action: isPublic ? 'organization.member-published' : 'organization.member-concealed',
+        action: isPublic ? 'organization.member_published' : 'organization.member_concealed',
         objectType: 'organization',
         objectId: id,
         objectName: organization.name,

@@ -1,18 +1,17 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../kernel/access.ts'
 import { reaches } from '../kernel/access.ts'
 import type { OrgId, UserId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { TeamNameTaken } from './ports.ts'
+import { enterRole } from './enter-role.ts'
 import { findNewMember } from './find-user.ts'
 import { inOrganization } from './in-organization.ts'
 import type { HeldOrganization } from './in-organization.ts'
 import type { TeamChangeDeps } from './in-team.ts'
 import { leaveTeam } from './leave-team.ts'
-import { levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './rights.ts'
-import { defaultTeamType, permissionsOfTeam } from './team-rules.ts'
+import { levelOfRole, levelOfTeam, mayChange, mustHold } from './rights.ts'
 import type { MembershipRole, Organization, Team } from './types.ts'
 
 export interface SettledMembership {
@@ -53,7 +52,7 @@ export const makeSetMembership =
       if (isLeft(lowered)) return lowered
       if (entered.right || lowered.right > 0) {
         await stores.audit.record({
-          action: 'organization.membership-set',
+          action: 'organization.membership_set',
           objectType: 'organization',
           objectId: id,
           objectName: organization.name,
@@ -63,59 +62,6 @@ export const makeSetMembership =
       }
       return right({ userId, organization, role })
     })
-
-/** A member needs some team at or below the role's level; admins and owners one of exactly that level. */
-const isInRole = (teams: readonly Team[], role: MembershipRole): boolean =>
-  role === 'member'
-    ? teams.some((team) => !reaches(levelOfTeam(team.permission), 'admin'))
-    : teams.some((team) => team.permission === role)
-
-/** Right true when the user entered a team. */
-const enterRole = async (
-  held: HeldOrganization,
-  teams: readonly Team[],
-  userId: UserId,
-  role: MembershipRole,
-  at: Date,
-): Outcome<Failure<'BeyondOwnRights' | 'TeamNameTaken'>, boolean> => {
-  if (isInRole(teams, role)) return right(false)
-  const { stores, organization, rights } = held
-  const team = await teamForRole(held, role, at)
-  if (isLeft(team)) return team
-  const given = mayGive(rights, levelOfTeam(team.right.permission), await permissionsOfTeam(stores.teams, team.right))
-  if (isLeft(given)) return given
-  if ((await stores.memberships.find(organization.id, userId)) === undefined) {
-    await stores.memberships.add(organization.id, userId, at)
-  }
-  await stores.teams.addMember(team.right, userId, at)
-  return right(true)
-}
-
-/** The oldest team of the role's level; one is made where the organization has none. */
-const teamForRole = async (
-  { stores, organization }: HeldOrganization,
-  role: MembershipRole,
-  at: Date,
-): Outcome<Failure<'TeamNameTaken'>, Team> => {
-  const permission: Level = levelOfRole(role)
-  const existing = await stores.teams.findByPermission(organization.id, permission)
-  if (existing !== undefined) return right(existing)
-  const name = role === 'admin' ? 'Admins' : 'Viewers'
-  const inserted = await stores.teams.insert({
-    orgId: organization.id,
-    name,
-    description: '',
-    permission,
-    type: defaultTeamType,
-    createdAt: at,
-  })
-  if (isLeft(inserted)) {
-    return left(TeamNameTaken(`No team gives the level "${permission}", and the name "${name}" is taken by another team.`))
-  }
-  const team = await stores.teams.findById(inserted.right)
-  if (team === undefined) throw new Error('The team that was just inserted is not there.')
-  return right(team)
-}
 
 /** Right with the number of teams that were left. */
 const leaveTeamsAbove = async (

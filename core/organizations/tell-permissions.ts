@@ -1,4 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../kernel/clock.ts'
+import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { OrganizationMissing } from './failures.ts'
@@ -11,16 +13,18 @@ import type { Standing } from './types.ts'
 export const makeTellPermissions = (deps: {
   readonly organizations: OrganizationStore
   readonly memberships: MembershipStore
+  readonly clock: Clock
 }) => {
   const findOrganization = makeFindOrganization(deps)
   return async (
     call: SignedInCall,
     login: string,
     orgName: string,
-  ): Outcome<Failure<'OrganizationMissing' | 'MemberMissing'>, Standing> => {
+  ): Outcome<Failure<'OrganizationMissing' | 'MemberMissing'> | EntryRefusal, Standing> => {
     const found = await findOrganization(call, orgName, 'missing')
     if (isLeft(found)) return found
-    const { organization, viewer, isMember } = found.right
+    const { organization, viewer, isMember, barred } = found.right
+    if (barred !== undefined) return left(barred)
     const userId = asUser(await deps.memberships.findAccount(login))
     const isSelf = !isLeft(userId) && userId.right === viewer.userId
     if (!isSelf && !isMember && !viewer.isSiteAdmin) {

@@ -1,5 +1,6 @@
 import type { Standing as FullStanding } from '../kernel/access.ts'
 import { levels } from '../kernel/access.ts'
+import type { EntryRules } from '../kernel/entry-rules.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/brand.ts'
 
 /** Who sees an organization: everyone, everyone signed in, or its members. Site admins see all. */
@@ -19,6 +20,8 @@ export interface Organization {
   /** 0 for an ordinary organization. */
   readonly orgType: number
   readonly fleetEndpoint: string
+  /** The name of the picture, where there is one. */
+  readonly avatarDigest: string | undefined
   readonly createdAt: Date
   readonly version: number
 }
@@ -76,6 +79,8 @@ export interface AccountSummary {
 export interface Membership {
   readonly userId: UserId
   readonly isPublic: boolean
+  /** What the organization demands of the member; absent when it demands nothing. */
+  readonly entry?: EntryRules
 }
 
 /** An access token that is confined to one organization, without its secret. Instants in UTC. */

@@ -48,16 +48,13 @@ const accessToken: ObjectTypeDefinition = {
   },
 }
 
-/** Types of the specification whose part does not exist yet: known, but without objects, so every answer is empty. */
-const withoutObjects: readonly ObjectTypeDefinition[] = [
-  { type: 'contract', listed: true, scope: 'contract', reading: [], relations: {} },
-  { type: 'robot_ac', listed: true, scope: 'organization', reading: [], relations: {} },
-]
+/** A type of the specification whose part does not exist yet: known, but without objects, so every answer is empty. */
+const contract: ObjectTypeDefinition = { type: 'contract', listed: true, scope: 'contract', reading: [], relations: {} }
 
 export const authorizationObjectTypes: readonly ObjectTypeDefinition[] = [
   role,
   rolesOfOrganization,
   user,
   accessToken,
-  ...withoutObjects,
+  contract,
 ]

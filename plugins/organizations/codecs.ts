@@ -1,8 +1,9 @@
 import * as t from 'io-ts'
+import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/change-policy.ts'
 import { profileLimits } from '../../core/organizations/organization-profile.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
-import { answer, freeText, FreeObjectCodec, Id, listOf, oneOf, optional, PathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, DateTime, freeText, FreeObjectCodec, Id, int32, listOf, oneOf, optional, PathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
 
 export const Organization = answer(
   {
@@ -166,6 +167,105 @@ export const tokenInfoExample = {
   expDate: 0,
 }
 
+export const CreateInvitationOption = request(
+  { email: freeText(254), role: oneOf('member', 'admin', 'owner'), team_ids: optional(listOf(Id, 50)) },
+  'CreateInvitationOption',
+)
+export const Invitation = answer(
+  {
+    id: SafeInteger,
+    email: t.string,
+    role: t.string,
+    team_ids: t.readonlyArray(SafeInteger),
+    inviter: t.string,
+    created_at: DateTime,
+    expires_at: DateTime,
+  },
+  'Invitation',
+)
+export const invitationExample = {
+  id: 9,
+  email: 'grace@example.org',
+  role: 'member',
+  team_ids: [40],
+  inviter: 'ada',
+  created_at: '2026-11-21T08:00:00.000Z',
+  expires_at: '2026-11-28T08:00:00.000Z',
+}
+/** An invitation as the invited person sees it. */
+export const OwnInvitation = answer(
+  { org: Organization, email: t.string, role: t.string, inviter: t.string, expires_at: DateTime },
+  'OwnInvitation',
+)
+export const ownInvitationExample = {
+  org: organizationExample,
+  email: 'grace@example.org',
+  role: 'member',
+  inviter: 'ada',
+  expires_at: '2026-11-28T08:00:00.000Z',
+}
+
+/** `two_factor_from` is there while a second factor is demanded: from then on members without one are not let in. */
+export const OrgPolicies = answer(
+  {
+    require_two_factor: t.boolean,
+    two_factor_grace_days: SafeInteger,
+    two_factor_from: optional(DateTime),
+    max_token_life_days: SafeInteger,
+  },
+  'OrgPolicies',
+)
+export const policiesExample = {
+  require_two_factor: true,
+  two_factor_grace_days: 14,
+  two_factor_from: '2026-12-05T08:00:00.000Z',
+  max_token_life_days: 90,
+}
+export const EditPoliciesOption = request(
+  {
+    require_two_factor: optional(t.boolean),
+    two_factor_grace_days: optional(int32(0, maxGraceDays)),
+    max_token_life_days: optional(int32(0, maxTokenLifeDays)),
+  },
+  'EditPoliciesOption',
+)
+
+export const RobotAccount = answer(
+  {
+    id: SafeInteger,
+    name: t.string,
+    login: t.string,
+    description: t.string,
+    team_ids: t.readonlyArray(SafeInteger),
+    created_at: DateTime,
+    active: t.boolean,
+  },
+  'RobotAccount',
+)
+export const robotExample = {
+  id: 77,
+  name: 'deployer',
+  login: 'analytical-engines+deployer',
+  description: 'Rolls out from the pipeline',
+  team_ids: [40],
+  created_at: '2026-11-21T08:00:00.000Z',
+  active: true,
+}
+const robotTeams = optional(listOf(Id, 50))
+export const CreateRobotOption = request(
+  { name: freeText(255), description: optional(freeText(255)), team_ids: robotTeams },
+  'CreateRobotOption',
+)
+export const EditRobotOption = request(
+  { description: optional(freeText(255)), team_ids: robotTeams, active: optional(t.boolean) },
+  'EditRobotOption',
+)
+
+export const OrgInvitationPath = request({ orgname: PathName, id: PathId }, 'OrgInvitationPath')
+export const InvitationTokenPath = request({ token: PathName }, 'InvitationTokenPath')
+export const RobotPath = request({ orgname: PathName, robot: PathName }, 'RobotPath')
+export const RobotTokenPath = request({ orgname: PathName, robot: PathName, id: PathId }, 'RobotTokenPath')
+export const robotInPath = { type: 'robot_ac', org: path('orgname'), name: path('robot') } as const
 export const OrgPath = request({ orgname: PathName }, 'OrgPath')
 export const organizationInPath = { type: 'organization', name: path('orgname') } as const
 export const OrgMemberPath = request({ orgname: PathName, username: PathName }, 'OrgMemberPath')

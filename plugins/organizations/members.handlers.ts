@@ -1,10 +1,13 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { TokenId, UserId } from '../../core/kernel/brand.ts'
+import type { EntryRefusal } from '../../core/kernel/entry-rules.ts'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { Page } from '../../core/kernel/page.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { Call } from '../../core/kernel/principal.ts'
 import { makeActOnMember } from '../../core/organizations/act-on-member.ts'
 import { MemberMissing } from '../../core/organizations/failures.ts'
+import type { FoundOrganization } from '../../core/organizations/find-organization.ts'
 import { makeFindOrganization } from '../../core/organizations/find-organization.ts'
 import { asUser } from '../../core/organizations/find-user.ts'
 import { makeRemoveMember } from '../../core/organizations/remove-member.ts'
@@ -12,6 +15,7 @@ import { makeRevokeOrganizationToken } from '../../core/organizations/revoke-org
 import { makeSetMemberVisibility } from '../../core/organizations/set-member-visibility.ts'
 import { makeSetMembership } from '../../core/organizations/set-membership.ts'
 import type { UserBody } from '../identity/codecs.ts'
+import { tokenInfoWire } from '../identity/token-wire.ts'
 import { userWire, viewerOf } from '../identity/user-wire.ts'
 import { Redirect } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
@@ -31,7 +35,7 @@ import {
   setMembership,
 } from './members.routes.ts'
 import type { OrganizationGiven } from './needs.ts'
-import { organizationWire, tokenWire } from './organization-wire.ts'
+import { organizationWire } from './organization-wire.ts'
 import { orgOf } from './organizations.handlers.ts'
 
 /** Turns a page of ids into a page of users. */
@@ -46,18 +50,27 @@ const notMember = () => left(MemberMissing('The user is no member of this organi
 const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const { memberships } = given
   const find = makeFindOrganization(given)
+  /** What members alone see of a private organization is not for one whom it does not let in. */
+  const findSeen = async (call: Call, name: string): Outcome<Failure<'OrganizationMissing'> | EntryRefusal, FoundOrganization> => {
+    const found = await find(call, name, 'missing')
+    if (isLeft(found)) return found
+    const { organization, barred } = found.right
+    return barred !== undefined && organization.visibility === 'private' ? left(barred) : found
+  }
   return [
     handle(listMembers, async ({ call, params, page }) => {
       const found = await find(call, params.orgname, 'missing')
       if (isLeft(found)) return found
-      const { organization, viewer, isMember } = found.right
+      const { organization, viewer, isMember, barred } = found.right
+      if (barred !== undefined) return left(barred)
       const only = isMember || viewer.isSiteAdmin ? 'all' : 'public'
       return right(await usersOf(given, call, await memberships.list(organization.id, only, page)))
     }),
     handle(checkMember, async ({ call, params }) => {
       const found = await find(call, params.orgname, 'missing')
       if (isLeft(found)) return found
-      const { organization, viewer, isMember } = found.right
+      const { organization, viewer, isMember, barred } = found.right
+      if (barred !== undefined) return left(barred)
       if (!isMember && !viewer.isSiteAdmin) {
         return right(new Redirect(302, `/orgs/${organization.name}/public_members/${params.username}`))
       }
@@ -66,12 +79,12 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       return (await memberships.find(organization.id, userId.right)) === undefined ? notMember() : right(undefined)
     }),
     handle(listPublicMembers, async ({ call, params, page }) => {
-      const found = await find(call, params.orgname, 'missing')
+      const found = await findSeen(call, params.orgname)
       if (isLeft(found)) return found
       return right(await usersOf(given, call, await memberships.list(found.right.organization.id, 'public', page)))
     }),
     handle(checkPublicMember, async ({ call, params }) => {
-      const found = await find(call, params.orgname, 'missing')
+      const found = await findSeen(call, params.orgname)
       if (isLeft(found)) return found
       const userId = asUser(await memberships.findAccount(params.username))
       if (isLeft(userId)) return userId
@@ -105,7 +118,7 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       if (user === undefined) return left(MemberMissing('There is no such user.'))
       return right({
         user: userWire(given.identitySettings.baseUrl(), viewerOf(call.principal), user),
-        org: organizationWire(call, organization),
+        org: organizationWire(given, call, organization),
         role,
         state: 'active',
       })
@@ -122,7 +135,7 @@ const tokenRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   return [
     handle(listOrganizationTokens, async ({ grant, page }) => {
       const now = given.clock.now()
-      return right(mapPage(await given.tokens.list(orgOf(grant), page), (token) => tokenWire(token, now)))
+      return right(mapPage(await given.tokens.list(orgOf(grant), page), (token) => tokenInfoWire(token, now)))
     }),
     handle(revokeOrganizationToken, ({ call, grant, params }) => revoke(call, orgOf(grant), params.id as TokenId)),
   ]

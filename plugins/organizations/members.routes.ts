@@ -1,3 +1,4 @@
+import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/entry-rules.ts'
 import {
   AccountNotEligible,
   BeyondOwnRights,
@@ -9,7 +10,7 @@ import {
 } from '../../core/organizations/failures.ts'
 import { TeamNameTaken } from '../../core/organizations/ports.ts'
 import { Profile, User, userExample } from '../identity/codecs.ts'
-import { anyone, memberOf, path, read, requires, requiresWithin, signedIn, write } from '../kit/access.ts'
+import { anyone, evenWhenBarred, memberOf, path, read, requires, requiresWithin, signedIn, write } from '../kit/access.ts'
 import { QueryId, request } from '../kit/codecs.ts'
 import { empty, json, list, orRedirect } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
@@ -37,10 +38,11 @@ export const listMembers = defineRoute({
   description: 'Outsiders see those who made their membership public.',
   tag,
   access: signedIn,
+  servesConfined: true,
   scope: read('organization'),
   params: OrgPath,
   ok: list(User, userExample),
-  failures: [OrganizationMissing],
+  failures: [OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const checkMember = defineRoute({
@@ -51,10 +53,11 @@ export const checkMember = defineRoute({
   description: 'Outsiders are sent to the public members with 302.',
   tag,
   access: signedIn,
+  servesConfined: true,
   scope: read('organization'),
   params: OrgMemberPath,
   ok: orRedirect(empty(204, 'The user is a member'), 302),
-  failures: [OrganizationMissing, MemberMissing],
+  failures: [OrganizationMissing, MemberMissing, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const setMembership = defineRoute({
@@ -79,13 +82,13 @@ export const removeMember = defineRoute({
   method: 'DELETE',
   path: '/orgs/{orgname}/members/{username}',
   summary: 'Take a member out of an organization and all of its teams',
-  description: 'Members take themselves out; for others it needs the right to remove members, and a level above theirs.',
+  description: 'Members take themselves out, also those whom the organization does not let in any more; for others it needs the right to remove members, and a level above theirs.',
   tag,
-  access: requires('member', organizationInPath),
+  access: evenWhenBarred(requires('member', organizationInPath)),
   scope: write('organization'),
   params: OrgMemberPath,
   ok: empty(204),
-  failures: [MemberMissing, BeyondOwnRights, OrganizationMissing, LastOwner],
+  failures: [MemberMissing, BeyondOwnRights, OrganizationMissing, LastOwner, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const actOnMember = defineRoute({
@@ -95,12 +98,12 @@ export const actOnMember = defineRoute({
   summary: 'Make a membership public or private, remove a member, or leave',
   description: '`private`, `public`, `remove` and `leave` act on the user whose id is `uid`; only the caller leaves.',
   tag,
-  access: memberOf(path('orgname')),
+  access: evenWhenBarred(memberOf(path('orgname'))),
   scope: write('organization'),
   params: OrgActionPath,
   query: request({ uid: QueryId }, 'MemberActionQuery'),
   ok: empty(200),
-  failures: [MembershipActionUnknown, MemberMissing, BeyondOwnRights, OrganizationMissing, LastOwner],
+  failures: [MembershipActionUnknown, MemberMissing, BeyondOwnRights, OrganizationMissing, LastOwner, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const listPublicMembers = defineRoute({
@@ -112,7 +115,7 @@ export const listPublicMembers = defineRoute({
   access: anyone,
   params: OrgPath,
   ok: list(User, userExample),
-  failures: [OrganizationMissing],
+  failures: [OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const checkPublicMember = defineRoute({
@@ -124,7 +127,7 @@ export const checkPublicMember = defineRoute({
   access: anyone,
   params: OrgMemberPath,
   ok: empty(204, 'The user is a public member'),
-  failures: [OrganizationMissing, MemberMissing],
+  failures: [OrganizationMissing, MemberMissing, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const publishMember = defineRoute({
@@ -137,7 +140,7 @@ export const publishMember = defineRoute({
   scope: write('organization'),
   params: OrgMemberPath,
   ok: empty(204),
-  failures: [MemberMissing, BeyondOwnRights, OrganizationMissing],
+  failures: [MemberMissing, BeyondOwnRights, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const concealMember = defineRoute({
@@ -150,7 +153,7 @@ export const concealMember = defineRoute({
   scope: write('organization'),
   params: OrgMemberPath,
   ok: empty(204),
-  failures: [MemberMissing, BeyondOwnRights, OrganizationMissing],
+  failures: [MemberMissing, BeyondOwnRights, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
 })
 
 export const getMemberProfile = defineRoute({

@@ -1,5 +1,13 @@
 import { IdentitySettingsToken, IdentityStoresToken } from '../../core/identity/ports.ts'
+import { AllowancesToken } from '../../core/identity/allowance-ports.ts'
+import { ContentDigestToken } from '../../core/identity/avatar-ports.ts'
+import { ConfinedTokensToken } from '../../core/identity/confined-token-ports.ts'
+import { PictureMakerToken } from '../../core/kernel/picture.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitation-ports.ts'
+import { PolicyStoreToken } from '../../core/organizations/policy-ports.ts'
+import { RobotStoreToken } from '../../core/organizations/robot-ports.ts'
 import {
   MembershipStoreToken,
   OrganizationStoreToken,
@@ -16,10 +24,20 @@ export const organizationNeeds = {
   teams: TeamStoreToken,
   memberships: MembershipStoreToken,
   tokens: OrganizationTokenStoreToken,
+  invitations: InvitationStoreToken,
+  invitationTokens: InvitationTokensToken,
+  addresses: AddressReaderToken,
+  allowances: AllowancesToken,
+  policies: PolicyStoreToken,
+  robots: RobotStoreToken,
+  confinedTokens: ConfinedTokensToken,
+  pictures: PictureMakerToken,
+  contentDigest: ContentDigestToken,
   uow: OrganizationUnitOfWorkToken,
   catalogue: PermissionLevelsToken,
   identity: IdentityStoresToken,
   identitySettings: IdentitySettingsToken,
   clock: ClockToken,
+  entropy: EntropyToken,
 }
 export type OrganizationGiven = Given<typeof organizationNeeds>

@@ -1,17 +1,22 @@
 import { viewerOf } from '../../core/organizations/viewer.ts'
-import type { Organization, OrganizationToken, TeamInOrganization } from '../../core/organizations/types.ts'
+import type { Organization, TeamInOrganization } from '../../core/organizations/types.ts'
 import type { ProfileInput } from '../../core/organizations/organization-profile.ts'
 import type { Call } from '../../core/kernel/principal.ts'
+import { avatarUrl } from '../identity/user-wire.ts'
 import type { OrganizationBody, TeamBody } from './codecs.ts'
+import type { OrganizationGiven } from './needs.ts'
+
+/** What tells where pictures are shown. */
+type Place = Pick<OrganizationGiven, 'identitySettings'>
 
 /** The contact address is for those who signed in. */
-export const organizationWire = (call: Call, organization: Organization): OrganizationBody => ({
+export const organizationWire = (place: Place, call: Call, organization: Organization): OrganizationBody => ({
   id: organization.id,
   name: organization.name,
   username: organization.name,
   full_name: organization.fullName,
   email: viewerOf(call).userId === undefined ? '' : organization.email,
-  avatar_url: '',
+  avatar_url: avatarUrl(place.identitySettings.baseUrl(), organization.avatarDigest),
   description: organization.description,
   website: organization.website,
   location: organization.location,
@@ -21,11 +26,11 @@ export const organizationWire = (call: Call, organization: Organization): Organi
   repo_admin_change_team_access: false,
 })
 
-export const teamWire = (call: Call, { team, organization }: TeamInOrganization): TeamBody => ({
+export const teamWire = (place: Place, call: Call, { team, organization }: TeamInOrganization): TeamBody => ({
   id: team.id,
   name: team.name,
   description: team.description,
-  organization: organizationWire(call, organization),
+  organization: organizationWire(place, call, organization),
   permission: team.permission,
   units: null,
   units_map: {},
@@ -56,20 +61,4 @@ export const profileInput = (body: ProfileBody): ProfileInput => ({
   ...(body.visibility === undefined ? {} : { visibility: body.visibility }),
   ...(body.orgType === undefined ? {} : { orgType: body.orgType }),
   ...(body.fleetManagementClusterEndPoint === undefined ? {} : { fleetEndpoint: body.fleetManagementClusterEndPoint }),
-})
-
-const seconds = (instant: Date | undefined): number => (instant === undefined ? 0 : Math.floor(instant.getTime() / 1000))
-const recentMilliseconds = 7 * 24 * 3600 * 1000
-
-export const tokenWire = (token: OrganizationToken, now: Date) => ({
-  id: token.id,
-  uid: token.userId,
-  name: token.name,
-  token: '',
-  tokenLastEight: token.lastEight,
-  createdAt: seconds(token.createdAt),
-  updatedAt: seconds(token.lastUsedAt ?? token.createdAt),
-  hasRecentActivity: token.lastUsedAt !== undefined && now.getTime() - token.lastUsedAt.getTime() < recentMilliseconds,
-  hasUsed: token.lastUsedAt !== undefined,
-  expDate: seconds(token.expiresAt),
 })

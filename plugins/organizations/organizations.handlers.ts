@@ -29,6 +29,7 @@ import {
   isOwner,
   listOrganizations,
   listOrganizationsOfUser,
+  listOrganizationsInSettings,
   listOwnOrganizations,
   renameOrganization,
 } from './organizations.routes.ts'
@@ -55,12 +56,12 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   return [
     handle(createOrganization, async ({ call, body }) => {
       const created = await create(call, { name: body.username, ...profileInput(body) })
-      return isLeft(created) ? created : right(organizationWire(call, created.right))
+      return isLeft(created) ? created : right(organizationWire(given, call, created.right))
     }),
     handle(editOrganization, async ({ call, grant, body, expectedVersion }) => {
       const edited = await edit(call, orgOf(grant), profileInput(body), expectedVersion)
       if (isLeft(edited)) return edited
-      return right({ value: organizationWire(call, edited.right), version: edited.right.version })
+      return right({ value: organizationWire(given, call, edited.right), version: edited.right.version })
     }),
     handle(renameOrganization, ({ call, grant, body }) => rename(call, orgOf(grant), body.new_name)),
     handle(deleteOrganization, ({ call, grant }) => remove(call, orgOf(grant))),
@@ -75,7 +76,7 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const tellPermissions = makeTellPermissions(given)
   return [
     handle(listOrganizations, async ({ call, page }) =>
-      right(mapPage(await listAll(call, page), (organization) => organizationWire(call, organization))),
+      right(mapPage(await listAll(call, page), (organization) => organizationWire(given, call, organization))),
     ),
     handle(getOrganization, async ({ call, params }) => {
       const found = await find(call, params.orgname, 'found')
@@ -84,16 +85,19 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       return right(
         isFormerName
           ? new Redirect(307, `/orgs/${organization.name}`)
-          : { value: organizationWire(call, organization), version: organization.version },
+          : { value: organizationWire(given, call, organization), version: organization.version },
       )
     }),
     handle(isOwner, () => Promise.resolve(right(undefined))),
     handle(listOwnOrganizations, async ({ call, page }) =>
-      right(mapPage(await listOwn(call, page), (organization) => organizationWire(call, organization))),
+      right(mapPage(await listOwn(call, page), (organization) => organizationWire(given, call, organization))),
+    ),
+    handle(listOrganizationsInSettings, async ({ call, page }) =>
+      right(mapPage(await listOwn(call, page), (organization) => organizationWire(given, call, organization))),
     ),
     handle(listOrganizationsOfUser, async ({ call, params, page }) => {
       const listed = await listOfUser(call, params.username, page)
-      return isLeft(listed) ? listed : right(mapPage(listed.right, (organization) => organizationWire(call, organization)))
+      return isLeft(listed) ? listed : right(mapPage(listed.right, (organization) => organizationWire(given, call, organization)))
     }),
     handle(getPermissionsOfUser, async ({ call, params }) => {
       const standing = await tellPermissions(call, params.username, params.org)

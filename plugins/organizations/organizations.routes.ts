@@ -1,3 +1,4 @@
+import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/entry-rules.ts'
 import {
   MemberMissing,
   OrganizationChanged,
@@ -129,6 +130,20 @@ export const listOwnOrganizations = defineRoute({
   summary: "List the caller's organizations",
   tag,
   access: signedIn,
+  servesConfined: true,
+  scope: read('organization'),
+  ok: list(Organization, organizationExample),
+  failures: [],
+})
+
+export const listOrganizationsInSettings = defineRoute({
+  id: 'organizations.listOrganizationsInSettings',
+  method: 'GET',
+  path: '/user/settings/organizations',
+  summary: "List the caller's organizations, as `/user/orgs` does",
+  tag: 'Identity - Users & Settings',
+  access: signedIn,
+  servesConfined: true,
   scope: read('organization'),
   ok: list(Organization, organizationExample),
   failures: [],
@@ -141,6 +156,7 @@ export const listOrganizationsOfUser = defineRoute({
   summary: "List a user's organizations as far as the caller may know of them",
   tag,
   access: signedIn,
+  servesConfined: true,
   scope: read('organization'),
   params: UserPath,
   ok: list(Organization, organizationExample),
@@ -155,8 +171,9 @@ export const getPermissionsOfUser = defineRoute({
   description: 'For the user, the members of the organization and site admins.',
   tag,
   access: signedIn,
+  servesConfined: true,
   scope: read('organization'),
   params: UserOrgPath,
   ok: json(200, OrganizationPermissions, permissionsExample),
-  failures: [MemberMissing, OrganizationMissing],
+  failures: [MemberMissing, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
 })

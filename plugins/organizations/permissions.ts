@@ -32,5 +32,9 @@ export const organizationPermissions: readonly PermissionDefinition[] = [
   define('remove team members', 'admin', 'Remove users from teams', ['view teams']),
   define('view access tokens', 'admin', 'See the access tokens that are confined to the organization'),
   define('delete access tokens', 'owner', 'Revoke access tokens that are confined to the organization', ['view access tokens']),
+  define('view policies', 'read', 'See what the organization demands of its members'),
+  define('edit policies', 'owner', 'Demand a second factor, and limit how long access tokens live', ['view policies']),
+  define('view robot accounts', 'read', 'See the robot accounts of the organization'),
+  define('manage robot accounts', 'admin', 'Make, change and delete robot accounts and their access tokens', ['view robot accounts', 'view teams']),
   define('view audit log', 'owner', 'Read the audit log of the organization'),
 ]

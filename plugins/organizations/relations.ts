@@ -7,7 +7,7 @@ export const organizationRelations: ObjectTypeDefinition = {
   type: 'organization',
   listed: true,
   scope: 'organization',
-  reading: ['member', 'owner', 'can_view', 'can_view_members', 'can_list_teams', 'can_list_tokens', 'can_view_audit'],
+  reading: ['member', 'owner', 'can_view', 'can_view_members', 'can_list_teams', 'can_list_tokens', 'can_view_policies', 'can_list_robots', 'can_view_audit'],
   relations: {
     member: [{ by: 'member' }],
     owner: [{ by: 'level', atLeast: 'owner' }],
@@ -23,6 +23,10 @@ export const organizationRelations: ObjectTypeDefinition = {
     can_create_team: by('create teams'),
     can_list_tokens: by('view access tokens'),
     can_delete_token: by('delete access tokens'),
+    can_view_policies: by('view policies'),
+    can_edit_policies: by('edit policies'),
+    can_list_robots: by('view robot accounts'),
+    can_create_robot: by('manage robot accounts'),
     can_view_audit: by('view audit log'),
   },
 }
@@ -40,5 +44,19 @@ export const teamRelations: ObjectTypeDefinition = {
     can_delete: by('delete teams'),
     can_add_member: by('add team members'),
     can_remove_member: by('remove team members'),
+  },
+}
+
+/** What someone can be to a robot account of an organization. */
+export const robotRelations: ObjectTypeDefinition = {
+  type: 'robot_ac',
+  listed: true,
+  scope: 'organization',
+  reading: ['can_view'],
+  relations: {
+    can_view: by('view robot accounts'),
+    can_edit: by('manage robot accounts'),
+    can_delete: by('manage robot accounts'),
+    can_create_token: by('manage robot accounts'),
   },
 }

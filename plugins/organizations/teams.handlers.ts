@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { RoleId, TeamId, UserId } from '../../core/kernel/brand.ts'
-import { defaultPageLimit, mapPage, maxPageLimit } from '../../core/kernel/page.ts'
+import { mapPage } from '../../core/kernel/page.ts'
 import { makeActOnTeam } from '../../core/organizations/act-on-team.ts'
 import { makeAddTeamMember } from '../../core/organizations/add-team-member.ts'
 import { makeCreateTeam } from '../../core/organizations/create-team.ts'
@@ -48,7 +48,7 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
         type: body.type,
         roleIds: rolesOf(body.assignedRoleIDs ?? []),
       })
-      return isLeft(created) ? created : right(teamWire(call, created.right))
+      return isLeft(created) ? created : right(teamWire(given, call, created.right))
     }),
     handle(editTeam, async ({ call, params, body, expectedVersion }) => {
       const input = {
@@ -60,7 +60,7 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       }
       const edited = await edit(call, params.teamid as TeamId, input, expectedVersion)
       if (isLeft(edited)) return edited
-      return right({ value: teamWire(call, edited.right), version: edited.right.team.version })
+      return right({ value: teamWire(given, call, edited.right), version: edited.right.team.version })
     }),
     handle(deleteTeam, ({ call, params }) => remove(call, params.teamid as TeamId)),
     handle(addTeamMember, ({ call, params }) => add(call, params.teamid as TeamId, { name: params.username }, 'done')),
@@ -86,20 +86,19 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   return [
     handle(listTeams, async ({ call, grant, page }) => {
       const listed = await listAll(orgOf(grant), page)
-      return isLeft(listed) ? listed : right(mapPage(listed.right, (team) => teamWire(call, team)))
+      return isLeft(listed) ? listed : right(mapPage(listed.right, (team) => teamWire(given, call, team)))
     }),
-    handle(searchTeams, async ({ call, grant, query }) => {
-      const page = { page: Math.max(1, query.page ?? 1), limit: limitOf(query.limit) }
+    handle(searchTeams, async ({ call, grant, query, page }) => {
       const text = { text: query.q ?? '', includesDescription: query.include_desc ?? false }
       const found = await search(call, orgOf(grant), text, page)
-      return isLeft(found) ? found : right({ ok: true, data: found.right.items.map((team) => teamWire(call, team)) })
+      return isLeft(found) ? found : right(mapPage(found.right, (team) => teamWire(given, call, team)))
     }),
     handle(getTeam, async ({ call, params }) => {
       const found = await find(params.teamid as TeamId)
-      return isLeft(found) ? found : right({ value: teamWire(call, found.right), version: found.right.team.version })
+      return isLeft(found) ? found : right({ value: teamWire(given, call, found.right), version: found.right.team.version })
     }),
     handle(listOwnTeams, async ({ call, page }) =>
-      right(mapPage(await listOwn(call, page), (team) => teamWire(call, team))),
+      right(mapPage(await listOwn(call, page), (team) => teamWire(given, call, team))),
     ),
     handle(listTeamMembers, async ({ call, params, page }) => {
       const listed = await teams.listMembers(params.teamid as TeamId, page)
@@ -116,8 +115,5 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     }),
   ]
 }
-
-const limitOf = (asked: number | undefined): number =>
-  asked === undefined || asked < 1 ? defaultPageLimit : Math.min(asked, maxPageLimit)
 
 export const teamRoutes = (given: OrganizationGiven): readonly BoundRoute[] => [...readRoutes(given), ...changeRoutes(given)]

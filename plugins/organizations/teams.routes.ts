@@ -17,8 +17,8 @@ import {
 import { TeamNameTaken } from '../../core/organizations/ports.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { memberOf, path, read, requires, signedIn, write } from '../kit/access.ts'
-import { freeText, optional, PathName, QueryBoolean, QueryId, QueryInt, request } from '../kit/codecs.ts'
-import { empty, json, list, versioned } from '../kit/reply.ts'
+import { freeText, optional, PathName, QueryBoolean, QueryId, request } from '../kit/codecs.ts'
+import { empty, json, list, listWithin, versioned } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import {
   CreateTeamOption,
@@ -77,16 +77,13 @@ export const searchTeams = defineRoute({
   method: 'GET',
   path: '/orgs/{orgname}/teams/search',
   summary: "Find the caller's teams by a part of their name",
-  description: 'Owners and site admins search all teams. At most one page, see `page` and `limit`.',
+  description: 'Owners and site admins search all teams.',
   tag,
   access: requires('member', organizationInPath),
   scope: read('organization'),
   params: OrgPath,
-  query: request(
-    { q: optional(freeText(255)), include_desc: optional(QueryBoolean), page: optional(QueryInt), limit: optional(QueryInt) },
-    'TeamSearchQuery',
-  ),
-  ok: json(200, TeamSearchResult, { ok: true, data: [teamExample] }),
+  query: request({ q: optional(freeText(255)), include_desc: optional(QueryBoolean) }, 'TeamSearchQuery'),
+  ok: listWithin(Team, teamExample, { codec: TeamSearchResult, key: 'data', constants: { ok: true } }),
   failures: [OrganizationMissing],
 })
 
@@ -226,6 +223,7 @@ export const listOwnTeams = defineRoute({
   summary: "List the caller's teams in all organizations",
   tag: 'Identity - Users & Settings',
   access: signedIn,
+  servesConfined: true,
   scope: read('organization'),
   ok: list(Team, teamExample),
   failures: [],

@@ -32,7 +32,7 @@ const locatorsOf = (world: World): readonly { locator: ObjectLocator; type: stri
 
 const parts = (db: SqlDatabase) => {
   const facts = makeSqlAuthorizationFacts(db)(db)
-  return { facts, authorizer: makeAuthorizer({ schema, facts }), list: makeListAllowedPermissions({ schema, facts }) }
+  return { facts, authorizer: makeAuthorizer({ schema, facts, clock: { now: () => new Date() } }), list: makeListAllowedPermissions({ schema, facts }) }
 }
 
 /** Asks within one account as the routes do: authorization first, then the questions. */

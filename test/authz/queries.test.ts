@@ -40,7 +40,7 @@ for (const database of eachDatabase()) {
       await storeWorld(db, world)
       const runner = countingRunner(db)
       const facts = makeSqlAuthorizationFacts(db)(runner)
-      const authorizer = makeAuthorizer({ schema, facts })
+      const authorizer = makeAuthorizer({ schema, facts, clock: { now: () => new Date() } })
       const list = makeListAllowedPermissions({ schema, facts })
       const caller = principal(userId)
 

@@ -34,7 +34,7 @@ export const roleBench = (db: SqlDatabase) => {
     facts,
     unitOfWork,
     roles: bindRoles(db),
-    authorizer: makeAuthorizer({ schema, facts }),
+    authorizer: makeAuthorizer({ schema, facts, clock: { now: () => new Date() } }),
     list: makeListAllowedPermissions({ schema, facts }),
     create: makeCreateRole(deps),
     update: makeUpdateRole(deps),

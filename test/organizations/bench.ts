@@ -1,14 +1,20 @@
 import type { ExecutionContext } from 'ava'
+import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/access-token-store.ts'
+import { makeSqlAvatarStore } from '../../adapters/sql/identity/avatar-store.ts'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
+import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
 import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlOrganizationTokenStore } from '../../adapters/sql/organizations/organization-token-store.ts'
+import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
+import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import type { AuditEntry } from '../../core/kernel/audit.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../../core/kernel/brand.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
+import type { Mail } from '../../core/kernel/mail.ts'
 import { permissionKey } from '../../core/kernel/permission.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/token-scope.ts'
@@ -31,7 +37,7 @@ const levels = new Map(
 )
 export const catalogue: PermissionLevels = { levelOf: (permission) => levels.get(permissionKey(permission)) }
 
-export type Stores = Omit<OrganizationStores, 'audit'>
+export type Stores = Omit<OrganizationStores, 'audit' | 'mail'>
 
 /** Stores, a unit of work and people, over a database of one's own. */
 export interface Bench extends Stores {
@@ -41,6 +47,8 @@ export interface Bench extends Stores {
   readonly clock: Clock
   /** What was recorded, refused transactions included. */
   readonly entries: AuditEntry[]
+  /** What was posted, refused transactions included. */
+  readonly posted: Mail[]
   user(name: string): Promise<UserId>
   /** An organization that `owner` created. */
   organization(name: string, owner: UserId): Promise<OrgId>
@@ -65,11 +73,21 @@ const bindStores = (database: SqlDatabase): ((runner: SqlRunner) => Stores) => {
   const teams = makeSqlTeamStore(database)
   const memberships = makeSqlMembershipStore(database)
   const tokens = makeSqlOrganizationTokenStore(database)
+  const invitations = makeSqlInvitationStore(database)
+  const policies = makeSqlPolicyStore(database)
+  const robots = makeSqlRobotStore(database)
+  const accessTokens = makeSqlAccessTokenStore(database)
+  const avatars = makeSqlAvatarStore(database)
   return (runner) => ({
     organizations: organizations(runner),
     teams: teams(runner),
     memberships: memberships(runner),
     tokens: tokens(runner),
+    invitations: invitations(runner),
+    policies: policies(runner),
+    robots: robots(runner),
+    accessTokens: accessTokens(runner),
+    avatars: avatars(runner),
   })
 }
 
@@ -89,10 +107,11 @@ export const makeBench = (database: SqlDatabase): Bench => {
   const stores = bind(database)
   const users = makeSqlUserStore(database)(database)
   const entries: AuditEntry[] = []
+  const posted: Mail[] = []
   const clock = { now: () => at }
   const uow = makeSqlUnitOfWork<OrganizationStores>(
     database,
-    (tx, audit) => ({ ...bind(tx), audit }),
+    (tx, audit) => ({ ...bind(tx), audit, mail: { post: (mail) => Promise.resolve(void posted.push(mail)) } }),
     () => ({ record: (entry) => Promise.resolve(void entries.push(entry)) }),
   )
   const addTeam = async (orgId: OrgId, name: string, permission: TeamPermission, members: readonly UserId[] = []): Promise<Team> => {
@@ -110,6 +129,7 @@ export const makeBench = (database: SqlDatabase): Bench => {
     catalogue,
     clock,
     entries,
+    posted,
     user: async (login) =>
       unwrap(
         await users.insert({

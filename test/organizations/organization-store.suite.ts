@@ -9,7 +9,7 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
 
   onBench('an organization reads back as it was inserted, by id and by name in any case', async (t, bench) => {
     const id = await addOrganization(bench, 'Acme.Corp')
-    const expected = { ...profile, id, name: 'Acme.Corp', orgType: 0, createdAt: at, version: 1 }
+    const expected = { ...profile, id, name: 'Acme.Corp', orgType: 0, avatarDigest: undefined, createdAt: at, version: 1 }
     t.deepEqual(await bench.organizations.findById(id), expected)
     t.deepEqual(await bench.organizations.findByName('acme.CORP'), expected)
     t.is(await bench.organizations.findByName('acme'), undefined)
@@ -26,6 +26,21 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
       const outcome = await bench.organizations.insert({ ...profile, name: taken, orgType: 0, createdAt: at })
       t.is(tagOf(outcome), 'OrganizationNameTaken')
     }
+  })
+
+  onBench('an organization is orphaned while nobody is in a team of owners', async (t, bench) => {
+    const [cared, left, other] = [await addOrganization(bench, 'cared'), await addOrganization(bench, 'left'), await addOrganization(bench, 'other')]
+    const ada = await bench.user('ada')
+    for (const [orgId, permission] of [[cared, 'owner'], [left, 'write'], [other, 'owner']] as const) {
+      const id = await addTeam(bench, orgId, 'team', permission)
+      if (orgId === other) continue
+      await bench.memberships.add(orgId, ada, at)
+      await bench.teams.addMember({ id, orgId }, ada, at)
+    }
+    const orphaned = await bench.organizations.listOrphaned(firstPage)
+    t.deepEqual([orphaned.items.map(({ name }) => name), orphaned.total], [['left', 'other'], 2])
+    t.deepEqual([await bench.organizations.isOrphaned(cared), await bench.organizations.isOrphaned(left), await bench.organizations.isOrphaned(other)], [false, true, true])
+    t.false(await bench.organizations.isOrphaned(999999 as never))
   })
 
   onBench('several are found at once, unknown ids are passed over', async (t, bench) => {

@@ -19,6 +19,8 @@ export interface ServiceWorld {
   /** Sends as a person (`admin` is the site admin), or as nobody; `path` is below `/api/v1`. */
   as(login: string | undefined, method: string, path: string, body?: unknown, options?: SendOptions): Promise<ServiceAnswer>
   idOf(login: string): number
+  /** Lets `as` send as a person who was made since. */
+  adopt(login: string): Promise<void>
   /** The id of a team of acme, by name. */
   teamId(name: string): Promise<number>
   stop(): Promise<void>
@@ -60,5 +62,9 @@ export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceW
   await done('ada', 'POST', '/authz/roles?org=acme', { name: 'helping', permissions, teamIDs: [helpers] })
   const places = { Admins: 'adam', Editors: 'ed', Viewers: 'vic', Helpers: 'cleo' }
   for (const [team, login] of Object.entries(places)) await done('ada', 'PUT', `/teams/${await teamId(team)}/members/${login}`)
-  return { service, as, idOf: (login) => ids.get(login) ?? 0, teamId, stop: () => service.stop() }
+  const adopt = async (login: string): Promise<void> => {
+    ids.set(login, (await done('admin', 'GET', `/users/${login}`)).json.id)
+    tokens.set(login, await service.tokenFor(login))
+  }
+  return { service, as, idOf: (login) => ids.get(login) ?? 0, adopt, teamId, stop: () => service.stop() }
 }

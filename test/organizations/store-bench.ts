@@ -1,5 +1,8 @@
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../core/kernel/brand.ts'
 import type { MembershipStore, OrganizationStore, OrganizationTokenStore, TeamStore } from '../../core/organizations/ports.ts'
+import type { InvitationStore } from '../../core/organizations/invitation-ports.ts'
+import type { PolicyStore } from '../../core/organizations/policy-ports.ts'
+import type { RobotStore } from '../../core/organizations/robot-ports.ts'
 import type { OrganizationProfile, TeamPermission } from '../../core/organizations/types.ts'
 import { unwrap } from '../support/outcome.ts'
 
@@ -9,9 +12,17 @@ export interface StoreBench {
   readonly teams: TeamStore
   readonly memberships: MembershipStore
   readonly tokens: OrganizationTokenStore
+  readonly invitations: InvitationStore
+  readonly policies: PolicyStore
+  readonly robots: RobotStore
   user(name: string): Promise<UserId>
   /** A role with these permissions, as `namespace/action`. */
   role(orgId: OrgId, name: string, permissions: readonly string[]): Promise<RoleId>
+  removeUser(userId: UserId): Promise<void>
+  /** A primary address of the user. */
+  email(userId: UserId, address: string, verified: boolean): Promise<void>
+  /** A second factor of the user, which counts or waits for its first code. */
+  factor(userId: UserId, isEnrolled: boolean): Promise<void>
   cluster(ownerId: number, name: string): Promise<void>
   /** A token of the user, confined to the organization or, with undefined, to none. */
   token(userId: UserId, name: string, onlyOrgId: OrgId | undefined): Promise<TokenId>

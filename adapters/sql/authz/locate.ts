@@ -26,6 +26,10 @@ const sources: Readonly<Record<ObjectLocator['type'], (k: Knex, p: Slot) => Knex
     k('accounts as a')
       .leftJoin('roles as x', (on) => on.on('x.org_id', 'a.id').onVal('x.id', p('id')))
       .where('a.lower_name', p('account')),
+  robot_ac: (k, p) =>
+    k('accounts as a')
+      .leftJoin('robot_accounts as x', (on) => on.on('x.org_id', 'a.id').onVal('x.name', p('name')))
+      .where('a.lower_name', p('account')),
   cluster: (k, p) =>
     k('accounts as a')
       .leftJoin('clusters as x', (on) => on.on('x.owner_id', 'a.id').onVal('x.name', p('name')))
@@ -67,6 +71,8 @@ const bindsOf = (locator: ObjectLocator): Record<string, Bind> => {
       return { id: locator.id }
     case 'role':
       return { account: locator.org.toLowerCase(), id: locator.id }
+    case 'robot_ac':
+      return { account: locator.org.toLowerCase(), name: locator.name.toLowerCase() }
     case 'cluster':
       return { account: locator.owner.toLowerCase(), name: locator.name }
   }
@@ -79,6 +85,7 @@ export const makeLocate = (db: SqlDatabase) => {
     organization: statementFor(db, 'organization'),
     team: statementFor(db, 'team'),
     role: statementFor(db, 'role'),
+    robot_ac: statementFor(db, 'robot_ac'),
     cluster: statementFor(db, 'cluster'),
   }
   return async (runner: SqlRunner, userId: UserId, locator: ObjectLocator): Promise<Sighting | undefined> => {

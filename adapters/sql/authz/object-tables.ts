@@ -9,4 +9,5 @@ export const objectTables: Readonly<Record<string, ObjectTable>> = {
   team: { table: 'teams', owner: 'org_id' },
   role: { table: 'roles', owner: 'org_id' },
   cluster: { table: 'clusters', owner: 'owner_id' },
+  robot_ac: { table: 'robot_accounts', owner: 'org_id' },
 }

@@ -99,7 +99,7 @@ const attachedTeams = (k: Knex, p: Slot): Knex.QueryBuilder =>
 const teamPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
   attachedTeams(k, p).select(k.raw("'team' as type"), 't.id as id', 't.name as name', 't.name as display_name', k.raw('null as via_team_id'))
 
-/** People in the teams who are still members of the organization, each once with the first such team. */
+/** People and robot accounts in the teams who are still members of the organization, each once with the first such team. */
 const userPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
   attachedTeams(k, p)
     .join('team_members as tm', 'tm.team_id', 't.id')

@@ -2,10 +2,11 @@ import type { Knex } from 'knex'
 import type { Level, Standing } from '../../../core/kernel/access.ts'
 import { levels, reaches } from '../../../core/kernel/access.ts'
 import type { AccountId, TeamId } from '../../../core/kernel/brand.ts'
+import type { EntryRules } from '../../../core/kernel/entry-rules.ts'
 import { permissionKey } from '../../../core/kernel/permission.ts'
 
 /** One row of a look-up: the account, and one combination of team, role permission and grant that the person has. */
-export interface StandingRow {
+export interface StandingRow extends EntryRow {
   readonly account_id: number
   readonly account_kind: string
   readonly account_name: string
@@ -17,6 +18,22 @@ export interface StandingRow {
   readonly action: string | null
 }
 
+/** What an organization demands of the member who looks, and whether the member has it; null without membership. */
+export interface EntryRow {
+  readonly two_factor_from: number | string | null
+  readonly max_token_life_days: number | string | null
+  readonly factor_enrolled_at: number | string | null
+  readonly robot_id: number | string | null
+}
+
+/** The columns of an `EntryRow`, over what `joinEntry` joined. */
+export const entryColumns = [
+  'o.two_factor_from as two_factor_from',
+  'o.max_token_life_days as max_token_life_days',
+  'f.enrolled_at as factor_enrolled_at',
+  'rb.id as robot_id',
+] as const
+
 export const standingColumns = [
   'a.id as account_id',
   'a.kind as account_kind',
@@ -27,6 +44,7 @@ export const standingColumns = [
   't.permission as level',
   'rp.namespace as namespace',
   'rp.action as action',
+  ...entryColumns,
 ] as const
 
 /**
@@ -34,13 +52,32 @@ export const standingColumns = [
  * teams, and rows of another organization never join.
  */
 export const joinStanding = (from: Knex.QueryBuilder, userId: Knex.Value): Knex.QueryBuilder =>
-  from
-    .leftJoin('organizations as o', 'o.id', 'a.id')
-    .leftJoin('org_members as m', (on) => on.on('m.org_id', 'a.id').onVal('m.user_id', userId))
+  joinEntry(
+    from
+      .leftJoin('organizations as o', 'o.id', 'a.id')
+      .leftJoin('org_members as m', (on) => on.on('m.org_id', 'a.id').onVal('m.user_id', userId)),
+  )
     .leftJoin('team_members as tm', (on) => on.on('tm.user_id', 'm.user_id').on('tm.org_id', 'm.org_id'))
     .leftJoin('teams as t', (on) => on.on('t.id', 'tm.team_id').on('t.org_id', 'm.org_id'))
     .leftJoin('team_roles as tr', (on) => on.on('tr.team_id', 't.id').on('tr.org_id', 't.org_id'))
     .leftJoin('role_permissions as rp', 'rp.role_id', 'tr.role_id')
+
+/** Joins what `entryColumns` name to the membership `m` and its organization `o`. */
+export const joinEntry = (from: Knex.QueryBuilder): Knex.QueryBuilder =>
+  from.leftJoin('two_factors as f', 'f.user_id', 'm.user_id').leftJoin('robot_accounts as rb', 'rb.id', 'm.user_id')
+
+/** Undefined when the organization demands nothing, or the person is no member of it. */
+export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
+  const from = row.two_factor_from
+  const maxTokenLifeDays = Number(row.max_token_life_days ?? 0)
+  if (from === null && maxTokenLifeDays === 0) return undefined
+  return {
+    secondFactorFrom: from === null ? undefined : new Date(Number(from)),
+    // A robot account has no one who could hold a second factor.
+    hasSecondFactor: row.factor_enrolled_at !== null || row.robot_id !== null,
+    maxTokenLifeDays,
+  }
+}
 
 /** Folds the rows of one look-up, all of one account. */
 export const standingOf = (userId: number, rows: readonly [StandingRow, ...StandingRow[]]): Standing => {
@@ -55,6 +92,7 @@ export const standingOf = (userId: number, rows: readonly [StandingRow, ...Stand
     if (row.team_id !== null) teamIds.add(row.team_id as TeamId)
     level = higher(level, row.level)
   }
+  const entry = account.member_id === null ? undefined : entryRulesOf(account)
   return {
     accountId: account.account_id as AccountId,
     accountKind: account.account_kind === 'user' ? 'user' : 'organization',
@@ -65,6 +103,7 @@ export const standingOf = (userId: number, rows: readonly [StandingRow, ...Stand
     level,
     permissions,
     teamIds: [...teamIds].sort((a, b) => a - b),
+    ...(entry === undefined ? {} : { entry }),
   }
 }
 

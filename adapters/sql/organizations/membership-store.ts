@@ -6,21 +6,24 @@ import type { UserId } from '../../../core/kernel/brand.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { MembershipStore } from '../../../core/organizations/ports.ts'
 import type { AccountSummary, Standing } from '../../../core/organizations/types.ts'
-import type { CountRow } from '../identity/rows.ts'
-import { countOf, pageOf } from '../identity/rows.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
-import type { Num } from './rows.ts'
+import type { EntryRow } from '../authz/standing-rows.ts'
+import { entryColumns, entryRulesOf, joinEntry } from '../authz/standing-rows.ts'
+import type { CountRow } from '../counted-page.ts'
+import { countOf, pageOf } from '../counted-page.ts'
+import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
 
 type P<N extends string> = (name: N) => Knex.Value & number
 type Place = 'orgId' | 'userId'
 
 const accounts = (k: Knex): Knex.QueryBuilder =>
-  k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login', 'u.visibility')
+  k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').whereNull('u.robot_org_id').select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login', 'u.visibility')
 
-/** Everyone, or with `onlyPublic` 1 those who show their membership. */
+/** Every person, or with `onlyPublic` 1 those who show their membership. */
 const listed = (k: Knex, p: P<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
   k('org_members as m')
+    .join('users as u', 'u.id', 'm.user_id')
     .where('m.org_id', p('orgId'))
+    .whereNull('u.robot_org_id')
     .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('m.is_public', 1))
 
 /** Three kinds of rows: `m` for the membership, `t` with a team's permission, `p` with a permission of a role. */
@@ -44,14 +47,23 @@ const standing = (k: Knex, p: P<Place>): Knex.QueryBuilder => {
     )
 }
 
-const teamless = (k: Knex, p: P<'orgId'>, m: string): Knex.QueryBuilder =>
-  k('team_members as tm').select(k.raw('1')).whereRaw(`tm.user_id = ${m}.user_id`).where('tm.org_id', p('orgId'))
+/** Keeps the people without a team; robot accounts stay without one. */
+const teamless =
+  (k: Knex, p: P<'orgId'>, m: string) =>
+  (query: Knex.QueryBuilder): void => {
+    query
+      .whereNotExists(k('team_members as tm').select('tm.user_id').whereRaw(`tm.user_id = ${m}.user_id`).where('tm.org_id', p('orgId')))
+      .whereNotExists(k('robot_accounts as rb').select('rb.id').whereRaw(`rb.id = ${m}.user_id`))
+  }
 
 const statements = (db: SqlDatabase) => ({
   byName: db.prepare((k, p: P<'key'>) => accounts(k).where('a.lower_name', p('key'))),
   byId: db.prepare((k, p: P<'id'>) => accounts(k).where('a.id', p('id'))),
   find: db.prepare((k, p: P<Place>) =>
-    k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).select('is_public'),
+    joinEntry(k('org_members as m').join('organizations as o', 'o.id', 'm.org_id'))
+      .where('m.org_id', p('orgId'))
+      .where('m.user_id', p('userId'))
+      .select('m.is_public', ...entryColumns),
   ),
   standing: db.prepare(standing),
   list: db.prepare((k, p: P<'orgId' | 'onlyPublic' | 'limit' | 'offset'>) =>
@@ -82,12 +94,12 @@ const statements = (db: SqlDatabase) => ({
       .where('org_id', p('orgId'))
       .whereIn(
         'subject_id',
-        k('org_members as m').where('m.org_id', p('orgId')).whereNotExists(teamless(k, p, 'm')).select('m.user_id'),
+        k('org_members as m').where('m.org_id', p('orgId')).modify(teamless(k, p, 'm')).select('m.user_id'),
       )
       .delete(),
   ),
   removeTeamless: db.prepare((k, p: P<'orgId'>) =>
-    k('org_members').where('org_id', p('orgId')).whereNotExists(teamless(k, p, 'org_members')).delete(),
+    k('org_members').where('org_id', p('orgId')).modify(teamless(k, p, 'org_members')).delete(),
   ),
 })
 
@@ -139,8 +151,10 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
       return row === undefined ? undefined : summaryOf(row)
     },
     async find(orgId, userId) {
-      const row = await runner.first<{ is_public: Num }>(s.find, { orgId, userId })
-      return row === undefined ? undefined : { userId, isPublic: Number(row.is_public) === 1 }
+      const row = await runner.first<EntryRow & { readonly is_public: Num }>(s.find, { orgId, userId })
+      if (row === undefined) return undefined
+      const entry = entryRulesOf(row)
+      return { userId, isPublic: Number(row.is_public) === 1, ...(entry === undefined ? {} : { entry }) }
     },
     async standing(orgId, userId) {
       return standingOf(await runner.all<StandingRow>(s.standing, { orgId, userId }))

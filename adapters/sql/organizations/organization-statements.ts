@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { listSlots, paddedList } from '../authz/padded-list.ts'
-import { countOf } from '../identity/rows.ts'
+import { countOf } from '../counted-page.ts'
 import type { SqlDatabase } from '../statement.ts'
 import { organizationColumns } from './rows.ts'
 
@@ -28,7 +28,15 @@ const seenBy = (k: Knex, p: P<'userId' | 'viewerId' | VisibilityBind>): Knex.Que
 const paged = (query: Knex.QueryBuilder, p: P<PageBind>): Knex.QueryBuilder =>
   query.select(...organizationColumns).orderBy('a.lower_name').limit(p('limit')).offset(p('offset'))
 
+const orphaned = (k: Knex): Knex.QueryBuilder =>
+  organizations(k).whereNotExists(
+    k('team_members as tm').join('teams as t', 't.id', 'tm.team_id').where('t.permission', 'owner').whereRaw('tm.org_id = o.id').select(k.raw('1')),
+  )
+
 const reads = (db: SqlDatabase) => ({
+  orphaned: db.prepare((k, p: P<PageBind>) => paged(orphaned(k), p)),
+  countOrphaned: db.prepare((k) => countOf(k, orphaned(k).select('o.id'))),
+  isOrphaned: db.prepare((k, p: P<'id'>) => orphaned(k).where('o.id', p('id')).select('o.id')),
   byName: db.prepare((k, p: P<'key'>) => organizations(k).where('a.lower_name', p('key')).select(...organizationColumns)),
   byId: db.prepare((k, p: P<'id'>) => organizations(k).where('o.id', p('id')).select(...organizationColumns)),
   byIds: paddedList((length) =>
@@ -94,11 +102,14 @@ const writes = (db: SqlDatabase) => ({
   rename: db.prepare((k, p: P<'id' | 'name' | 'key'>) =>
     k('accounts').where('id', p('id')).update({ name: p('name'), lower_name: p('key') }),
   ),
+  robotNames: db.prepare((k, p: P<'id'>) => k('robot_accounts').where('org_id', p('id')).select('id', 'name')),
   bumpVersion: db.prepare((k, p: P<'id'>) =>
     k('organizations').where('id', p('id')).update({ version: k.raw('version + 1') }),
   ),
   removeGrants: db.prepare((k, p: P<'id'>) => k('object_grants').where('org_id', p('id')).delete()),
   removeTokens: db.prepare((k, p: P<'id'>) => k('access_tokens').where('only_org_id', p('id')).delete()),
+  // One by one: with a subquery MariaDB would read, and lock, every account.
+  removeRobot: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).where('kind', 'user').delete()),
   remove: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).where('kind', 'organization').delete()),
 })
 

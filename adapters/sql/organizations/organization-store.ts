@@ -5,13 +5,14 @@ import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import type { OrganizationStore } from '../../../core/organizations/ports.ts'
+import { robotLogin } from '../../../core/organizations/robot-ports.ts'
 import type { Organization, OrganizationProfile, Visibility } from '../../../core/organizations/types.ts'
+import type { CountRow } from '../counted-page.ts'
+import { pageOf } from '../counted-page.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
-import type { CountRow } from '../identity/rows.ts'
-import { pageOf } from '../identity/rows.ts'
-import type { Bind, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
+import type { Bind, Num, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
 import { organizationStatements } from './organization-statements.ts'
-import type { Num, OrganizationRow } from './rows.ts'
+import type { OrganizationRow } from './rows.ts'
 import { organizationOf } from './rows.ts'
 
 type Statements = ReturnType<typeof organizationStatements>
@@ -39,7 +40,7 @@ export const makeSqlOrganizationStore = (db: SqlDatabase): ((runner: SqlRunner) 
   return (runner) => ({ ...reading(s, runner), ...changing(s, runner) })
 }
 
-type Reading = 'findByName' | 'findById' | 'findByIds' | 'findByFormerName' | 'list' | 'listOfUser' | 'listOfUserSeenBy' | 'blockingObjects' | 'mayCreate'
+type Reading = 'findByName' | 'findById' | 'findByIds' | 'findByFormerName' | 'list' | 'listOfUser' | 'listOrphaned' | 'isOrphaned' | 'listOfUserSeenBy' | 'blockingObjects' | 'mayCreate'
 
 const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Reading> => {
   const one = async (statement: Statement, binds: Binds): Promise<Organization | undefined> => {
@@ -61,6 +62,10 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
       return rows.map(organizationOf)
     },
     list: (visible, request) => page(s.list, s.countList, visibleBinds(visible), request),
+    listOrphaned: (request) => page(s.orphaned, s.countOrphaned, {}, request),
+    async isOrphaned(id) {
+      return (await runner.first(s.isOrphaned, { id })) !== undefined
+    },
     listOfUser: (userId, request) => page(s.ofUser, s.countOfUser, { userId }, request),
     listOfUserSeenBy: (userId, viewerId, visible, request) =>
       page(s.seenBy, s.countSeenBy, { userId, viewerId: viewerId ?? 0, ...visibleBinds(visible) }, request),
@@ -76,6 +81,10 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
 }
 
 const nameTaken = (name: string) => left(OrganizationNameTaken(`The name "${name}" is taken by a user or an organization.`))
+
+/** At most as many as an organization may have. */
+const robotsOf = (s: Statements, runner: SqlRunner, id: OrgId): Promise<readonly { readonly id: Num; readonly name: string }[]> =>
+  runner.all<{ id: Num; name: string }>(s.robotNames, { id })
 
 const changing = (s: Statements, runner: SqlRunner): Omit<OrganizationStore, Reading> => ({
   async insert(organization) {
@@ -106,12 +115,17 @@ const changing = (s: Statements, runner: SqlRunner): Omit<OrganizationStore, Rea
     }
     await runner.run(s.dropRedirect, { key })
     if (oldKey !== key) await runner.run(s.insertRedirect, { key: oldKey, id })
+    for (const robot of await robotsOf(s, runner, id)) {
+      const login = robotLogin(to, robot.name)
+      await runner.run(s.rename, { id: Number(robot.id), name: login, key: accountNameKey(login) })
+    }
     await runner.run(s.bumpVersion, { id })
     return right(undefined)
   },
   async remove(id) {
     await runner.run(s.removeGrants, { id })
     await runner.run(s.removeTokens, { id })
+    for (const robot of await robotsOf(s, runner, id)) await runner.run(s.removeRobot, { id: Number(robot.id) })
     await runner.run(s.remove, { id })
   },
   async lock(id) {

@@ -1,8 +1,10 @@
 import type { Knex } from 'knex'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { OrganizationTokenStore } from '../../../core/organizations/ports.ts'
-import type { CountRow, TokenRow } from '../identity/rows.ts'
-import { countOf, pageOf, tokenColumns, tokenOf } from '../identity/rows.ts'
+import type { CountRow } from '../counted-page.ts'
+import { countOf, pageOf } from '../counted-page.ts'
+import type { TokenRow } from '../identity/rows.ts'
+import { tokenColumns, tokenOf } from '../identity/rows.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 
 type P<N extends string> = (name: N) => Knex.Value & number

@@ -1,8 +1,6 @@
 import type { OrgId, RoleId, TeamId } from '../../../core/kernel/brand.ts'
 import type { Organization, Team, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
-
-/** How a driver gives a BIGINT or a boolean. */
-export type Num = number | string
+import type { Num } from '../statement.ts'
 
 export interface OrganizationRow {
   readonly id: Num
@@ -15,6 +13,7 @@ export interface OrganizationRow {
   readonly visibility: string
   readonly org_type: Num
   readonly fleet_endpoint: string
+  readonly avatar_digest: string | null
   readonly created_at: Num
   readonly version: Num
 }
@@ -29,6 +28,7 @@ export const organizationColumns = [
   'o.visibility',
   'o.org_type',
   'o.fleet_endpoint',
+  'a.avatar_digest',
   'o.created_at',
   'o.version',
 ] as const
@@ -44,6 +44,7 @@ export const organizationOf = (row: OrganizationRow): Organization => ({
   visibility: row.visibility as Visibility,
   orgType: Number(row.org_type),
   fleetEndpoint: row.fleet_endpoint,
+  avatarDigest: row.avatar_digest ?? undefined,
   createdAt: new Date(Number(row.created_at)),
   version: Number(row.version),
 })

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
+import type { EntrantBind } from '../authz/letting-in.ts'
+import { lettingIn } from '../authz/letting-in.ts'
 import { listSlots, paddedList } from '../authz/padded-list.ts'
-import { countOf } from '../identity/rows.ts'
+import { countOf } from '../counted-page.ts'
 import type { SqlDatabase } from '../statement.ts'
 import { teamColumns } from './rows.ts'
 
@@ -35,7 +37,7 @@ const searched = (k: Knex, p: P<SearchBind>): Knex.QueryBuilder =>
         ),
     )
 
-type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic'
+type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic' | EntrantBind
 /** `onlyOrgId` 0 stands for all organizations, `onlyPublic` 1 for the public ones. */
 const ofUser = (k: Knex, p: P<MineBind>): Knex.QueryBuilder =>
   teams(k)
@@ -44,6 +46,7 @@ const ofUser = (k: Knex, p: P<MineBind>): Knex.QueryBuilder =>
     .where('m.user_id', p('userId'))
     .where((any) => any.whereRaw('? = 0', [p('onlyOrgId')]).orWhere('m.org_id', p('onlyOrgId')))
     .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('o.visibility', 'public'))
+    .modify(lettingIn(k, p))
 
 const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: P<'id'>) => teams(k).where('t.id', p('id')).select(...teamColumns)),
@@ -83,9 +86,12 @@ const reads = (db: SqlDatabase) => ({
   ),
 })
 
+const peopleOf = (k: Knex, p: P<'id'>): Knex.QueryBuilder =>
+  k('team_members as m').join('users as u', 'u.id', 'm.user_id').where('m.team_id', p('id')).whereNull('u.robot_org_id')
+
 const memberReads = (db: SqlDatabase) => ({
   members: db.prepare((k, p: P<'id' | PageBind>) =>
-    k('team_members as m')
+    peopleOf(k, p)
       .join('accounts as a', 'a.id', 'm.user_id')
       .where('m.team_id', p('id'))
       .select('m.user_id')
@@ -93,7 +99,7 @@ const memberReads = (db: SqlDatabase) => ({
       .limit(p('limit'))
       .offset(p('offset')),
   ),
-  countMembers: db.prepare((k, p: P<'id'>) => countOf(k, k('team_members as m').where('m.team_id', p('id')).select('m.user_id'))),
+  countMembers: db.prepare((k, p: P<'id'>) => countOf(k, peopleOf(k, p).select('m.user_id'))),
   firstMembers: db.prepare((k, p: P<'id' | 'limit'>) => k('team_members').where('team_id', p('id')).select('user_id').limit(p('limit'))),
   hasMember: db.prepare((k, p: P<'id' | 'userId'>) =>
     k('team_members').where('team_id', p('id')).where('user_id', p('userId')).select('user_id'),

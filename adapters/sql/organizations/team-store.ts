@@ -7,11 +7,12 @@ import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import type { TeamStore } from '../../../core/organizations/ports.ts'
 import { teamNameKey } from '../../../core/organizations/types.ts'
 import type { Team } from '../../../core/organizations/types.ts'
+import { entrantBinds } from '../authz/letting-in.ts'
+import type { CountRow } from '../counted-page.ts'
+import { pageOf } from '../counted-page.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
-import type { CountRow } from '../identity/rows.ts'
-import { pageOf } from '../identity/rows.ts'
-import type { Bind, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
-import type { Num, TeamRow } from './rows.ts'
+import type { Bind, Num, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
+import type { TeamRow } from './rows.ts'
 import { teamOf } from './rows.ts'
 import { teamStatements } from './team-statements.ts'
 
@@ -63,8 +64,8 @@ const reading = (s: Statements, runner: SqlRunner): Pick<TeamStore, Reading> => 
       const pattern = `%${literally(teamNameKey(text))}%`
       return page(s.search, s.countSearch, { orgId, pattern, inDescription: includesDescription ? 1 : 0, memberId: memberId ?? 0 }, request)
     },
-    listOfUser: (userId, { onlyOrgId, onlyPublic }, request) =>
-      page(s.ofUser, s.countOfUser, { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0 }, request),
+    listOfUser: (userId, { onlyOrgId, onlyPublic, entrant }, request) =>
+      page(s.ofUser, s.countOfUser, { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0, ...entrantBinds(entrant) }, request),
     async listOfMember(orgId, userId) {
       return (await runner.all<TeamRow>(s.ofMember, { orgId, userId })).map((row) => teamOf(row, []))
     },

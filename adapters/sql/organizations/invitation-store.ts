@@ -1,0 +1,167 @@
+import type { Knex } from 'knex'
+import type { OrgId, TeamId, UserId } from '../../../core/kernel/brand.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitation-ports.ts'
+import type { MembershipRole } from '../../../core/organizations/types.ts'
+import { listSlots, paddedList } from '../authz/padded-list.ts'
+import type { CountRow } from '../counted-page.ts'
+import { countOf, pageOf } from '../counted-page.ts'
+import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
+
+type P<N extends string> = (name: N) => Knex.Value & number
+
+const invitations = (k: Knex): Knex.QueryBuilder =>
+  k('org_invitations as i')
+    .join('accounts as a', 'a.id', 'i.inviter_id')
+    .select('i.id', 'i.org_id', 'i.email', 'i.lower_email', 'i.role', 'i.inviter_id', 'a.name as inviter_login', 'i.created_at', 'i.expires_at')
+
+const pending = (query: Knex.QueryBuilder, p: P<'orgId' | 'now'>): Knex.QueryBuilder =>
+  query.where('i.org_id', p('orgId')).where('i.expires_at', '>', p('now'))
+
+const reads = (db: SqlDatabase) => ({
+  list: db.prepare((k, p: P<'orgId' | 'now' | 'limit' | 'offset'>) =>
+    pending(invitations(k), p).orderBy('i.id', 'desc').limit(p('limit')).offset(p('offset')),
+  ),
+  countList: db.prepare((k, p: P<'orgId' | 'now'>) => countOf(k, pending(k('org_invitations as i').select('i.id'), p))),
+  countPending: db.prepare((k, p: P<'orgId' | 'now' | 'key'>) =>
+    countOf(k, pending(k('org_invitations as i').select('i.id'), p).whereNot('i.lower_email', p('key'))),
+  ),
+  byId: db.prepare((k, p: P<'orgId' | 'id'>) => invitations(k).where('i.org_id', p('orgId')).where('i.id', p('id'))),
+  byHash: db.prepare((k, p: P<'hash'>) => invitations(k).where('i.token_hash', p('hash'))),
+  teams: paddedList((length) =>
+    db.prepare((k, p: P<string>) =>
+      k('org_invitation_teams').whereIn('invitation_id', listSlots(p, length)).select('invitation_id', 'team_id').orderBy('team_id'),
+    ),
+  ),
+  expired: db.prepare((k, p: P<'now' | 'limit'>) =>
+    k('org_invitations').where('expires_at', '<=', p('now')).orderBy('expires_at').select('id').limit(p('limit')),
+  ),
+  memberWithAddress: db.prepare((k, p: P<'orgId' | 'key'>) =>
+    k('emails as e')
+      .join('org_members as m', 'm.user_id', 'e.user_id')
+      .join('users as u', 'u.id', 'e.user_id')
+      .where('e.lower_email', p('key'))
+      .where('e.verified', 1)
+      .where('m.org_id', p('orgId'))
+      .select('u.id', 'u.hide_email', 'e.is_primary'),
+  ),
+  holdsAddress: db.prepare((k, p: P<'userId' | 'key'>) =>
+    k('emails').where('lower_email', p('key')).where('user_id', p('userId')).where('verified', 1).select('id'),
+  ),
+  inviter: db.prepare((k, p: P<'userId'>) => k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login')),
+})
+
+type InsertBind = 'orgId' | 'email' | 'key' | 'role' | 'inviterId' | 'hash' | 'createdAt' | 'expiresAt'
+
+const writes = (db: SqlDatabase) => ({
+  removeByAddress: db.prepare((k, p: P<'orgId' | 'key'>) =>
+    k('org_invitations').where('org_id', p('orgId')).where('lower_email', p('key')).delete(),
+  ),
+  insert: db.prepare((k, p: P<InsertBind>) =>
+    k('org_invitations').insert({
+      org_id: p('orgId'),
+      email: p('email'),
+      lower_email: p('key'),
+      role: p('role'),
+      inviter_id: p('inviterId'),
+      token_hash: p('hash'),
+      created_at: p('createdAt'),
+      expires_at: p('expiresAt'),
+    }),
+  ),
+  addTeam: db.prepare((k, p: P<'id' | 'teamId'>) => k('org_invitation_teams').insert({ invitation_id: p('id'), team_id: p('teamId') })),
+  remove: db.prepare((k, p: P<'orgId' | 'id'>) => k('org_invitations').where('org_id', p('orgId')).where('id', p('id')).delete()),
+  take: db.prepare((k, p: P<'hash' | 'now'>) =>
+    k('org_invitations').where('token_hash', p('hash')).where('expires_at', '>', p('now')).delete(),
+  ),
+  removeExpired: db.prepare((k, p: P<'id' | 'now'>) => k('org_invitations').where('id', p('id')).where('expires_at', '<=', p('now')).delete()),
+})
+
+interface InvitationRow {
+  readonly id: Num
+  readonly org_id: Num
+  readonly email: string
+  readonly lower_email: string
+  readonly role: string
+  readonly inviter_id: Num
+  readonly inviter_login: string
+  readonly created_at: Num
+  readonly expires_at: Num
+}
+
+const invitationOf = (row: InvitationRow, teamIds: readonly TeamId[]): Invitation => ({
+  id: Number(row.id) as InvitationId,
+  orgId: Number(row.org_id) as OrgId,
+  address: { text: row.email, key: row.lower_email },
+  role: row.role as MembershipRole,
+  teamIds,
+  inviterId: Number(row.inviter_id) as UserId,
+  inviterLogin: row.inviter_login,
+  createdAt: new Date(Number(row.created_at)),
+  expiresAt: new Date(Number(row.expires_at)),
+})
+
+/** Invitations on SQL: statements composed once, the store bound to the pool or to a transaction. */
+export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) => InvitationStore) => {
+  const [r, w] = [reads(db), writes(db)]
+  const withTeams = async (runner: SqlRunner, rows: readonly InvitationRow[]): Promise<readonly Invitation[]> => {
+    if (rows.length === 0) return []
+    const { statement, binds } = r.teams(rows.map((row) => Number(row.id)))
+    const teams = await runner.all<{ invitation_id: Num; team_id: Num }>(statement, binds)
+    return rows.map((row) =>
+      invitationOf(
+        row,
+        teams.filter((team) => Number(team.invitation_id) === Number(row.id)).map((team) => Number(team.team_id) as TeamId),
+      ),
+    )
+  }
+  return (runner) => ({
+    async list(orgId, now, page) {
+      const binds = { orgId, now: now.getTime() }
+      const rows = await runner.all<InvitationRow>(r.list, { ...binds, limit: page.limit, offset: pageOffset(page) })
+      return pageOf(await withTeams(runner, rows), await runner.first<CountRow>(r.countList, binds))
+    },
+    async find(orgId, id) {
+      return (await withTeams(runner, await runner.all<InvitationRow>(r.byId, { orgId, id })))[0]
+    },
+    async findByHash(hash) {
+      return (await withTeams(runner, await runner.all<InvitationRow>(r.byHash, { hash })))[0]
+    },
+    async countPending(orgId, exceptKey, now) {
+      return Number((await runner.first<CountRow>(r.countPending, { orgId, key: exceptKey, now: now.getTime() }))?.total ?? 0)
+    },
+    async put({ orgId, address, role, teamIds, inviterId, hash, createdAt, expiresAt }) {
+      await runner.run(w.removeByAddress, { orgId, key: address.key })
+      const instants = { createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
+      const { insertId } = await runner.run(w.insert, { orgId, email: address.text, key: address.key, role, inviterId, hash, ...instants })
+      for (const teamId of teamIds) await runner.run(w.addTeam, { id: insertId, teamId })
+      return insertId as InvitationId
+    },
+    async remove(orgId, id) {
+      return (await runner.run(w.remove, { orgId, id })).affected > 0
+    },
+    async take(hash, now) {
+      return (await runner.run(w.take, { hash, now: now.getTime() })).affected > 0
+    },
+    async removeExpired(now, limit) {
+      let removed = 0
+      for (const { id } of await runner.all<{ id: Num }>(r.expired, { now: now.getTime(), limit })) {
+        removed += (await runner.run(w.removeExpired, { id: Number(id), now: now.getTime() })).affected
+      }
+      return removed
+    },
+    async memberWithAddress(orgId, key) {
+      const row = await runner.first<{ id: Num; hide_email: Num; is_primary: Num }>(r.memberWithAddress, { orgId, key })
+      if (row === undefined) return undefined
+      return { userId: Number(row.id) as UserId, showsAddress: Number(row.hide_email) === 0 && Number(row.is_primary) === 1 }
+    },
+    async holdsAddress(userId, key) {
+      return (await runner.first(r.holdsAddress, { userId, key })) !== undefined
+    },
+    async inviter(userId) {
+      const row = await runner.first<{ is_admin: Num; is_active: Num; prohibit_login: Num }>(r.inviter, { userId })
+      if (row === undefined) return undefined
+      return { isSiteAdmin: Number(row.is_admin) === 1, isActive: Number(row.is_active) === 1 && Number(row.prohibit_login) === 0 }
+    },
+  })
+}

@@ -1,0 +1,149 @@
+import type { Knex } from 'knex'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { accountNameKey } from '../../../core/kernel/account-name.ts'
+import type { OrgId, TeamId, UserId } from '../../../core/kernel/brand.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import type { NewRobot, Robot, RobotStore } from '../../../core/organizations/robot-ports.ts'
+import { robotLogin, RobotNameTaken } from '../../../core/organizations/robot-ports.ts'
+import { listSlots, paddedList } from '../authz/padded-list.ts'
+import type { CountRow } from '../counted-page.ts'
+import { countOf, pageOf } from '../counted-page.ts'
+import { isUniqueViolation } from '../driver-errors.ts'
+import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
+
+type P<N extends string> = (name: N) => Knex.Value & number
+
+/** No hash of any password has this form, so none ever matches. */
+const noPassword = '!'
+
+const robots = (k: Knex): Knex.QueryBuilder =>
+  k('robot_accounts as r')
+    .join('accounts as a', 'a.id', 'r.id')
+    .join('users as u', 'u.id', 'r.id')
+    .select('r.id', 'r.org_id', 'r.name', 'a.name as login', 'r.description', 'u.is_active', 'u.created_at', 'r.version')
+
+const reads = (db: SqlDatabase) => ({
+  list: db.prepare((k, p: P<'orgId' | 'limit' | 'offset'>) =>
+    robots(k).where('r.org_id', p('orgId')).orderBy('r.name').limit(p('limit')).offset(p('offset')),
+  ),
+  count: db.prepare((k, p: P<'orgId'>) => countOf(k, k('robot_accounts as r').where('r.org_id', p('orgId')).select('r.id'))),
+  byId: db.prepare((k, p: P<'orgId' | 'id'>) => robots(k).where('r.org_id', p('orgId')).where('r.id', p('id'))),
+  teams: paddedList((length) =>
+    db.prepare((k, p: P<string>) =>
+      k('team_members').whereIn('user_id', listSlots(p, length)).where('org_id', p('orgId')).select('user_id', 'team_id').orderBy('team_id'),
+    ),
+  ),
+})
+
+const writes = (db: SqlDatabase) => ({
+  insertAccount: db.prepare((k, p: P<'login' | 'key' | 'at'>) =>
+    k('accounts').insert({ kind: 'user', name: p('login'), lower_name: p('key'), created_at: p('at') }),
+  ),
+  insertUser: db.prepare((k, p: P<'id' | 'orgId' | 'at'>) =>
+    k('users').insert({
+      id: p('id'),
+      password_hash: noPassword,
+      allow_create_organization: 0,
+      visibility: 'private',
+      robot_org_id: p('orgId'),
+      created_at: p('at'),
+    }),
+  ),
+  insert: db.prepare((k, p: P<'id' | 'orgId' | 'name' | 'description'>) =>
+    k('robot_accounts').insert({ id: p('id'), org_id: p('orgId'), name: p('name'), description: p('description') }),
+  ),
+  addMember: db.prepare((k, p: P<'id' | 'orgId' | 'at'>) =>
+    k('org_members').insert({ org_id: p('orgId'), user_id: p('id'), is_public: 0, created_at: p('at') }),
+  ),
+  // A bind that is null leaves its column as it is.
+  update: db.prepare((k, p: P<'orgId' | 'id' | 'description' | 'expectedVersion'>) =>
+    k('robot_accounts')
+      .where('org_id', p('orgId'))
+      .where('id', p('id'))
+      .where('version', k.raw('coalesce(?, version)', [p('expectedVersion')]))
+      .update({ description: k.raw('coalesce(?, description)', [p('description')]), version: k.raw('version + 1') }),
+  ),
+  setActive: db.prepare((k, p: P<'orgId' | 'id' | 'isActive'>) =>
+    k('users').where('id', p('id')).where('robot_org_id', p('orgId')).update({ is_active: p('isActive') }),
+  ),
+  removeGrants: db.prepare((k, p: P<'orgId' | 'id'>) =>
+    k('object_grants').where('subject_type', 'user').where('subject_id', p('id')).where('org_id', p('orgId')).delete(),
+  ),
+  remove: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).delete()),
+})
+
+interface RobotRow {
+  readonly id: Num
+  readonly org_id: Num
+  readonly name: string
+  readonly login: string
+  readonly description: string
+  readonly is_active: Num
+  readonly created_at: Num
+  readonly version: Num
+}
+
+const robotOf = (row: RobotRow, teamIds: readonly TeamId[]): Robot => ({
+  id: Number(row.id) as UserId,
+  orgId: Number(row.org_id) as OrgId,
+  name: row.name,
+  login: row.login,
+  description: row.description,
+  isActive: Number(row.is_active) === 1,
+  teamIds,
+  createdAt: new Date(Number(row.created_at)),
+  version: Number(row.version),
+})
+
+/** Robot accounts on SQL: statements composed once, the store bound to the pool or to a transaction. */
+export const makeSqlRobotStore = (db: SqlDatabase): ((runner: SqlRunner) => RobotStore) => {
+  const [r, w] = [reads(db), writes(db)]
+  const withTeams = async (runner: SqlRunner, orgId: OrgId, rows: readonly RobotRow[]): Promise<readonly Robot[]> => {
+    if (rows.length === 0) return []
+    const { statement, binds } = r.teams(rows.map((row) => Number(row.id)))
+    const teams = await runner.all<{ user_id: Num; team_id: Num }>(statement, { ...binds, orgId })
+    const teamsOf = (id: Num) => teams.filter((team) => Number(team.user_id) === Number(id)).map((team) => Number(team.team_id) as TeamId)
+    return rows.map((row) => robotOf(row, teamsOf(row.id)))
+  }
+  const insert = async (runner: SqlRunner, { orgId, orgName, name, description, createdAt }: NewRobot): Promise<UserId> => {
+    const login = robotLogin(orgName, name)
+    const at = createdAt.getTime()
+    const id = (await runner.run(w.insertAccount, { login, key: accountNameKey(login), at })).insertId as UserId
+    await runner.run(w.insertUser, { id, orgId, at })
+    await runner.run(w.insert, { id, orgId, name, description })
+    await runner.run(w.addMember, { id, orgId, at })
+    return id
+  }
+  return (runner) => ({
+    async list(orgId, page) {
+      const rows = await runner.all<RobotRow>(r.list, { orgId, limit: page.limit, offset: pageOffset(page) })
+      return pageOf(await withTeams(runner, orgId, rows), await runner.first<CountRow>(r.count, { orgId }))
+    },
+    async find(orgId, id) {
+      return (await withTeams(runner, orgId, await runner.all<RobotRow>(r.byId, { orgId, id })))[0]
+    },
+    async count(orgId) {
+      return Number((await runner.first<CountRow>(r.count, { orgId }))?.total ?? 0)
+    },
+    async insert(robot) {
+      try {
+        return right(await insert(runner, robot))
+      } catch (error) {
+        const isTaken = isUniqueViolation(error, 'lower_name') || isUniqueViolation(error, 'name')
+        if (isTaken) return left(RobotNameTaken(`The organization has a robot account "${robot.name}" already.`))
+        throw error
+      }
+    },
+    async update(orgId, id, { description, isActive }, expectedVersion) {
+      const binds = { orgId, id, description: description ?? null, expectedVersion: expectedVersion ?? null }
+      if ((await runner.run(w.update, binds)).affected === 0) return false
+      if (isActive !== undefined) await runner.run(w.setActive, { orgId, id, isActive: isActive ? 1 : 0 })
+      return true
+    },
+    async remove(orgId, id) {
+      if ((await runner.first(r.byId, { orgId, id })) === undefined) return
+      await runner.run(w.removeGrants, { orgId, id })
+      await runner.run(w.remove, { id })
+    },
+  })
+}

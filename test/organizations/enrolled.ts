@@ -1,0 +1,12 @@
+import { IdentityStoresToken } from '../../core/identity/ports.ts'
+import type { UserId } from '../../core/kernel/brand.ts'
+import type { ServiceWorld } from './service-world.ts'
+
+/** Gives a person of the world a second factor, or takes it away, on the store. */
+export const setSecondFactor = async ({ service, idOf }: ServiceWorld, login: string, isEnrolled: boolean): Promise<void> => {
+  const store = service.running.container.resolve(IdentityStoresToken).secondFactors
+  const userId = idOf(login) as UserId
+  if (!isEnrolled) return void (await store.remove(userId))
+  await store.offer(userId, new Uint8Array([1]), 'ref', new Date())
+  if (!(await store.enroll(userId, 'ref', 1, new Date()))) throw new Error(`${login} could not be enrolled`)
+}
