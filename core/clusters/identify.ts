@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { AccountId } from '../kernel/brand.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import { hex } from '../kernel/hex.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { factsOf } from './facts.ts'
 import { credentialPlace } from './open-connection.ts'
@@ -27,8 +28,6 @@ export const makeIdentify = (deps: { readonly parser: KubeconfigParser; readonly
     return isLeft(survey) ? survey : right({ credential: credential.right, facts: factsOf(survey.right) })
   }
 export type Identify = ReturnType<typeof makeIdentify>
-
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Seals a credential for a record. The reference is kept for a record's life, or made for a new one. */
 export const makeSealCredential = (deps: { readonly secretBox: SecretBox; readonly codec: CredentialCodec; readonly entropy: Entropy }) =>

@@ -1,8 +1,11 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { AccountId, ClusterId, UserId } from '../kernel/brand.ts'
 import type { AuditTrail } from '../kernel/audit.ts'
+import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Exchange, HeaderBag, UpgradeExchange } from '../kernel/exchange.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -52,6 +55,8 @@ export type ReachFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRe
 export interface ClusterStore {
   /** All clusters of an owner, by name. */
   listOf(ownerId: AccountId, provider?: HostingProvider): Promise<readonly Cluster[]>
+  /** The clusters of all accounts, by owner and name: for site admins. */
+  listAll(page: PageRequest): Promise<Page<Cluster>>
   /** The accounts whose clusters a user may have access to: the user's own, and every organization that the user belongs to. */
   accountsOf(userId: UserId): Promise<readonly ClusterAccount[]>
   /** Clusters in which the user holds a direct grant of one of the relations, in organizations that the user belongs to. */
@@ -177,6 +182,26 @@ export interface ClusterConnections {
    */
   open(id: ClusterId, version?: number): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }
+
+/** Asks a member cluster on behalf of a caller, for other parts. */
+export interface ClustersAsCaller {
+  /**
+   * One request to the cluster of that UID, as the cluster sees the caller. The cluster is looked for in the accounts of
+   * the caller and among the clusters granted to them, and only one that they may connect to is asked. Failures beside
+   * those of reaching it: ClusterMissing (also for a foreign one), AccessDenied (seen, or belonging to an own
+   * organization, but not to be connected to), EntryRefusal.
+   */
+  request(call: SignedInCall, uid: string, request: ClusterRequest): Outcome<AsCallerFailure, ClusterAnswer>
+}
+export const ClustersAsCallerToken = token<ClustersAsCaller>('clusters.AsCaller')
+
+export type AsCallerFailure =
+  | Failure<'ClusterMissing'>
+  | Failure<'AccessDenied'>
+  | EntryRefusal
+  | Failure<'ClusterNotConnected'>
+  | Failure<'ClusterUnreachable'>
+  | Failure<'CredentialRefused'>
 
 /** Where clients reach this service. */
 export interface PublicAddress {

@@ -5,6 +5,7 @@ import type { ClusterClaim } from '../../core/clusters/import-cluster.ts'
 import type { ClusterWish } from '../../core/clusters/change-cluster.ts'
 import { hostingProviders, type Cluster, type HostingProvider } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
+import { unixSeconds } from '../../core/kernel/instant.ts'
 import type { ClusterInfo, ClusterInfoModel, ConnectOptions, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
 
 const statusOf = ({ status: { phase, reason, message }, managers }: Cluster) => ({
@@ -63,7 +64,7 @@ export const toClusterInfoModel = (cluster: Cluster, now: Date): t.TypeOf<typeof
     project: cluster.project,
     kubernetesVersion: cluster.kubernetesVersion,
     nodeCount: cluster.nodeCount,
-    createdAt: Math.floor(cluster.createdAt.getTime() / 1000),
+    createdAt: unixSeconds(cluster.createdAt),
     age: shortAge(cluster.createdAt, now),
   },
 })

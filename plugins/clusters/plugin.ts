@@ -23,6 +23,7 @@ import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
 import { definePlugin } from '../kit/plugin.ts'
+import { clusterAdminRoutes } from './admin.handlers.ts'
 import { clusterHandlers } from './clusters.handlers.ts'
 import { clusterPermissions } from './permissions.ts'
 import { proxyRoutes } from './proxy.routes.ts'
@@ -64,6 +65,6 @@ export const clustersPlugin = definePlugin({
       listOfUser: makeListUserClusters(deps),
     })
     const answerWiderForm = makeAnswerWiderForm({ api: given.api })
-    return [...handlers, ...proxyRoutes(makeProxyRequest({ ...deps, answerWiderForm }), makeProxyUpgrade(deps))]
+    return [...handlers, ...clusterAdminRoutes(given), ...proxyRoutes(makeProxyRequest({ ...deps, answerWiderForm }), makeProxyUpgrade(deps))]
   },
 })

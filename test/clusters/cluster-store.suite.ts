@@ -57,6 +57,19 @@ const inserted = async (store: ClusterStore, changes: Partial<NewCluster> = {}):
 export const clusterStoreSuite = (name: string, open: () => Promise<ClusterStoreBench>): void => {
   const onBench = casesOf(name, open)
 
+  onBench('the clusters of all accounts are listed by owner and name, page by page', async (t, { store }) => {
+    const [b, a, theirs] = [await inserted(store, { name: 'b' }), await inserted(store, { name: 'a', uid: 'uid-2' }), await inserted(store, { ownerId: otherOrg, name: 'a' })]
+    const all = await store.listAll({ page: 1, limit: 30 })
+    t.is(all.total, all.items.length)
+    t.deepEqual(all.items.filter(({ ownerId }) => ownerId === org).map(({ id }) => id), [a.id, b.id])
+    t.true(all.items.some(({ id }) => id === theirs.id))
+    const runs = all.items.filter(({ ownerId }, n) => ownerId !== all.items[n - 1]?.ownerId)
+    t.is(runs.length, new Set(all.items.map(({ ownerId }) => ownerId)).size, 'those of one owner stand together')
+    const pages = await Promise.all([1, 2, 3, 4].map((page) => store.listAll({ page, limit: 2 })))
+    t.deepEqual(pages.flatMap(({ items }) => items.map(({ id }) => id)), all.items.map(({ id }) => id))
+    t.deepEqual(new Set(pages.map(({ total }) => total)), new Set([all.total]))
+  })
+
   onBench('a cluster reads back as it was inserted, by id, name and UID', async (t, { store }) => {
     const cluster = await inserted(store)
     const { ref: _ref, sealedCredential: _sealed, ...told } = newCluster()

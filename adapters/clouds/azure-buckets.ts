@@ -1,0 +1,64 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { BlobServiceClient, HttpHeaders, IHttpClient, StorageSharedKeyCredential } from '@azure/storage-blob'
+import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
+import type { AzureKey } from '../../core/clouds/types.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
+import { toCloudFailure } from './cloud-failure.ts'
+import type { Door } from './door.ts'
+import { loadSdk } from './load-sdk.ts'
+
+export interface AzureSdk {
+  readonly BlobServiceClient: typeof BlobServiceClient
+  readonly StorageSharedKeyCredential: typeof StorageSharedKeyCredential
+}
+export const loadAzure = (): Promise<AzureSdk> => import('@azure/storage-blob')
+
+const pageSize = 1000
+
+/** Headers in the shape of the package's own; it reads them by `toJson` alone. */
+const headersOf = (headers: Iterable<readonly [string, string]>): HttpHeaders => {
+  const found = Object.fromEntries(headers)
+  return { toJson: () => ({ ...found }), get: (name: string) => found[name.toLowerCase()] } as unknown as HttpHeaders
+}
+
+/** The package's requests through our own door: no proxy of the environment, and to this one origin only. */
+const clientThrough = (door: Door, origin: string, signal: AbortSignal): IHttpClient => ({
+  async sendRequest(request) {
+    if (new URL(request.url).origin !== origin) throw new Error('the cloud sent us elsewhere')
+    const answer = await door.fetch(request.url, { method: request.method, headers: Object.entries(request.headers.toJson()), signal })
+    return { request, status: answer.status, headers: headersOf(answer.headers), bodyAsText: await answer.text() }
+  },
+})
+
+const isBase64 = (text: string): boolean => /^[A-Za-z0-9+/]+={0,2}$/.test(text)
+
+const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
+  const { statusCode, code } = error as { readonly statusCode?: number; readonly code?: string }
+  return { status: statusCode, code, cause: error }
+}
+
+/** Containers of a storage account, each page signed with the account's key by the vendor's package. */
+export const listAzureContainers = async (
+  load: () => Promise<AzureSdk>,
+  key: AzureKey,
+  at: { readonly endpoint: string | undefined; readonly door: Door },
+  signal: AbortSignal,
+): Outcome<BucketFailure, readonly string[]> => {
+  const sdk = await loadSdk('@azure/storage-blob', load)
+  if (isLeft(sdk)) return sdk
+  const secretKey = key.key.reveal()
+  if (!isBase64(secretKey)) return left(toCloudFailure({ status: 403, code: 'AuthenticationFailed', cause: undefined }))
+  const url = at.endpoint === undefined ? `https://${key.account}.blob.core.windows.net` : `${at.endpoint}/${key.account}`
+  try {
+    const credential = new sdk.right.StorageSharedKeyCredential(key.account, secretKey)
+    const client = new sdk.right.BlobServiceClient(url, credential, { httpClient: clientThrough(at.door, new URL(url).origin, signal), retryOptions: { maxTries: 1 } })
+    const names: string[] = []
+    for await (const page of client.listContainers({ abortSignal: signal }).byPage({ maxPageSize: pageSize })) {
+      names.push(...page.containerItems.map(({ name }) => name))
+      if (names.length >= maxBuckets) break
+    }
+    return right(names)
+  } catch (error) {
+    return left(toCloudFailure(errorOf(error)))
+  }
+}

@@ -1,0 +1,87 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { GetBucketsRequest, Storage } from '@google-cloud/storage'
+import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
+import type { GoogleKey } from '../../core/clouds/types.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
+import { toCloudFailure } from './cloud-failure.ts'
+import type { Door } from './door.ts'
+import { loadSdk } from './load-sdk.ts'
+
+export interface GoogleSdk {
+  readonly Storage: typeof Storage
+}
+export const loadGoogle = (): Promise<GoogleSdk> => import('@google-cloud/storage')
+
+const storageOrigin = 'https://storage.googleapis.com'
+/** Where the package sends its assertion, whatever the key file says. */
+const tokenUrl = 'https://oauth2.googleapis.com/token'
+const pageSize = 1000
+
+export interface GooglePlaces {
+  readonly endpoint: string | undefined
+  readonly tokenEndpoint: string | undefined
+  readonly door: Door
+  readonly tokenDoor: Door
+}
+
+/** The package's requests through our own doors, to its token endpoint and its storage and nowhere else. */
+const fetchThrough = (places: GooglePlaces, signal: AbortSignal): typeof fetch =>
+  (async (input: string | URL, init: RequestInit = {}) => {
+    const url = new URL(input)
+    const { method, body } = init
+    const sent = { method: method ?? 'GET', headers: [...new Headers(init.headers)], body: body === undefined || body === null ? null : String(body as URLSearchParams | string), signal }
+    if (url.href === tokenUrl) return places.tokenDoor.fetch(places.tokenEndpoint === undefined ? tokenUrl : `${places.tokenEndpoint}/token`, sent)
+    if (url.origin === storageOrigin) return places.door.fetch(`${places.endpoint ?? storageOrigin}${url.pathname}${url.search}`, sent)
+    throw new Error('the package asks for an address that is not needed')
+  }) as unknown as typeof fetch
+
+const codeOf = (data: unknown): string | undefined => {
+  const error = (data as { readonly error?: unknown } | undefined)?.error
+  if (typeof error === 'string') return error
+  const { status, errors } = (error ?? {}) as { readonly status?: unknown; readonly errors?: readonly { readonly reason?: unknown }[] }
+  const code = errors?.[0]?.reason ?? status
+  return typeof code === 'string' ? code : undefined
+}
+
+const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
+  const { response } = error as { readonly response?: { readonly status?: number; readonly data?: unknown } }
+  return { status: response?.status, code: codeOf(response?.data), cause: error }
+}
+
+/** A client whose requests are signed by the package and sent by us: its own sender follows redirects and heeds the environment. */
+const clientFor = (sdk: GoogleSdk, key: GoogleKey, places: GooglePlaces, signal: AbortSignal): Storage => {
+  const storage = new sdk.Storage({
+    projectId: key.projectId,
+    clientOptions: { transporterOptions: { fetchImplementation: fetchThrough(places, signal), retryConfig: { retry: 0, noResponseRetries: 0 } } },
+  })
+  // As the option `credentials` would, without the warning that it prints; only these two keys of a file are ever given.
+  storage.authClient.jsonContent = { client_email: key.clientEmail, private_key: key.privateKey.reveal() }
+  storage.request = (asked, callback) => {
+    const url = new URL(`${storageOrigin}/storage/v1${asked.uri}`)
+    for (const [name, value] of Object.entries((asked.qs ?? {}) as Record<string, string | number>)) url.searchParams.set(name, String(value))
+    void storage.authClient.request<Record<string, unknown>>({ url: url.href, responseType: 'json', retry: false }).then(
+      ({ data }) => callback(null, data),
+      (error: Error) => callback(error),
+    )
+  }
+  return storage
+}
+
+/** Buckets of a project: the assertion and the access token are made and used by the vendor's package. */
+export const listGoogleBuckets = async (load: () => Promise<GoogleSdk>, key: GoogleKey, places: GooglePlaces, signal: AbortSignal): Outcome<BucketFailure, readonly string[]> => {
+  const sdk = await loadSdk('@google-cloud/storage', load)
+  if (isLeft(sdk)) return sdk
+  try {
+    const storage = clientFor(sdk.right, key, places, signal)
+    const names: string[] = []
+    let query: GetBucketsRequest | null = { project: key.projectId, maxResults: pageSize, autoPaginate: false }
+    while (query !== null && names.length < maxBuckets) {
+      const [buckets, next]: readonly [readonly { readonly name: string }[], GetBucketsRequest | null, unknown] = await storage.getBuckets(query)
+      names.push(...buckets.map(({ name }) => name))
+      query = next === null ? null : { ...next, autoPaginate: false }
+    }
+    return right(names)
+  } catch (error) {
+    return left(toCloudFailure(errorOf(error)))
+  }
+}

@@ -1,0 +1,87 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { ListBucketsCommand, S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
+import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
+import type { S3Key } from '../../core/clouds/types.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
+import { toCloudFailure } from './cloud-failure.ts'
+import type { Door } from './door.ts'
+import { loadSdk } from './load-sdk.ts'
+
+export interface S3Sdk {
+  readonly S3Client: typeof S3Client
+  readonly ListBucketsCommand: typeof ListBucketsCommand
+}
+export const loadS3 = (): Promise<S3Sdk> => import('@aws-sdk/client-s3')
+
+const vendor = { endpoint: 'https://s3.us-east-1.amazonaws.com', region: 'us-east-1' }
+const pageSize = 1000
+
+type Place = S3Key['places'][number]
+
+/** All that the package would otherwise read from the environment or from files in the home folder is said here. */
+const configOf = (key: S3Key, { endpoint, region }: Place, door: Door): S3ClientConfig => ({
+  endpoint,
+  region,
+  forcePathStyle: true,
+  credentials: {
+    accessKeyId: key.accessKeyId,
+    secretAccessKey: key.secretAccessKey.reveal(),
+    ...(key.sessionToken === undefined ? {} : { sessionToken: key.sessionToken.reveal() }),
+  },
+  requestHandler: { ...door.agents, connectionTimeout: 5_000, requestTimeout: 10_000 },
+  maxAttempts: 1,
+  retryMode: 'standard',
+  defaultsMode: 'standard',
+  useDualstackEndpoint: false,
+  useFipsEndpoint: false,
+  useArnRegion: false,
+  followRegionRedirects: false,
+  disableS3ExpressSessionAuth: true,
+  disableMultiregionAccessPoints: true,
+  requestChecksumCalculation: 'WHEN_REQUIRED',
+  responseChecksumValidation: 'WHEN_REQUIRED',
+  authSchemePreference: ['sigv4'],
+  sigv4aSigningRegionSet: [region],
+  userAgentAppId: 'moorage',
+})
+
+const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
+  const { name, $metadata } = error as { readonly name?: string; readonly $metadata?: { readonly httpStatusCode?: number } }
+  return { status: $metadata?.httpStatusCode, code: name, cause: error }
+}
+
+const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, door: Door, signal: AbortSignal): Promise<readonly string[]> => {
+  door.check(new URL(place.endpoint))
+  const client = new sdk.S3Client(configOf(key, place, door))
+  const names: string[] = []
+  // Others than the vendor itself answer with everything, and some refuse a parameter that they do not know.
+  const paging = key.places.length === 0 ? { MaxBuckets: pageSize } : {}
+  try {
+    for (let token: string | undefined, isFirst = true; (isFirst || token !== undefined) && names.length < maxBuckets; isFirst = false) {
+      const page = await client.send(new sdk.ListBucketsCommand({ ...paging, ...(token === undefined ? {} : { ContinuationToken: token }) }), { abortSignal: signal })
+      names.push(...(page.Buckets ?? []).flatMap(({ Name }) => (Name === undefined ? [] : [Name])))
+      token = page.ContinuationToken
+    }
+    return names
+  } finally {
+    client.destroy()
+  }
+}
+
+/** Buckets by the S3 protocol, each page signed by the vendor's package. */
+export const listS3Buckets = async (
+  load: () => Promise<S3Sdk>,
+  key: S3Key,
+  at: { readonly endpoint: string | undefined; readonly door: Door },
+  signal: AbortSignal,
+): Outcome<BucketFailure, readonly string[]> => {
+  const sdk = await loadSdk('@aws-sdk/client-s3', load)
+  if (isLeft(sdk)) return sdk
+  const own = { ...vendor, ...(at.endpoint === undefined ? {} : { endpoint: at.endpoint }) }
+  try {
+    const found = await Promise.all((key.places.length === 0 ? [own] : key.places).map((place) => listAt(sdk.right, key, place, at.door, signal)))
+    return right(found.flat())
+  } catch (error) {
+    return left(toCloudFailure(errorOf(error)))
+  }
+}

@@ -1,0 +1,39 @@
+import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.ts'
+import { makeDoor } from '../../adapters/clouds/door.ts'
+import { serviceAccountReader } from '../../adapters/clouds/service-account-reader.ts'
+import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import { BucketDirectoryToken, CloudCredentialStoreToken, CloudUnitOfWorkToken, ServiceAccountReaderToken } from '../../core/clouds/ports.ts'
+import type { Provide } from '../boot.ts'
+
+/** Cloud credentials and the way to the clouds' buckets. */
+export const provideClouds: Provide = (container, boot) => {
+  const { database, settings } = boot
+  const bindStore = makeSqlCloudCredentialStore(database)
+  const vendorDoor = makeDoor(makeEgressPolicy(new Set(['public'])), false)
+  // Whoever sets an endpoint means it, wherever it is.
+  const operatorDoor = makeDoor(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true)
+  boot.onStop('connections to clouds', async () => {
+    await Promise.all([vendorDoor.close(), operatorDoor.close()])
+  })
+  container.provideValue(ServiceAccountReaderToken, serviceAccountReader)
+  container.provide(BucketDirectoryToken, () =>
+    makeSdkBucketDirectory({
+      vendorDoor,
+      operatorDoor,
+      endpoints: {
+        aws: settings.cloudAStorageEndpoint,
+        azure: settings.cloudBStorageEndpoint,
+        google: settings.cloudCStorageEndpoint,
+        googleToken: settings.cloudCTokenEndpoint,
+      },
+    }),
+  )
+  container.provide(CloudCredentialStoreToken, () => bindStore(database))
+  container.provide(CloudUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(database, (tx, audit) => ({ credentials: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+  )
+}

@@ -1,0 +1,57 @@
+/** One cloud whose buckets can be listed. */
+export interface Cloud {
+  readonly storage: 's3' | 'azure' | 'google'
+  /** Types of stored credentials that carry a key for it. */
+  readonly types: readonly string[]
+  /** Hosts that a secret's AWS_ENDPOINT may name, the region in the first group; undefined where none is taken. */
+  readonly endpointHosts?: RegExp
+}
+
+const region = '([a-z0-9-]{2,32})'
+
+/** Every cloud with its buckets. */
+const clouds = {
+  aws: { storage: 's3', types: ['Aws'] },
+  azure: { storage: 'azure', types: ['AzureStorage'] },
+  google: { storage: 'google', types: ['GoogleCloud'] },
+  cloudflare: { storage: 's3', types: ['CloudflareStorage'], endpointHosts: /^[0-9a-f]{32}(?:\.(?:eu|fedramp))?\.r2\.cloudflarestorage\.com$/ },
+  digitalocean: { storage: 's3', types: [], endpointHosts: new RegExp(`^${region}\\.digitaloceanspaces\\.com$`) },
+  hetzner: { storage: 's3', types: ['HetznerStorage'], endpointHosts: new RegExp(`^${region}\\.your-objectstorage\\.com$`) },
+  linode: { storage: 's3', types: [], endpointHosts: new RegExp(`^${region}\\.linodeobjects\\.com$`) },
+  scaleway: { storage: 's3', types: [], endpointHosts: new RegExp(`^s3\\.${region}\\.scw\\.cloud$`) },
+  vultr: { storage: 's3', types: [], endpointHosts: new RegExp(`^${region}\\.vultrobjects\\.com$`) },
+} as const satisfies Readonly<Record<string, Cloud>>
+export type CloudName = keyof typeof clouds
+
+/** The words by which requests name a cloud: the interface's own, the vendors', and neutral ones. */
+const words = {
+  aws: 'aws',
+  s3: 'aws',
+  eks: 'aws',
+  cloudA: 'aws',
+  azure: 'azure',
+  aks: 'azure',
+  cloudB: 'azure',
+  gce: 'google',
+  gcs: 'google',
+  gke: 'google',
+  google: 'google',
+  cloudC: 'google',
+  cloudflare: 'cloudflare',
+  digitalocean: 'digitalocean',
+  hetzner: 'hetzner',
+  linode: 'linode',
+  scaleway: 'scaleway',
+  vultr: 'vultr',
+} as const satisfies Readonly<Record<string, CloudName>>
+export type CloudWord = keyof typeof words
+
+export const cloudWords = Object.keys(words) as [CloudWord, ...CloudWord[]]
+
+export const cloudOf = (word: CloudWord): { readonly name: CloudName; readonly cloud: Cloud } => ({ name: words[word], cloud: clouds[words[word]] })
+
+/** The cloud of a word from outside; undefined when there is none. */
+export const cloudNamed = (word: string): CloudName | undefined => cloudWords.filter((known) => known === word).map((known) => words[known])[0]
+
+/** Where the keys of a Hetzner project are good: each location has an endpoint of its own, and lists its own buckets. */
+export const hetznerLocations: readonly string[] = ['fsn1', 'nbg1', 'hel1']

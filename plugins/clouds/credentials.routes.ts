@@ -1,0 +1,92 @@
+import { CredentialChanged, CredentialMissing, CredentialNameTaken, CloudCredentialRefused } from '../../core/clouds/ports.ts'
+import { read, signedIn, write } from '../kit/access.ts'
+import { FreeObjectCodec } from '../kit/codecs.ts'
+import { empty, json, list } from '../kit/reply.ts'
+import { body, defineRoute } from '../kit/route.ts'
+import { CloudCredentialApiForm, CredentialPath, CredentialsQuery } from './codecs.ts'
+
+const tag = 'Identity - Users & Settings'
+const limitBytes = 256 * 1024
+
+const shown = {
+  name: 'backups',
+  type: 'Aws',
+  ownerID: 12,
+  creationTimestamp: '2026-11-21T08:00:00.000Z',
+  aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: '' },
+}
+const sent = { name: 'backups', type: 'Aws', aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' } }
+
+const blockWords =
+  'name, type, ownerID (your own id, or absent) and exactly one block, named after the type (`aws` for `Aws`). Unknown fields are refused. '
+
+export const listCredentials = defineRoute({
+  id: 'clouds.listCredentials',
+  method: 'GET',
+  path: '/user/credentials',
+  summary: "List the caller's cloud credentials, without their secrets",
+  description: 'By name. `fleet_endpoint` narrows the list to credentials of type Rancher for that endpoint.',
+  tag,
+  access: signedIn,
+  scope: read('user'),
+  query: CredentialsQuery,
+  ok: list(CloudCredentialApiForm, shown),
+  failures: [],
+})
+
+export const createCredential = defineRoute({
+  id: 'clouds.createCredential',
+  method: 'POST',
+  path: '/user/credentials',
+  summary: 'Store a cloud credential',
+  description: `${blockWords}The whole block is encrypted at rest; its secret fields are never shown again.`,
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  body: body(FreeObjectCodec, sent, { limitBytes, keysOnce: true, malformedAs: 422 }),
+  ok: empty(201),
+  failures: [CloudCredentialRefused, CredentialNameTaken],
+})
+
+export const replaceCredential = defineRoute({
+  id: 'clouds.replaceCredential',
+  method: 'PUT',
+  path: '/user/credentials',
+  summary: 'Replace a cloud credential, named in the body',
+  description: `${blockWords}A secret field that is left out or empty stays as it is while the type stays; \`null\` takes an optional one away.`,
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  body: body(FreeObjectCodec, sent, { limitBytes, keysOnce: true, malformedAs: 422 }),
+  ok: empty(204),
+  failures: [CloudCredentialRefused, CredentialMissing, CredentialChanged],
+  statusOf: { CredentialMissing: 422 },
+})
+
+export const getCredential = defineRoute({
+  id: 'clouds.getCredential',
+  method: 'GET',
+  path: '/user/credentials/{credName}',
+  summary: 'Get a cloud credential of the caller, without its secrets',
+  tag,
+  access: signedIn,
+  scope: read('user'),
+  params: CredentialPath,
+  ok: json(200, CloudCredentialApiForm, shown),
+  failures: [CredentialMissing],
+})
+
+export const deleteCredential = defineRoute({
+  id: 'clouds.deleteCredential',
+  method: 'DELETE',
+  path: '/user/credentials/{credName}',
+  summary: 'Delete a cloud credential of the caller',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  params: CredentialPath,
+  ok: empty(204),
+  failures: [CredentialMissing],
+})

@@ -1,0 +1,42 @@
+import { makeCompleteCredential } from '../../core/clouds/complete-credential.ts'
+import { makeCredentialSafe } from '../../core/clouds/credential-safe.ts'
+import { makeListBuckets } from '../../core/clouds/list-buckets.ts'
+import { BucketDirectoryToken, CloudCredentialStoreToken, CloudUnitOfWorkToken, ServiceAccountReaderToken } from '../../core/clouds/ports.ts'
+import { makeListCredentials, makeShowCredential } from '../../core/clouds/show-credentials.ts'
+import { makeStorageKeys } from '../../core/clouds/storage-key.ts'
+import { makeCreateCredential, makeDeleteCredential, makeReplaceCredential } from '../../core/clouds/store-credential.ts'
+import { ClustersAsCallerToken, KubeconfigParserToken } from '../../core/clusters/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
+import { definePlugin } from '../kit/plugin.ts'
+import { cloudHandlers } from './clouds.handlers.ts'
+
+export const cloudsPlugin = definePlugin({
+  id: 'clouds',
+  summary: 'Cloud credentials of people, and the buckets that they reach',
+  listener: 'api',
+  gate: 'always',
+  needs: {
+    clock: ClockToken,
+    clusters: ClustersAsCallerToken,
+    credentials: CloudCredentialStoreToken,
+    directory: BucketDirectoryToken,
+    entropy: EntropyToken,
+    kubeconfigs: KubeconfigParserToken,
+    secretBox: SecretBoxToken,
+    serviceAccounts: ServiceAccountReaderToken,
+    unitOfWork: CloudUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const deps = { ...given, safe: makeCredentialSafe(given), complete: makeCompleteCredential(given), keys: makeStorageKeys(given) }
+    return cloudHandlers({
+      list: makeListCredentials(deps),
+      show: makeShowCredential(deps),
+      create: makeCreateCredential(deps),
+      replace: makeReplaceCredential(deps),
+      remove: makeDeleteCredential(deps),
+      buckets: makeListBuckets(deps),
+    })
+  },
+})

@@ -1,0 +1,103 @@
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type { CloudCredentialStore } from '../../core/clouds/ports.ts'
+import type { CredentialContent } from '../../core/clouds/types.ts'
+import type { UserId } from '../../core/kernel/brand.ts'
+import { casesOf } from '../support/cases-of.ts'
+
+/** A store with two people in it who have no credentials. */
+export interface StoreWorld {
+  readonly store: CloudCredentialStore
+  readonly user: UserId
+  readonly other: UserId
+  /** Removes a person with everything that is theirs. */
+  removeUser(user: UserId): Promise<void>
+  close(): Promise<void>
+}
+
+const at = new Date('2026-11-21T08:00:00.123Z')
+const all = { types: undefined, fleetEndpoint: undefined }
+const firstPage = { page: 1, limit: 30 }
+const content = (owner: UserId, changes: Partial<CredentialContent> = {}): CredentialContent => ({
+  type: 'Aws', ownerId: owner, fleetEndpoint: '', ref: 'ref-1', box: Uint8Array.of(0, 255, 7, 13, 10), ...changes,
+})
+
+/** What every CloudCredentialStore keeps to; each case about a person's rows has its twin of another person. */
+export const cloudCredentialStoreSuite = (name: string, open: () => Promise<StoreWorld>): void => {
+  const onWorld = casesOf(name, open)
+  const insert = async ({ store }: StoreWorld, user: UserId, credential: string, changes: Partial<CredentialContent> = {}) => {
+    const inserted = await store.insert(user, credential, content(user, changes), at)
+    if (isLeft(inserted)) throw new Error(inserted.left.message)
+    return inserted.right
+  }
+
+  onWorld('what was inserted is found as it was, by its person alone', async (t, world) => {
+    const id = await insert(world, world.user, 'backups')
+    const found = await world.store.find(world.user, 'backups')
+    t.deepEqual({ ...found, box: [...(found?.box ?? [])] }, { id, userId: world.user, name: 'backups', type: 'Aws', ownerId: world.user, ref: 'ref-1', box: [0, 255, 7, 13, 10], createdAt: at, version: 1 })
+    t.is(await world.store.find(world.other, 'backups'), undefined)
+    t.is(await world.store.find(world.user, 'Backups'), undefined)
+  })
+
+  onWorld('a name is unique to a person, and free for another', async (t, world) => {
+    await insert(world, world.user, 'backups')
+    const again = await world.store.insert(world.user, 'backups', content(world.user), at)
+    t.true(isLeft(again) && again.left.tag === 'CredentialNameTaken')
+    t.true(isRight(await world.store.insert(world.other, 'backups', content(world.other), at)))
+    t.is((await world.store.list(world.user, all, firstPage)).total, 1)
+  })
+
+  onWorld("lists are by name, paged, filtered, and one person's alone", async (t, world) => {
+    await insert(world, world.user, 'c')
+    await insert(world, world.user, 'a', { type: 'Rancher', fleetEndpoint: 'https://fleet.example' })
+    await insert(world, world.user, 'b', { type: 'Rancher', fleetEndpoint: 'https://other.example' })
+    await insert(world, world.other, 'a', { type: 'Rancher', fleetEndpoint: 'https://fleet.example' })
+    const names = async (filter: Parameters<CloudCredentialStore['list']>[1], page = firstPage): Promise<readonly unknown[]> => {
+      const found = await world.store.list(world.user, filter, page)
+      return [found.total, ...found.items.map((item) => item.name)]
+    }
+    t.deepEqual(await names(all), [3, 'a', 'b', 'c'])
+    t.deepEqual(await names(all, { page: 2, limit: 2 }), [3, 'c'])
+    t.deepEqual(await names({ ...all, types: ['Rancher'] }), [2, 'a', 'b'])
+    t.deepEqual(await names({ ...all, types: ['Rancher', 'Aws'] }), [3, 'a', 'b', 'c'])
+    t.deepEqual(await names({ ...all, types: ['Nothing'] }), [0])
+    t.deepEqual(await names({ types: ['Rancher'], fleetEndpoint: 'https://fleet.example' }), [1, 'a'])
+    t.deepEqual(await names({ types: ['Aws'], fleetEndpoint: 'https://fleet.example' }), [0])
+    t.deepEqual((await world.store.list(world.other, all, firstPage)).items.map((item) => item.userId), [world.other])
+  })
+
+  onWorld("a change is for the version that was read, and for one's own row", async (t, world) => {
+    const id = await insert(world, world.user, 'backups')
+    const next = content(world.user, { type: 'AzureStorage', ref: 'ref-2', box: Uint8Array.of(9) })
+    t.false(await world.store.replace(world.other, id, 1, next, at))
+    t.false(await world.store.replace(world.user, id, 2, next, at))
+    t.true(await world.store.replace(world.user, id, 1, next, at))
+    t.false(await world.store.replace(world.user, id, 1, next, at))
+    const found = await world.store.find(world.user, 'backups')
+    t.deepEqual([found?.type, found?.ref, [...(found?.box ?? [])], found?.version, found?.createdAt], ['AzureStorage', 'ref-2', [9], 2, at])
+  })
+
+  onWorld('of two changes of one version at once one is made', async (t, world) => {
+    const id = await insert(world, world.user, 'backups')
+    const done = await Promise.all(['x', 'y', 'z'].map((ref) => world.store.replace(world.user, id, 1, content(world.user, { ref }), at)))
+    t.deepEqual(done.filter(Boolean).length, 1)
+  })
+
+  onWorld('a person removes the own credential and no other', async (t, world) => {
+    const id = await insert(world, world.user, 'backups')
+    const theirs = await insert(world, world.other, 'backups')
+    t.is(await world.store.remove(world.user, 'none'), undefined)
+    t.is(await world.store.remove(world.user, 'backups'), id)
+    t.is(await world.store.remove(world.user, 'backups'), undefined)
+    t.is((await world.store.find(world.other, 'backups'))?.id, theirs)
+    t.is(await world.store.lockCount(world.user), 0)
+    t.is(await world.store.lockCount(world.other), 1)
+  })
+
+  onWorld('credentials go with their person', async (t, world) => {
+    await insert(world, world.user, 'backups')
+    await insert(world, world.other, 'backups')
+    await world.removeUser(world.user)
+    t.is((await world.store.list(world.user, all, firstPage)).total, 0)
+    t.is((await world.store.list(world.other, all, firstPage)).total, 1)
+  })
+}

@@ -1,0 +1,235 @@
+import test from 'ava'
+import { openDatabase } from '../../adapters/sql/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { credentialTypes } from '../../core/clouds/credential-types.ts'
+import { makePeople, type Person } from '../clusters/cluster-world.ts'
+import { migratedSqlitePath } from '../support/databases.ts'
+import { startService, type TestService } from '../support/service.ts'
+import type { Emulator } from './emulator.ts'
+import { makeServiceAccount } from './google-emulator.ts'
+import { startS3Emulator } from './s3-emulator.ts'
+
+let service: TestService
+let database: SqlDatabase
+let s3: Emulator
+let ann: Person
+let bob: Person
+const path = '/api/v1/user/credentials'
+const awsSecret = 'canary-aws-secret-1'
+
+test.before(async () => {
+  s3 = await startS3Emulator([{ accessKeyId: 'AKIAHARBOUR', secretAccessKey: awsSecret, buckets: ['alpha', 'beta', 'gamma'] }], 2)
+  const url = `sqlite:${await migratedSqlitePath()}`
+  service = await startService({ settings: { MOORAGE_DATABASE_URL: url, MOORAGE_CLOUD_A_STORAGE_ENDPOINT: s3.origin, MOORAGE_LOG_LEVEL: 'trace' } })
+  database = await openDatabase(url)
+  const people = makePeople(service)
+  ann = await people.person('ann')
+  bob = await people.person('bob')
+})
+test.after.always(async () => {
+  await Promise.all([service.stop(), s3.stop()])
+  await database.close()
+})
+
+const as = (person: Person, method: string, at: string, body?: unknown) => service.send(method, at, { token: person.token, ...(body === undefined ? {} : { body }) })
+/** Every row of a table as text, bytes as Latin-1. */
+const rowsOf = async (table: string): Promise<string> =>
+  JSON.stringify(await database.query((k) => k(table).select('*')), (_, value: unknown) =>
+    typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) ? Buffer.from(value.data as number[]).toString('latin1') : value)
+const aws = (name: string, fields: object = {}) => ({ name, type: 'Aws', aws: { accessKeyID: 'AKIAHARBOUR', secretAccessKey: awsSecret, ...fields } })
+
+test('a credential is stored, shown without its secret, replaced and deleted', async (t) => {
+  const made = await as(ann, 'POST', path, aws('life'))
+  t.deepEqual([made.status, made.text], [201, ''])
+  const shown = await as(ann, 'GET', `${path}/life`)
+  t.is(shown.status, 200)
+  t.deepEqual(Object.keys(shown.json).sort(), ['aws', 'creationTimestamp', 'name', 'ownerID', 'type'])
+  t.deepEqual(shown.json.aws, { accessKeyID: 'AKIAHARBOUR', secretAccessKey: '' })
+  t.true(Math.abs(Date.parse(shown.json.creationTimestamp) - Date.now()) < 600_000)
+  for (const at of [`${path}/`, path]) {
+    const replaced = await as(ann, 'PUT', at, { ...(shown.json as object), aws: { ...shown.json.aws, accessKeyID: 'AKIAOTHER' } })
+    t.deepEqual([replaced.status, replaced.text], [204, ''])
+  }
+  const after = await as(ann, 'GET', `${path}/life`)
+  t.deepEqual(after.json, { ...shown.json, aws: { accessKeyID: 'AKIAOTHER', secretAccessKey: '' } })
+  t.is((await as(ann, 'DELETE', `${path}/life`)).status, 204)
+  t.is((await as(ann, 'DELETE', `${path}/life`)).status, 404)
+  t.is((await as(ann, 'GET', `${path}/life`)).status, 404)
+})
+
+test('every type can be stored and is shown without its secrets; none of them is in an answer, the log, the audit log or a column', async (t) => {
+  const people = makePeople(service)
+  const holder = await people.person('holder')
+  const account = makeServiceAccount('harbour-1')
+  const kubeConfig = JSON.stringify({
+    apiVersion: 'v1', kind: 'Config', 'current-context': 'a', contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+    clusters: [{ name: 'a', cluster: { server: 'https://kubevirt.example:6443' } }], users: [{ name: 'a', user: { token: 'canary-kubevirt-token' } }],
+  })
+  const special: Readonly<Record<string, unknown>> = { 'service-account': account.text, kubeconfig: kubeConfig, list: ['read'], instant: '2027-01-01T00:00:00Z', 'https-url': 'https://fleet.example' }
+  const said: string[] = []
+  for (const [type, { block, fields }] of Object.entries(credentialTypes)) {
+    const values = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, special[field.kind] ?? (field.isSecret ? `canary-${type}-${name}` : `shown-${name}`)]))
+    const name = type.toLowerCase()
+    const made = await as(holder, 'POST', path, { name, type, [block]: values })
+    t.is(made.status, 201, `${type}: ${made.text}`)
+    const shown = await as(holder, 'GET', `${path}/${name}`)
+    const expected = Object.fromEntries(Object.entries(fields).map(([field, { isSecret }]) => [field, isSecret ? '' : values[field]]))
+    t.deepEqual(shown.json[block], expected, type)
+    const wrong = await as(holder, 'PUT', `${path}/`, { name, type, [block]: { ...values, extra: 'canary-extra' } })
+    t.is(wrong.status, 422)
+    said.push(shown.text, wrong.text, (await as(holder, 'PUT', `${path}/`, { name, type, [block]: values })).text)
+  }
+  said.push((await as(holder, 'GET', `${path}?limit=50`)).text, (await service.send('GET', `/api/v1/user/clouds/azure/buckets?credential=aws`, { token: holder.token })).text)
+  const kept = await Promise.all(['audit_events', 'cloud_credentials', 'idempotency_records'].map((table) => rowsOf(table)))
+  t.true(kept[1]?.includes('https://fleet.example'))
+  const found = [...said, service.logText(), ...kept].filter((text) => /canary-|PRIVATE KEY/.test(text) || text.includes(account.file.private_key.split('\n')[2] ?? 'never'))
+  t.deepEqual(found, [])
+})
+
+test('lists are by name, paged and filtered by type and by the endpoint of a fleet manager', async (t) => {
+  const holder = await makePeople(service).person('lister')
+  const fleet = (name: string, endpoint: string) => ({ name, type: 'Rancher', rancher: { accessKeyID: 'token-x', secretAccessKey: 's', endpoint } })
+  for (const body of [aws('z'), fleet('b', 'https://fleet.example/'), fleet('c', 'https://other.example'), { name: 'a', type: 'DigitalOcean', digitalocean: { token: 's' } }]) t.is((await as(holder, 'POST', path, body)).status, 201)
+  const names = async (query: string): Promise<readonly string[]> => ((await as(holder, 'GET', `${path}${query}`)).json as { name: string }[]).map((each) => each.name)
+  t.deepEqual(await names(''), ['a', 'b', 'c', 'z'])
+  t.deepEqual(await names('?credential_type=Rancher'), ['b', 'c'])
+  t.deepEqual(await names('?credential_type=Rancher&credential_type=Aws'), ['b', 'c', 'z'])
+  t.deepEqual(await names('?credential_type=none'), [])
+  t.deepEqual(await names('?fleet_endpoint=https://FLEET.example'), ['b'])
+  t.deepEqual(await names('?credential_type=Aws&fleet_endpoint=https://fleet.example'), [])
+  const page = await as(holder, 'GET', `${path}?page=2&limit=3`)
+  t.deepEqual([(page.json as unknown[]).length, page.headers['x-total-count']], [1, '4'])
+})
+
+test("another person's credential does not exist: not to see, to replace, to delete, to use", async (t) => {
+  t.is((await as(ann, 'POST', path, aws('private'))).status, 201)
+  const answers = [
+    await as(bob, 'GET', `${path}/private`), await as(bob, 'DELETE', `${path}/private`),
+    await as(bob, 'GET', '/api/v1/user/clouds/aws/buckets?credential=private'), await as(bob, 'PUT', `${path}/`, aws('private')),
+  ]
+  t.deepEqual(answers.map(({ status }) => status), [404, 404, 404, 422])
+  t.deepEqual((await as(bob, 'GET', path)).json, [])
+  const admin = await service.send('GET', `${path}/private`, { token: service.adminToken })
+  t.is(admin.status, 404)
+  t.is((await as(ann, 'GET', `${path}/private`)).status, 200)
+})
+
+test('an owner is oneself: another person, an organization and a number that is nobody are one refusal', async (t) => {
+  const org = await makePeople(service).organization(ann)
+  const ids = [(await as(bob, 'GET', '/api/v1/user')).json.id as number, (await as(ann, 'GET', `/api/v1/orgs/${org}`)).json.id as number, 999_999]
+  const refusals = await Promise.all(ids.map((ownerID) => as(ann, 'POST', path, { ...aws('owned'), ownerID })))
+  t.deepEqual([...new Set(refusals.map(({ status, json }) => `${status} ${json.message}`))], ['422 ownerID must be your own id, or absent.'])
+  const own = (await as(ann, 'GET', '/api/v1/user')).json.id as number
+  t.is((await as(ann, 'POST', path, { ...aws('owned'), ownerID: own })).status, 201)
+})
+
+test('bodies that are no credential are 422, and too large ones are refused', async (t) => {
+  t.is((await as(ann, 'POST', path, '{"name":')).status, 422)
+  t.is((await as(ann, 'POST', path, [])).status, 422)
+  t.is((await as(ann, 'POST', path, '{"name":"twice","type":"Aws","aws":{"accessKeyID":"a","secretAccessKey":"s","secretAccessKey":"t"}}')).status, 422)
+  const large = await as(ann, 'POST', path, aws('large', { secretAccessKey: 'x'.repeat(256 * 1024) }))
+  t.is(large.status, 413)
+  t.is((await as(ann, 'GET', `${path}/large`)).status, 404)
+})
+
+test('a name is taken once, also by two requests at the same moment', async (t) => {
+  const made = await Promise.all(Array.from({ length: 6 }, () => as(ann, 'POST', path, aws('once'))))
+  t.deepEqual(made.map(({ status }) => status).sort(), [201, 422, 422, 422, 422, 422])
+  t.true(made.filter(({ status }) => status === 422).every(({ json }) => json.code === 'CredentialNameTaken'))
+})
+
+test('changes at the same moment never mix: each is made whole or refused', async (t) => {
+  t.is((await as(ann, 'POST', path, aws('raced'))).status, 201)
+  const changed = await Promise.all(Array.from({ length: 6 }, (_, index) => as(ann, 'PUT', `${path}/`, { name: 'raced', type: 'HetznerStorage', hetznerStorage: { accessKeyID: `id-${index}`, secretAccessKey: `s-${index}` } })))
+  t.true(changed.some(({ status }) => status === 204))
+  t.true(changed.every(({ status }) => status === 204 || status === 409))
+  const last = (await as(ann, 'GET', `${path}/raced`)).json.hetznerStorage.accessKeyID as string
+  t.is(changed[Number(last.slice(3))]?.status, 204)
+})
+
+test('changes stand in the own audit log, by names of fields and no values', async (t) => {
+  const holder = await makePeople(service).person('audited')
+  await as(holder, 'POST', path, aws('logged'))
+  await as(holder, 'PUT', `${path}/`, aws('logged', { secretAccessKey: 'canary-next' }))
+  await as(holder, 'DELETE', `${path}/logged`)
+  const log = await as(holder, 'GET', '/api/v1/user/audit')
+  const actions = (log.json as { action: string }[]).map(({ action }) => action)
+  t.deepEqual(actions.filter((action) => action.startsWith('cloud_credential')).sort(), ['cloud_credential.changed', 'cloud_credential.created', 'cloud_credential.deleted'])
+  t.true(log.text.includes('secretAccessKey'))
+  t.false(log.text.includes('canary-'))
+})
+
+test('nobody who acts as another plants a credential', async (t) => {
+  for (const [method, at] of [['POST', path], ['PUT', `${path}/`]] as const) {
+    const answer = await service.send(method, at, { token: service.adminToken, headers: { sudo: ann.login }, body: aws('planted') })
+    t.is(answer.status, 403)
+  }
+  t.is((await as(ann, 'GET', `${path}/planted`)).status, 404)
+})
+
+test('buckets are listed with a stored credential, by body and by query, through every page', async (t) => {
+  t.is((await as(ann, 'POST', path, aws('lists'))).status, 201)
+  for (const cloud of ['aws', 's3', 'cloudA']) {
+    t.deepEqual((await as(ann, 'GET', `/api/v1/user/clouds/${cloud}/buckets`, { credential: 'lists', provider: 'aws' })).json, { names: ['alpha', 'beta', 'gamma'] })
+  }
+  t.deepEqual((await as(ann, 'GET', '/api/v1/user/clouds/aws/buckets?credential=lists')).json, { names: ['alpha', 'beta', 'gamma'] })
+  t.is((await as(ann, 'PUT', `${path}/`, aws('lists', { secretAccessKey: 'canary-wrong' }))).status, 204)
+  const refused = await as(ann, 'GET', '/api/v1/user/clouds/aws/buckets?credential=lists')
+  t.deepEqual([refused.status, refused.json.code], [422, 'CloudKeyRefused'])
+  t.regex(refused.json.message, /\(SignatureDoesNotMatch\)/)
+  t.notRegex(refused.text, /canary|AKIA|vendor text/)
+})
+
+test('exactly one source that fits the cloud, or 422', async (t) => {
+  t.is((await as(ann, 'POST', path, aws('source'))).status, 201)
+  const secretOf = { cluster_uid: 'u', secret_namespace: 'n', secret_name: 's' }
+  const wrong: readonly (readonly [string, object])[] = [
+    ['aws', {}], ['aws', { credential: '' }], ['aws', { ...secretOf, credential: 'source' }], ['aws', { cluster_uid: 'u' }], ['aws', { cluster_uid: 'u', secret_namespace: 'n' }],
+    ['aws', { credential: 'source', secret_name: 's' }], ['azure', { credential: 'source' }], ['digitalocean', { credential: 'source' }], ['aws', { credential: 'source', gce_project: 'p' }],
+    ['aws', { credential: 'source', provider: 'azure' }], ['aws', { credential: 'source', provider: 'nowhere' }],
+  ]
+  for (const [cloud, body] of wrong) {
+    const answer = await as(ann, 'GET', `/api/v1/user/clouds/${cloud}/buckets`, body)
+    t.deepEqual([answer.status, answer.json.code], [422, 'BucketSourceRefused'], `${cloud} ${JSON.stringify(body)}`)
+  }
+  for (const cloud of ['nowhere', 'AWS', 'constructor']) t.is((await as(ann, 'GET', `/api/v1/user/clouds/${cloud}/buckets?credential=source`)).status, 404)
+})
+
+test('a cloud in trouble is 500 in plain words', async (t) => {
+  const broken = await startS3Emulator([], 2)
+  const other = await startService({ settings: { MOORAGE_CLOUD_A_STORAGE_ENDPOINT: broken.origin } })
+  t.teardown(async () => void (await Promise.all([other.stop(), broken.stop()])))
+  await other.send('POST', path, { token: other.adminToken, body: aws('one') })
+  broken.instead = { status: 500, body: '<Error><Code>InternalError</Code><Message>vendor text</Message></Error>' }
+  const answer = await other.send('GET', '/api/v1/user/clouds/aws/buckets?credential=one', { token: other.adminToken })
+  t.deepEqual([answer.status, answer.json.code, answer.json.message], [500, 'CloudUnreachable', 'The cloud did not answer as it should (InternalError).'])
+})
+
+test('a box that was put into the row of another person, or back after a change, opens nothing', async (t) => {
+  const people = makePeople(service)
+  const [holder, thief] = [await people.person('holder'), await people.person('thief')]
+  const rowOf = async (person: Person) => {
+    const id = (await as(person, 'GET', '/api/v1/user')).json.id as number
+    const [row] = await database.query<{ id: number; ref: string; sealed_spec: Uint8Array }>((k) => k('cloud_credentials').where('user_id', id).select('id', 'ref', 'sealed_spec'))
+    return row!
+  }
+  t.is((await as(holder, 'POST', path, aws('boxed'))).status, 201)
+  t.is((await as(thief, 'POST', path, aws('boxed'))).status, 201)
+  const [theirs, own] = [await rowOf(holder), await rowOf(thief)]
+  await database.query((k) => k('cloud_credentials').where('id', own.id).update({ ref: theirs.ref, sealed_spec: theirs.sealed_spec }))
+  const moved = await as(thief, 'GET', `${path}/boxed`)
+  t.is(moved.status, 500)
+  t.notRegex(moved.text, /canary|AKIA/)
+  t.is((await as(holder, 'PUT', `${path}/`, aws('boxed', { accessKeyID: 'AKIANEXT' }))).status, 204)
+  await database.query((k) => k('cloud_credentials').where('id', theirs.id).update({ sealed_spec: theirs.sealed_spec }))
+  t.is((await as(holder, 'GET', `${path}/boxed`)).status, 500)
+})
+
+test('a token for public objects does not reach the credentials of its owner, and a read-only one changes none', async (t) => {
+  t.is((await as(ann, 'POST', path, aws('reach'))).status, 201)
+  const narrow = { ...ann, token: await service.tokenFor(ann.login, ['all', 'public-only']) }
+  for (const at of [path, `${path}/reach`, '/api/v1/user/clouds/aws/buckets?credential=reach']) t.is((await as(narrow, 'GET', at)).status, 403)
+  const reader = { ...ann, token: await service.tokenFor(ann.login, ['read:user']) }
+  t.is((await as(reader, 'GET', `${path}/reach`)).status, 200)
+  for (const [method, at, body] of [['POST', path, aws('more')], ['PUT', `${path}/`, aws('reach')], ['DELETE', `${path}/reach`, undefined]] as const) t.is((await as(reader, method, at, body)).status, 403)
+})
