@@ -1,0 +1,45 @@
+import type { Clock } from '../kernel/clock.ts'
+import type { Entropy } from '../kernel/entropy.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import { token } from '../kernel/token.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { IssueCredentials } from './issue-credentials.ts'
+import { makeIssueCredentials } from './issue-credentials.ts'
+import { makeKeySafe } from './key-safe.ts'
+import { makeOpenAccount } from './open-account.ts'
+import type { BusIdentityStore, BusMint, BusServer, BusStores, BusUserStore } from './ports.ts'
+import type { PushClaims } from './push-claims.ts'
+import { makePushClaims } from './push-claims.ts'
+import type { PushDue } from './push-due.ts'
+import { makePushDue, makeReconcileClaims } from './push-due.ts'
+
+export interface BusDeps {
+  readonly identities: BusIdentityStore
+  readonly users: BusUserStore
+  readonly unitOfWork: UnitOfWork<BusStores>
+  readonly mint: BusMint
+  readonly server: BusServer
+  readonly secretBox: SecretBox
+  readonly entropy: Entropy
+  readonly clock: Clock
+}
+
+/** What several things do with the bus: routes, jobs, and the sign-in, which gives browsers a pass. */
+export interface Bus {
+  readonly issue: IssueCredentials
+  readonly push: PushClaims
+  readonly pushDue: PushDue
+  readonly reconcile: PushDue
+}
+export const BusToken = token<Bus>('bus.Bus')
+
+export const makeBus = (given: BusDeps): Bus => {
+  const deps = { ...given, safe: makeKeySafe(given.secretBox, given.entropy) }
+  const push = makePushClaims(deps)
+  return {
+    issue: makeIssueCredentials({ ...deps, push, openAccount: makeOpenAccount({ ...deps, push }) }),
+    push,
+    pushDue: makePushDue({ ...deps, push }),
+    reconcile: makeReconcileClaims({ ...deps, push }),
+  }
+}

@@ -1,0 +1,58 @@
+import type { AccountId } from '../kernel/brand.ts'
+import type { AccountClaims, BusIdentityKind, BusPurpose, BusRights } from './types.ts'
+
+/** Subjects on which the service tells how a task goes: `natjobs.resp.<tenant>.<responseId>`. */
+const progressOfAll = 'natjobs.resp.*.*'
+/** Subjects of what people should know: `notifications.<tenant>`. */
+const notificationsOfAll = 'notifications.*'
+/** Subjects on which clusters tell what became of their resources. */
+const historyOfAll = 'clusters.*.resources.>'
+
+/** An account's id stands in subjects as one token: it has no dot. */
+export const tenantOf = (ownerId: AccountId): string => String(ownerId)
+
+const own: BusRights = { publish: [], subscribe: ['natjobs.resp.>', 'notifications', '_INBOX.>'] }
+
+/** What each kind of credentials may do. Those within the platform's account get no inboxes: they are everybody's there. */
+export const rightsOf: Readonly<Record<BusPurpose, BusRights>> = {
+  own,
+  pass: own,
+  admin: { publish: ['>'], subscribe: ['>'] },
+  progress: { publish: [], subscribe: [progressOfAll, notificationsOfAll] },
+  history: { publish: [], subscribe: [historyOfAll] },
+}
+
+/** Whose account credentials stand in. */
+export const accountOf = (purpose: BusPurpose): 'account' | 'platform' => (purpose === 'own' || purpose === 'pass' ? 'account' : 'platform')
+
+const maxConnectionsOfAccount = 100
+
+/** What the claims of an account say, revocations aside. An owner's account sees its own tenant, without the tenant in the subject. */
+export const claimsFor = (identity: {
+  readonly kind: BusIdentityKind
+  readonly ownerId: AccountId | undefined
+  readonly closedAt: Date | undefined
+}): Omit<AccountClaims, 'revocations'> => {
+  if (identity.kind !== 'account' || identity.ownerId === undefined) {
+    const isPlatform = identity.kind === 'platform'
+    return {
+      name: isPlatform ? 'platform' : 'system',
+      imports: [],
+      exports: isPlatform ? [progressOfAll, notificationsOfAll] : [],
+      maxConnections: undefined,
+      hasStreams: isPlatform,
+    }
+  }
+  const tenant = tenantOf(identity.ownerId)
+  const imports = [
+    { from: `natjobs.resp.${tenant}.*`, as: 'natjobs.resp.$1' },
+    { from: `notifications.${tenant}`, as: 'notifications' },
+  ]
+  return {
+    name: `account-${tenant}`,
+    imports: identity.closedAt === undefined ? imports : [],
+    exports: [],
+    maxConnections: maxConnectionsOfAccount,
+    hasStreams: false,
+  }
+}

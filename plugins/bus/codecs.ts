@@ -1,0 +1,23 @@
+import * as t from 'io-ts'
+import { answer, noted, PathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
+
+const Base64 = noted(t.string, { type: 'string', format: 'byte', description: "A credentials file of the bus, in base64" })
+
+export const BusCredentialsResponse = answer({ endpoints: t.readonlyArray(t.string), credentials: Base64 }, 'BusCredentialsResponse')
+
+export const BusAccount = answer(
+  {
+    id: SafeInteger,
+    uid: SafeInteger,
+    accountType: t.string,
+    busPubKey: t.string,
+    clusterID: t.string,
+    productName: t.string,
+    revoked: t.boolean,
+  },
+  'BusAccount',
+)
+
+export const BusTokenPath = request({ id: PathId }, 'BusTokenPath')
+export const OrgBusPath = request({ orgname: PathName }, 'OrgBusPath')
+export const OrgBusTokenPath = request({ orgname: PathName, id: PathId }, 'OrgBusTokenPath')

@@ -1,0 +1,37 @@
+import { BusToken } from '../../core/bus/bus.ts'
+import { BusIdentityStoreToken, BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
+import { makeRetireCredentials } from '../../core/bus/retire-credentials.ts'
+import { makeRevokeCredentials } from '../../core/bus/revoke-credentials.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { makeOwnCall } from '../../core/kernel/own-call.ts'
+import { definePlugin } from '../kit/plugin.ts'
+import { credentialRoutes } from './credentials.handlers.ts'
+import { reconcileClaimsJob } from './reconcile-claims.job.ts'
+import { retireCredentialsJob } from './retire-credentials.job.ts'
+import { tokenRoutes } from './tokens.handlers.ts'
+
+/** Credentials for the message bus, on which task progress and notifications come. */
+export const busPlugin = definePlugin({
+  id: 'bus',
+  summary: 'Credentials for the message bus',
+  listener: 'api',
+  gate: 'always',
+  needs: {
+    bus: BusToken,
+    server: BusServerToken,
+    identities: BusIdentityStoreToken,
+    users: BusUserStoreToken,
+    unitOfWork: BusUnitOfWorkToken,
+    clock: ClockToken,
+    entropy: EntropyToken,
+  },
+  routes: (given) => [
+    ...credentialRoutes(given.bus.issue),
+    ...tokenRoutes(given.users, makeRevokeCredentials({ ...given, push: given.bus.push })),
+  ],
+  jobs: (given) => [
+    retireCredentialsJob({ ...given, pushDue: given.bus.pushDue, retire: makeRetireCredentials(given), ownCall: makeOwnCall(given.entropy) }),
+    reconcileClaimsJob(given.bus.reconcile),
+  ],
+})

@@ -1,0 +1,109 @@
+import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
+import type { AccountId } from '../../core/kernel/brand.ts'
+import { needing } from '../support/components/needing.ts'
+import { until } from '../support/until.ts'
+import { closeClients, connectWith, credentialsFrom, listen, moorage, newPerson, runJob, startBusWorld, type BusWorld } from './bus-world.ts'
+
+const test = needing('nats')
+
+let world: BusWorld
+test.before(async () => {
+  world = await startBusWorld()
+})
+test.after.always(async () => {
+  await closeClients()
+  await world?.stop()
+})
+
+const tokensOf = async (token: string) => (await world.service.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token })).json as { id: number; revoked: boolean }[]
+const busIsBack = () => until('readiness shows the bus', async () => ((await readiness()).includes('[+] bus') ? true : undefined))
+const readiness = async () => (await fetch(`${world.service.opsUrl}/readyz?verbose`)).text()
+
+test.serial('while the server is away HTTP goes on, credentials are 503, and nothing is left behind', async (t) => {
+  const person = await newPerson(world.service)
+  await credentialsFrom(world.service, 'credentials', person.token)
+  await busIsBack()
+  await world.nats.kill()
+  await until('readiness shows that the bus is away', async () => ((await readiness()).includes('[-] bus') ? true : undefined))
+  t.regex(await readiness(), /\nok\n/)
+  const refused = await world.service.send('GET', '/api/v1/user/bus/credentials', { token: person.token })
+  t.is(refused.status, 503)
+  t.regex((refused.json as { message: string }).message, /message bus does not answer/)
+  t.true(Number(refused.headers['retry-after']) > 0)
+  t.is((await tokensOf(person.token)).length, 1)
+  t.is((await world.service.send('GET', '/api/v1/user', { token: person.token })).status, 200)
+  await world.nats.restart()
+  await connectWith(await credentialsFrom(world.service, 'credentials', person.token))
+  t.is((await tokensOf(person.token)).length, 2)
+})
+
+test.serial('what is revoked while the server is away is revoked when it is back', async (t) => {
+  const person = await newPerson(world.service)
+  const given = await credentialsFrom(world.service, 'credentials', person.token)
+  await (await connectWith(given)).close()
+  await world.nats.kill()
+  const [token] = await tokensOf(person.token)
+  t.is((await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${token!.id}/revoke`, { token: person.token })).status, 200)
+  await world.nats.restart()
+  await busIsBack()
+  await runJob(world.service, 'bus.retireCredentials')
+  await t.throwsAsync(connectWith(given), { message: /authori[sz]ation|authentication/i })
+})
+
+test.serial('a server that lost everything is given every account again, with what was revoked', async (t) => {
+  const person = await newPerson(world.service)
+  const [kept, ended] = [await credentialsFrom(world.service, 'credentials', person.token), await credentialsFrom(world.service, 'credentials', person.token)]
+  const admins = await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken)
+  const [newest] = await tokensOf(person.token)
+  t.is((await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${newest!.id}/revoke`, { token: person.token })).status, 200)
+  const [adminToken] = await tokensOf(world.service.adminToken)
+  t.is((await world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${adminToken!.id}/revoke`, { token: world.service.adminToken })).status, 200)
+  await world.nats.restart({ wipe: true })
+  await t.throwsAsync(connectWith(kept), undefined, 'the wiped server knows no account')
+  await busIsBack()
+  await runJob(world.service, 'bus.reconcileClaims')
+  const open = await connectWith(kept)
+  const heard = listen(open, 'natjobs.resp.r1')
+  await open.flush()
+  const sender = await connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
+  sender.publish(`natjobs.resp.${person.id}.r1`, 'again')
+  await until('a message', () => (heard.heard.length > 0 ? true : undefined))
+  await t.throwsAsync(connectWith(ended), { message: /authori[sz]ation|authentication/i })
+  await t.throwsAsync(connectWith(admins), { message: /authori[sz]ation|authentication/i }, "also of the platform's account, which the server starts with")
+})
+
+test.serial('the account of a deleted owner is closed for good', async (t) => {
+  const person = await newPerson(world.service)
+  await credentialsFrom(world.service, 'credentials', person.token)
+  t.is((await world.service.send('DELETE', `/api/v1/admin/users/${person.username}`, { token: world.service.adminToken })).status, 204)
+  await runJob(world.service, 'bus.retireCredentials')
+  const account = await world.service.running.container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
+  t.truthy(account?.closedAt)
+  t.is(account?.pushedRevision, account?.revision)
+})
+
+test.serial('the keys are made once: the command prints the same again, also for two at a time', async (t) => {
+  const words = ['bus', 'init', '--json'] as const
+  const answers = await Promise.all([moorage(world.settings, ...words), moorage(world.settings, ...words)])
+  const [one, two] = answers.map(({ printed }) => JSON.parse(printed) as Record<string, string>)
+  t.deepEqual(one, two)
+  t.regex(one!['configuration']!, /resolver: \{\n {2}type: full/)
+  t.notRegex(one!['configuration']!, /S[OAU]A?[A-Z2-7]{50,}\n/, 'no seed')
+})
+
+test.serial('doctor says whether the bus answers and knows this deployment', async (t) => {
+  const busLine = async (settings: Readonly<Record<string, string>>) => {
+    const { printed } = await moorage(settings, 'doctor', '--json')
+    return (JSON.parse(printed) as { findings: { subject: string; state: string; message: string }[] }).findings.find(({ subject }) => subject === 'bus')
+  }
+  t.like(await busLine(world.settings), { state: 'ok' })
+  t.like(await busLine({ ...world.settings, MOORAGE_BUS_URL: 'nats://127.0.0.1:1' }), { state: 'problem' })
+  const other = await startBusWorld()
+  try {
+    const stranger = await busLine({ ...world.settings, MOORAGE_BUS_URL: other.url })
+    t.like(stranger, { state: 'problem' })
+    t.regex(stranger!.message, /refuses the keys of this deployment/)
+  } finally {
+    await other.stop()
+  }
+})

@@ -1,0 +1,100 @@
+import { wsconnect, type NatsConnection } from '@nats-io/nats-core'
+import { BusPassesToken } from '../../core/identity/bus-ports.ts'
+import type { UserId } from '../../core/kernel/brand.ts'
+import { needing } from '../support/components/needing.ts'
+import { until } from '../support/until.ts'
+import { closeClients, connectWith, credentialsFrom, listen, newPerson, publishRefusal, runJob, startBusWorld, type BusWorld } from './bus-world.ts'
+
+const test = needing('nats')
+
+let world: BusWorld
+test.before(async () => {
+  world = await startBusWorld()
+  await credentialsFrom(world.service, 'credentials', world.service.adminToken)
+})
+test.after.always(async () => {
+  await closeClients()
+  await world?.stop()
+})
+
+/** As a browser does it: nothing but the cookie proves who connects. */
+const withCookie = (pass: string | undefined): Promise<NatsConnection> =>
+  wsconnect({
+    servers: [world.websocketUrl],
+    reconnect: false,
+    timeout: 5_000,
+    wsFactory: (url) => {
+      const headers = pass === undefined ? {} : { cookie: `other=1; moorage_bus=${pass}` }
+      // Beyond the browser's interface, Node's takes headers as well.
+      const options = { headers } as unknown as string[]
+      return Promise.resolve({ socket: new WebSocket(`${url.replace(/\/$/, '')}/bus`, options), encrypted: false })
+    },
+  })
+
+const signIn = async (person: { username: string; password: string }) => {
+  const answer = await world.service.send('POST', '/api/v1/user/signin', { body: { username: person.username, password: person.password } })
+  const set = [answer.headers['set-cookie'] ?? []].flat()
+  const cookie = (name: string) => set.map((line) => new RegExp(`^${name}=([^;]*)`).exec(line)?.[1]).find((value) => value !== undefined)
+  return { status: answer.status, pass: cookie('moorage_bus'), line: set.find((line) => line.startsWith('moorage_bus=')), session: cookie('moorage_session'), csrf: cookie('_csrf') }
+}
+
+test('a sign-in gives the browser a pass that opens the own account and nothing else', async (t) => {
+  const person = await newPerson(world.service)
+  const { status, pass, line } = await signIn(person)
+  t.is(status, 200)
+  t.regex(line ?? '', /HttpOnly/)
+  const browser = await withCookie(pass)
+  const heard = listen(browser as never, 'natjobs.resp.r1')
+  await browser.flush()
+  const sender = await connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
+  sender.publish(`natjobs.resp.${person.id}.r1`, 'for the browser')
+  await until('the message', () => (heard.heard.length > 0 ? true : undefined))
+  t.regex((await publishRefusal(browser as never, 'natjobs.resp.r1')) ?? '', /permissions violation/i)
+  await browser.close()
+  await t.throwsAsync(withCookie(undefined), { message: /authori[sz]ation|authentication/i })
+  await t.throwsAsync(withCookie(`${pass ?? ''}x`), { message: /authori[sz]ation|authentication/i })
+})
+
+test('a pass ends no later than it was asked for, and with the password', async (t) => {
+  const person = await newPerson(world.service)
+  const passes = world.service.running.container.resolve(BusPassesToken)
+  const { pass } = await signIn(person)
+  const brief = await passes.passFor({ userId: person.id as UserId, login: person.username }, 6)
+  const [short, long] = [await withCookie(brief?.reveal()), await withCookie(pass)]
+  await short.closed()
+  await long.flush()
+  // The server still takes it within the second of its end.
+  await until('its end', () => withCookie(brief?.reveal()).then((open) => open.close().then(() => undefined), () => true as const))
+  const body = { password: 'another-lantern-over-water-18' }
+  t.true((await world.service.send('PATCH', `/api/v1/admin/users/${person.username}`, { token: world.service.adminToken, body })).status < 300)
+  await runJob(world.service, 'bus.retireCredentials')
+  await long.closed()
+  await t.throwsAsync(withCookie(pass), { message: /authori[sz]ation|authentication/i })
+})
+
+test('a pass ends with the last session of the person', async (t) => {
+  const person = await newPerson(world.service)
+  const [first, second] = [await signIn(person), await signIn(person)]
+  const open = await withCookie(first.pass)
+  const signOut = ({ session, csrf }: typeof first) =>
+    world.service.send('GET', '/api/v1/user/signout', { headers: { cookie: `moorage_session=${session ?? ''}; _csrf=${csrf ?? ''}`, 'x-csrf-token': csrf ?? '' } })
+  t.true((await signOut(first)).status < 400)
+  await runJob(world.service, 'bus.retireCredentials')
+  await open.flush()
+  const given = await connectWith(await credentialsFrom(world.service, 'credentials', person.token))
+  t.true((await signOut(second)).status < 400)
+  await runJob(world.service, 'bus.retireCredentials')
+  await open.closed()
+  for (const { pass } of [first, second]) await t.throwsAsync(withCookie(pass), { message: /authori[sz]ation|authentication/i })
+  await given.flush()
+})
+
+test.serial('while the bus is away a sign-in succeeds without a pass', async (t) => {
+  const person = await newPerson(world.service)
+  await world.nats.kill()
+  const away = await signIn(person)
+  t.is(away.status, 200)
+  t.falsy(away.pass)
+  await world.nats.restart()
+  await credentialsFrom(world.service, 'credentials', person.token)
+})

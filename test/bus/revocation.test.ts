@@ -1,0 +1,169 @@
+import { credsAuthenticator, connect } from '@nats-io/transport-node'
+import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
+import type { AccountId } from '../../core/kernel/brand.ts'
+import { needing } from '../support/components/needing.ts'
+import type { ServiceAnswer } from '../support/send-json.ts'
+import { until } from '../support/until.ts'
+import { closeClients, connectWith, credentialsFrom, newPerson, runJob, startBusWorld, type BusWorld, type GivenCredentials } from './bus-world.ts'
+
+const test = needing('nats')
+
+let world: BusWorld
+test.before(async () => {
+  world = await startBusWorld()
+})
+test.after.always(async () => {
+  await closeClients()
+  await world?.stop()
+})
+
+interface ListedToken {
+  readonly id: number
+  readonly uid: number
+  readonly busPubKey: string
+  readonly revoked: boolean
+}
+const tokensOf = async (token: string): Promise<readonly ListedToken[]> => {
+  const answer = await world.service.send('GET', '/api/v1/user/settings/tokens/bus-tokens/', { token })
+  if (answer.status !== 200) throw new Error(answer.text)
+  return answer.json as readonly ListedToken[]
+}
+const revoke = (token: string, id: number): Promise<ServiceAnswer> =>
+  world.service.send('POST', `/api/v1/user/settings/tokens/bus-tokens/${id}/revoke/`, { token })
+
+const cannotConnect = (given: GivenCredentials): Promise<true> =>
+  until('the server refuses them', () => connectWith(given).then((open) => open.close().then(() => undefined), (error: Error) => (/authori[sz]ation|authentication/i.test(error.message) ? true : undefined)))
+
+test('a revoked credential is cut off and cannot come back; the others stay', async (t) => {
+  const alice = await newPerson(world.service)
+  const [first, second] = [await credentialsFrom(world.service, 'credentials', alice.token), await credentialsFrom(world.service, 'credentials', alice.token)]
+  const [cut, kept] = [await connectWith(first), await connectWith(second)]
+  const listed = await tokensOf(alice.token)
+  t.is(listed.length, 2)
+  t.like(listed[0], { uid: alice.id, accountType: 'user', productName: 'own', clusterID: '', revoked: false })
+  const oldest = listed.at(-1)!
+  t.is((await revoke(alice.token, oldest.id)).status, 200)
+  await cut.closed()
+  t.true(await cannotConnect(first))
+  await kept.flush()
+  const again = await connectWith(second)
+  await again.flush()
+  t.deepEqual((await tokensOf(alice.token)).map(({ id, revoked }) => [id, revoked]), [[listed[0]!.id, false], [oldest.id, true]])
+  t.is((await revoke(alice.token, oldest.id)).status, 200, 'twice is fine')
+})
+
+test("another person's credential cannot be revoked, nor told from one that does not exist", async (t) => {
+  const [alice, bob] = [await newPerson(world.service), await newPerson(world.service)]
+  const given = await credentialsFrom(world.service, 'credentials', alice.token)
+  const open = await connectWith(given)
+  const [hers] = await tokensOf(alice.token)
+  const [foreign, missing] = [await revoke(bob.token, hers!.id), await revoke(bob.token, 999_999)]
+  t.is(foreign.status, 404)
+  t.is(missing.status, 404)
+  t.is((foreign.json as { message: string }).message, (missing.json as { message: string }).message)
+  t.deepEqual(await tokensOf(bob.token), [])
+  await runJob(world.service, 'bus.retireCredentials')
+  await open.flush()
+})
+
+const endings: Readonly<Record<string, (person: Awaited<ReturnType<typeof newPerson>>) => Promise<ServiceAnswer>>> = {
+  'another password': ({ username, token }) => {
+    void token
+    return world.service.send('PATCH', `/api/v1/admin/users/${username}`, { token: world.service.adminToken, body: { password: 'another-lantern-over-water-18' } })
+  },
+  'a prohibited login': ({ username }) => world.service.send('PATCH', `/api/v1/admin/users/${username}`, { token: world.service.adminToken, body: { prohibit_login: true } }),
+  'a deactivated account': ({ username }) => world.service.send('PATCH', `/api/v1/admin/users/${username}`, { token: world.service.adminToken, body: { active: false } }),
+  'a deleted account': ({ username }) => world.service.send('DELETE', `/api/v1/admin/users/${username}`, { token: world.service.adminToken }),
+}
+for (const [what, end] of Object.entries(endings)) {
+  test(`${what} ends every credential on the bus`, async (t) => {
+    const person = await newPerson(world.service)
+    const given = [await credentialsFrom(world.service, 'credentials', person.token), await credentialsFrom(world.service, 'credentials', person.token)]
+    const open = await Promise.all(given.map(connectWith))
+    const answer = await end(person)
+    t.true(answer.status < 300, answer.text)
+    await runJob(world.service, 'bus.retireCredentials')
+    await Promise.all(open.map((each) => each.closed()))
+    for (const each of given) t.true(await cannotConnect(each))
+  })
+}
+
+test('who is no site admin any more loses what admins were given', async (t) => {
+  const person = await newPerson(world.service)
+  const make = (admin: boolean) => world.service.send('PATCH', `/api/v1/admin/users/${person.username}`, { token: world.service.adminToken, body: { admin } })
+  t.true((await make(true)).status < 300)
+  const given = await credentialsFrom(world.service, 'admin_credentials', person.token)
+  const open = await connectWith(given)
+  const theirs = await connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
+  t.true((await make(false)).status < 300)
+  await runJob(world.service, 'bus.retireCredentials')
+  await open.closed()
+  t.true(await cannotConnect(given))
+  await theirs.flush()
+})
+
+test('credentials live no longer than the token that asked for them, and the server ends them', async (t) => {
+  const person = await newPerson(world.service)
+  const expTime = Math.ceil(Date.now() / 1000) + 8
+  const made = await world.service.send('POST', '/api/v1/user/settings/tokens/access-tokens', { token: person.token, body: { name: 'brief', expTime, scopes: ['all'] } })
+  t.is(made.status, 201, made.text)
+  const given = await credentialsFrom(world.service, 'credentials', (made.json as { token: string }).token)
+  const open = await connectWith(given)
+  await open.closed()
+  t.true(Date.now() / 1000 >= expTime - 1)
+  t.true(await cannotConnect(given))
+})
+
+test('of a purpose a person has twenty: one more ends the oldest', async (t) => {
+  const person = await newPerson(world.service)
+  const oldest = await credentialsFrom(world.service, 'credentials', person.token)
+  const open = await connectWith(oldest)
+  for (let count = 0; count < 20; count += 1) await credentialsFrom(world.service, 'credentials', person.token)
+  await open.closed()
+  t.true(await cannotConnect(oldest))
+  const revoked = (await tokensOf(person.token)).filter((each) => each.revoked)
+  t.is(revoked.length, 1)
+})
+
+test('credentials that others forged or changed are refused', async (t) => {
+  const person = await newPerson(world.service)
+  const given = await credentialsFrom(world.service, 'credentials', person.token)
+  const file = Buffer.from(given.credentials, 'base64').toString()
+  const claims = /-----BEGIN NATS USER JWT-----\n(.+)\n/.exec(file)?.[1] ?? ''
+  const [head, payload, signature] = claims.split('.') as [string, string, string]
+  const widened = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as { nats: object }) }
+  widened.nats = { ...widened.nats, pub: {}, sub: {} }
+  const forged = file.replace(claims, `${head}.${Buffer.from(JSON.stringify(widened)).toString('base64url')}.${signature}`)
+  await t.throwsAsync(connect({ servers: [world.url], authenticator: credsAuthenticator(Buffer.from(forged)), reconnect: false }), { message: /authori[sz]ation|authentication/i })
+  await t.throwsAsync(connect({ servers: [world.url], reconnect: false }), { message: /authori[sz]ation|authentication/i })
+})
+
+test('every issue and every end stands in the audit log, and no key stands in any log', async (t) => {
+  const person = await newPerson(world.service)
+  const given = await credentialsFrom(world.service, 'credentials', person.token)
+  const [token] = await tokensOf(person.token)
+  t.is((await revoke(person.token, token!.id)).status, 200)
+  const log = await world.service.send('GET', '/api/v1/user/audit', { token: person.token })
+  const text = log.text
+  t.is(log.status, 200, text)
+  for (const action of ['bus_account.created', 'bus_credentials.issued', 'bus_credentials.revoked']) t.true(text.includes(action), action)
+  const file = Buffer.from(given.credentials, 'base64').toString()
+  const seed = /SU[A-Z2-7]{40,}/.exec(file)?.[0] ?? ''
+  t.not(seed, '')
+  for (const place of [text, world.service.logText(), world.nats.output()]) t.false(place.includes(seed))
+})
+
+test("an account on the bus is its owner's alone, whoever asks first and however often", async (t) => {
+  const person = await newPerson(world.service)
+  const other = await world.second()
+  await credentialsFrom(other, 'credentials', world.service.adminToken)
+  const all = await Promise.all([1, 2, 3, 4, 5, 6].map((turn) => credentialsFrom(turn % 2 === 0 ? world.service : other, 'credentials', person.token)))
+  const open = await Promise.all(all.map(connectWith))
+  for (const each of open) await each.flush()
+  const issuers = new Set(all.map(({ credentials }) => {
+    const claims = /JWT-----\n(.+)\n/.exec(Buffer.from(credentials, 'base64').toString())?.[1] ?? ''
+    return (JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString()) as { iss: string }).iss
+  }))
+  const account = await world.service.running.container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
+  t.deepEqual([...issuers], [account?.publicKey])
+})

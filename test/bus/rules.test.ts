@@ -1,0 +1,77 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { makeBoundedPasses } from '../../adapters/bus/bounded-passes.ts'
+import { natsServers } from '../../adapters/bus/nats-address.ts'
+import { natsMint } from '../../adapters/bus/nats-mint.ts'
+import { makePushClaims } from '../../core/bus/push-claims.ts'
+import { claimsFor, rightsOf } from '../../core/bus/rights.ts'
+import { busPurposes, type BusIdentity, type BusIdentityId } from '../../core/bus/types.ts'
+import type { AccountId, UserId } from '../../core/kernel/brand.ts'
+import { secret } from '../../core/kernel/secret.ts'
+
+const nothing = (): void => undefined
+const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+test("an account imports its own tenant's subjects and nothing else, and exports nothing", (t) => {
+  fc.assert(fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
+    const { imports, exports } = claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: undefined })
+    t.deepEqual(imports.map(({ from }) => from), [`natjobs.resp.${id}.*`, `notifications.${id}`])
+    t.true(imports.every(({ from }) => from.split('.').includes(String(id))))
+    t.deepEqual(exports, [])
+    t.deepEqual(claimsFor({ kind: 'account', ownerId: id as AccountId, closedAt: new Date() }).imports, [])
+  }), { numRuns: 50 })
+})
+
+test('only credentials of admins may publish', (t) => {
+  t.deepEqual(busPurposes.filter((purpose) => rightsOf[purpose].publish.length > 0), ['admin'])
+})
+
+test('a list of no subjects allows none: in signed claims it is spelled out', async (t) => {
+  const account = natsMint.newKey('account')
+  const claims = await natsMint.userClaims(account, natsMint.newKey('user').publicKey, { name: 'x', rights: { publish: [], subscribe: [] }, expiresAt: new Date(5_900), isBearer: false })
+  const payload = JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString()) as { exp: number; nats: object }
+  t.like(payload.nats, { pub: { deny: ['>'] }, sub: { deny: ['>'] }, bearer_token: false })
+  t.is(payload.exp, 5, 'never later than it was asked for')
+})
+
+test('the servers of the setting lose users and passwords, which would mean nothing', (t) => {
+  t.deepEqual(natsServers('nats://u:p@a:1,nats://b:2, c:3'), ['nats://a:1', 'nats://b:2', 'nats://c:3'])
+})
+
+/** An account whose row another instance moves on while the first push is on its way. */
+const identity = (revision: number): BusIdentity => ({
+  id: 5 as BusIdentityId, kind: 'account', ownerId: 7 as AccountId, publicKey: natsMint.newKey('account').publicKey, ref: 'r', sealedSeed: new Uint8Array(), claims: '',
+  revision, pushedRevision: 0, closedAt: undefined,
+})
+
+test('whoever pushed claims that are no longer the last pushes once more', async (t) => {
+  const operator = natsMint.newKey('operator')
+  const [first, last] = [identity(1), identity(2)]
+  const acknowledged: number[] = []
+  let pushes = 0
+  const push = makePushClaims({
+    identities: {
+      find: (kind: string) => Promise.resolve(kind === 'account' ? last : { ...first, kind, publicKey: operator.publicKey }),
+      acknowledge: (_: unknown, revision: number) => {
+        acknowledged.push(revision)
+        return Promise.resolve()
+      },
+    } as never,
+    users: { revokedOf: () => Promise.resolve([]) } as never,
+    mint: natsMint,
+    server: { push: () => Promise.resolve(void (pushes += 1)) } as never,
+    safe: { open: () => Promise.resolve(operator) } as never,
+    clock: { now: () => new Date() },
+  })
+  await push(first)
+  t.deepEqual(acknowledged, [1, 2])
+  await push(last)
+  t.is(pushes, 3)
+})
+
+test('a sign-in gets no pass from a bus that does not answer, or fails, and is not held up', async (t) => {
+  const user = { userId: 7 as UserId, login: 'x' }
+  t.is(await makeBoundedPasses({ passFor: () => new Promise(nothing) }, silent).passFor(user, 60), undefined)
+  t.is(await makeBoundedPasses({ passFor: () => Promise.reject(new Error('away')) }, silent).passFor(user, 60), undefined)
+  t.is((await makeBoundedPasses({ passFor: () => Promise.resolve(secret('pass')) }, silent).passFor(user, 60))?.reveal(), 'pass')
+})
