@@ -15,8 +15,8 @@ export const auditVerify = async (context: CommandContext, options: CommonOption
   try {
     const key = makeHmacDigest(keyring.auditKey.reveal())
     const verdicts: TenantVerdict[] = []
-    for await (const { tenantId, events, head } of makeSqlAuditLog(database).chains()) {
-      verdicts.push({ tenantId, ...(await verifyChain(key, events, head)) })
+    for await (const chain of makeSqlAuditLog(database).chains()) {
+      verdicts.push({ tenantId: chain.tenantId, ...(await verifyChain(key, chain)) })
     }
     const isWhole = verdicts.every(({ state }) => state === 'whole')
     if (options.json === true) printJson(context, { isWhole, chains: verdicts })
@@ -35,6 +35,8 @@ const inWords = (verdict: TenantVerdict): string => {
       return `ok       ${owner}: ${verdict.rows} rows`
     case 'altered':
       return `altered  ${owner}: row ${verdict.brokenAt} does not follow from the row before it`
+    case 'base-forged':
+      return `altered  ${owner}: where the chain goes on after its retired rows was not written by this service`
     case 'cut':
       return `cut      ${owner}: rows are missing after the last of ${verdict.rows}`
   }

@@ -1,15 +1,19 @@
 import { makeSqlAuditLog } from '../../adapters/sql/audit/audit-log.ts'
+import { makeSqlAuditRetention } from '../../adapters/sql/audit/audit-retention.ts'
 import { makeSqlDenialWriter } from '../../adapters/sql/audit/denial-writer.ts'
 import { makeHmacDigest } from '../../adapters/sql/audit/hmac-digest.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
-import { AuditChainToken, AuditDenialsToken, AuditLogToken } from '../../core/audit/ports.ts'
+import { AuditChainToken, AuditDenialsToken, AuditLogToken, AuditRetentionToken, AuditSettingsToken, KeyedDigestToken } from '../../core/audit/ports.ts'
 import { makeAuditDenials } from '../../core/audit/record-denial.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import type { Provide } from '../boot.ts'
 
 export const provideAudit: Provide = (container, boot) => {
-  container.provide(AuditChainToken, () => makeAuditChain(makeHmacDigest(boot.keys.audit.reveal())))
+  container.provide(KeyedDigestToken, () => makeHmacDigest(boot.keys.audit.reveal()))
+  container.provide(AuditChainToken, (resolve) => makeAuditChain(resolve(KeyedDigestToken)))
+  container.provide(AuditRetentionToken, () => makeSqlAuditRetention(boot.database))
+  container.provideValue(AuditSettingsToken, { retentionDays: boot.settings.auditRetentionDays })
   container.provide(AuditLogToken, () => makeSqlAuditLog(boot.database))
   container.provide(AuditDenialsToken, (resolve) => {
     const denials = makeAuditDenials({

@@ -1,5 +1,6 @@
 import type { AuditChain, KeyedDigest, ToldEntry } from './ports.ts'
 import type { AuditEvent } from './types.ts'
+import { hex } from '../kernel/hex.ts'
 
 /** The hash before a chain's first row. */
 export const chainStart: Uint8Array = new Uint8Array(32)
@@ -43,7 +44,9 @@ export const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id
     event.changes,
   ])
 
-export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+/** What a removed beginning is sealed by: nobody without the audit key can pretend that a chain starts later. */
+export const sealOfBase = (key: KeyedDigest, tenantId: number, hash: Uint8Array): Uint8Array =>
+  key.digest(JSON.stringify(['retained from', tenantId, hex(hash)]))
 
 const eventOf = ({ call, entry, result, at }: ToldEntry): Omit<AuditEvent, 'id'> => ({
   at,

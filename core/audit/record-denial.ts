@@ -90,4 +90,4 @@ const keyFor = (windows: ReadonlyMap<string, Window>, source: string, call: Call
   return rows >= maxRowsPerSource ? `further ${source}` : key
 }
 
-const entryOf = ({ code, ...object }: Denial): AuditEntry => ({ ...object, action: 'access.denied', changes: { code } })
+const entryOf = ({ code, action = 'access.denied', ...object }: Denial): AuditEntry => ({ ...object, action, changes: { code } })

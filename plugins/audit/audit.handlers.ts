@@ -4,7 +4,7 @@ import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
-import { listOrganizationAudit, listSiteAudit } from './audit.routes.ts'
+import { exportOrganizationAudit, exportSiteAudit, listOrganizationAudit, listOwnAudit, listSiteAudit } from './audit.routes.ts'
 import { changesOf } from './codecs.ts'
 
 const toWire = (event: AuditEvent) => ({
@@ -40,9 +40,21 @@ const filterOf = ({ action, actor, since }: Asked): AuditFilter => ({
   ...(since === undefined ? {} : { since }),
 })
 
-export const auditRoutes = ({ log }: { readonly log: AuditLog }): readonly BoundRoute[] => [
+const exportedRows = 1000
+
+/** One JSON object a line; whoever copies the log asks again after the id of the last line. */
+const linesOf = (events: readonly AuditEvent[]): string => events.map((event) => `${JSON.stringify(toWire(event))}\n`).join('')
+
+export const auditRoutes = ({ events }: { readonly events: AuditLog }): readonly BoundRoute[] => [
   handle(listOrganizationAudit, async ({ query, grant, page }) =>
-    right(mapPage(await log.list({ ...filterOf(query), tenantId: grant.ownerId }, page), toWire)),
+    right(mapPage(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, page), toWire)),
   ),
-  handle(listSiteAudit, async ({ query, page }) => right(mapPage(await log.list(filterOf(query), page), toWire))),
+  handle(listOwnAudit, async ({ call, query, page }) =>
+    right(mapPage(await events.list({ ...filterOf(query), tenantId: call.principal.userId }, page), toWire)),
+  ),
+  handle(listSiteAudit, async ({ query, page }) => right(mapPage(await events.list(filterOf(query), page), toWire))),
+  handle(exportOrganizationAudit, async ({ query, grant }) =>
+    right(linesOf(await events.listAfter({ ...filterOf(query), tenantId: grant.ownerId }, query.after ?? 0, exportedRows))),
+  ),
+  handle(exportSiteAudit, async ({ query }) => right(linesOf(await events.listAfter(filterOf(query), query.after ?? 0, exportedRows)))),
 ]

@@ -1,8 +1,8 @@
-import { path, read, requires, siteAdmin } from '../kit/access.ts'
+import { path, read, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { PathName, request } from '../kit/codecs.ts'
-import { list } from '../kit/reply.ts'
+import { list, text } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
-import { AuditEventResponse, AuditQuery } from './codecs.ts'
+import { AuditEventResponse, AuditExportQuery, AuditQuery } from './codecs.ts'
 
 const example = {
   id: 9001,
@@ -47,5 +47,52 @@ export const listSiteAudit = defineRoute({
   scope: read('admin'),
   query: AuditQuery,
   ok: list(AuditEventResponse, example),
+  failures: [],
+})
+
+export const listOwnAudit = defineRoute({
+  id: 'audit.listOwnEvents',
+  method: 'GET',
+  path: '/user/audit',
+  summary: "List what happened to the caller's own account, newest first",
+  description: 'Sign-ins and those that were refused, locks, tokens, sessions, changes of the password and the second factor.',
+  tag: 'Identity - Users & Settings',
+  access: signedIn,
+  scope: read('user'),
+  query: AuditQuery,
+  ok: list(AuditEventResponse, example),
+  failures: [],
+})
+
+const exportDescription =
+  'One JSON object a line, oldest first, at most 1,000. To follow the log, ask again with `after` set to the id of the last line; an empty answer means that nothing is new.'
+const lines = text('application/x-ndjson', `${JSON.stringify(example)}\n`)
+
+export const exportOrganizationAudit = defineRoute({
+  id: 'audit.exportOrganizationEvents',
+  method: 'GET',
+  path: '/orgs/{orgname}/audit/export',
+  summary: 'Copy the audit log of an organization',
+  description: exportDescription,
+  tag: 'Identity - Organizations & Teams',
+  access: requires('can_view_audit', { type: 'organization', name: path('orgname') }),
+  scope: read('organization'),
+  params: request({ orgname: PathName }, 'AuditOrganizationPath'),
+  query: AuditExportQuery,
+  ok: lines,
+  failures: [],
+})
+
+export const exportSiteAudit = defineRoute({
+  id: 'audit.exportEvents',
+  method: 'GET',
+  path: '/admin/audit/export',
+  summary: 'Copy the audit log of the whole site',
+  description: exportDescription,
+  tag: 'Administration',
+  access: siteAdmin,
+  scope: read('admin'),
+  query: AuditExportQuery,
+  ok: lines,
   failures: [],
 })

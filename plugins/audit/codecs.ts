@@ -1,6 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { answer, DateTime, FreeObjectCodec, noted, oneOf, optional, patternText, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { parseInstant } from '../../core/kernel/instant.ts'
+import { answer, DateTime, FreeObjectCodec, noted, oneOf, optional, patternText, QueryId, request, SafeInteger } from '../kit/codecs.ts'
 
 /** An RFC 3339 instant in a query string. */
 const QueryInstant = noted(
@@ -8,22 +9,24 @@ const QueryInstant = noted(
     'an RFC 3339 date-time',
     (u): u is Date => u instanceof Date,
     (u, c) => {
-      const isForm = typeof u === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(u)
-      const at = isForm ? new Date(u) : undefined
-      return at === undefined || Number.isNaN(at.getTime()) ? t.failure(u, c) : t.success(at)
+      const at = typeof u === 'string' ? parseInstant(u) : undefined
+      return at === undefined ? t.failure(u, c) : t.success(at)
     },
     (date) => date.toISOString(),
   ),
   { type: 'string', format: 'date-time' },
 )
 
-const ActionWord = patternText(/^[a-z][a-zA-Z-]*\.[a-z][a-zA-Z-]*$/, 64, 'an action, as role.created')
+const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an action, as role.created')
+
+/** The login of a person or of a robot account. */
+const ActorName = patternText(/^[\w.+-]+$/, 100, 'the name of an account')
+const filters = { action: optional(ActionWord), actor: optional(ActorName), since: optional(QueryInstant) }
 
 /** What to list; every given part must match. */
-export const AuditQuery = request(
-  { action: optional(ActionWord), actor: optional(PathName), since: optional(QueryInstant) },
-  'AuditQuery',
-)
+export const AuditQuery = request(filters, 'AuditQuery')
+/** The same, after a row that is known already. */
+export const AuditExportQuery = request({ ...filters, after: optional(QueryId) }, 'AuditExportQuery')
 
 export const AuditEventResponse = answer(
   {

@@ -1,6 +1,9 @@
-import { AuditLogToken } from '../../core/audit/ports.ts'
+import { AuditLogToken, AuditRetentionToken, AuditSettingsToken, KeyedDigestToken } from '../../core/audit/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { LogToken } from '../../core/kernel/log.ts'
 import { definePlugin } from '../kit/plugin.ts'
 import { auditRoutes } from './audit.handlers.ts'
+import { retireEventsJob } from './retire-events.job.ts'
 
 /** The log of every change and every refusal, for owners of an organization and for site admins. */
 export const auditPlugin = definePlugin({
@@ -8,6 +11,14 @@ export const auditPlugin = definePlugin({
   summary: 'Who changed what, and who was refused',
   listener: 'api',
   gate: 'always',
-  needs: { log: AuditLogToken },
+  needs: {
+    events: AuditLogToken,
+    retention: AuditRetentionToken,
+    settings: AuditSettingsToken,
+    key: KeyedDigestToken,
+    clock: ClockToken,
+    log: LogToken,
+  },
   routes: auditRoutes,
+  jobs: (given) => [retireEventsJob(given)],
 })

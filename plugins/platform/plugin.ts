@@ -1,15 +1,17 @@
-import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { definePlugin } from '../kit/plugin.ts'
+import { brandingRoutes } from './branding.handlers.ts'
+import { platformNeeds } from './needs.ts'
 import { purgeIdempotencyRecords } from './purge-idempotency.job.ts'
+import { siteRoutes } from './site.handlers.ts'
 import { versionRoutes } from './version.handlers.ts'
 
 /** What the service says about itself, and its own housekeeping. */
 export const platformPlugin = definePlugin({
   id: 'platform',
-  summary: 'Version and limits of the interface',
+  summary: 'Version and limits of the interface, look of the console, facts for site administrators',
   listener: 'api',
   gate: 'always',
-  needs: { idempotency: IdempotencyStoreToken },
-  routes: versionRoutes,
+  needs: platformNeeds,
+  routes: (given) => [...versionRoutes(), ...brandingRoutes(given), ...siteRoutes(given)],
   jobs: (given) => [purgeIdempotencyRecords(given.idempotency)],
 })

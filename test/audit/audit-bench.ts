@@ -1,5 +1,6 @@
 import { makeSqlAuditLog } from '../../adapters/sql/audit/audit-log.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlAuditRetention } from '../../adapters/sql/audit/audit-retention.ts'
 import { makeSqlDenialWriter } from '../../adapters/sql/audit/denial-writer.ts'
 import { makeHmacDigest } from '../../adapters/sql/audit/hmac-digest.ts'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
@@ -45,6 +46,7 @@ export const auditBench = (db: SqlDatabase) => {
     write,
     log: makeSqlAuditLog(db),
     denials: makeSqlDenialWriter(db, chain),
+    retention: makeSqlAuditRetention(db),
     unitOfWork: makeSqlUnitOfWork<{ readonly audit: AuditTrail }>(db, (_tx, audit) => ({ audit }), trail),
     /** Records entries, each in a transaction of its own. */
     async record(...entries: readonly AuditEntry[]): Promise<void> {
@@ -53,7 +55,7 @@ export const auditBench = (db: SqlDatabase) => {
     /** What the check of each chain finds, by tenant. */
     async verdicts(): Promise<Readonly<Record<number, ChainVerdict>>> {
       const found: Record<number, ChainVerdict> = {}
-      for await (const { tenantId, events, head } of makeSqlAuditLog(db).chains()) found[tenantId] = await verifyChain(auditKey, events, head)
+      for await (const chain of makeSqlAuditLog(db).chains()) found[chain.tenantId] = await verifyChain(auditKey, chain)
       return found
     },
     close: () => db.close(),

@@ -57,7 +57,7 @@ test('requests are counted by route template', async (t) => {
   metrics.finished(contextOf({ routePath: '', method: 'BREW', code: 'NotFound' }), 404, 0.001)
   metrics.started()
   metrics.finished(contextOf({ routePath: '/clusters/{owner}/{cluster}/proxy/*' }), 200, 3600)
-  metrics.read({ databasePool: () => ({ used: 2, free: 3, waiting: 1 }), passwordQueue: () => 4, openStreams: () => ({ exchanges: 5, tunnels: 6 }) })
+  metrics.read({ databasePool: () => ({ used: 2, free: 3, waiting: 1 }), passwordQueue: () => 4, openStreams: () => ({ exchanges: 5, tunnels: 6 }), mail: () => ({ sent: 7, postponed: 8, givenUp: 9 }) })
   metrics.jobRan('identity.pruneSessions', 'failed', 2)
   const { text } = await get('/metrics')
   t.deepEqual(series(text, 'moorage_http_requests_total'), [
@@ -72,6 +72,7 @@ test('requests are counted by route template', async (t) => {
   t.true(text.includes('moorage_database_connections{state="waiting"} 1'))
   t.true(text.includes('moorage_password_checks_waiting 4'))
   t.true(text.includes('moorage_proxy_open{kind="tunnel"} 6'))
+  t.true(text.includes('moorage_mail_attempts{outcome="given_up"} 9'))
   t.true(text.includes('moorage_job_runs_total{job="identity.pruneSessions",outcome="failed"} 1'))
   t.true(text.includes('nodejs_eventloop_lag_seconds'))
   t.true(text.includes(`moorage_build_info{version="${releaseVersion}"} 1`))

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
+import { accountScripts } from '../../composition/http/account-scripts.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { makePages } from '../../composition/http/pages.ts'
 import type { Answer } from '../../composition/http/write-answer.ts'
@@ -44,7 +45,13 @@ test('the documentation page loads from here only, and everything that it loads 
     t.true(path.startsWith('/api/v1/'), path)
     t.is(pages.documentation(path, {})?.status, 200, path)
   }
-  t.regex(String(answer?.headers['Content-Security-Policy']), /default-src 'none'; script-src 'self';/)
+  for (const directive of ["default-src 'none'", "script-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"]) t.true(String(answer?.headers['Content-Security-Policy']).includes(directive), directive)
+})
+
+test('no script of ours keeps anything in the browser', (t) => {
+  const starter = textOf(pages.documentation('/api/v1/docs/start.js', {}))
+  t.regex(starter, /persistAuthorization: false/)
+  for (const source of [starter, ...Object.values(accountScripts)]) t.notRegex(source, /localStorage|sessionStorage|indexedDB|caches\.|document\.cookie\s*=/)
 })
 
 test('an asset travels compressed to whoever takes that', async (t) => {

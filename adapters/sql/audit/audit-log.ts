@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { AuditLog, StoredChain } from '../../../core/audit/ports.ts'
-import type { AuditFilter, ChainedEvent } from '../../../core/audit/types.ts'
+import type { AuditEvent, AuditFilter, ChainedEvent } from '../../../core/audit/types.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { SqlDatabase } from '../statement.ts'
 import type { AuditRow } from './rows.ts'
@@ -9,9 +9,21 @@ import { chainedEvent } from './rows.ts'
 const countedRows = 10_000
 const pieceRows = 500
 
+interface HeadRow {
+  readonly tenant_id: number
+  readonly hash: Uint8Array
+  readonly base_hash: Uint8Array | null
+  readonly base_seal: Uint8Array | null
+}
+
+const eventOf = (row: AuditRow): AuditEvent => {
+  const { previousHash: _previous, hash: _hash, ...event } = chainedEvent(row)
+  return event
+}
+
 /** AuditLog over the table audit_events. */
 export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
-  const heads = db.prepare((k) => k('audit_heads').select('tenant_id', 'hash').orderBy('tenant_id'))
+  const heads = db.prepare((k) => k('audit_heads').select('tenant_id', 'hash', 'base_hash', 'base_seal').orderBy('tenant_id'))
   const piece = db.prepare((k, p: (n: 'tenantId' | 'after' | 'limit') => number) =>
     k('audit_events').select('*').where('tenant_id', p('tenantId')).where('id', '>', p('after')).orderBy('id').limit(p('limit')),
   )
@@ -35,16 +47,19 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
         k.count('* as total').from(filtered(k, filter).select('id').limit(countedRows + 1).as('counted')),
       )
       const total = Number(counted[0]?.total ?? 0)
-      const items = rows.map((row) => {
-        const { previousHash: _previous, hash: _hash, ...event } = chainedEvent(row)
-        return event
-      })
-      return { items, total: Math.min(total, countedRows), ...(total > countedRows ? { totalIsCapped: true } : {}) }
+      return { items: rows.map(eventOf), total: Math.min(total, countedRows), ...(total > countedRows ? { totalIsCapped: true } : {}) }
+    },
+
+    async listAfter(filter, after, limit) {
+      const rows = await db.query<AuditRow>((k) => filtered(k, filter).select('*').where('id', '>', after).orderBy('id').limit(limit))
+      return rows.map(eventOf)
     },
 
     async *chains(): AsyncIterable<StoredChain> {
-      for (const head of await db.all<{ tenant_id: number; hash: Uint8Array }>(heads, {})) {
-        yield { tenantId: head.tenant_id, head: head.hash, events: eventsOf(head.tenant_id) }
+      for (const head of await db.all<HeadRow>(heads, {})) {
+        const { tenant_id: tenantId, base_hash: hash, base_seal: seal } = head
+        const base = hash === null || seal === null ? undefined : { hash, seal }
+        yield { tenantId, base, head: head.hash, events: eventsOf(tenantId) }
       }
     },
   }

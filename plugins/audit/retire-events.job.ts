@@ -1,0 +1,11 @@
+import { makeRetireEvents } from '../../core/audit/retire-events.ts'
+import type { RetireEventsDeps } from '../../core/audit/retire-events.ts'
+import type { Job } from '../kit/job.ts'
+
+/** Keeps the audit log as long as the operator wants it. */
+export const retireEventsJob = (deps: RetireEventsDeps): Job => ({
+  id: 'audit.retireEvents',
+  summary: 'Remove audit rows that are older than MOORAGE_AUDIT_RETENTION_DAYS',
+  everySeconds: 3600,
+  run: makeRetireEvents(deps),
+})
