@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import type { RunCommand } from './commands/describe.ts'
 import { describeAdmin } from './commands/describe-admin.ts'
 import { describeAudit } from './commands/describe-audit.ts'
+import { describeBus } from './commands/describe-bus.ts'
 import { describeConfig } from './commands/describe-config.ts'
 import { describeMigrate } from './commands/describe-migrate.ts'
 import { describeService } from './commands/describe-service.ts'
@@ -19,7 +20,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     exitCode = await work()
   }
   const program = makeProgram(context)
-  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit]) describe(program, run, context)
+  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus]) describe(program, run, context)
   inherit(program, program)
   try {
     await program.parseAsync([...words], { from: 'user' })

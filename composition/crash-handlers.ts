@@ -1,4 +1,6 @@
 import { writeSync } from 'node:fs'
+import type { ErrorFields } from '../adapters/logging/error-fields.ts'
+import { errorFields } from '../adapters/logging/error-fields.ts'
 
 const lastWords: (() => void)[] = []
 
@@ -19,10 +21,17 @@ export const installCrashHandlers = (): void => {
 
 const die = (kind: string, reason: unknown): void => {
   attempt(() => lastWords.forEach((flush) => attempt(flush)))
-  const text = reason instanceof Error ? (reason.stack ?? reason.message) : 'a value that is no error'
-  attempt(() => writeSync(2, `moorage: ${kind}: ${text}\n`))
+  attempt(() => writeSync(2, `moorage: ${kind}: ${reason instanceof Error ? described(errorFields(reason)) : 'a value that is no error'}\n`))
   process.exit(1)
 }
+
+/** As a stack is printed, of what may be told of an error. */
+const described = ({ name, code, message, at = [], cause }: ErrorFields): string =>
+  [
+    `${name}${message === undefined ? '' : `: ${message}`}${code === undefined ? '' : ` (${code})`}`,
+    ...at.map((line) => `    ${line}`),
+    ...(cause === undefined ? [] : [`  caused by ${described(cause)}`]),
+  ].join('\n')
 
 const attempt = (step: () => void): void => {
   try {

@@ -82,8 +82,8 @@ const worstSkewMs = 5_000
 export const checkDatabase = async (settings: Settings): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
   const url = settings.databaseUrl.reveal()
-  const file = /^sqlite:(?!:memory:)(.+)$/s.exec(url)?.[1]
-  if (file !== undefined && !exists(file)) return [ok('database', `${file} does not exist yet; the first start makes it in ${dataDir}.`)]
+  const file = missingFile(url)
+  if (file !== undefined) return [ok('database', `${file} does not exist yet; the first start makes it in ${dataDir}.`)]
   let database: SqlDatabase | undefined
   try {
     database = await openDatabase(url)
@@ -96,6 +96,12 @@ export const checkDatabase = async (settings: Settings): Promise<readonly Findin
   } finally {
     await database?.close().catch(() => undefined)
   }
+}
+
+/** The file of an SQLite database that was not made yet: opening it would make it. */
+export const missingFile = (databaseUrl: string): string | undefined => {
+  const file = /^sqlite:(?!:memory:)(.+)$/s.exec(databaseUrl)?.[1]
+  return file === undefined || exists(file) ? undefined : file
 }
 
 /** Only the database tells whether a key ring should be there. */
@@ -122,11 +128,6 @@ const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
   if (count('unknown') > 0) return warning('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
   return missing === 0 ? ok('schema', 'The schema is up to date.') : warning('schema', `${missing} migrations are missing. \`moorage serve\` applies them, or run: moorage migrate up`)
 }
-
-export const checkBus = ({ busUrl }: Pick<Settings, 'busUrl'>): Finding =>
-  busUrl.reveal() === 'inproc:'
-    ? ok('bus', 'Messages stay inside this process: right for one instance.')
-    : problem('bus', 'This version has no NATS bus yet: set MOORAGE_BUS_URL to inproc:')
 
 export const checkHelm = async ({ helm }: Settings): Promise<Finding> => {
   const binary = helm ?? 'helm'

@@ -1,12 +1,11 @@
 import { makeBatchedLines } from '../adapters/logging/batched-lines.ts'
 import { makeBunyanLog } from '../adapters/logging/bunyan-log.ts'
-import { migrationStatus } from '../adapters/sql/migrations.ts'
 import type { CommandContext, CommonOptions } from './command-context.ts'
 import { configOf } from './command-context.ts'
 import type { Composition } from './compose.ts'
 import { compose } from './compose.ts'
 import { openFoundation } from './foundation.ts'
-import { StartRefused } from './start-refused.ts'
+import { refuseOtherSchema } from './refuse-other-schema.ts'
 import { makeStopSequence } from './stop-sequence.ts'
 
 /** Runs an operator's work on the ports of this deployment, without listeners, beside a running service or alone. */
@@ -18,8 +17,7 @@ export const onStore = async <A>(context: CommandContext, options: CommonOptions
   try {
     const foundation = await openFoundation(settings)
     stops.add('database', () => foundation.database.close())
-    const missing = (await migrationStatus(foundation.database)).filter(({ state }) => state !== 'done' && state !== 'unknown')
-    if (missing.length > 0) throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
+    await refuseOtherSchema(foundation.database)
     return await work(await compose({ settings, foundation, log, stops }))
   } finally {
     await stops.run()

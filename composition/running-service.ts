@@ -1,15 +1,17 @@
 import { MigrationRefused } from '../adapters/sql/migration-records.ts'
-import { migrateUp, migrationStatus } from '../adapters/sql/migrations.ts'
+import { migrateUp } from '../adapters/sql/migrations.ts'
 import { makeDatabaseHealth } from '../adapters/sql/kernel/database-health.ts'
 import { releaseVersion } from '../core/platform/version.ts'
+import { BusServerToken } from '../core/bus/ports.ts'
+import type { BusServer } from '../core/bus/ports.ts'
 import { LeaseStoreToken } from '../core/kernel/lease.ts'
+import { MailBellToken } from '../core/mail/ports.ts'
 import type { Log } from '../core/kernel/log.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Assembly } from './assemble.ts'
 import type { Composition } from './compose.ts'
 import { addressUrl, compose } from './compose.ts'
 import type { Container } from './container.ts'
-import { checkBus } from './doctor-checks.ts'
 import type { FirstAdmin } from './first-admin.ts'
 import { ensureFirstAdmin } from './first-admin.ts'
 import type { Foundation } from './foundation.ts'
@@ -23,9 +25,11 @@ import { makeOpsServer } from './http/ops-server.ts'
 import type { ReadinessCheck } from './http/ops-server.ts'
 import { startJobs } from './jobs.ts'
 import { HashingQueueToken } from './provide/kernel.ts'
+import { MailTallyToken } from './provide/mail.ts'
 import { showAddress } from './setting-type.ts'
 import type { ListenAddress } from './setting-type.ts'
 import type { Settings } from './settings.ts'
+import { refuseOtherSchema } from './refuse-other-schema.ts'
 import { StartRefused } from './start-refused.ts'
 import type { StopSequence } from './stop-sequence.ts'
 import { makeStopSequence } from './stop-sequence.ts'
@@ -54,7 +58,6 @@ const streamGraceMs = 3_000
 
 /** Migrates, puts the deployment together, listens, starts the jobs and makes the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
-  refuseWhatIsNotBuilt(input.settings)
   const settings = await withFreePorts(input.settings)
   const stops = makeStopSequence(input.log)
   try {
@@ -66,6 +69,8 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     // Not before the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
     setStarted()
+    // What an earlier process left behind goes out now, not when its job's lease has ended.
+    composition.container.resolve(MailBellToken).ring()
     return { ...listening, firstAdmin }
   } catch (error) {
     await stops.run()
@@ -73,18 +78,8 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
   }
 }
 
-/** Better no start than one that leaves a setting unused. */
-const refuseWhatIsNotBuilt = ({ busUrl }: Settings): void => {
-  const finding = checkBus({ busUrl })
-  if (finding.state === 'problem') throw new StartRefused([finding.message])
-}
-
 const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: Log): Promise<void> => {
-  if (!settings.migrate) {
-    const missing = (await migrationStatus(database)).filter(({ state }) => state !== 'done' && state !== 'unknown')
-    if (missing.length > 0) throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
-    return
-  }
+  if (!settings.migrate) return refuseOtherSchema(database)
   try {
     await migrateUp(database, { say: (line) => log.info({}, line) })
   } catch (error) {
@@ -100,10 +95,13 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const { boot, container, assembly } = composition
   const metrics = makeMetrics(releaseVersion)
   const hashing = container.resolve(HashingQueueToken)
-  metrics.read({ passwordQueue: () => hashing.waiting })
+  const mail = container.resolve(MailTallyToken)
+  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail })
   let isStarted = false
   let isStopping = false
-  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation)]
+  const bus = container.resolve(BusServerToken)
+  bus.start()
+  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), ...busCheck(bus)]
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   stops.add('operations listener', () => ops.close())
@@ -129,6 +127,10 @@ const databaseCheck = ({ database }: Foundation): ReadinessCheck => {
   const health = makeDatabaseHealth(database)
   return { name: 'database', check: async () => (await health()).isHealthy }
 }
+
+/** Shown to whoever asks for all checks; HTTP goes on without the bus. */
+const busCheck = (bus: BusServer): readonly ReadinessCheck[] =>
+  bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : []
 
 const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Foundation, metrics: Metrics, stops: StopSequence): void => {
   const jobs = startJobs({

@@ -118,9 +118,9 @@ export const secretWords: SettingType<Secret> = {
 
 /** Up to the last `@`, since a password that was not percent-encoded may hold any sign. */
 const withoutPassword = (url: string): string =>
-  url.replace(/\/\/([^:@/]*):.*@/s, '//$1:***@').replaceAll(/([?&]password=)[^&]*/g, '$1***')
+  url.replace(/\/\/([^:@/]*):.*@/s, '//$1:***@').replace(/^(nats:\/\/)[^:@/]+@/, '$1***@').replaceAll(/([?&]password=)[^&]*/g, '$1***')
 
-/** A URL that may carry a password; it is shown without it. */
+/** A URL that may carry a password, or as NATS has it a token in the place of a user; it is shown without it. */
 export const secretUrl = (pattern: RegExp, expected: string): SettingType<Secret> => ({
   schema: { type: 'string', pattern: pattern.source },
   isSecret: true,

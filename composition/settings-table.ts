@@ -1,8 +1,19 @@
+import { left } from 'fp-ts/lib/Either.js'
+import { mailUrlForms, parseMailUrl } from '../adapters/mail/mail-url.ts'
 import { deploymentTypes } from '../core/kernel/deployment.ts'
 import type { SettingType } from './setting-type.ts'
 import {
   addressRange, listenAddress, listOf, matching, origin, secretUrl, secretWords, wholeNumber, wordOf, words, yesNo,
 } from './setting-type.ts'
+
+const mailText = secretUrl(/^(folder:.+|smtps?:\/\/.+)$/s, mailUrlForms)
+const mailUrl: typeof mailText = {
+  ...mailText,
+  parse: (raw) => {
+    const text = mailText.parse(raw)
+    return text._tag === 'Right' && parseMailUrl(text.right.reveal()) === undefined ? left(mailUrlForms) : text
+  },
+}
 
 /** What is known when a default that depends on another setting is made. */
 export interface DefaultBasis {
@@ -57,8 +68,16 @@ export const settingsTable = {
   databaseUrl: withDefault('MOORAGE_DATABASE_URL',
     secretUrl(/^(sqlite:.+|mysql:\/\/.+|mysql\+unix:\/\/.+)$/s, 'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/name or mysql+unix://user@/name?socket=PATH'),
     ({ dataDir }) => `sqlite:${dataDir}/moorage.sqlite`, 'Database.', { fallbackText: 'sqlite: in the data folder' }),
+  mail: withDefault('MOORAGE_MAIL', mailUrl, ({ dataDir }) => `folder:${dataDir}/mail`,
+    'Where mail goes: folder:PATH writes one .eml file a mail, smtp:// and smtps:// speak to a mail server. smtp:// demands STARTTLS unless the host is this machine or ?tls=off is said.',
+    { fallbackText: 'folder: mail in the data folder' }),
+  mailFrom: absentUnlessSet('MOORAGE_MAIL_FROM',
+    matching(/^(?:[^\s<>@"\p{Cc}][^<>@"\p{Cc}]{0,99} <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u, 'an address, as Moorage <no-reply@example.org>'),
+    'Sender of mail; its name is shown at the head of each one.', { fallbackText: 'Moorage <no-reply@HOST>, with the host of the base URL' }),
   busUrl: withDefault('MOORAGE_BUS_URL', secretUrl(/^(inproc:|nats:\/\/.+)$/s, 'inproc: or nats://host:port (several, comma-separated)'), 'inproc:',
     'Message bus: inproc: for one instance, nats://host:port (several, comma-separated) for more.'),
+  busPublicUrl: withDefault('MOORAGE_BUS_PUBLIC_URL', listOf(matching(/^(nats|tls|wss?):\/\/[^\s/@]+(\/\S*)?$/, 'a URL as nats://bus.example.com:4222')), '',
+    'Where clients reach the message bus, several comma-separated, the preferred one first.', { fallbackText: 'MOORAGE_BUS_URL' }),
   deploymentType: withDefault('MOORAGE_DEPLOYMENT_TYPE', wordOf(...deploymentTypes), 'SelfHosted',
     'What kind of installation this is; decides which plugins and routes exist.'),
   billingEnabled: withDefault('MOORAGE_BILLING_ENABLED', yesNo, 'false', 'Registers the usage-report routes.'),
@@ -73,15 +92,35 @@ export const settingsTable = {
   trustedProxies: withDefault('MOORAGE_TRUSTED_PROXIES', listOf(addressRange), '', 'Address ranges whose forwarded headers count.'),
   passwordMinLength: withDefault('MOORAGE_PASSWORD_MIN_LENGTH', wholeNumber(8, 64), '12', 'Least characters of a password.'),
   sessionCookie: withDefault('MOORAGE_SESSION_COOKIE', matching(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, _ and -'), 'moorage_session',
-    'Session cookie name (`__Host-` is put before it when the base URL is https).'),
+    'Session cookie name (`__Host-` is put before it by HTTPS, and when the base URL is https).'),
+  sessionIdleMinutes: withDefault('MOORAGE_SESSION_IDLE_MINUTES', wholeNumber(5, 10_080), '60', 'How long a session lives without use.'),
+  sessionHours: withDefault('MOORAGE_SESSION_HOURS', wholeNumber(1, 720), '24', 'How long a session lives in any case.'),
+  rememberDays: withDefault('MOORAGE_REMEMBER_DAYS', wholeNumber(0, 365), '30',
+    'How long a browser that was told to remember a login opens new sessions without the password; 0: none is remembered.'),
   rateLimitPerMinute: withDefault('MOORAGE_RATE_LIMIT_PER_MINUTE', wholeNumber(0, 10_000_000), '120000',
     'Requests a minute for each caller (or address, when nobody is signed in) on this instance; 0 for no limit.'),
   helm: absentUnlessSet('MOORAGE_HELM', words, 'Helm binary.', { fallbackText: 'helm on PATH, else the bundled one' }),
   kubernetesAllow: withDefault('MOORAGE_KUBERNETES_ALLOW', listOf(wordOf('public', 'private', 'loopback')), 'public,private',
     "Where a cluster's API server may live: public, private, loopback."),
   egressAllow: withDefault('MOORAGE_EGRESS_ALLOW', listOf(words), '', 'Extra hosts or ranges that user-given URLs may reach.'),
+  queryTokens: withDefault('MOORAGE_QUERY_TOKENS', yesNo, 'true',
+    'Whether an access token may stand in the query string (`token`, `access_token`), as older clients send it.'),
+  auditRetentionDays: withDefault('MOORAGE_AUDIT_RETENTION_DAYS', wholeNumber(0, 36_500), '0',
+    'Days for which rows of the audit log are kept; 0 keeps all of them.'),
+  cloudAStorageEndpoint: absentUnlessSet('MOORAGE_CLOUD_A_STORAGE_ENDPOINT', origin,
+    'Where buckets of cloud A (aws) are listed, instead of at the vendor; any address, also by http.', { fallbackText: 'the vendor' }),
+  cloudBStorageEndpoint: absentUnlessSet('MOORAGE_CLOUD_B_STORAGE_ENDPOINT', origin,
+    'Where containers of cloud B (azure) are listed, the account in the path, instead of at the vendor.', { fallbackText: 'the vendor' }),
+  cloudCStorageEndpoint: absentUnlessSet('MOORAGE_CLOUD_C_STORAGE_ENDPOINT', origin,
+    'Where buckets of cloud C (gce) are listed, instead of at the vendor.', { fallbackText: 'the vendor' }),
+  cloudCTokenEndpoint: absentUnlessSet('MOORAGE_CLOUD_C_TOKEN_ENDPOINT', origin,
+    'Where a service account of cloud C gets its access token (`/token`), instead of at the vendor.', { fallbackText: 'the vendor' }),
   logLevel: withDefault('MOORAGE_LOG_LEVEL', wordOf('trace', 'debug', 'info', 'warn', 'error', 'fatal'), 'info', 'Least level that is logged.'),
   plugins: withDefault('MOORAGE_PLUGINS', listOf(words), '', "Module paths of a deployer's own plugins."),
+  extIdpKey: absentUnlessSet('MOORAGE_EXTIDP_KEY', words,
+    'Private key that signs tokens for the external identity provider of a vendor-hosted deployment, a PEM file (PKCS#8; RSA or EC P-256).'),
+  extIdpIssuer: absentUnlessSet('MOORAGE_EXTIDP_ISSUER', words, 'Issuer of those tokens, as the provider was told.', { fallbackText: 'the base URL' }),
+  extIdpAudience: absentUnlessSet('MOORAGE_EXTIDP_AUDIENCE', words, 'Audience of those tokens, as the provider wants it.'),
   marketplaceSecret: absentUnlessSet('MOORAGE_MARKETPLACE_SECRET', secretWords, 'Shared secret of the marketplace webhooks.'),
 } as const
 

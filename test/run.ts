@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { readAsvsTable, unprovenLines } from './docs/asvs-table.ts'
 import { environmentNames } from './support/components/names.ts'
 import type { Say } from './support/components/progress.ts'
 import { helpText, parseRunArguments, type RunArguments } from './support/components/run-arguments.ts'
@@ -103,6 +104,9 @@ function conclude(results: TapResults & { status: number }, brokenSteps: readonl
   if (!results.isComplete) problems.push('ava did not finish its report')
   if (results.isComplete && results.passed + results.failed === 0) problems.push('no test was run')
   if (results.status !== 0 && results.failed === 0 && problems.length === 0) problems.push(`ava ended with status ${results.status}`)
+  // A claim without its passed test is a broken promise; with parts switched off nobody claims anything.
+  const isWhole = wanted.patterns.length === 0 && wanted.only === undefined && wanted.without.length === 0
+  if (isWhole && results.isComplete) problems.push(...unprovenLines(readAsvsTable(), results.passedTitles))
   if (results.failures.length > 0) {
     process.stdout.write(`\nFailures (npx ava FILE shows one file's with their source lines):\n\n${results.failures.join('\n\n')}\n`)
   }

@@ -12,13 +12,14 @@ export const isInterrupted = ({ state }: MigrationRecord): boolean => state === 
 export const pendingOf = (migrations: readonly Migration[], records: readonly MigrationRecord[]): readonly Migration[] =>
   migrations.filter(({ id }) => !records.some((record) => record.id === id && record.state === 'done'))
 
+/** What an older version says of a schema in which these migrations, which it does not know, have run. */
+export const ofNewerVersion = (ids: readonly string[]): string =>
+  `This database was migrated by a newer Moorage: this version does not know ${ids.join(', ')}. Run the newer version, or restore a backup made before the upgrade.`
+
 /** An older version must not touch what a newer one made. */
 export const refuseUnknown = (migrations: readonly Migration[], records: readonly MigrationRecord[]): void => {
   const unknown = records.filter((record) => !migrations.some(({ id }) => id === record.id)).map(({ id }) => id)
-  if (unknown.length === 0) return
-  throw new MigrationRefused(
-    `This database was migrated by a newer Moorage: this version does not know ${unknown.join(', ')}. Run the newer version, or restore a backup made before the upgrade.`,
-  )
+  if (unknown.length > 0) throw new MigrationRefused(ofNewerVersion(unknown))
 }
 
 export const checkedRecords = async (ledger: MigrationLedger, migrations: readonly Migration[]): Promise<MigrationRecord[]> => {

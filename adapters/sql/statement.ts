@@ -3,6 +3,9 @@ import type { Knex } from 'knex'
 /** A value in a statement, named; filled at each run. Numbers are finite; text columns take strings. */
 export type Bind = string | number | bigint | boolean | null | Uint8Array
 
+/** How a driver gives a BIGINT or a boolean. */
+export type Num = number | string
+
 /** A value that stands in the statement itself and is the same at each run. */
 export interface Constant {
   readonly constant: Bind

@@ -2,9 +2,11 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeCreateToken } from '../../core/identity/create-token.ts'
 import { makeCreateUser } from '../../core/identity/create-user.ts'
-import { makeEnableUser } from '../../core/identity/enable-user.ts'
 import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { makeResetSecondFactor } from '../../core/identity/reset-second-factor.ts'
 import { makeSetPassword } from '../../core/identity/set-password.ts'
+import { AttemptThrottleToken } from '../../core/identity/throttle-ports.ts'
+import { makeUnlockUser } from '../../core/identity/unlock-user.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import { userCreation } from '../account-creation.ts'
@@ -45,11 +47,19 @@ export const setPassword = (context: CommandContext, username: string, options: 
     return report(context, options, { username, password: generated })
   })
 
+export const resetSecondFactor = (context: CommandContext, username: string, options: CommonOptions): Promise<ExitCode> =>
+  onStore(context, options, async ({ container, boot }) => {
+    const { unitOfWork, clock } = userCreation(container, boot.settings)
+    const reset = makeResetSecondFactor({ unitOfWork, clock, stores: container.resolve(IdentityStoresToken) })
+    done(await reset(operatorCall('admin.resetSecondFactor'), username))
+    return report(context, options, { username, second_factor: 'removed' })
+  })
+
 export const unlockUser = (context: CommandContext, username: string, options: CommonOptions): Promise<ExitCode> =>
   onStore(context, options, async ({ container, boot }) => {
     const { unitOfWork } = userCreation(container, boot.settings)
-    const enable = makeEnableUser({ unitOfWork, stores: container.resolve(IdentityStoresToken) })
-    const unlocked = done(await enable(operatorCall('admin.unlockUser'), username))
+    const unlock = makeUnlockUser({ unitOfWork, stores: container.resolve(IdentityStoresToken), throttle: container.resolve(AttemptThrottleToken) })
+    const unlocked = done(await unlock(operatorCall('admin.unlockUser'), username))
     return report(context, options, { username, unlocked })
   })
 

@@ -24,8 +24,14 @@ export const describeAdmin: Describe = (program, run, context) => {
     .action((username: string, options: SetPasswordOptions) =>
       run(async () => (await import('./admin.ts')).setPassword(context, username, options)))
 
+  withJson(admin.command('reset-second-factor <username>'))
+    .description('Remove the second factor of a user who lost it and the recovery codes, and end the sessions.')
+    .addHelpText('after', examples('moorage admin reset-second-factor admin'))
+    .action((username: string, options: CommonOptions) =>
+      run(async () => (await import('./admin.ts')).resetSecondFactor(context, username, options)))
+
   withJson(admin.command('unlock <username>'))
-    .description('Let a user sign in again who was locked after wrong passwords.')
+    .description('Let a user sign in again who is locked after failed attempts, inactive or prohibited.')
     .addHelpText('after', examples('moorage admin unlock alice'))
     .action((username: string, options: CommonOptions) =>
       run(async () => (await import('./admin.ts')).unlockUser(context, username, options)))

@@ -25,7 +25,7 @@ export const describeService: Describe = (program, run, context) => {
     .action((options: CommonOptions) => run(async () => (await import('./openapi.ts')).printOpenApi(context, options)))
 
   withJson(program.command('doctor'))
-    .description('Check Node, data folder, key ring, certificate, database, clock and helm, and say what is wrong in plain words.')
+    .description('Check Node, data folder, key ring, certificate, database, clock, message bus, mail and helm, and say what is wrong in plain words.')
     .addHelpText('after', examples('moorage doctor', 'moorage doctor --json') + '\n\nExits 1 when something must be repaired.')
     .action((options: CommonOptions) => run(async () => (await import('./doctor.ts')).doctor(context, options)))
 }

@@ -2,7 +2,10 @@ import type { CommandContext, CommonOptions, ExitCode } from '../command-context
 import { configOf, printJson } from '../command-context.ts'
 import type { LoadedConfig } from '../config.ts'
 import type { Finding } from '../doctor-checks.ts'
-import { checkBus, checkDatabase, checkDataFolder, checkHelm, checkKeyring, checkNode, checkTls } from '../doctor-checks.ts'
+import { checkBus } from '../check-bus.ts'
+import { checkExtIdp } from '../check-extidp.ts'
+import { checkDatabase, checkDataFolder, checkHelm, checkKeyring, checkNode, checkTls } from '../doctor-checks.ts'
+import { checkMail } from '../check-mail.ts'
 import { StartRefused } from '../start-refused.ts'
 
 /** Looks at everything that the service stands on. Changes nothing. */
@@ -34,7 +37,9 @@ const findingsOf = async (context: CommandContext, options: CommonOptions): Prom
     ...(isKeyringLost ? [] : [checkKeyring(settings)]),
     checkTls(settings),
     ...database,
-    checkBus(settings),
+    await checkBus(settings),
+    ...checkExtIdp(settings),
+    await checkMail(settings),
     await checkHelm(settings),
   ]
 }

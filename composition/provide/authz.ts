@@ -14,6 +14,7 @@ import {
   RoleUnitOfWorkToken,
 } from '../../core/authz/ports.ts'
 import { compileSchema } from '../../core/authz/schema.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
 import type { Provide } from '../boot.ts'
 import { StartRefused } from '../start-refused.ts'
 
@@ -29,7 +30,7 @@ export const provideAuthz: Provide = (container, boot) => {
   })
   container.provide(AuthorizationFactsToken, () => bindFacts(database))
   container.provide(AuthorizerToken, (resolve) =>
-    makeAuthorizer({ schema: resolve(AuthorizationSchemaToken), facts: resolve(AuthorizationFactsToken) }),
+    makeAuthorizer({ schema: resolve(AuthorizationSchemaToken), facts: resolve(AuthorizationFactsToken), clock: resolve(ClockToken) }),
   )
   container.provide(RoleStoreToken, () => bindRoles(database))
   container.provide(RoleUnitOfWorkToken, (resolve) =>

@@ -8,11 +8,15 @@ import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
+import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { makeClustersAsCaller } from '../../core/clusters/ask-as-caller.ts'
+import { makeClusterConnections } from '../../core/clusters/open-connection.ts'
 import {
   ClusterApiToken,
   ClusterStoreToken,
   ClusterTransportToken,
   ClusterUnitOfWorkToken,
+  ClustersAsCallerToken,
   CredentialCodecToken,
   KubeconfigParserToken,
   PublicAddressToken,
@@ -32,6 +36,11 @@ export const provideClusters: Provide = (container, boot) => {
   container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
   container.provide(ClusterTransportToken, () => makeUndiciClusterTransport(pools, egress))
   container.provide(ClusterStoreToken, () => bindStore(database))
+  container.provide(ClustersAsCallerToken, (resolve) => {
+    const clusters = resolve(ClusterStoreToken)
+    const connections = makeClusterConnections({ clusters, secretBox: boot.secretBox, codec: resolve(CredentialCodecToken) })
+    return makeClustersAsCaller({ clusters, connections, authorizer: resolve(AuthorizerToken), api: resolve(ClusterApiToken) })
+  })
   container.provide(ClusterUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
   )

@@ -1,4 +1,5 @@
 import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
+import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
@@ -9,8 +10,10 @@ import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { LeaseStoreToken } from '../../core/kernel/lease.ts'
 import { LogToken } from '../../core/kernel/log.ts'
+import { PictureMakerToken } from '../../core/kernel/picture.ts'
 import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
 import type { WorkQueue } from '../../adapters/security/work-queue.ts'
+import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
 import { token } from '../../core/kernel/token.ts'
 import type { Provide } from '../boot.ts'
 
@@ -23,6 +26,7 @@ export const provideKernel: Provide = (container, boot) => {
   container.provideValue(EntropyToken, systemEntropy)
   container.provideValue(LogToken, boot.log)
   container.provideValue(SecretBoxToken, boot.secretBox)
+  container.provideValue(PictureMakerToken, makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 })))
   container.provide(HashingQueueToken, () => makeHashingQueue())
   container.provide(PasswordHasherToken, (resolve) => makeArgon2PasswordHasher(resolve(HashingQueueToken)))
   container.provide(LeaseStoreToken, () => makeSqlLeaseStore(boot.database))

@@ -10,7 +10,7 @@ test('the rules reach every folder of the tree', async (t) => {
   for (const file of ['core/kernel/clock.ts', 'plugins/kit/route.ts', 'adapters/sql/statement.ts', 'composition/container.ts', 'test/arch/lint.test.ts']) {
     t.false(await eslint.isPathIgnored(root + file), file)
     const { rules } = (await eslint.calculateConfigForFile(root + file)) as { readonly rules: Readonly<Record<string, readonly unknown[]>> }
-    for (const rule of ['@typescript-eslint/no-floating-promises', 'no-restricted-syntax', 'no-restricted-imports', 'max-lines']) t.is(rules[rule]?.[0], 2, `${rule} in ${file}`)
+    for (const rule of ['@typescript-eslint/no-floating-promises', 'no-restricted-syntax', 'no-restricted-imports', 'max-lines', 'no-eval', 'no-implied-eval', 'no-new-func', 'eqeqeq']) t.is(rules[rule]?.[0], 2, `${rule} in ${file}`)
   }
 })
 

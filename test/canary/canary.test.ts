@@ -1,6 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'ava'
 import { hasAccessTokenForm } from '../../core/identity/access-token.ts'
+import { codeAt } from '../identity/one-time-code-of.ts'
+import type { MailFolder } from '../mail/mail-folder.ts'
+import { codeIn, readMailFolder } from '../mail/mail-folder.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'
@@ -21,7 +26,7 @@ const kubeconfig = (token: string, key: string): string =>
 type Said = { readonly where: string; readonly text: string }
 
 /** Sends secrets wherever the service takes one, rightly and wrongly, and gathers all that it says meanwhile. */
-const sendSecrets = async (service: PopulatedService, canaries: ReturnType<typeof makeCanaries>): Promise<readonly Said[]> => {
+const sendSecrets = async (service: PopulatedService, mails: MailFolder, canaries: ReturnType<typeof makeCanaries>): Promise<readonly Said[]> => {
   const said: Said[] = []
   const ask = async (method: string, path: string, options: SendOptions = {}, isShownOnce = false): Promise<{ status: number; json: unknown }> => {
     const answer = await service.send(method, path, options)
@@ -44,6 +49,10 @@ const sendSecrets = async (service: PopulatedService, canaries: ReturnType<typeo
   const made = await ask('POST', '/api/v1/users/carol/tokens', { basic: ['carol', word], body: { name: 'first' } }, true)
   const token = canaries.keep('access token', (made.json as { sha1: string }).sha1)
   await ask('GET', '/api/v1/users/carol/tokens', { basic: ['carol', word] })
+  const spare = (await ask('POST', '/api/v1/user/settings/tokens/access-tokens', { basic: ['carol', word], body: { name: 'spare' } }, true)).json as { id: number; token: string }
+  canaries.keep('access token to be rotated', spare.token)
+  const rotated = await ask('POST', `/api/v1/user/settings/tokens/access-tokens/${spare.id}/rotate`, { token: spare.token, headers: { 'idempotency-key': 'rotated' } }, true)
+  canaries.keep('rotated access token', (rotated.json as { token: string }).token)
   await ask('GET', `/api/v1/user?token=${token}`)
   await ask('GET', `/api/v1/users/${encodeURIComponent('carol')}/followers?access_token=${token}`)
   await ask('GET', `/api/v1/orgs?page=1&limit=1&token=${token}`)
@@ -55,7 +64,32 @@ const sendSecrets = async (service: PopulatedService, canaries: ReturnType<typeo
   await ask('POST', '/api/v1/user/settings/account/password', { token, body: { old_password: word, password: canaries.fresh('new password'), retype: canaries.fresh('other retype') } })
   const next = canaries.fresh('changed password')
   await ask('POST', '/api/v1/user/settings/account/password', { token, body: { old_password: word, password: next, retype: next } })
+  const deletion = '/api/v1/user/settings/account/delete'
+  await ask('POST', deletion, { token, body: { password: canaries.fresh('wrong password for a deletion'), passCode: canaries.fresh('code for a deletion') } })
+  await ask('POST', `${deletion}?password=${canaries.fresh('password in the query')}`, { token })
   await ask('POST', '/api/v1/admin/users/carol/change-password', { ...admin, body: { password: canaries.fresh('password set by an admin') } })
+  const security = '/api/v1/user/settings/security/twofa'
+  const offered = await ask('GET', `${security}/enroll`, { token }, true)
+  const seed = canaries.keep('seed of the second factor', (offered.json as { twoFASecret: string }).twoFASecret)
+  await ask('POST', `${security}/enroll`, { token, body: { passCode: canaries.fresh('wrong first code') } })
+  const enrolled = await ask('POST', `${security}/enroll`, { token, body: { passCode: codeAt(seed, new Date()) } }, true)
+  const recoveryCodes = (enrolled.json as string).split('\n')
+  for (const code of recoveryCodes) for (const form of [code, code.replaceAll('-', '')]) canaries.keep('recovery code', form)
+  await ask('GET', '/api/v1/user/settings/security', { token })
+  await ask('GET', `${security}/enroll`, { token })
+  await ask('GET', '/api/v1/user', { headers: { authorization: basic('carol', next), 'x-otp': canaries.fresh('wrong recovery code') } })
+  await ask('GET', '/api/v1/user', { headers: { authorization: basic('carol', next), 'x-gitea-otp': recoveryCodes[0] ?? '' } })
+  await ask('POST', `${security}/disable`, { token, body: { password: canaries.fresh('wrong password as proof'), passCode: canaries.fresh('wrong code as proof') } })
+  await ask('POST', '/api/v1/user/emails', { basic: ['carol', 'x'], body: { emails: ['carol@second.example'] } })
+  await ask('POST', '/api/v1/user/emails', { token, body: { emails: ['carol@second.example'] } })
+  const confirmation = canaries.keep('confirmation code', codeIn(await mails.nth('carol@second.example', 1)))
+  await ask('POST', `/api/v1/user/activate?code=${canaries.fresh('code in the query')}`, { body: { code: canaries.fresh('wrong confirmation code') } })
+  await ask('POST', '/api/v1/user/activate', { body: { code: confirmation } })
+  await ask('POST', '/api/v1/user/forgot-password', { body: { email: canaries.fresh('password where the address belongs') } })
+  await ask('POST', '/api/v1/user/forgot-password', { body: { email: 'carol@second.example' } })
+  const reset = canaries.keep('reset code', codeIn(await mails.nth('carol@second.example', 2)))
+  await ask('POST', '/api/v1/user/reset-password', { body: { code: reset, password: 'short' } })
+  await ask('POST', '/api/v1/user/reset-password', { body: { code: reset, password: canaries.fresh('password set by a code') } })
   for (const path of ['check', 'validate', 'import']) {
     const config = kubeconfig(canaries.fresh(`kubeconfig token of ${path}`), canaries.fresh(`kubeconfig key of ${path}`))
     for (const body of [{ basicInfo: { name: 'c' }, provider: { accessConfig: config } }, { basicInfo: { name: 'c' }, credential: { kubeConfig: config }, kubeConfig: config }, config]) {
@@ -63,6 +97,14 @@ const sendSecrets = async (service: PopulatedService, canaries: ReturnType<typeo
     }
   }
   await ask('POST', '/api/v1/clustersv2/harbour/pier/connect', { ...admin, body: { provider: { accessConfig: kubeconfig(canaries.fresh('connected token'), canaries.fresh('connected key')) } } })
+  for (const [name, type, block] of [['one', 'Aws', { accessKeyID: 'AKIA' }], ['two', 'Nothing', {}], ['three', 'Aws', { [canaries.fresh('a field of a credential')]: 1 }]] as const) {
+    for (const method of ['POST', 'PUT']) {
+      await ask(method, '/api/v1/user/credentials', { ...admin, body: { name, type, aws: { ...block, secretAccessKey: canaries.fresh(`secret of a credential, ${method} ${name}`) } } })
+    }
+  }
+  await ask('POST', '/api/v1/user/credentials', { ...admin, body: { name: 'four', type: 'Aws', secretAccessKey: canaries.fresh('secret in an unexpected key'), aws: {} } })
+  await ask('GET', '/api/v1/user/credentials')
+  await ask('GET', '/api/v1/user/clouds/azure/buckets?credential=one')
   await ask('GET', `/api/v1/clusters/harbour/pier/proxy/api/v1/namespaces?token=${token}`)
   await ask('POST', '/api/v1/orgs', { ...admin, headers: { 'idempotency-key': canaries.fresh('idempotency key') }, body: { username: 'quay' } })
   // Every route once more with the secrets in its body, whatever it makes of them.
@@ -79,10 +121,13 @@ const tablesOf = (service: PopulatedService): string => {
 }
 
 test.serial('no secret stands in a log line, an error, a metric, the audit log, the tables or an answer', async (t) => {
-  const service = await startPopulatedService({ MOORAGE_LOG_LEVEL: 'trace', MOORAGE_RATE_LIMIT_PER_MINUTE: '0' })
+  // Mail is where links and codes belong: its folder alone is not searched.
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-canary-mail-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const service = await startPopulatedService({ MOORAGE_LOG_LEVEL: 'trace', MOORAGE_RATE_LIMIT_PER_MINUTE: '0', MOORAGE_MAIL: `folder:${folder}` })
   t.teardown(() => service.stop())
   const canaries = makeCanaries()
-  const said = await sendSecrets(service, canaries)
+  const said = await sendSecrets(service, readMailFolder(folder), canaries)
   canaries.keep('token of the site admin', service.adminToken)
   canaries.keep('stored cluster token', 'cluster-token')
   t.true(canaries.made.length > 60, `${canaries.made.length} canaries`)

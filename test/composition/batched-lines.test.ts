@@ -99,6 +99,19 @@ test('an error that nobody caught: the log is flushed, the error is told once, e
   }
 })
 
+test('an error of a driver that nobody caught tells its code and place, and no values', async (t) => {
+  const { code, stderr } = await child(`
+    import { installCrashHandlers } from './composition/crash-handlers.ts'
+    installCrashHandlers()
+    const cause = Object.assign(new Error("duplicate 'ada@example.org'"), { code: 'ER_DUP_ENTRY', sql: 'insert ...' })
+    setTimeout(() => { throw new Error('the job failed', { cause }) }, 1)
+  `)
+  t.is(code, 1)
+  t.regex(stderr, /uncaughtException: Error: the job failed\n +at .*\n/)
+  t.regex(stderr, /caused by Error \(ER_DUP_ENTRY\)\n/)
+  t.notRegex(stderr, /ada@|insert/)
+})
+
 test('an error with stderr closed ends the process all the same', async (t) => {
   const code = await new Promise((resolve) => {
     const program = `

@@ -14,6 +14,7 @@ test('a record is one line of JSON with level, time and message', (t) => {
   log.info({ route: '/user', status: 200 }, 'request')
   t.regex(lines[0] ?? '', /^\{.*\}\n$/)
   t.like(last(), { name: 'moorage', level: 30, msg: 'request', route: '/user', status: 200 })
+  t.regex(String(last()['time']), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
 })
 
 test('records below the level are not made', (t) => {

@@ -2,6 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
+import { migrateUp } from '../../adapters/sql/migrations.ts'
+import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
+import { openSqliteDatabase } from '../../adapters/sql/sqlite-database.ts'
 import type { ExitCode } from '../../composition/command-context.ts'
 import { runCommandLine } from '../../composition/cli.ts'
 
@@ -29,7 +32,8 @@ const run = async (words: readonly string[], environment: Record<string, string>
 
 const commands = [
   'serve', 'openapi', 'doctor', 'migrate up', 'migrate status', 'migrate plan', 'migrate unlock', 'config check', 'config print',
-  'config schema', 'admin create-user', 'admin set-password', 'admin unlock', 'admin create-token',
+  'config schema', 'admin create-user', 'admin set-password', 'admin reset-second-factor', 'admin unlock', 'admin create-token', 'audit verify',
+  'audit export', 'bus init',
 ]
 
 for (const command of commands) {
@@ -123,6 +127,11 @@ test('admin: a user is made, given a password and a token; refusals are plain', 
   t.regex((await run(['admin', 'create-token', 'alice', '--name', 'x', '--scopes', 'paint:walls'], environment)).err, /no such scope.*paint:walls/)
   t.regex((await run(['admin', 'create-token', 'bob', '--name', 'x'], environment)).err, /There is no user bob/)
   t.is((await run(['admin', 'unlock', 'alice'], environment)).code, 0)
+  for (const [name, says] of [['alice', /No second factor is enrolled/], ['bob', /There is no such user/]] as const) {
+    const reset = await run(['admin', 'reset-second-factor', name], environment)
+    t.is(reset.code, 1)
+    t.regex(reset.err, says)
+  }
 })
 
 test('doctor says what is wrong and exits 1 when something must be repaired', async (t) => {
@@ -161,6 +170,20 @@ test('a file that is no database is told with its name', async (t) => {
   const { code, err } = await run(['migrate', 'status'], { MOORAGE_DATA_DIR: dataDir })
   t.is(code, 1)
   t.regex(err, /no-database\/moorage\.sqlite cannot be used: .*not a database/)
+})
+
+test('no command works on the schema of a newer version: it would not ask for what it does not know of', async (t) => {
+  const dataDir = join(folder, 'newer')
+  const environment = { MOORAGE_DATA_DIR: dataDir, MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' }
+  mkdirSync(dataDir)
+  const database = openSqliteDatabase(join(dataDir, 'moorage.sqlite'))
+  await migrateUp(database, { migrations: [...allMigrations, { id: '9999-tomorrow', summary: 'of a newer version', up: async () => undefined }] })
+  await database.close()
+  for (const words of [['serve'], ['serve', '--no-migrate'], ['admin', 'unlock', 'admin'], ['bus', 'init']]) {
+    const { code, err } = await run(words, environment)
+    t.is(code, 1, words.join(' '))
+    t.regex(err, /migrated by a newer Moorage: this version does not know 9999-tomorrow\. Run the newer version/, words.join(' '))
+  }
 })
 
 test('serve --no-migrate refuses an empty database', async (t) => {

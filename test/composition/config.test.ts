@@ -144,7 +144,7 @@ test('secrets are masked wherever settings are shown', async (t) => {
       MOORAGE_ADMIN_PASSWORD: 'canary-one',
       MOORAGE_MARKETPLACE_SECRET: 'canary-two',
       MOORAGE_DATABASE_URL: 'mysql://moorage:canary%2Fthree@db:3306/moorage',
-      MOORAGE_BUS_URL: 'nats://u:canary-4@a:1,nats://u:canary-5@b:1',
+      MOORAGE_BUS_URL: 'nats://u:canary-4@a:1,nats://u:canary-5@b:1,nats://canary-6@c:1',
     },
   })
   for (const password of ['canary/6', 'can:ary@canary', 'canary,//x', 'canary#?7']) {
@@ -175,7 +175,7 @@ test('the schema is valid, names every setting, and takes what the reader takes 
 
 test('every variable of the contract is in the table', (t) => {
   const contract = [
-    'LISTEN', 'MARKETPLACE_LISTEN', 'OPS_LISTEN', 'BASE_URL', 'DATA_DIR', 'DATABASE_URL', 'BUS_URL', 'DEPLOYMENT_TYPE', 'BILLING_ENABLED',
+    'LISTEN', 'MARKETPLACE_LISTEN', 'OPS_LISTEN', 'BASE_URL', 'DATA_DIR', 'DATABASE_URL', 'BUS_URL', 'BUS_PUBLIC_URL', 'DEPLOYMENT_TYPE', 'BILLING_ENABLED',
     'RUN_MODE', 'ADMIN_USERNAME', 'ADMIN_EMAIL', 'ADMIN_PASSWORD', 'KEYRING', 'TRUSTED_PROXIES', 'PASSWORD_MIN_LENGTH', 'SESSION_COOKIE',
     'HELM', 'KUBERNETES_ALLOW', 'EGRESS_ALLOW', 'LOG_LEVEL', 'PLUGINS', 'MARKETPLACE_SECRET',
   ]

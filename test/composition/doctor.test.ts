@@ -1,12 +1,13 @@
 import 'reflect-metadata'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { openOrMakeKeyringFile } from '../../adapters/security/keyring-file.ts'
 import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { loadConfig } from '../../composition/config.ts'
-import { checkBus, checkDatabase, checkDataFolder, checkKeyring, checkNode, checkTls, skewFinding } from '../../composition/doctor-checks.ts'
+import { checkBus } from '../../composition/check-bus.ts'
+import { checkDatabase, checkDataFolder, checkKeyring, checkNode, checkTls, skewFinding } from '../../composition/doctor-checks.ts'
 import type { Finding } from '../../composition/doctor-checks.ts'
 import type { Settings } from '../../composition/settings.ts'
 import { needing } from '../support/components/needing.ts'
@@ -67,9 +68,13 @@ test('clocks that are more than five seconds apart are a problem, in the right d
   t.is(skewFinding(-61_000).state, 'problem')
 })
 
-test('a bus that this version does not have is a problem, not a silent default', async (t) => {
-  t.is(checkBus(await settingsWith({ MOORAGE_BUS_URL: 'nats://bus:4222' })).state, 'problem')
-  t.is(checkBus(await settingsWith()).state, 'ok')
+test('a bus without keys is a problem, with the command that makes them; looking makes nothing', async (t) => {
+  const settings = await settingsWith({ MOORAGE_BUS_URL: 'nats://bus:4222' })
+  const finding = await checkBus(settings)
+  t.is(finding.state, 'problem')
+  t.regex(finding.message, /moorage bus init/)
+  t.deepEqual(readdirSync(settings.dataDir), [])
+  t.is((await checkBus(await settingsWith())).state, 'ok')
 })
 
 const onMariaDb = needing('mariadb')

@@ -1,5 +1,4 @@
 import test from 'ava'
-import { StartRefused } from '../../composition/start-refused.ts'
 import { needing } from '../support/components/needing.ts'
 import { adminLogin, adminPassword, startService } from '../support/service.ts'
 
@@ -31,8 +30,17 @@ test('error bodies and links name the port that was really bound', async (t) => 
   t.true(String(answer.json.url).startsWith(service.baseUrl), answer.text)
 })
 
-test('a setting for what this version does not have refuses the start', async (t) => {
-  await t.throwsAsync(startService({ settings: { MOORAGE_BUS_URL: 'nats://bus:4222' } }), { instanceOf: StartRefused, message: /no NATS bus yet/ })
+test('a bus that does not answer, or has no keys, keeps nothing but messages from working', async (t) => {
+  const service = await startService({ settings: { MOORAGE_BUS_URL: 'nats://127.0.0.1:1' } })
+  t.teardown(() => service.stop())
+  const ready = await fetch(`${service.opsUrl}/readyz?verbose`)
+  t.is(ready.status, 200)
+  t.regex(await ready.text(), /\[-\] bus\n/)
+  t.is((await service.send('GET', '/api/v1/user', { token: service.adminToken })).status, 200)
+  const answer = await service.send('GET', '/api/v1/user/bus/credentials', { token: service.adminToken })
+  t.is(answer.status, 404)
+  t.like(answer.json, { code: 'BusHasNoCredentials' })
+  t.regex(answer.json.message as string, /moorage bus init/)
 })
 
 const onMariaDb = needing('mariadb')

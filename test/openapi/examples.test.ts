@@ -19,7 +19,7 @@ const problems = (codec: t.Any | undefined, example: unknown, where: string): re
 const exampleProblems = ({ bound }: AssembledRoute): readonly string[] => {
   if (bound.kind === 'stream') return []
   const { id, body, ok } = bound.route
-  const codec = ok.kind === 'list' && ok.codec !== undefined ? t.array(ok.codec as t.Mixed) : ok.codec
+  const codec = ok.envelope?.codec ?? (ok.kind === 'list' && ok.codec !== undefined ? t.array(ok.codec as t.Mixed) : ok.codec)
   return [
     ...problems(body?.codec, body?.example, `${id} body`),
     ...problems(codec, ok.example, `${id} answer`),

@@ -56,6 +56,7 @@ test('a session that is revoked, and one that is signed out', async (t) => {
 const switchedOff: readonly (readonly [string, (person: Person) => Promise<ServiceAnswer>])[] = [
   ['inactive', ({ login }) => world.instances[0].send('PATCH', `/api/v1/admin/users/${login}`, { token: world.adminToken, body: { active: false } })],
   ['prohibited', ({ login }) => world.instances[1].send('PATCH', `/api/v1/admin/users/${login}`, { token: world.adminToken, body: { prohibit_login: true } })],
+  ['self-deleted', (person) => world.instances[1].send('POST', '/api/v1/user/settings/account/delete', { ...as(person), body: { password: personPassword } })],
   ['deleted', ({ login }) => world.instances[0].send('DELETE', `/api/v1/admin/users/${login}`, { token: world.adminToken })],
 ]
 for (const [what, switchOff] of switchedOff) {

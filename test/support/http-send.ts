@@ -6,5 +6,6 @@ export const httpSend =
   (baseUrl: string): Send =>
   async ({ method, path, headers, body }) => {
     const reply = await request(new URL(path, baseUrl), { method: method as 'GET', headers, ...(body === undefined ? {} : { body }) })
-    return { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
+    const bytes = new Uint8Array(await reply.body.arrayBuffer())
+    return { status: reply.statusCode, headers: reply.headers, body: new TextDecoder().decode(bytes), bytes }
   }

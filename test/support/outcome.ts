@@ -10,3 +10,10 @@ export const unwrap = <A>(outcome: Either<Failure, A>): A => {
 
 /** The tag of a refusal, or `done`. */
 export const tagOf = (outcome: Either<Failure, unknown>): string => (isLeft(outcome) ? outcome.left.tag : 'done')
+
+/** A refusal without what is for the audit log alone. */
+export const shown = (outcome: Either<Failure, unknown>): Omit<Failure, 'about'> | undefined => {
+  if (!isLeft(outcome)) return undefined
+  const { about: _about, ...rest } = outcome.left
+  return rest
+}

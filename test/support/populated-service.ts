@@ -24,6 +24,8 @@ export interface Populated {
   readonly cluster: string
   readonly teamIds: Readonly<Record<'Owners' | 'Editors' | 'Viewers', number>>
   readonly roleId: number
+  /** A robot account of the organization. */
+  readonly robot: string
   readonly userIds: Readonly<Record<Person, number>>
 }
 
@@ -80,9 +82,14 @@ const populate = async (service: TestService): Promise<Populated> => {
   await must('editor', service.send('PUT', `/api/v1/teams/${teamIds.Editors}/members/eddie`, { token: alice }))
   await must('viewer', service.send('PUT', `/api/v1/teams/${teamIds.Viewers}/members/vera`, { token: alice }))
   const role = await must('role', service.send('POST', '/api/v1/authz/roles?org=harbour', as({ name: 'lookout', permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] })))
+  await must('robot', service.send('POST', '/api/v1/orgs/harbour/robots', as({ name: 'lifter', team_ids: [teamIds.Viewers] })))
+  for (const login of [...people, 'admin']) {
+    const body = { name: 'backups', type: 'GoogleOAuth', googleOAuth: { accessToken: 'a token', scopes: ['read'] } }
+    await must('credential', service.send('POST', '/api/v1/user/credentials', { token: await service.tokenFor(login), body }))
+  }
   const orgId = (org.json as { id: number }).id
   const cluster = await addCluster(service, orgId)
-  return { org: 'harbour', orgId, hiddenOrg: 'lagoon', cluster, teamIds, roleId: (role.json as { id: number }).id, userIds }
+  return { org: 'harbour', orgId, hiddenOrg: 'lagoon', cluster, robot: 'lifter', teamIds, roleId: (role.json as { id: number }).id, userIds }
 }
 
 /** The real service with an organization, its people by level, a role and a cluster. */

@@ -20,6 +20,12 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     path: 'api/v1/namespaces',
     action: 'leave',
     sid: '1',
+    credName: 'backups',
+    cloud: 'aws',
+    robot: world.robot,
+    digest: 'd'.repeat(43),
+    userid: String(world.userIds.eddie),
+    token: 'x'.repeat(32),
   }
   const value = values[name] ?? (name === 'id' ? (path.startsWith('/authz/roles') ? String(world.roleId) : '1') : undefined)
   if (value === undefined) throw new Error(`test/support/route-targets.ts does not know what {${name}} of ${id} stands for: add it there`)
@@ -33,6 +39,7 @@ const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
   uid: (world) => String(world.userIds.vera),
   uname: () => 'vera',
   operation: () => 'check',
+  id: () => '1',
 }
 
 /** A well-formed address of a route in the populated world, with the query parameters that it cannot do without. */

@@ -1,6 +1,7 @@
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import { propsOf } from '../../composition/http/query-string.ts'
+import { pictureExample } from '../../plugins/kit/picture.ts'
 import type { Tenant } from './two-tenants.ts'
 
 /** One request in which some ids and names are the other tenant's. */
@@ -16,6 +17,21 @@ export interface Swap {
 
 type Values = (tenant: Tenant) => string
 
+const busTokenIn = (fullPath: string): Values | undefined => {
+  if (!fullPath.includes('/bus-tokens/')) return undefined
+  return fullPath.includes('/orgs/') ? ({ busTokenId }) => String(busTokenId) : ({ owner }) => String(owner.busTokenId)
+}
+
+const organizationsIdIn = (fullPath: string): Values | undefined => {
+  if (fullPath.includes('/invitations/')) return ({ invitationId }) => String(invitationId)
+  return fullPath.includes('/robots/') ? ({ robotTokenId }) => String(robotTokenId) : undefined
+}
+
+const adminIdIn = (fullPath: string): Values | undefined => {
+  if (fullPath.includes('/orphaned/')) return ({ orgId }) => String(orgId)
+  return fullPath.includes('/deleted_accounts/') ? ({ viewer }) => String(viewer.id) : undefined
+}
+
 /** What a path parameter stands for in each tenant; undefined where it names nothing of a tenant. */
 const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | undefined>> = {
   org: () => ({ org }) => org,
@@ -27,7 +43,13 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   target: () => ({ owner }) => owner.login,
   objID: () => ({ clusterId }) => String(clusterId),
   sid: () => ({ owner }) => String(owner.sessionId),
-  id: ({ fullPath }) => (fullPath.includes('/authz/roles/') ? ({ roleId }) => String(roleId) : ({ owner }) => String(owner.tokenId)),
+  id: ({ fullPath }) => busTokenIn(fullPath) ?? adminIdIn(fullPath) ?? organizationsIdIn(fullPath) ?? (fullPath.includes('/authz/roles/') ? ({ roleId }) => String(roleId) : ({ owner }) => String(owner.tokenId)),
+  digest: () => undefined,
+  userid: () => ({ viewer }) => String(viewer.id),
+  robot: () => ({ robot }) => robot,
+  token: () => ({ invitationToken }) => invitationToken,
+  credName: () => ({ credential }) => credential,
+  cloud: () => undefined,
   objectType: () => undefined,
   action: () => undefined,
   path: () => undefined,
@@ -41,14 +63,18 @@ const queryValues: Readonly<Record<string, Values | undefined>> = {
   email: ({ viewer, canary }) => `${viewer.login}@${canary}.example`,
   q: ({ org }) => org,
   actor: ({ owner }) => owner.login,
+  login_name: ({ viewer }) => viewer.login,
   check_client_org: ({ org }) => org,
+  id: ({ owner }) => String(owner.emailId),
 }
 /** Query parameters that name nothing of a tenant. */
 const plainQuery: Readonly<Record<string, string | undefined>> = {
-  operation: 'check', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
-  autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
+  is_active: undefined, is_admin: undefined, is_restricted: undefined, is_prohibit_login: undefined, is_2fa_enabled: undefined, visibility: undefined,
+  source_id: undefined, sort: undefined, purge: undefined, after: undefined,
+  operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
+  credential_type: undefined, fleet_endpoint: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
 }
-const constants: Readonly<Record<string, string>> = { objectType: 'cluster', path: 'version' }
+const constants: Readonly<Record<string, string>> = { objectType: 'cluster', digest: 'd'.repeat(43), path: 'version' }
 
 const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
@@ -66,17 +92,43 @@ const imports: Bodies = (mine, theirs) => ({
   'basicInfo.hubClusterID': inner('hubClusterID', theirs.kubernetes.uid)(mine),
 })
 
+const digitalOcean = (name: string): object => ({ name, type: 'DigitalOcean', digitalocean: { token: 'a token' } })
+const secretOf = ({ kubernetes }: Tenant): object => ({ cluster_uid: kubernetes.uid, secret_namespace: 'vault', secret_name: 'keys' })
+
 /** Routes with a body whose names or ids belong to a tenant. */
 const bodies: Readonly<Record<string, Bodies>> = {
   'identity.deleteSettingsTokens': (mine, theirs) => ({ own: { tokenIDs: [mine.viewer.tokenId] }, tokenIDs: { tokenIDs: [theirs.owner.tokenId] } }),
   'identity.adminCreateUser': () => ({ own: { username: 'newcomer', email: 'newcomer@example.com', password: 'quiet-lantern-over-water-17' } }),
   'identity.adminEditUser': () => ({ own: { full_name: 'Changed' } }),
   'identity.adminChangePassword': () => ({ own: { password: 'another-lantern-over-water-18' } }),
-  'identity.createToken': () => ({ own: { name: 'more' } }),
+  'identity.adminUpdateProfile': () => ({ own: { full_name: 'Changed' } }),
+  'identity.adminRenameUser': (_, theirs) => ({ own: { new_username: 'renamed' }, new_username: { new_username: theirs.viewer.login } }),
+  'identity.consoleCreateUser': () => ({ own: { userName: 'newcomer', email: 'newcomer@example.com', password: 'quiet-lantern-over-water-17' } }),
+  'identity.consoleEditUser': () => ({ own: { fullName: 'Changed' } }),
+  'identity.setRegistration': () => ({ own: { disableRegistration: true } }),
+  'identity.allowDomain': () => ({ own: { name: 'example.net' } }),
+  'identity.disallowDomain': () => ({ own: { name: 'example.net' } }),
+  'identity.signUp': (_, theirs) => ({
+    own: { username: 'newcomer', email: 'newcomer@example.com', password: 'quiet-lantern-over-water-17' },
+    username: { username: theirs.viewer.login, email: 'newcomer@example.com', password: 'quiet-lantern-over-water-17' },
+  }),
+  'platform.changeBranding': () => ({ own: { appName: 'Changed' } }),
+  'organizations.adminCreateOrganization': (_, theirs) => ({ own: { username: 'founded' }, username: { username: theirs.org } }),
+  'identity.createToken': (mine, theirs) => ({ own: { name: 'more', org: mine.org }, org: { name: 'thief', org: theirs.org } }),
+  'identity.createSettingsToken': (mine, theirs) => ({ own: { name: 'still more', org: mine.org }, org: { name: 'thief', org: theirs.org } }),
   'organizations.editOrganization': () => ({ own: { description: 'Changed' } }),
   'organizations.renameOrganization': (mine, theirs) => ({ own: { new_name: mine.org.toUpperCase() }, new_name: { new_name: theirs.org } }),
   'organizations.createTeam': (_, theirs) => ({ own: { name: 'another' }, assignedRoleIDs: { name: 'another', assignedRoleIDs: [theirs.roleId] } }),
   'organizations.editTeam': (mine, theirs) => ({ own: { description: 'Changed', assignedRoleIDs: [mine.roleId] }, assignedRoleIDs: { assignedRoleIDs: [theirs.roleId] }, both: { assignedRoleIDs: [mine.roleId, theirs.roleId] } }),
+  'organizations.inviteMember': (mine, theirs) => ({
+    own: { email: 'newcomer@example.com', role: 'member', team_ids: [mine.teamId] },
+    team_ids: { email: 'newcomer@example.com', role: 'member', team_ids: [theirs.teamId] },
+  }),
+  'organizations.setAvatar': () => ({ own: { image: pictureExample } }),
+  'organizations.editPolicies': () => ({ own: { two_factor_grace_days: 3 } }),
+  'organizations.createRobot': (mine, theirs) => ({ own: { name: 'helper', team_ids: [mine.teamId] }, team_ids: { name: 'thief', team_ids: [theirs.teamId] } }),
+  'organizations.editRobot': (mine, theirs) => ({ own: { team_ids: [mine.teamId] }, team_ids: { team_ids: [theirs.teamId] }, both: { team_ids: [mine.teamId, theirs.teamId] } }),
+  'organizations.createRobotToken': () => ({ own: { name: 'more' } }),
   'organizations.setMembership': () => ({ own: { role: 'member' } }),
   'authz.listAllowedPermissions': (mine, theirs) => ({
     own: [{ objectType: 'cluster', objectID: mine.clusterId }],
@@ -85,6 +137,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
     'organization id': [{ objectType: 'organization', objectID: theirs.orgId }],
     'user id': [{ objectType: 'user', objectID: theirs.owner.id }],
     'token id': [{ objectType: 'token', objectID: theirs.owner.tokenId }],
+    'robot id': [{ objectType: 'robot_ac', objectID: theirs.robotId }],
     mixed: [{ objectType: 'cluster', objectID: mine.clusterId }, { objectType: 'cluster', objectID: theirs.clusterId }],
   }),
   'authz.createRole': (mine, theirs) => ({ own: { name: 'second', permissions }, teamIDs: { name: 'second', permissions, teamIDs: [theirs.teamId] }, both: { name: 'second', permissions, teamIDs: [mine.teamId, theirs.teamId] } }),
@@ -101,12 +154,23 @@ const bodies: Readonly<Record<string, Bodies>> = {
     'basicInfo.clusterUID': { basicInfo: { displayName: 'Changed', clusterUID: theirs.kubernetes.uid } },
     'basicInfo.name': { basicInfo: { name: theirs.cluster } },
   }),
+  'clouds.createCredential': (mine, theirs) => ({
+    own: digitalOcean('second'), 'ownerID of an organization': { ...digitalOcean('third'), ownerID: theirs.orgId }, 'ownerID of a person': { ...digitalOcean('third'), ownerID: theirs.owner.id },
+    'ownerID of the own organization': { ...digitalOcean('third'), ownerID: mine.orgId },
+  }),
+  'clouds.replaceCredential': (mine, theirs) => ({
+    own: digitalOcean(mine.credential), name: digitalOcean(theirs.credential), ownerID: { ...digitalOcean(mine.credential), ownerID: theirs.owner.id },
+  }),
+  'clouds.listBuckets': (mine, theirs) => ({
+    own: secretOf(mine), cluster_uid: secretOf(theirs), credential: { credential: theirs.credential }, 'credential and cluster_uid': { credential: mine.credential, ...secretOf(theirs) },
+  }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Bodies that speak of the caller alone: they name nothing that somebody else could own. */
 const ownAffairs = [
-  'identity.signIn', 'identity.createSettingsToken', 'identity.editUserSettings', 'identity.editProfile', 'identity.changePassword', 'identity.addEmails',
-  'identity.removeEmails', 'organizations.createOrganization',
+  'identity.signIn', 'identity.signInWithCode', 'identity.editUserSettings', 'identity.editProfile', 'identity.changePassword', 'identity.deleteAccount', 'identity.changePageSizes', 'identity.addEmails', 'identity.changeAccountEmail',
+  'identity.confirmEmail', 'identity.forgotPassword', 'identity.resetPassword',
+  'identity.setAvatar', 'identity.uploadAvatar', 'identity.removeEmails', 'identity.enrollSecondFactor', 'identity.replaceRecoveryCodes', 'identity.disableSecondFactor', 'organizations.createOrganization',
 ]
 
 interface Slot {

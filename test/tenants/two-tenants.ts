@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { openDatabase } from '../../adapters/sql/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
+import { plantBusToken } from '../support/plant-bus-token.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 export const memberPassword = 'quiet-lantern-over-water-17'
@@ -16,6 +18,9 @@ export interface Member {
   /** Another token, which nobody uses. */
   readonly tokenId: number
   readonly sessionId: number
+  /** A confirmed address that is not the primary one. */
+  readonly emailId: number
+  readonly busTokenId: number
 }
 
 /** One organization with everything that belongs to it; the other one has the same shape. */
@@ -30,8 +35,18 @@ export interface Tenant {
   readonly teamId: number
   readonly roleId: number
   readonly cluster: string
+  /** A cloud credential of the owner. */
+  readonly credential: string
   readonly clusterId: number
   readonly kubernetes: FakeKubernetes
+  readonly busTokenId: number
+  /** A robot account of the organization, and its token. */
+  readonly robot: string
+  readonly robotId: number
+  readonly robotTokenId: number
+  /** An invitation to the owner's address, which nobody could send: the owner is a member. */
+  readonly invitationId: number
+  readonly invitationToken: string
 }
 
 export interface TwoTenants {
@@ -54,7 +69,19 @@ const makeMember = async (service: TestService, database: SqlDatabase, login: st
     k('access_tokens').join('sessions', 'sessions.user_id', 'access_tokens.user_id').where('access_tokens.user_id', id)
       .max({ token_id: 'access_tokens.id' }).max({ session_id: 'sessions.id' }))
   await database.query((k) => k('access_tokens').where('id', Number(row?.token_id)).update({ name: `token ${canary}` }))
-  return { login, id, token, tokenId: Number(row?.token_id), sessionId: Number(row?.session_id) }
+  const second = `${login}-second@${canary}.example`
+  await database.query((k) => k('emails').insert({ user_id: id, email: second, lower_email: second, verified: true, created_at: 0 }))
+  const [email] = await database.query<{ id: number }>((k) => k('emails').where('email', second).select('id'))
+  return { login, id, token, emailId: Number(email?.id), tokenId: Number(row?.token_id), sessionId: Number(row?.session_id), busTokenId: await plantBusToken(service, id) }
+}
+
+const plantInvitation = async (database: SqlDatabase, orgId: number, inviter: Member, email: string) => {
+  const invitationToken = `invited${orgId}`.padEnd(32, 'x')
+  const token_hash = createHash('sha256').update(invitationToken).digest()
+  const columns = { org_id: orgId, email, lower_email: email, role: 'member', inviter_id: inviter.id, created_at: 1, expires_at: Date.now() + 3_600_000 }
+  await database.query((k) => k('org_invitations').insert({ ...columns, token_hash }))
+  const [row] = await database.query<{ id: number }>((k) => k('org_invitations').where('org_id', orgId).select('id'))
+  return { invitationId: Number(row?.id), invitationToken }
 }
 
 const makeTenant = async (service: TestService, database: SqlDatabase, org: string): Promise<Tenant> => {
@@ -69,11 +96,19 @@ const makeTenant = async (service: TestService, database: SqlDatabase, org: stri
   await expectStatus(service.send('PUT', `/api/v1/teams/${team.json.id}/members/${viewer.login}`, as()), 204)
   // Private only now: nobody but a site admin could have made a private person a member.
   for (const { login } of [owner, viewer]) await expectStatus(service.send('PATCH', `/api/v1/admin/users/${login}`, { token: service.adminToken, body: { visibility: 'private' } }), 200)
+  await expectStatus(service.send('GET', '/api/v1/user/settings/security/twofa/enroll', as()), 200)
   const kubernetes = await startFakeKubernetes()
   const cluster = `${org}-pier`
+  const credential = `${org}-vault`
+  await expectStatus(service.send('POST', '/api/v1/user/credentials', as({ name: credential, type: 'Hetzner', hetzner: { sshKeyName: canary, token: canary } })), 201)
   const imported = await expectStatus(importCluster(service.send, owner.token, org, cluster, kubernetes.kubeconfig(), { displayName: canary }), 200)
+  const robot = `${org}-porter`
+  const { id: robotId } = (await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots`, as({ name: robot, description: canary, team_ids: [team.json.id] })), 201)).json
+  const { id: robotTokenId } = (await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots/${robot}/tokens`, as({ name: canary })), 201)).json
+  const invitation = await plantInvitation(database, made.json.id as number, owner, `${owner.login}@${canary}.example`)
   return {
-    org, canary, owner, viewer, cluster, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
+    ...invitation, robot, robotId, robotTokenId, org, canary, owner, viewer, cluster, credential, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
+    busTokenId: await plantBusToken(service, made.json.id as number),
   }
 }
 
@@ -111,6 +146,8 @@ export const rowsOf = async (database: SqlDatabase, tenant: Tenant): Promise<Rea
     tokens: await read('access_tokens', 'user_id', users),
     sessions: await read('sessions', 'user_id', users),
     follows: await read('follows', 'target_id', users),
+    secondFactors: await read('two_factors', 'user_id', users),
+    recoveryCodes: await read('recovery_codes', 'user_id', users),
     organizations: await read('organizations', 'id', [tenant.orgId]),
     members: await read('org_members', 'org_id', [tenant.orgId]),
     memberships: await read('org_members', 'user_id', users),
@@ -120,8 +157,14 @@ export const rowsOf = async (database: SqlDatabase, tenant: Tenant): Promise<Rea
     roles: await read('roles', 'org_id', [tenant.orgId]),
     rolePermissions: await read('role_permissions', 'role_id', [tenant.roleId]),
     teamRoles: await read('team_roles', 'org_id', [tenant.orgId]),
+    robots: await read('robot_accounts', 'org_id', [tenant.orgId]),
+    robotTokens: await read('access_tokens', 'only_org_id', [tenant.orgId]),
+    invitations: await read('org_invitations', 'org_id', [tenant.orgId]),
     grants: await read('object_grants', 'org_id', [tenant.orgId]),
+    cloudCredentials: await read('cloud_credentials', 'user_id', users),
     clusters: await read('clusters', 'owner_id', [tenant.orgId, ...users]),
+    busIdentities: await read('bus_identities', 'owner_id', [tenant.orgId, ...users]),
+    busTokens: await read('bus_users', 'owner_id', [tenant.orgId, ...users]),
     audit: await read('audit_events', 'tenant_id', [tenant.orgId]),
   }
 }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex'
+import { countOf } from '../counted-page.ts'
 import type { SqlDatabase } from '../statement.ts'
 import { newColumns } from './rows.ts'
 
@@ -26,6 +27,10 @@ const clusters = (k: Knex): Knex.QueryBuilder =>
     .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
 
 const reads = (db: SqlDatabase) => ({
+  listAll: db.prepare((k, p: (n: 'limit' | 'offset') => Knex.Value & number) =>
+    clusters(k).orderBy(['a.lower_name', 'c.name']).limit(p('limit')).offset(p('offset')),
+  ),
+  countAll: db.prepare((k) => countOf(k, k('clusters').select('id'))),
   listOf: db.prepare((k, p: (n: 'ownerId') => Knex.Value) => clusters(k).where('c.owner_id', p('ownerId')).orderBy('c.name')),
   find: db.prepare((k, p: (n: 'ownerId' | 'name') => Knex.Value) =>
     clusters(k).where('c.owner_id', p('ownerId')).where('c.name', p('name')),

@@ -2,6 +2,9 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import { ClusterChanged, ClusterNameTaken, type ClusterAccount, type ClusterStore } from '../../../core/clusters/ports.ts'
 import { toManagerMask, type ClusterChange } from '../../../core/clusters/types.ts'
 import type { AccountId, ClusterId } from '../../../core/kernel/brand.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import type { CountRow } from '../counted-page.ts'
+import { pageOf } from '../counted-page.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { Bind, SqlDatabase, SqlRunner } from '../statement.ts'
 import { clusterStatements, type changeableColumns } from './cluster-statements.ts'
@@ -48,6 +51,10 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
       async listOf(ownerId, provider) {
         const rows = await runner.all<ClusterRow>(s.listOf, { ownerId })
         return rows.map(clusterOf).filter((cluster) => provider === undefined || cluster.provider === provider)
+      },
+      async listAll(page) {
+        const rows = await runner.all<ClusterRow>(s.listAll, { limit: page.limit, offset: pageOffset(page) })
+        return pageOf(rows.map(clusterOf), await runner.first<CountRow>(s.countAll, {}))
       },
       async accountsOf(userId) {
         const rows = await runner.all<AccountRow>(s.accountsOf, { userId })

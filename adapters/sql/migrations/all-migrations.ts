@@ -4,6 +4,19 @@ import { migration as authzRoles } from './0003-authz-roles.ts'
 import { migration as auditEvents } from './0004-audit-events.ts'
 import { migration as kernelBookkeeping } from './0005-kernel-bookkeeping.ts'
 import { migration as clustersRecords } from './0006-clusters-records.ts'
+import { migration as identitySecondFactors } from './0007-identity-second-factors.ts'
+import { migration as identityAttempts } from './0008-identity-attempts.ts'
+import { migration as identityRemembered } from './0009-identity-remembered.ts'
+import { migration as mailOutbox } from './0010-mail-outbox.ts'
+import { migration as identityCodes } from './0011-identity-codes.ts'
+import { migration as identitySite } from './0012-identity-site.ts'
+import { migration as organizationsSecurity } from './0013-organizations-security.ts'
+import { migration as cloudsCredentials } from './0014-clouds-credentials.ts'
+import { migration as busAccounts } from './0015-bus-accounts.ts'
+import { migration as identityAvatars } from './0016-identity-avatars.ts'
+import { migration as auditRetention } from './0017-audit-retention.ts'
+import { migration as identityPreferences } from './0018-identity-preferences.ts'
+import { migration as kernelIndexes } from './0019-kernel-indexes.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -14,4 +27,17 @@ export const allMigrations: readonly Migration[] = [
   auditEvents,
   kernelBookkeeping,
   clustersRecords,
+  identitySecondFactors,
+  identityAttempts,
+  identityRemembered,
+  mailOutbox,
+  identityCodes,
+  identitySite,
+  organizationsSecurity,
+  cloudsCredentials,
+  busAccounts,
+  identityAvatars,
+  auditRetention,
+  identityPreferences,
+  kernelIndexes,
 ]

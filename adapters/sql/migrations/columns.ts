@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 
-type Dialect = 'sqlite' | 'mysql'
+export type Dialect = 'sqlite' | 'mysql'
 
 /** What the runner of migrations tells about the server (`knex.userParams`). */
 export interface SchemaParameters {

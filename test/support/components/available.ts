@@ -2,6 +2,7 @@ import { connectControlPlane, type ControlPlaneAccess } from './control-plane-ac
 import { startControlPlane } from './control-plane.ts'
 import { findKubectl } from './kubectl.ts'
 import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
+import { findNatsServer } from './nats-binary.ts'
 import { environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 
 const asked = new Map<ComponentName, Promise<unknown>>()
@@ -33,6 +34,11 @@ export function kubernetes(): Promise<ControlPlaneAccess | undefined> {
 /** The path of a kubectl that fits the shared kube-apiserver, or `undefined` when switched off. */
 export function kubectl(): Promise<string | undefined> {
   return once('kubectl', async () => process.env[environmentNames.kubectl] ?? findKubectl())
+}
+
+/** The path of the nats-server command, or `undefined` when switched off. */
+export function natsServer(): Promise<string | undefined> {
+  return once('nats', async () => process.env[environmentNames.nats] ?? findNatsServer())
 }
 
 function once<T>(name: ComponentName, start: () => Promise<T>): Promise<T | undefined> {

@@ -99,7 +99,7 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
       '--character-set-server=utf8mb4', '--default-storage-engine=InnoDB',
       '--sql-mode=STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION',
       // Survives kill -9 of the server, which tests do; only losing the machine would lose a commit.
-      '--innodb-flush-log-at-trx-commit=2', '--innodb-buffer-pool-size=64M', '--innodb-log-file-size=16M',
+      '--innodb-flush-log-at-trx-commit=2', '--innodb-buffer-pool-size=256M', '--innodb-log-file-size=128M',
       '--innodb-use-native-aio=0',
     ],
   })

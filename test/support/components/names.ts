@@ -7,6 +7,7 @@ export const components = {
   kubernetes: { what: 'a real kube-apiserver with etcd', needs: [] },
   kubelet: { what: 'a stub kubelet for logs, exec, attach and port-forward', needs: ['kubernetes'] },
   kubectl: { what: 'the kubectl command', needs: [] },
+  nats: { what: 'the nats-server command', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
 export type ComponentName = keyof typeof components
@@ -19,6 +20,7 @@ export const environmentNames = {
   mariaDbUrl: 'MOORAGE_TEST_MARIADB_URL',
   kubeconfig: 'MOORAGE_TEST_KUBECONFIG',
   kubectl: 'MOORAGE_TEST_KUBECTL',
+  nats: 'MOORAGE_TEST_NATS_SERVER',
 } as const
 
 /** True when the run was started with `--without` this component, or without one that it needs. */

@@ -2,6 +2,7 @@ import { startControlPlane } from './control-plane.ts'
 import { goBuilt } from './go-build.ts'
 import { findKubectl } from './kubectl.ts'
 import { startMariaDb } from './mariadb.ts'
+import { findNatsServer } from './nats-binary.ts'
 import { componentNames, environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
 import { withProgress, type Say } from './progress.ts'
 
@@ -31,6 +32,8 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
     return { environment: {} }
   },
   kubectl: async (say) => ({ environment: { [environmentNames.kubectl]: await findKubectl(say) } }),
+  // Each test file starts servers of its own: their configuration carries the keys of one database.
+  nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),
 }
 
 /** Starts every component that `environment` does not switch off; all of them, or none. */

@@ -5,6 +5,8 @@ export interface TapResults {
   readonly skipped: number
   /** The failed tests and crashes, each as ava printed it, with its details. */
   readonly failures: readonly string[]
+  /** As ava prints them: the file, then the title. */
+  readonly passedTitles: readonly string[]
   /** False when the report breaks off before its totals: ava did not come to its end. */
   readonly isComplete: boolean
 }
@@ -12,6 +14,7 @@ export interface TapResults {
 /** Reads TAP line by line; `add` answers the line to show, or nothing for one that is only counted. */
 export function tapReader(): { add(line: string): string | undefined; results(): TapResults } {
   const failures: string[][] = []
+  const passedTitles: string[] = []
   const totals = new Map<string, number>()
   let inPlan = false
   let lastFailed: string[] | undefined
@@ -30,6 +33,7 @@ export function tapReader(): { add(line: string): string | undefined; results():
         failures.push(lastFailed)
       } else if (line.startsWith('ok ')) {
         lastFailed = undefined
+        passedTitles.push(line.replace(/^ok \d+ - /, ''))
       } else {
         lastFailed?.push(line)
       }
@@ -40,6 +44,7 @@ export function tapReader(): { add(line: string): string | undefined; results():
       passed: totals.get('pass') ?? 0,
       failed: totals.get('fail') ?? 0,
       skipped: totals.get('skip') ?? 0,
+      passedTitles,
       failures: failures.map((lines) => lines.join('\n')),
       isComplete: totals.has('pass') && totals.has('fail'),
     }),

@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'ava'
+import { right } from 'fp-ts/lib/Either.js'
+import { openDatabase } from '../../adapters/sql/database.ts'
+import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { passForAttempts } from '../identity/pass-for-attempts.ts'
+import { throttleOver } from '../identity/throttle-bench.ts'
+import { migratedMysqlUrl } from '../support/databases.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import { isSwitchedOff } from '../support/components/names.ts'
+import { must, personPassword, statusesOf } from './two-instances.ts'
+
+/** Instances behind a load balancer that come and go, and the database that they share. */
+const startInstances = async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-lockout-'))
+  const url = await migratedMysqlUrl()
+  const settings = { MOORAGE_DATABASE_URL: url, MOORAGE_KEYRING: join(folder, 'keyring.json'), MOORAGE_TLS: 'false', MOORAGE_TRUSTED_PROXIES: '127.0.0.1' }
+  const running: TestService[] = []
+  const start = async (): Promise<TestService> => {
+    const service = await startService({ settings })
+    running.push(service)
+    return service
+  }
+  const stop = async (service: TestService): Promise<void> => {
+    running.splice(running.indexOf(service), 1)
+    await service.stop()
+  }
+  const database = await openDatabase(url)
+  const close = async (): Promise<void> => {
+    await Promise.all(running.map((service) => service.stop()))
+    await database.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { start, stop, database, close }
+}
+
+const makePerson = (service: TestService, username: string) =>
+  must(201, service.send('POST', '/api/v1/admin/users', { token: service.adminToken, body: { username, email: `${username}@example.com`, password: personPassword } }))
+
+let addresses = 0
+/** Each from an address of its own, so that the limit of an address stays out of it. */
+const fresh = () => ({ 'X-Forwarded-For': `198.51.${100 + Math.floor(addresses / 250)}.${1 + (addresses++ % 250)}` })
+const basic = (service: TestService, login: string, password: string) => service.send('GET', '/api/v1/user', { basic: [login, password], headers: fresh() })
+const signIn = (service: TestService, username: string, password: string) =>
+  service.send('POST', '/api/v1/user/signin', { body: { username, password }, headers: fresh() })
+
+/** Failures of many other names, as an instance would count them. */
+const failOthers = async (database: SqlDatabase, count: number): Promise<void> => {
+  const throttle = throttleOver(makeSqlAttemptCounters(database), Date.now)
+  const sourceIp = (i: number) => `203.0.${Math.floor(i / 50)}.1`
+  for (let done = 0; done < count; done += 50) {
+    await Promise.all(
+      Array.from({ length: 50 }, (_, i) => throttle.guard({ kind: 'password', subject: `other-${done + i}`, sourceIp: sourceIp(done + i) }, async () => right(undefined))),
+    )
+  }
+}
+
+if (!isSwitchedOff('mariadb')) {
+  test('T-LOCK: wrong passwords spread over two instances, spellings, other names and a restart lock the account; it opens by itself', async (t) => {
+    const { start, stop, database, close } = await startInstances()
+    t.teardown(close)
+    const [a, b] = [await start(), await start()]
+    await makePerson(a, 'ada')
+    t.is((await basic(a, 'ada', 'wrong')).status, 401)
+    t.is((await signIn(b, 'ADA', 'wrong')).status, 404)
+    // These name nobody: they neither sign in with the right password nor spare the account a failure.
+    for (const spelling of ['ada ', ' ada', 'аda', 'ada\u0000', 'ada@example.com ']) t.is((await basic(b, spelling, personPassword)).status, 401, JSON.stringify(spelling))
+    t.is((await basic(b, 'Ada@Example.COM', 'wrong')).status, 401)
+    await failOthers(database, 2000)
+    await stop(b)
+    const restarted = await start()
+    t.is((await signIn(restarted, 'aDa', 'wrong')).status, 404)
+    t.is((await basic(a, 'ada@example.com', 'wrong')).status, 401)
+    for (const service of [a, restarted]) {
+      t.is((await basic(service, 'ada', personPassword)).status, 401)
+      t.is((await signIn(service, 'ada@example.com', personPassword)).status, 404)
+    }
+    t.is((await a.send('GET', '/api/v1/user', { token: await a.tokenFor('ada') })).status, 200)
+    await passForAttempts(database, 30_000)
+    const later = await start()
+    t.is((await basic(later, 'ada', personPassword)).status, 200)
+  })
+
+  test('of a crowd of wrong passwords at two instances at once, no more than the limit of each is looked at', async (t) => {
+    const { start, stop, database, close } = await startInstances()
+    t.teardown(close)
+    const services = [await start(), await start()]
+    await makePerson(services[0] as TestService, 'ada')
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => basic(services[i % 2] as TestService, 'ada', `wrong-${i}`)))
+    t.deepEqual([...new Set(statusesOf(answers))].filter((status) => status !== 401 && status !== 429), [])
+    const [{ points }] = (await database.query<{ points: number }>((k) => k('identity_attempts').max({ points: 'points' }))) as [{ points: number }]
+    // Failures of the account's own counter: five lock, what was under way elsewhere may still be counted on top.
+    t.true(points >= 5 && points <= 15, String(points))
+    const rows = await database.query<{ n: number }>((k) => k('audit_events').where('action', 'user.locked').count({ n: '*' }))
+    await Promise.all(services.map(stop))
+    const after = await database.query<{ n: number }>((k) => k('audit_events').where('action', 'user.locked').count({ n: '*' }))
+    t.true(Number(rows[0]?.n) <= 1)
+    t.is(Number(after[0]?.n), 1)
+  })
+}
