@@ -6,17 +6,17 @@ import type { Outcome } from '../../core/kernel/failure.ts'
 import { toReachFailure } from './reach-failure.ts'
 import { authorization } from './tls-options.ts'
 
-/** Bytes of an answer that we read ourselves. */
-const answerLimit = 8 * 1024 * 1024
+/** Bytes of an answer that we read ourselves, unless the asker says how many. */
+const usualLimitBytes = 8 * 1024 * 1024
 
 class AnswerTooLarge extends Error {}
 
-const readText = async (body: AsyncIterable<Buffer>): Promise<string> => {
+const readText = async (body: AsyncIterable<Buffer>, limitBytes: number): Promise<string> => {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.byteLength
-    if (bytes > answerLimit) throw new AnswerTooLarge()
+    if (bytes > limitBytes) throw new AnswerTooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -30,6 +30,16 @@ const jsonOf = (text: string): unknown => {
   }
 }
 
+/** The server reads the first of several, so the asker's own stands alone. */
+const acceptOf = ({ headers = [] }: ClusterRequest): readonly (readonly [string, string])[] =>
+  headers.some(([name]) => name.toLowerCase() === 'accept') ? [] : [['accept', 'application/json']]
+
+/** A path with parts that lead upwards, however they are written: below a server's prefix it would leave the cluster. */
+const leadsUpwards = (target: string): boolean => {
+  const [path = ''] = target.split(/[?#]/, 1)
+  return /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)/i.test(path) || /[\t\n\r]/.test(path)
+}
+
 /** One request of our own, bounded in time and size; any answered status is Right, save 401. */
 export const askCluster = async (
   dispatcher: Dispatcher,
@@ -38,19 +48,20 @@ export const askCluster = async (
   timeoutMilliseconds: number,
   signal: AbortSignal,
 ): Outcome<ReachFailure, ClusterAnswer> => {
+  if (leadsUpwards(asked.target)) return left(ClusterUnreachable('That is no path of a cluster.'))
   const server = new URL(credential.server)
   const deadline = AbortSignal.timeout(timeoutMilliseconds)
   try {
     const answer = await request(`${server.origin}${server.pathname.replace(/\/+$/, '')}${asked.target}`, {
       dispatcher,
       method: asked.method,
-      headers: [['accept', 'application/json'], ...(asked.headers ?? []), ...authorization(credential)].flat(),
+      headers: [...acceptOf(asked), ...(asked.headers ?? []), ...authorization(credential)].flat(),
       body: asked.body ?? null,
       signal: AbortSignal.any([signal, deadline]),
       headersTimeout: timeoutMilliseconds,
       bodyTimeout: timeoutMilliseconds,
     })
-    const text = await readText(answer.body as AsyncIterable<Buffer>)
+    const text = await readText(answer.body as AsyncIterable<Buffer>, asked.limitBytes ?? usualLimitBytes)
     if (answer.statusCode === 401) return left(CredentialRefused('The cluster refused the stored credential.'))
     return right({ status: answer.statusCode, text, json: jsonOf(text) })
   } catch (error) {

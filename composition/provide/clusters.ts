@@ -10,6 +10,7 @@ import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { makeClustersAsCaller } from '../../core/clusters/ask-as-caller.ts'
+import { makeMemberClusters } from '../../core/clusters/member-clusters.ts'
 import { makeClusterConnections } from '../../core/clusters/open-connection.ts'
 import {
   ClusterApiToken,
@@ -19,9 +20,12 @@ import {
   ClustersAsCallerToken,
   CredentialCodecToken,
   KubeconfigParserToken,
+  MemberClustersToken,
   PublicAddressToken,
+  type ClusterConnections,
 } from '../../core/clusters/ports.ts'
 import type { Boot, Provide } from '../boot.ts'
+import type { Resolve } from '../container.ts'
 
 /** Clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
@@ -36,11 +40,25 @@ export const provideClusters: Provide = (container, boot) => {
   container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
   container.provide(ClusterTransportToken, () => makeUndiciClusterTransport(pools, egress))
   container.provide(ClusterStoreToken, () => bindStore(database))
-  container.provide(ClustersAsCallerToken, (resolve) => {
-    const clusters = resolve(ClusterStoreToken)
-    const connections = makeClusterConnections({ clusters, secretBox: boot.secretBox, codec: resolve(CredentialCodecToken) })
-    return makeClustersAsCaller({ clusters, connections, authorizer: resolve(AuthorizerToken), api: resolve(ClusterApiToken) })
-  })
+  let connections: ClusterConnections | undefined
+  const connectionsOf = (resolve: Resolve): ClusterConnections =>
+    (connections ??= makeClusterConnections({ clusters: resolve(ClusterStoreToken), secretBox: boot.secretBox, codec: resolve(CredentialCodecToken) }))
+  container.provide(ClustersAsCallerToken, (resolve) =>
+    makeClustersAsCaller({
+      clusters: resolve(ClusterStoreToken),
+      connections: connectionsOf(resolve),
+      authorizer: resolve(AuthorizerToken),
+      api: resolve(ClusterApiToken),
+    }),
+  )
+  container.provide(MemberClustersToken, (resolve) =>
+    makeMemberClusters({
+      clusters: resolve(ClusterStoreToken),
+      connections: connectionsOf(resolve),
+      api: resolve(ClusterApiToken),
+      transport: resolve(ClusterTransportToken),
+    }),
+  )
   container.provide(ClusterUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
   )

@@ -7,9 +7,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import { allows } from '../kernel/token-scope.ts'
 import { AccessDenied, type Authorizer } from '../authz/ports.ts'
 import { ClusterMissing, type ClusterApi, type ClusterConnections, type ClustersAsCaller, type ClusterStore } from './ports.ts'
-import { impersonation } from './proxy-headers.ts'
-import { impersonated } from './proxy-request.ts'
-import { asUpstream } from './wider-types.ts'
+import { makeRequestAs } from './request-as.ts'
 
 /** Direct grants that let their holder connect. */
 const connectingRelations = ['editor']
@@ -24,6 +22,8 @@ export const makeClustersAsCaller = (deps: {
   readonly connections: ClusterConnections
   readonly api: Pick<ClusterApi, 'request'>
 }): ClustersAsCaller => {
+  const requestAs = makeRequestAs(deps)
+
   const candidates = async (call: SignedInCall, uid: string) => {
     const { userId } = call.principal
     const accounts = await deps.clusters.accountsOf(userId)
@@ -49,12 +49,7 @@ export const makeClustersAsCaller = (deps: {
       if (!allows(call.principal.scopes, { category: 'cluster', level })) return left(AccessDenied(`The token needs the scope ${level}:cluster.`))
       const grant = await authorized(call, uid)
       if (isLeft(grant)) return grant
-      const connection = await deps.connections.open(grant.right.objectId as ClusterId, grant.right.objectVersion)
-      if (isLeft(connection)) return connection
-      const as = impersonated(connection.right.link, call.principal)
-      const headers = [...(request.headers ?? []), ...(as === undefined ? [] : impersonation(as))]
-      const asked = await deps.api.request(connection.right, { ...request, headers }, call.signal)
-      return isLeft(asked) ? left(asUpstream(asked.left)) : asked
+      return requestAs(call, { clusterId: grant.right.objectId as ClusterId, clusterVersion: grant.right.objectVersion }, request)
     },
   }
 }

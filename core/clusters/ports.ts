@@ -1,4 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { AccessGrant } from '../kernel/access.ts'
 import type { AccountId, ClusterId, UserId } from '../kernel/brand.ts'
 import type { AuditTrail } from '../kernel/audit.ts'
 import type { EntryRefusal } from '../kernel/entry-rules.ts'
@@ -127,6 +128,8 @@ export interface ClusterRequest {
   readonly target: string
   readonly headers?: readonly (readonly [string, string])[]
   readonly body?: Uint8Array
+  /** Bytes of the answer that are read at most; more is ClusterUnreachable. */
+  readonly limitBytes?: number
 }
 
 /** `json` is undefined when the body is not JSON. */
@@ -202,6 +205,33 @@ export type AsCallerFailure =
   | Failure<'ClusterNotConnected'>
   | Failure<'ClusterUnreachable'>
   | Failure<'CredentialRefused'>
+
+/** Why a member cluster did not answer. */
+export type MemberFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'>
+
+/** One cluster as its API server sees one caller, for as long as one request or one task lasts. */
+export interface MemberCluster {
+  readonly id: ClusterId
+  readonly ownerId: AccountId
+  readonly ownerName: string
+  readonly name: string
+  /** UID of the namespace kube-system. */
+  readonly uid: string
+  /** One bounded request of our own. Any answered status is Right, save 401. */
+  request(request: ClusterRequest, signal: AbortSignal): Outcome<MemberFailure, ClusterAnswer>
+  /**
+   * Streams one exchange of a Kubernetes client, as the proxy routes do: the same headers go through, the same rules of
+   * paths hold, identity is ours. Left only while nothing was answered. Upgrades are not served.
+   */
+  relay(exchange: Exchange, signal: AbortSignal): Outcome<MemberFailure | Failure<'ProxyPathRefused'>, void>
+}
+
+/** Opens clusters for callers, for other parts. */
+export interface MemberClusters {
+  /** What authorization (`can_connect`) found, as this caller. The record is read once; its credential is opened at each request, so that a changed one counts at once. */
+  open(call: SignedInCall, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, MemberCluster>
+}
+export const MemberClustersToken = token<MemberClusters>('clusters.MemberClusters')
 
 /** Where clients reach this service. */
 export interface PublicAddress {

@@ -94,7 +94,7 @@ const asMergePatch =
 /** Carries one request of a caller to the Kubernetes API of a cluster and its answer back. */
 export const makeProxyRequest = (deps: {
   readonly connections: ClusterConnections
-  readonly transport: ClusterTransport
+  readonly transport: Pick<ClusterTransport, 'relay'>
   readonly answerWiderForm: AnswerWiderForm
 }) =>
   async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
@@ -115,7 +115,7 @@ export const makeProxyRequest = (deps: {
   }
 
 /** Carries a connection that leaves HTTP: exec, attach, port-forward. */
-export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnections; readonly transport: ClusterTransport }) =>
+export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnections; readonly transport: Pick<ClusterTransport, 'tunnel'> }) =>
   async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<UpgradeExchange>): Outcome<ProxyFailure, void> => {
     const target = parseProxyPath(exchange.path)
     if (isLeft(target)) return target

@@ -146,4 +146,14 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
     const missing = await api.request(connectionTo(credential), { method: 'GET', target: '/no/such/path' }, open)
     t.true(isRight(missing) && missing.right.status === 404 && missing.right.json === undefined)
   })
+
+  on('an answer larger than the asker wants to read is refused', async (t, { api, credential }) => {
+    const asked = async (limitBytes: number) => api.request(connectionTo(credential), { method: 'GET', target: '/version', limitBytes }, open)
+    const whole = await asked(1_000_000)
+    if (isLeft(whole)) return t.fail(whole.left.message)
+    const bytes = Buffer.byteLength(whole.right.text)
+    t.true(isRight(await asked(bytes)))
+    const tooMuch = await asked(bytes - 1)
+    t.true(isLeft(tooMuch) && tooMuch.left.tag === 'ClusterUnreachable')
+  })
 }

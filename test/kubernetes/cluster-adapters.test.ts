@@ -74,3 +74,16 @@ test('a credential that was replaced does not follow its record to the new addre
   t.deepEqual([...new Set(sent)], [`Bearer ${next.token}`])
   t.is(sent.length, 3)
 })
+
+test('a path that leads upwards is asked of nobody', async (t) => {
+  const server = await startFakeKubernetes()
+  t.teardown(() => server.stop())
+  const connection: ClusterConnection = {
+    link: { id: 78 as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version: 1, impersonatesUsers: true },
+    credential: credentialOf(server.kubeconfig()),
+  }
+  const ask = (target: string) => adapters.api.request(connection, { method: 'GET', target }, new AbortController().signal)
+  for (const target of ['/apis/a/../../../v3/users', '/api/%2e%2E/x', '/api/..', '/api\\..\\x', '/api/.%2e?x=1', '/apis/\t../x']) t.is((await ask(target))._tag, 'Left', target)
+  t.deepEqual(server.seen, [])
+  t.is((await ask('/version?x=/../y'))._tag, 'Right')
+})
