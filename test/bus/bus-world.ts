@@ -34,25 +34,26 @@ export const moorage = async (environment: Readonly<Record<string, string>>, ...
   return { status, printed: printed.join('\n'), said: said.join('\n') }
 }
 
-export const startBusWorld = async (database: 'sqlite' | 'mysql' = 'sqlite'): Promise<BusWorld> => {
+/** @param more further settings of every instance */
+export const startBusWorld = async (database: 'sqlite' | 'mysql' = 'sqlite', more: Readonly<Record<string, string>> = {}): Promise<BusWorld> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-bus-'))
   const [port, websocketPort] = [await freePort(), await freePort()]
   const url = `nats://127.0.0.1:${port}`
-  const settings = { ...(await testEnvironment(folder, database)), MOORAGE_BUS_URL: url }
+  const settings = { ...(await testEnvironment(folder, database)), ...more, MOORAGE_BUS_URL: url }
   const configured = await moorage(settings, 'bus', 'init', '--listen', `127.0.0.1:${port}`, '--websocket', `127.0.0.1:${websocketPort}`, '--store', storePlace)
   if (configured.status !== 0) throw new Error(configured.said)
   const nats = await startNats(port, (storeFolder) => `${configured.printed.replaceAll(storePlace, storeFolder)}\n${patience}`)
   const service = await startService({ settings })
-  const more: TestService[] = []
+  const others: TestService[] = []
   return {
     service, nats, url, settings, websocketUrl: `ws://127.0.0.1:${websocketPort}`,
     second: async () => {
       const another = await startService({ settings })
-      more.push(another)
+      others.push(another)
       return another
     },
     stop: async () => {
-      for (const each of [...more, service]) await each.stop()
+      for (const each of [...others, service]) await each.stop()
       await nats.stop()
       rmSync(folder, { recursive: true, force: true })
     },

@@ -1,0 +1,36 @@
+import type { TaskBus } from '../../core/tasks/ports.ts'
+
+export interface InProcessTaskBus extends TaskBus {
+  /** Tells those who wait for progress of the task. */
+  hint(ref: string): void
+}
+
+const callSoon = (listeners: Iterable<() => void>): void => {
+  for (const listener of listeners) setImmediate(listener)
+}
+
+/** TaskBus for one instance: nothing leaves the process. */
+export const makeInProcessTaskBus = (): InProcessTaskBus => {
+  const wakes = new Set<() => void>()
+  const progress = new Map<string, Set<() => void>>()
+  const hint = (ref: string): void => callSoon(progress.get(ref) ?? [])
+  return {
+    hint,
+    publish: async ({ task }) => hint(task.ref),
+    wake: () => callSoon(wakes),
+    onWake: (listener) => {
+      const own = (): void => listener()
+      wakes.add(own)
+      return () => void wakes.delete(own)
+    },
+    onProgress: (ref, listener) => {
+      const own = (): void => listener()
+      const listeners = progress.get(ref) ?? new Set()
+      progress.set(ref, listeners.add(own))
+      return () => {
+        listeners.delete(own)
+        if (listeners.size === 0 && progress.get(ref) === listeners) progress.delete(ref)
+      }
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import * as t from 'io-ts'
+import { taskStates } from '../../core/tasks/types.ts'
+import { eventStatuses } from '../../core/tasks/types.ts'
+import { answer, DateTime, FreeObjectCodec, freeText, noted, oneOf, optional, patternText, PathName, QueryInt, request, SafeInteger } from '../kit/codecs.ts'
+
+export const TaskPath = request({ id: patternText(/^[0-9a-fA-F-]{36}$/, 36, 'the id of a task (a UUID)') }, 'TaskPath')
+
+export const TasksQuery = request(
+  {
+    account: optional(noted(PathName, { description: 'An account whose tasks are listed, all of them. Absent: your own tasks.' })),
+    state: optional(oneOf(...taskStates)),
+    kind: optional(patternText(/^[A-Za-z][\w.-]*$/, 64, 'a kind of task')),
+    cluster: optional(noted(freeText(255, 1), { description: "What the task's `about.cluster` says." })),
+  },
+  'TasksQuery',
+)
+
+export const EventsQuery = request({ after: optional(noted(QueryInt, { minimum: 0, description: 'The number of the last event that was received: only later ones are sent.' })) }, 'EventsQuery')
+
+export const TaskWire = answer(
+  {
+    id: t.string,
+    response_id: t.string,
+    subject: t.string,
+    kind: t.string,
+    title: t.string,
+    state: oneOf(...taskStates),
+    is_cancel_requested: t.boolean,
+    account_id: SafeInteger,
+    actor: t.string,
+    about: t.record(t.string, t.string),
+    message: t.string,
+    error: optional(t.string),
+    result: optional(FreeObjectCodec),
+    created_at: DateTime,
+    started_at: optional(DateTime),
+    ended_at: optional(DateTime),
+  },
+  'Task',
+)
+
+export const TaskEventWire = answer(
+  {
+    seq: SafeInteger,
+    at: DateTime,
+    id: t.string,
+    status: oneOf(...eventStatuses),
+    step: optional(t.string),
+    msg: t.string,
+    level: optional(oneOf('info', 'warning', 'error')),
+    error: optional(t.string),
+    data: optional(FreeObjectCodec),
+  },
+  'TaskEvent',
+)

@@ -1,0 +1,40 @@
+import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { LogToken } from '../../core/kernel/log.ts'
+import { makeOwnCall } from '../../core/kernel/own-call.ts'
+import { makeCancelTask } from '../../core/tasks/cancel-task.ts'
+import { makeFollowTask } from '../../core/tasks/follow-task.ts'
+import { TaskBusToken } from '../../core/tasks/ports.ts'
+import { makeRetireTasks } from '../../core/tasks/retire-tasks.ts'
+import { EventPublisherToken, TaskRetentionToken, TaskStoreToken, TaskUnitOfWorkToken } from '../../core/tasks/store-ports.ts'
+import { makeFindSeenTask, makeListTasks, makeReadEvents, makeViewTask } from '../../core/tasks/view-task.ts'
+import { definePlugin } from '../kit/plugin.ts'
+import { taskObjectTypes } from './relations.ts'
+import { retireTasksJob } from './retire-tasks.job.ts'
+import { taskRoutes } from './tasks.handlers.ts'
+
+/** What was asked for and is done after the answer: to list, to follow, to cancel. */
+export const tasksPlugin = definePlugin({
+  id: 'tasks',
+  summary: 'Work that outlives its request, and its progress',
+  listener: 'api',
+  gate: 'always',
+  needs: {
+    tasks: TaskStoreToken,
+    authorizer: AuthorizerToken,
+    bus: TaskBusToken,
+    unitOfWork: TaskUnitOfWorkToken,
+    retention: TaskRetentionToken,
+    publisher: EventPublisherToken,
+    entropy: EntropyToken,
+    clock: ClockToken,
+    log: LogToken,
+  },
+  routes: (given) => {
+    const cancel = makeCancelTask({ ...given, find: makeFindSeenTask(given) })
+    return taskRoutes({ list: makeListTasks(given), view: makeViewTask(given), cancel, read: makeReadEvents(given), follow: makeFollowTask(given) })
+  },
+  jobs: (given) => [retireTasksJob(makeRetireTasks({ ...given, ownCall: makeOwnCall(given.entropy) }))],
+  objectTypes: taskObjectTypes,
+})

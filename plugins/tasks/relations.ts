@@ -1,0 +1,18 @@
+import type { ObjectTypeDefinition } from '../../core/kernel/permission.ts'
+
+/**
+ * Tasks tell what is done to clusters: who may connect to all clusters of an account sees its tasks, and who may change
+ * the clusters themselves ends what others asked for.
+ */
+export const taskObjectTypes: readonly ObjectTypeDefinition[] = [
+  {
+    type: 'organization',
+    listed: true,
+    scope: 'cluster',
+    reading: ['can_view_tasks'],
+    relations: {
+      can_view_tasks: [{ by: 'owner' }, { by: 'level', atLeast: 'write' }, { by: 'permission', namespace: 'cluster_mgmt', action: 'connect to clusters' }],
+      can_cancel_tasks: [{ by: 'owner' }, { by: 'level', atLeast: 'admin' }, { by: 'permission', namespace: 'cluster_mgmt', action: 'reconfigure clusters' }],
+    },
+  },
+]

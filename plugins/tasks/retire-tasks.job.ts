@@ -1,0 +1,8 @@
+import type { Job } from '../kit/job.ts'
+
+export const retireTasksJob = (retire: (signal: AbortSignal) => Promise<void>): Job => ({
+  id: 'tasks.retire',
+  summary: 'Remove tasks that ended a week ago, with their events, and end those that nobody can do',
+  everySeconds: 3600,
+  run: retire,
+})

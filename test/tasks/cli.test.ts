@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'ava'
+import { runCommandLine } from '../../composition/cli.ts'
+import type { CommandContext } from '../../composition/command-context.ts'
+import { makePeople } from '../clusters/cluster-world.ts'
+import type { Person } from '../clusters/cluster-world.ts'
+import { startFaultProxy } from '../support/fault-proxy.ts'
+import { cleanEnvironment, mainFile } from '../support/service-process.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+import { order, untilEnd, untilState } from './task-client.ts'
+import { makeTinyPlugin } from './tiny-plugin.ts'
+
+let service: TestService
+let ada: Person
+let eve: Person
+const folder = mkdtempSync(join(tmpdir(), 'moorage-tasks-cli-'))
+
+test.before(async () => {
+  service = await startService({ plugins: [makeTinyPlugin()] })
+  ada = await makePeople(service).person('ada')
+  eve = await makePeople(service).person('eve')
+})
+test.after.always(async () => {
+  await service.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const run = async (words: readonly string[], more: Partial<CommandContext> & { readonly server?: string; readonly token?: string } = {}) => {
+  const { server = service.baseUrl, token = ada.token, ...context } = more
+  const [out, err]: [string[], string[]] = [[], []]
+  const code = await runCommandLine(words, {
+    environment: { MOORAGE_SERVER: server, ...(token === '' ? {} : { MOORAGE_TOKEN: token }) }, print: (text) => void out.push(text), say: (text) => void err.push(text), ...context,
+  })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+for (const command of ['list', 'show', 'watch', 'cancel']) {
+  test(`tasks ${command} --help teaches with examples`, async (t) => {
+    const { code, out } = await run(['tasks', command, '--help'])
+    t.is(code, 0)
+    for (const part of ['--server', '--token-file', 'MOORAGE_TOKEN', 'Examples:', `moorage tasks ${command}`]) t.true(out.includes(part), part)
+  })
+}
+
+test('a task is listed, shown and watched; the exit code says how it ended', async (t) => {
+  const good = await order(service, ada.token, { title: 'Good work', lines: 2 })
+  const bad = await order(service, ada.token, { title: 'Bad work', fails: true })
+  await untilEnd(service, ada.token, good.id)
+  await untilEnd(service, ada.token, bad.id)
+  const listed = await run(['tasks', 'list', '--state', 'failed'])
+  t.is(listed.code, 0)
+  t.regex(listed.out, new RegExp(`^${bad.id}  failed .*Bad work$`, 'm'))
+  t.false(listed.out.includes(good.id))
+  const shown = await run(['tasks', 'show', bad.id])
+  t.regex(shown.out, /error {5}it does not count/)
+  t.is((JSON.parse((await run(['tasks', 'show', good.id, '--json'])).out) as { state: string }).state, 'succeeded')
+  const watched = await run(['tasks', 'watch', good.id])
+  t.is(watched.code, 0)
+  t.deepEqual(watched.out.split('\n').map((line) => line.slice(9)), [
+    'Pending: Good work: waits for a worker', 'Started: Good work started!', '[Counting] Started: Counting', '[Counting] line 1', '[Counting] line 2',
+    '[Counting] Success: Counting', 'Success: Good work completed successfully!',
+  ])
+  const failed = await run(['tasks', 'watch', bad.id])
+  t.is(failed.code, 1)
+  t.regex(failed.out, /Failed: Bad work failed! \(it does not count\)$/)
+})
+
+test('what cannot be is said in plain words', async (t) => {
+  const { id } = await order(service, ada.token, { title: 'Mine' })
+  await untilEnd(service, ada.token, id)
+  for (const command of ['show', 'watch', 'cancel']) {
+    const foreign = await run(['tasks', command, id], { token: eve.token })
+    t.is(foreign.code, 1)
+    t.regex(foreign.err, /There is no such task/)
+  }
+  t.regex((await run(['tasks', 'cancel', id])).err, /has ended already: it has succeeded/)
+  const unknown = await run(['tasks', 'list', '--state', 'asleep'])
+  t.is(unknown.code, 2)
+  const nobody = await run(['tasks', 'list'], { token: '' })
+  t.is(nobody.code, 2)
+  t.regex(nobody.err, /MOORAGE_TOKEN/)
+  t.is((await run(['tasks', 'list'], { server: 'moorage' })).code, 2)
+  const away = await run(['tasks', 'list'], { server: 'http://127.0.0.1:9' })
+  t.is(away.code, 1)
+  t.regex(away.err, /does not answer \(ECONNREFUSED\)/)
+  const wrong = await run(['tasks', 'list'], { token: 'x'.repeat(40) })
+  t.is(wrong.code, 1)
+  t.false(wrong.err.includes('xxxx'))
+})
+
+test('the token may stand in a file', async (t) => {
+  const file = join(folder, 'token')
+  writeFileSync(file, `${ada.token}\n`)
+  t.is((await run(['tasks', 'list', '--token-file', file], { token: '' })).code, 0)
+})
+
+test('a running task is cancelled and watched to its end', async (t) => {
+  const { id } = await order(service, ada.token, { title: 'Long', untilCancelled: true })
+  await untilState(service, ada.token, id, 'running')
+  const watching = run(['tasks', 'watch', id])
+  const cancelled = await run(['tasks', 'cancel', id])
+  t.is(cancelled.code, 0)
+  t.regex(cancelled.out, /Asked for its end/)
+  const watched = await watching
+  t.is(watched.code, 1)
+  t.regex(watched.out, /Long was cancelled\./)
+})
+
+test('a watch goes on where it was after its connection was cut', async (t) => {
+  const proxy = await startFaultProxy({ port: Number(new URL(service.baseUrl).port) })
+  try {
+    const { id } = await order(service, ada.token, { title: 'Cut', untilCancelled: true })
+    await untilState(service, ada.token, id, 'running')
+    const lines: string[] = []
+    const watching = run(['tasks', 'watch', id], { server: `http://127.0.0.1:${proxy.port}`, print: (text) => void lines.push(text) })
+    await until('what there is', () => (lines.length >= 6 ? true : undefined))
+    proxy.cut()
+    await run(['tasks', 'cancel', id])
+    const { code, err } = await watching
+    t.is(code, 1)
+    t.regex(err, /Trying again/)
+    t.is(new Set(lines).size, lines.length, 'nothing twice')
+    t.regex(lines.at(-1) ?? '', /Cut was cancelled\./)
+  } finally {
+    await proxy.close()
+  }
+})
+
+test('in a terminal the steps are drawn in place, and the cursor comes back', async (t) => {
+  const { id } = await order(service, ada.token, { title: 'Drawn \u001b[31mred', fails: true })
+  await untilEnd(service, ada.token, id)
+  let screen = ''
+  const { code, out } = await run(['tasks', 'watch', id], { terminal: { write: (text) => void (screen += text), columns: () => 60, rows: () => 20 } })
+  t.is(code, 1)
+  t.is(out, '')
+  t.true(screen.startsWith('\u001b[?25l'))
+  t.true(screen.includes('\u001b[?25h'))
+  const last = screen.split('\u001b[J').at(-1) ?? ''
+  t.regex(last, /^✗ Drawn +\[31mred +0:00\n {4}it does not count\n {2}✗ Counting +0:00\n {6}it does not count\n/)
+  t.false(last.includes('\u001b[31m'))
+})
+
+test('an interrupted watch ends with 130 and leaves the task alone', async (t) => {
+  const { id } = await order(service, ada.token, { title: 'Left alone', untilCancelled: true })
+  const child = spawn(process.execPath, [mainFile, 'tasks', 'watch', id], {
+    env: cleanEnvironment({ MOORAGE_SERVER: service.baseUrl, MOORAGE_TOKEN: ada.token }), stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()))
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
+  await until('its lines', () => (out.includes('line 3') ? true : undefined))
+  child.kill('SIGINT')
+  t.is(await exited, 130)
+  t.regex(err, /the task goes on/)
+  await run(['tasks', 'cancel', id])
+  await untilEnd(service, ada.token, id)
+})

@@ -1,0 +1,126 @@
+import test from 'ava'
+import type { ExecutionContext } from 'ava'
+import Database from 'better-sqlite3'
+import { makePeople } from '../clusters/cluster-world.ts'
+import type { Person } from '../clusters/cluster-world.ts'
+import { migratedSqlitePath } from '../support/databases.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import { order, show, untilEnd, untilState } from './task-client.ts'
+import { makeTinyPlugin } from './tiny-plugin.ts'
+
+let service: TestService
+let path: string
+test.before(async () => {
+  path = await migratedSqlitePath()
+  service = await startService({ settings: { MOORAGE_DATABASE_URL: `sqlite:${path}` }, plugins: [makeTinyPlugin()] })
+})
+test.after.always(() => service.stop())
+
+const permission = (action: string) => ({ namespace: 'cluster_mgmt', action })
+const [view, connect, reconfigure] = [permission('view clusters'), permission('connect to clusters'), permission('reconfigure clusters')]
+
+const harbour = async () => {
+  const people = makePeople(service)
+  const [olga, carl, nora, fred] = [await people.person('olga'), await people.person('carl'), await people.person('nora'), await people.person('fred')]
+  const org = await people.organization(olga)
+  const other = await people.organization(fred)
+  const { teamId } = await people.teamWithRole(olga, org, [carl], [view, connect])
+  await people.teamWithRole(olga, org, [nora], [view, connect, reconfigure])
+  const idOf = async (name: string): Promise<number> => ((await service.send('GET', `/api/v1/orgs/${name}`, { token: service.adminToken })).json as { id: number }).id
+  return { people, olga, carl, nora, fred, org, teamId, orgId: await idOf(org), otherId: await idOf(other) }
+}
+
+const statusOf = async (person: Person, method: string, target: string): Promise<number> => (await service.send(method, `/api/v1/tasks/${target}`, { token: person.token })).status
+const ownTitles = async (t: ExecutionContext, person: Person) => {
+  const answer = await service.send('GET', '/api/v1/tasks', { token: person.token })
+  const titles = (answer.json as { title: string }[]).map(({ title }) => title)
+  t.is(Number(answer.headers['x-total-count']), titles.length)
+  return titles
+}
+
+test.serial('who has left an organization sees no task of it any more, the own ones neither', async (t) => {
+  const { olga, carl, fred, org, teamId, orgId, otherId } = await harbour()
+  const { id } = await order(service, carl.token, { title: 'For the harbour', tenantId: orgId, untilCancelled: true })
+  const own = await order(service, carl.token, { title: 'For oneself' })
+  const ofFred = await order(service, fred.token, { title: 'For another', tenantId: otherId })
+  for (const [person, ref] of [[carl, own.id], [fred, ofFred.id]] as const) await untilEnd(service, person.token, ref)
+  await untilState(service, carl.token, id, 'running')
+  t.deepEqual(await ownTitles(t, carl), ['For oneself', 'For the harbour'])
+
+  t.is((await service.send('DELETE', `/api/v1/orgs/${org}/members/${carl.login}`, { token: olga.token })).status, 204)
+  for (const [method, rest] of [['GET', ''], ['GET', '/events'], ['POST', '/cancel']] as const) {
+    const gone = await service.send(method, `/api/v1/tasks/${id}${rest}`, { token: carl.token })
+    const none = await service.send(method, `/api/v1/tasks/00000000-0000-4000-8000-000000000000${rest}`, { token: carl.token })
+    t.is(gone.status, 404)
+    t.deepEqual({ ...gone.json, requestId: '' }, { ...none.json, requestId: '' })
+  }
+  t.deepEqual(await ownTitles(t, carl), ['For oneself'])
+  t.is((await show(service, carl.token, own.id)).state, 'succeeded')
+  t.deepEqual(await ownTitles(t, fred), ['For another'])
+  t.like(await show(service, olga.token, id), { state: 'running', is_cancel_requested: false })
+  t.is((await show(service, service.adminToken, id)).state, 'running')
+
+  t.is((await service.send('PUT', `/api/v1/teams/${teamId}/members/${carl.login}`, { token: olga.token })).status, 204)
+  t.deepEqual(await ownTitles(t, carl), ['For oneself', 'For the harbour'])
+  t.is(await statusOf(carl, 'POST', `${id}/cancel`), 202)
+  await untilEnd(service, carl.token, id)
+})
+
+test.serial("whoever may only see another's task does not end it; who may change the clusters does", async (t) => {
+  const { olga, carl, nora, fred, orgId } = await harbour()
+  const { id } = await order(service, olga.token, { title: 'Of the owner', tenantId: orgId, untilCancelled: true })
+  await untilState(service, olga.token, id, 'running')
+  const refused = await service.send('POST', `/api/v1/tasks/${id}/cancel`, { token: carl.token })
+  t.is(refused.status, 403)
+  t.is((refused.json as { code: string }).code, 'AccessDenied')
+  t.is(await statusOf(fred, 'POST', `${id}/cancel`), 404)
+  t.like(await show(service, carl.token, id), { state: 'running', is_cancel_requested: false })
+  t.is(await statusOf(nora, 'POST', `${id}/cancel`), 202)
+  t.is((await untilEnd(service, olga.token, id)).state, 'cancelled')
+})
+
+test.serial('an own task is ended by who may still connect, to all clusters or to its own', async (t) => {
+  const { people, olga, carl, org, teamId, orgId } = await harbour()
+  const pier = { title: 'At the pier', tenantId: orgId, cluster: 'pier', untilCancelled: true }
+  const [{ id }, second] = [await order(service, carl.token, pier), await order(service, carl.token, pier)]
+  t.is(await statusOf(carl, 'POST', `${second.id}/cancel`), 202)
+  // From now on carl looks, and connects to nothing.
+  await people.teamWithRole(olga, org, [carl], [view])
+  t.is((await service.send('DELETE', `/api/v1/teams/${teamId}/members/${carl.login}`, { token: olga.token })).status, 204)
+  t.is(await statusOf(carl, 'GET', id), 200)
+  t.is(await statusOf(carl, 'POST', `${id}/cancel`), 403)
+  const database = new Database(path, { timeout: 5000 })
+  const { id: carlId } = database.prepare('select id from accounts where name = ?').get(carl.login) as { id: number }
+  database.prepare("insert into clusters (owner_id, name, display_name, uid, provider, endpoint, phase, ref, created_at) values (?, 'pier', 'Pier', 'u', 'Generic', '', 'Active', 'r', 0)").run(orgId)
+  const cluster = database.prepare('select id from clusters where owner_id = ?').get(orgId) as { id: number }
+  database.prepare("insert into object_grants (object_type, object_id, relation, subject_type, subject_id, org_id, created_at) values ('cluster', ?, 'editor', 'user', ?, ?, 0)").run(cluster.id, carlId, orgId)
+  database.close()
+  t.is(await statusOf(carl, 'POST', `${id}/cancel`), 202)
+  t.is((await untilEnd(service, olga.token, id)).state, 'cancelled')
+})
+
+test.serial('an account keeps its newest thousand ended tasks, however fast they come', async (t) => {
+  const person = await makePeople(service).person('loop')
+  const eve = await makePeople(service).person('eve')
+  const kept = await order(service, eve.token, { title: 'Of another' })
+  await untilEnd(service, eve.token, kept.id)
+  const first = await order(service, person.token, { title: 'First' })
+  await untilEnd(service, person.token, first.id)
+  const database = new Database(path, { timeout: 5000 })
+  t.teardown(() => database.close())
+  const names = (database.prepare('pragma table_info(tasks)').all() as { name: string }[]).map(({ name }) => name).filter((name) => name !== 'id')
+  const values = names.map((name) => (name === 'ref' ? "'copy-' || n" : name === 'ended_at' ? 'ended_at + n' : name))
+  database.prepare(`with recursive c(n) as (select 1 union all select n + 1 from c where n < 1003) insert into tasks (${names.join(', ')}) select ${values.join(', ')} from tasks, c where ref = ?`).run(first.id)
+  const ended = () => (database.prepare('select count(*) as n from tasks where ended_at is not null and tenant_id = (select id from accounts where name = ?)').get(person.login) as { n: number }).n
+  t.is(ended(), 1_004)
+  const events = () => (database.prepare('select count(*) as n from task_events where task_id not in (select id from tasks)').get() as { n: number }).n
+  for (let turn = 0; turn < 4; turn += 1) {
+    const { id } = await order(service, person.token, { title: 'Again' })
+    await untilEnd(service, person.token, id)
+  }
+  t.is(await statusOf(person, 'GET', first.id), 404, 'the oldest has gone')
+  t.true(ended() <= 1_001, String(ended()))
+  t.is(events(), 0)
+  t.is((await show(service, eve.token, kept.id)).state, 'succeeded')
+})

@@ -1,0 +1,326 @@
+import type { AccountId } from '../../core/kernel/brand.ts'
+import type { ClaimedTask, NewTaskEvent } from '../../core/tasks/store-ports.ts'
+import type { TaskEnd } from '../../core/tasks/ports.ts'
+import { casesOf } from '../support/cases-of.ts'
+import { tagOf } from '../support/outcome.ts'
+import type { TaskWorld } from './task-world.ts'
+import { accepted, aTask, claimFrom } from './task-world.ts'
+
+const kinds = ['tiny.work']
+const line = (msg: string): NewTaskEvent => ({ at: new Date(), id: 'step', status: 'Running', msg })
+const good: TaskEnd = { state: 'succeeded', message: 'done', result: { count: 12345678901234567890n } }
+const claimed = async (claim: Promise<ClaimedTask | undefined>): Promise<ClaimedTask> => {
+  const got = await claim
+  if (got === undefined) throw new Error('nothing was claimed')
+  return got
+}
+
+/** What every store of tasks promises. */
+export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): void => {
+  const on = casesOf(name, open)
+
+  on('a task comes out as it went in, and its input by a claim alone', async (t, world) => {
+    const tenant = await world.account()
+    const asked = aTask(tenant, { lockKey: 'k' })
+    await world.change(async (tasks) => tasks.insert(asked))
+    const found = await world.tasks.find(asked.ref)
+    t.like(found?.task, { ref: asked.ref, responseId: asked.responseId, subject: asked.subject, kind: 'tiny.work', title: 'Work', tenantId: tenant, actorLogin: 'ada', state: 'queued', fence: 0, isCancelRequested: false })
+    t.deepEqual(found?.task.about, { cluster: 'ada/one' })
+    t.true(Math.abs(Date.now() - Number(found?.task.createdAt)) < 60_000)
+    t.false(JSON.stringify(found).includes('sealed'))
+    const claim = await claimed(claimFrom(world.queues.open('a', kinds)))
+    t.deepEqual(new Uint8Array(claim.sealedInput), asked.sealedInput)
+    t.deepEqual(claim.actor, asked.actor)
+    t.deepEqual(claim.origin, asked.origin)
+    t.like(claim.task, { state: 'running', fence: 1 })
+    t.false(claim.isTakenOver)
+  })
+
+  on('a transaction that rolls back leaves no task', async (t, world) => {
+    const asked = aTask(await world.account())
+    await t.throwsAsync(world.change(async (tasks) => {
+      await tasks.insert(asked)
+      throw new Error('rolled back')
+    }))
+    t.is(await world.tasks.find(asked.ref), undefined)
+  })
+
+  on('a lock has one unfinished task, and is free at its end', async (t, world) => {
+    const tenant = await world.account()
+    const first = await accepted(world, tenant, { lockKey: 'cluster/7/shop/web' })
+    await world.change(async (tasks) => {
+      t.is(tagOf(await tasks.insert(aTask(tenant, { lockKey: 'cluster/7/shop/web' }))), 'LockHeld')
+      t.is((await tasks.findByLock('cluster/7/shop/web'))?.ref, first.ref)
+      t.is(tagOf(await tasks.insert(aTask(tenant, { lockKey: 'cluster/7/shop/Web' }))), 'done', 'keys compare by bytes')
+    })
+    const queue = world.queues.open('a', kinds)
+    t.true(await queue.end(await claimed(claimFrom(queue)), good, []))
+    t.is(tagOf(await world.change((tasks) => tasks.insert(aTask(tenant, { lockKey: 'cluster/7/shop/web' })))), 'done')
+  })
+
+  on('of many claims at once each task is got by one', async (t, world) => {
+    const tenants = [await world.account(), await world.account(), await world.account()]
+    for (let i = 0; i < 30; i++) await accepted(world, tenants[i % 3] as AccountId)
+    const queues = Array.from({ length: 6 }, (_, i) => world.queues.open(`worker-${i}`, kinds))
+    const all = await Promise.all(queues.map(async (queue) => {
+      const own: ClaimedTask[] = []
+      for (let claim = await claimFrom(queue); claim !== undefined; claim = await claimFrom(queue)) own.push(claim)
+      return own
+    }))
+    const ids = all.flat().map(({ task }) => task.id)
+    t.is(new Set(ids).size, ids.length, 'nothing twice')
+    for (let claim = await claimFrom(queues[0]!); claim !== undefined; claim = await claimFrom(queues[0]!)) ids.push(claim.task.id)
+    t.is(new Set(ids).size, 30)
+  })
+
+  on('the tenant with the fewest running comes first, and one that has its share is passed over', async (t, world) => {
+    const [busy, late] = [await world.account(), await world.account()]
+    for (let i = 0; i < 4; i++) await accepted(world, busy)
+    const queue = world.queues.open('a', kinds)
+    t.is((await claimed(claimFrom(queue))).task.tenantId, busy)
+    await accepted(world, late)
+    t.is((await claimed(claimFrom(queue))).task.tenantId, late)
+    await accepted(world, late)
+    t.is((await claimed(claimFrom(queue))).task.tenantId, busy, 'of equals the oldest')
+    t.is((await claimed(claimFrom(queue, busy))).task.tenantId, late)
+    t.is(await claimFrom(queue, busy), undefined)
+  })
+
+  on('work of an unknown kind is left to others', async (t, world) => {
+    await accepted(world, await world.account(), { kind: 'other.work' })
+    t.is(await claimFrom(world.queues.open('a', kinds)), undefined)
+    t.is(await claimFrom(world.queues.open('a', [])), undefined)
+    t.truthy(await claimFrom(world.queues.open('b', ['other.work'])))
+  })
+
+  on('a lease keeps others away; once it ran out another takes over, and the first writes nothing more', async (t, world) => {
+    const task = await accepted(world, await world.account(), { lockKey: 'k' })
+    const [a, b] = [world.queues.open('a', kinds), world.queues.open('b', kinds)]
+    const first = await claimed(claimFrom(a))
+    t.true(await a.renew(first, 30))
+    t.is(await claimFrom(b), undefined)
+    await world.age(31)
+    const second = await claimed(claimFrom(b))
+    t.like(second.task, { ref: task.ref, fence: 2, state: 'running' })
+    t.true(second.isTakenOver)
+    t.false(await a.renew(first, 30))
+    t.false(await a.record(first, [line('from the dead')]))
+    t.false(await a.end(first, good, [line('from the dead')]))
+    await a.giveBack(first)
+    t.like((await world.tasks.find(task.ref))?.task, { state: 'running', fence: 2 })
+    t.true(await b.record(second, [line('found out')]))
+    t.true(await b.end(second, { state: 'unknown', message: 'lost' }, [line('last')]))
+    t.deepEqual((await world.tasks.events(task.id, 0, 100)).map(({ msg }) => msg), [
+      'waits', 'Work started!', 'The worker that began this has ended. Another one finds out what became of it; the work is not done again.', 'found out', 'last',
+    ])
+    t.false(await b.end(second, good, []), 'an end is for ever')
+    t.is((await world.tasks.find(task.ref))?.task.state, 'unknown')
+  })
+
+  on('a renewed lease counts from its renewal', async (t, world) => {
+    await accepted(world, await world.account())
+    const [a, b] = [world.queues.open('a', kinds), world.queues.open('b', kinds)]
+    const first = await claimed(claimFrom(a))
+    await world.age(20)
+    t.true(await a.renew(first, 30))
+    await world.age(20)
+    t.is(await claimFrom(b), undefined)
+    await world.age(11)
+    t.truthy(await claimFrom(b))
+  })
+
+  on('what was given back is run by the next one, or recovered when it had begun', async (t, world) => {
+    await accepted(world, await world.account())
+    const [a, b] = [world.queues.open('a', kinds), world.queues.open('b', kinds)]
+    const first = await claimed(claimFrom(a))
+    await a.giveBack(first)
+    const second = await claimed(claimFrom(b))
+    t.false(second.isTakenOver)
+    t.is(second.task.fence, 2)
+    await b.giveBack({ ...second, isTakenOver: true })
+    t.true((await claimed(claimFrom(a))).isTakenOver)
+  })
+
+  on('events are numbered without a gap, whoever writes them, and read from any number on', async (t, world) => {
+    const task = await accepted(world, await world.account())
+    const queue = world.queues.open('a', kinds)
+    const claim = await claimed(claimFrom(queue))
+    await queue.record(claim, [{ ...line('one'), level: 'warning', data: { big: 12345678901234567890n, text: 'ü€😀' }, error: 'e', step: 's' }, line('two')])
+    await world.change((tasks) => tasks.append(task.id, [line('from aside')]))
+    await queue.record(claim, [line('three')])
+    const events = await world.tasks.events(task.id, 2, 3)
+    t.deepEqual(events.map(({ seq, msg }) => `${seq} ${msg}`), ['3 one', '4 two', '5 from aside'])
+    t.deepEqual({ ...events[0], at: undefined }, { seq: 3, at: undefined, id: 'step', status: 'Running', msg: 'one', level: 'warning', error: 'e', step: 's', data: { big: 12345678901234567890n, text: 'ü€😀' } } as never)
+    t.deepEqual((await world.tasks.events(task.id, 6, 10)).map(({ seq }) => seq), [])
+  })
+
+  on('the end keeps the result exactly and drops the input and the lock', async (t, world) => {
+    const task = await accepted(world, await world.account(), { lockKey: 'k' })
+    const queue = world.queues.open('a', kinds)
+    t.true(await queue.end(await claimed(claimFrom(queue)), good, []))
+    const ended = (await world.tasks.find(task.ref))?.task
+    t.like(ended, { state: 'succeeded', message: 'done' })
+    t.deepEqual(ended?.result, { count: 12345678901234567890n })
+    t.truthy(ended?.endedAt)
+    t.is(await claimFrom(queue), undefined)
+  })
+
+  on('a wish to end a task reaches the worker that has it, and no other', async (t, world) => {
+    const tenant = await world.account()
+    const [a, b] = [world.queues.open('a', kinds), world.queues.open('b', kinds)]
+    await accepted(world, tenant)
+    const mine = await claimed(claimFrom(a))
+    await accepted(world, tenant)
+    await claimed(claimFrom(b))
+    t.deepEqual(await a.cancelRequested(), [])
+    await world.change((tasks) => tasks.requestCancel(mine.task.id))
+    t.deepEqual(await a.cancelRequested(), [mine.task.id])
+    t.deepEqual(await b.cancelRequested(), [])
+    await a.end(mine, { state: 'cancelled', message: 'as wished' }, [])
+    t.deepEqual(await a.cancelRequested(), [])
+  })
+
+  on('a response id is found for its actor within the hour', async (t, world) => {
+    const [ada, eve] = [await world.account(), await world.account()]
+    const task = await accepted(world, ada, { responseId: 'r' })
+    const find = (actor: typeof ada) => world.change((tasks) => tasks.findByResponse(actor, 'r'))
+    t.is((await find(ada))?.task.ref, task.ref)
+    t.deepEqual(new Uint8Array((await find(ada))?.digest ?? []), new Uint8Array(32).fill(7))
+    t.is(await find(eve), undefined)
+    await world.age(3601)
+    t.is(await find(ada), undefined)
+  })
+
+  on('unfinished tasks are counted by tenant', async (t, world) => {
+    const [ada, eve] = [await world.account(), await world.account()]
+    for (let i = 0; i < 3; i++) await accepted(world, ada)
+    await accepted(world, eve)
+    const queue = world.queues.open('a', kinds)
+    await queue.end(await claimed(claimFrom(queue)), good, [])
+    t.is(await world.change((tasks) => tasks.countUnfinished(ada)), 2)
+    t.is(await world.change((tasks) => tasks.countUnfinished(eve)), 1)
+    t.like((await world.queues.counts()).byState, { queued: 3, running: 0, succeeded: 1, unknown: 0 })
+    await world.age(100)
+    t.true((await world.queues.counts()).oldestQueuedSeconds >= 100)
+  })
+
+  on('lists are within one actor or one tenant, newest first', async (t, world) => {
+    const [ada, eve] = [await world.account(), await world.account()]
+    const first = await accepted(world, ada)
+    const second = await accepted(world, ada, { kind: 'other.work', about: { cluster: 'ada/two' } })
+    await accepted(world, eve)
+    const page = { page: 1, limit: 10 }
+    const refs = async (filter: Parameters<typeof world.tasks.list>[0]) => (await world.tasks.list(filter, page)).items.map(({ ref }) => ref)
+    t.deepEqual(await refs({ actorId: ada }), [second.ref, first.ref])
+    t.deepEqual(await refs({ tenantId: ada, kind: 'tiny.work' }), [first.ref])
+    t.deepEqual(await refs({ actorId: ada, cluster: 'ada/two' }), [second.ref])
+    t.deepEqual(await refs({ actorId: ada, state: 'running' }), [])
+    t.is((await world.tasks.list({ actorId: ada }, { page: 2, limit: 1 })).total, 2)
+  })
+
+  on('what somebody did in an organization is listed while they are a member that is let in', async (t, world) => {
+    const [ada, eve] = [await world.account(), await world.account()]
+    const org = await world.organization(ada, eve)
+    const own = await accepted(world, ada)
+    const ofOrg = await accepted(world, org, { actor: { ...aTask(ada).actor, userId: ada } })
+    await accepted(world, org, { actor: { ...aTask(eve).actor, userId: eve } })
+    const list = async (filter: Partial<Parameters<typeof world.tasks.list>[0]> = {}) => {
+      const { items, total } = await world.tasks.list({ actorId: ada, entrant: { at: new Date(), tokenLifeDays: 0 }, ...filter }, { page: 1, limit: 10 })
+      t.is(total, items.length, 'the count leaves out what the list does')
+      return items.map(({ ref }) => ref)
+    }
+    t.deepEqual(await list(), [ofOrg.ref, own.ref])
+    t.deepEqual(await list({ tenantId: org }), [ofOrg.ref])
+    await world.demandSecondFactor(org)
+    t.deepEqual(await list(), [own.ref])
+    t.deepEqual(await list({ entrant: { at: new Date(0), tokenLifeDays: 0 } }), [ofOrg.ref, own.ref])
+    await world.leave(org, ada)
+    t.deepEqual(await list({ entrant: { at: new Date(0), tokenLifeDays: 0 } }), [own.ref])
+    t.deepEqual(await list({ tenantId: org }), [])
+    const { items } = await world.tasks.list({ actorId: ada }, { page: 1, limit: 10 })
+    t.deepEqual(items.map(({ ref }) => ref), [ofOrg.ref, own.ref], 'for whom no membership is asked')
+  })
+
+  on('of too many ended tasks of an account the oldest go, a few at a time, and nothing else', async (t, world) => {
+    const [ada, eve] = [await world.account(), await world.account()]
+    const ended = await world.endedTasks(ada, 9)
+    const ofEve = await world.endedTasks(eve, 5)
+    const waiting = await accepted(world, ada)
+    const left = async () => (await Promise.all(ended.map(async (ref) => ((await world.tasks.find(ref)) === undefined ? '' : ref)))).filter((ref) => ref !== '')
+    t.deepEqual(await world.retention.tenantsBeyond(5, 10), [ada])
+    await world.change((tasks) => tasks.removeEndedBeyond(ada, 9, 2))
+    t.deepEqual(await left(), ended)
+    await world.change((tasks) => tasks.removeEndedBeyond(ada, 8, 2))
+    t.deepEqual(await left(), ended.slice(1))
+    t.is(await world.retention.removeEndedBeyond(ada, 5, 2), 2)
+    t.deepEqual(await left(), ended.slice(3))
+    t.is(await world.retention.removeEndedBeyond(ada, 5, 2), 1)
+    t.is(await world.retention.removeEndedBeyond(ada, 5, 2), 0)
+    t.deepEqual(await left(), ended.slice(4))
+    t.deepEqual(await world.retention.tenantsBeyond(5, 10), [])
+    t.deepEqual(await world.retention.tenantsBeyond(4, 1), [ada])
+    for (const ref of [waiting.ref, ...ofEve]) t.truthy(await world.tasks.find(ref))
+  })
+
+  on('the ended tasks of one account are found by an index, however many others there are', async (t, world) => {
+    const [ada, eve] = [await world.account(), await world.account()]
+    await world.endedTasks(ada, 40)
+    await world.endedTasks(eve, 400)
+    for (const plan of await world.planOfSurplus(ada)) {
+      t.regex(plan, /tasks_tenant_id_ended_at_index/)
+      t.notRegex(plan, /SCAN tasks|TEMP B-TREE|filesort/)
+    }
+  })
+
+  on('committed events wait for the bus in their order, and for the process that wrote them', async (t, world) => {
+    const task = await accepted(world, await world.account())
+    const own = world.outbox()
+    t.deepEqual((await own.mine(10)).map(({ message }) => message.event.msg), ['waits'])
+    t.deepEqual(await world.outbox('other').mine(10), [])
+    const queue = world.queues.open('worker', kinds)
+    await queue.record(await claimed(claimFrom(queue)), [line('one')])
+    t.deepEqual(await own.mine(10), [], 'whoever took the task publishes the rest of it')
+    const theirs = await world.outbox('worker').mine(10)
+    t.deepEqual(theirs.map(({ message: { event, isNotable } }) => `${event.seq} ${event.msg} ${isNotable}`), ['1 waits false', '2 Work started! true', '3 one false'])
+    t.like(theirs[0]?.message.task, { ref: task.ref, responseId: task.responseId, actorId: task.actorId, tenantId: task.tenantId })
+    await world.outbox('worker').published(theirs.slice(0, 2).map(({ id }) => id))
+    t.is(await own.adopt(10), 0, 'they are the worker\'s for a while')
+    await world.age(16)
+    t.is(await own.adopt(10), 1)
+    t.deepEqual((await own.mine(10)).map(({ message }) => message.event.seq), [3])
+    t.deepEqual(await world.outbox('worker').mine(10), [])
+  })
+
+  on('old ends go with their events; what is unfinished or young stays', async (t, world) => {
+    const tenant = await world.account()
+    const queue = world.queues.open('a', kinds)
+    const old = await accepted(world, tenant)
+    await queue.end(await claimed(claimFrom(queue)), good, [line('x')])
+    const waiting = await accepted(world, tenant)
+    await world.age(7 * 24 * 3600 + 60)
+    const young = await accepted(world, tenant, { lockKey: 'young' })
+    t.is(await world.retention.removeEnded(7, 10), 1)
+    t.is(await world.tasks.find(old.ref), undefined)
+    t.deepEqual(await world.tasks.events(old.id, 0, 10), [])
+    t.deepEqual(await world.retention.abandoned(1, 10), [waiting.id])
+    t.truthy(await world.tasks.find(young.ref))
+  })
+
+  on("an account's tasks go with it, and its worker is told so", async (t, world) => {
+    const tenant = await world.account()
+    const task = await accepted(world, tenant)
+    const queue = world.queues.open('a', kinds)
+    const claim = await claimed(claimFrom(queue))
+    await world.removeAccount(tenant)
+    t.is(await world.tasks.find(task.ref), undefined)
+    t.false(await queue.renew(claim, 30))
+    t.false(await queue.record(claim, [line('x')]))
+    t.deepEqual(await world.outbox('a').mine(10), [])
+  })
+
+  on('accounts are counted while they are locked', async (t, world) => {
+    const [ada, eve] = [await world.account(), await world.account()]
+    t.is(await world.change((tasks) => tasks.lockAccounts([eve, ada, eve])), 2)
+    t.is(await world.change((tasks) => tasks.lockAccounts([ada, 987654 as AccountId])), 1)
+  })
+}

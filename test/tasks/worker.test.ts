@@ -1,0 +1,199 @@
+import test from 'ava'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-changes.ts'
+import { makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
+import type { AccountId, UserId } from '../../core/kernel/brand.ts'
+import type { TaskEnd, TaskRun } from '../../core/tasks/ports.ts'
+import type { Task } from '../../core/tasks/types.ts'
+import { isFinal } from '../../core/tasks/types.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { until } from '../support/until.ts'
+import { unwrap } from '../support/outcome.ts'
+import { aTask } from './task-world.ts'
+import { startTestWorker } from './worker-world.ts'
+
+const good = (message = 'done'): TaskEnd => ({ state: 'succeeded', message })
+
+const worldOf = async (database = eachDatabase()[0]!) => {
+  const db = await database.open()
+  const changes = makeSqlTaskChanges(db, 'here')
+  const tasks = makeSqlTaskStore(db)
+  return {
+    db,
+    tasks,
+    account: (name: string) => anAccount(db, name),
+    accept: (tenant: AccountId, title = 'Work'): Promise<Task> => db.transaction(async (tx) => unwrap(await changes(tx).insert(aTask(tenant, { title })))),
+    end: (ref: string) => until(`the end of ${ref}`, async () => {
+      const found = await tasks.find(ref)
+      return found !== undefined && isFinal(found.task.state) ? found.task : undefined
+    }),
+    cancel: (task: Task) => db.transaction((tx) => changes(tx).requestCancel(task.id)),
+  }
+}
+
+const anAccount = async (db: SqlDatabase, name: string): Promise<UserId> => {
+  await db.query((k) => k('accounts').insert({ kind: 'user', name, lower_name: name, created_at: 0 }))
+  const [row] = await db.query<{ id: number }>((k) => k('accounts').where({ name }).select('id'))
+  return Number(row?.id) as UserId
+}
+
+const gate = () => {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+test('no more tasks at a time than there are workers, and one of them is kept for other tenants', async (t) => {
+  const world = await worldOf()
+  const [busy, late] = [await world.account('busy'), await world.account('late')]
+  const running = new Set<string>()
+  let most = 0
+  const release = gate()
+  const run = async ({ task }: TaskRun): Promise<TaskEnd> => {
+    running.add(task.ref)
+    most = Math.max(most, running.size)
+    await release.opened
+    running.delete(task.ref)
+    return good()
+  }
+  const orders = []
+  for (let i = 0; i < 6; i++) orders.push(await world.accept(busy))
+  const { worker, bus } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run, recover: async () => good() }, workers: 3 })
+  await until('two of three are busy', () => (running.size === 2 ? true : undefined))
+  const other = await world.accept(late)
+  bus.wake()
+  await until('the late one is served at once', () => (running.has(other.ref) ? true : undefined))
+  release.open()
+  for (const { ref } of [...orders, other]) t.is((await world.end(ref)).state, 'succeeded')
+  t.is(most, 3)
+  t.true(await worker.stop(1_000))
+})
+
+test('work of somebody who is gone is not begun', async (t) => {
+  const world = await worldOf()
+  const task = await world.accept(await world.account('ada'))
+  let runs = 0
+  const run = async (): Promise<TaskEnd> => {
+    runs += 1
+    return good()
+  }
+  const { worker } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run, recover: run }, isActorGone: () => true })
+  t.like(await world.end(task.ref), { state: 'failed', message: 'Work: not begun.', error: 'ada is gone.' })
+  t.is(runs, 0)
+  await worker.stop(1_000)
+})
+
+test('a database that answers no renewal ends the work before its lease does, and then nothing is written', async (t) => {
+  const world = await worldOf()
+  const task = await world.accept(await world.account('ada'))
+  const seen: unknown[] = []
+  const written: string[] = []
+  const run = async ({ signal, progress, callNow }: TaskRun): Promise<TaskEnd> => {
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    seen.push(signal.reason, (await callNow())._tag)
+    progress.say('too late')
+    return good()
+  }
+  const { worker, lines } = startTestWorker(world.db, {
+    kind: { kind: 'tiny.work', run, recover: async () => good() },
+    leaseSeconds: 1,
+    around: (queue) => ({
+      ...queue,
+      renew: () => Promise.reject(new Error('away')),
+      record: (...args) => { written.push('record'); return queue.record(...args) },
+      end: (...args) => { written.push('end'); return queue.end(...args) },
+      claim: async (options) => (seen.length === 0 ? queue.claim(options) : undefined),
+    }),
+  })
+  await until('the worker gave up', () => (lines.some((line) => line.includes("another worker's now")) ? true : undefined))
+  t.deepEqual(seen, ['lease-lost', 'Left'])
+  t.deepEqual(written.filter((what) => what === 'end'), [])
+  t.is((await world.tasks.find(task.ref))?.task.state, 'running')
+  await worker.stop(1_000)
+})
+
+test('an end that the database does not take at first is written later', async (t) => {
+  const world = await worldOf()
+  const task = await world.accept(await world.account('ada'))
+  let refusals = 2
+  const { worker } = startTestWorker(world.db, {
+    kind: { kind: 'tiny.work', run: async ({ progress }) => { progress.say('kept'); return good() }, recover: async () => good() },
+    around: (queue) => ({ ...queue, end: (...args) => (refusals-- > 0 ? Promise.reject(new Error('away')) : queue.end(...args)) }),
+  })
+  t.is((await world.end(task.ref)).state, 'succeeded')
+  t.deepEqual((await world.tasks.events(task.id, 0, 10)).map(({ msg }) => msg), ['Work started!', 'kept', 'done'])
+  await worker.stop(1_000)
+})
+
+test('a task that kills its workers is given up', async (t) => {
+  const world = await worldOf()
+  const task = await world.accept(await world.account('ada'))
+  await world.db.query((k) => k('tasks').where('id', task.id).update({ state: 'running', fence: 6, lease_until: 1 }))
+  let recoveries = 0
+  const { worker } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run: async () => good(), recover: async () => { recoveries += 1; return good() } } })
+  t.is((await world.end(task.ref)).state, 'unknown')
+  t.is(recoveries, 0)
+  await worker.stop(1_000)
+})
+
+test('a recovery that fails leaves the task unknown; one that knows says what became of it', async (t) => {
+  const world = await worldOf()
+  const ada = await world.account('ada')
+  const [lost, found] = [await world.accept(ada, 'Lost'), await world.accept(ada, 'Found')]
+  await world.db.query((k) => k('tasks').update({ state: 'running', fence: 1, lease_until: 1 }))
+  const recover = async ({ task }: TaskRun): Promise<TaskEnd> => {
+    if (task.title === 'Lost') throw new Error('no idea')
+    return good('it had been done')
+  }
+  const { worker } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run: async () => { throw new Error('must not run') }, recover } })
+  t.is((await world.end(lost.ref)).state, 'unknown')
+  t.like(await world.end(found.ref), { state: 'succeeded', message: 'it had been done' })
+  await worker.stop(1_000)
+})
+
+test('a stop waits for handlers within its budget, and leaves what waits alone', async (t) => {
+  const world = await worldOf()
+  const ada = await world.account('ada')
+  const task = await world.accept(ada)
+  const started = gate()
+  const release = gate()
+  const run = async (): Promise<TaskEnd> => {
+    started.open()
+    await release.opened
+    return good()
+  }
+  const { worker } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run, recover: run }, workers: 1 })
+  await started.opened
+  const waiting = await world.accept(ada)
+  t.false(await worker.stop(20), 'it did not end in time')
+  release.open()
+  t.true(await worker.stop(5_000))
+  t.is((await world.tasks.find(task.ref))?.task.state, 'succeeded')
+  t.is((await world.tasks.find(waiting.ref))?.task.state, 'queued')
+})
+
+for (const database of eachDatabase()) test(`${database.name}: of a cancel and a claim at once exactly one wins, a hundred times`, async (t) => {
+  const world = await worldOf(database)
+  t.teardown(() => world.db.close())
+  const ada = await world.account('ada')
+  const changes = makeSqlTaskChanges(world.db, 'here')
+  const ran: string[] = []
+  const { worker, bus } = startTestWorker(world.db, { kind: { kind: 'tiny.work', run: async ({ task }) => { ran.push(task.ref); return good() }, recover: async () => good() } })
+  for (let i = 0; i < 100; i++) {
+    const task = await world.accept(ada)
+    bus.wake()
+    const isEnded = await world.db.transaction(async (tx) => {
+      const tasks = changes(tx)
+      const locked = await tasks.lock(task.id)
+      if (locked?.state !== 'queued') return false
+      await tasks.endUnattended(task.id, { state: 'cancelled', message: 'before' })
+      return true
+    })
+    const { state } = await world.end(task.ref)
+    t.is(state, isEnded ? 'cancelled' : 'succeeded')
+    t.is(ran.includes(task.ref), !isEnded)
+  }
+  await worker.stop(1_000)
+})
