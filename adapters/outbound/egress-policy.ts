@@ -28,7 +28,7 @@ export type Resolver = (
 const metadataAddresses: ReadonlySet<string> = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'])
 
 /** One spelling: without dotted tails, which the library reads as another address than the socket does. */
-const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
+export const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
   if (isIPv4(address)) return ipaddr.IPv4.parse(address)
   if (!isIPv6(address) || address.includes('%')) return undefined
   return ipaddr.process(new URL(`http://[${address}]`).hostname.slice(1, -1))
@@ -40,7 +40,7 @@ const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
 
 /** What kind of address this is; undefined for those that are never allowed. */
 export const kindOf = (address: string): AddressKind | undefined => {
-  const parsed = parse(address)
+  const parsed = parseAddress(address)
   if (parsed === undefined || metadataAddresses.has(parsed.toString())) return undefined
   switch (parsed.range()) {
     case 'unicast':

@@ -1,0 +1,74 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { NamedRepositories } from '../../core/chart-repositories/ports.ts'
+import type { RepositoryAccess } from '../../core/chart-repositories/types.ts'
+import type { AccountId } from '../../core/kernel/brand.ts'
+import type { ChartSource, EmbeddedCharts } from '../../core/packages/chart-ports.ts'
+import type { ChartRef } from '../../core/packages/types.ts'
+import { archiveLimits } from './chart-limits.ts'
+import type { ChartThreads } from './chart-threads.ts'
+import { MemberError, readFluxRepository } from './flux-repository.ts'
+import { packChart } from './pack-chart.ts'
+import type { OpenRepository } from './repositories.ts'
+import type { ChartArchive } from './repository.ts'
+import { missing, refusedChart, refusedSource, toSourceFailure } from './source-errors.ts'
+import { chooseVersion } from './version-rules.ts'
+
+interface Deps {
+  readonly open: OpenRepository
+  readonly threads: ChartThreads
+  readonly named: NamedRepositories
+  readonly embedded: EmbeddedCharts
+}
+
+type Origin = Parameters<ChartSource['fetch']>[1]
+
+const chartName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,248}[A-Za-z0-9])?$/
+
+const fromEmbedded = async (embedded: EmbeddedCharts, ref: ChartRef): Promise<ChartArchive> => {
+  const charts = (embedded.get(ref.source.name) ?? []).filter(({ name }) => name === ref.name)
+  const version = chooseVersion(charts.map((each) => each.version), ref.version)
+  const chart = charts.find((each) => each.version === version)
+  if (chart === undefined) throw missing(`This service has no chart ${ref.name}${ref.version === '' ? '' : ` ${ref.version}`} of its own.`)
+  const files = new Map(Object.entries(chart.files).map(([path, text]) => [path, new TextEncoder().encode(text)]))
+  return { version: chart.version, bytes: await packChart({ name: chart.name, metadata: {}, files }, {}), digests: [] }
+}
+
+const accessOf = async (deps: Deps, ref: ChartRef, from: Origin, signal: AbortSignal): Promise<RepositoryAccess> => {
+  const { kind, apiGroup, namespace, name } = ref.source
+  switch (kind) {
+    case 'HelmRepository':
+      if (apiGroup !== '' && apiGroup !== 'source.toolkit.fluxcd.io') throw refusedSource(`There is no source HelmRepository of the group ${apiGroup.slice(0, 100)}.`)
+      if (from.cluster === undefined) throw refusedSource('A HelmRepository is an object of a cluster, and no cluster is known here.')
+      return readFluxRepository(from.cluster, { namespace, name }, signal)
+    case 'Legacy':
+      return { url: name.replace(/\/+$/, ''), isPlainHttp: false, credentials: {} }
+    case 'ChartRepository': {
+      const isTenants = namespace === '' || namespace.toLowerCase() === from.cluster?.ownerName.toLowerCase()
+      const found = isTenants ? await deps.named.find(from.tenantId as AccountId, name) : undefined
+      if (found === undefined) throw missing(`The owner of the cluster has no chart repository ${name.slice(0, 100)}.`)
+      return found
+    }
+    case 'Local':
+      throw refusedSource('Charts of a folder of the server are not installed: put the chart into a repository.')
+    default:
+      throw refusedSource(`Charts do not come from sources of kind ${kind.slice(0, 100)}: use HelmRepository, ChartRepository, Legacy or Embed.`)
+  }
+}
+
+/** ChartSource over repositories, registries, Flux objects of the cluster and the charts of this service. */
+export const makeChartSource = (deps: Deps): ChartSource => ({
+  async fetch(ref, from, signal) {
+    try {
+      if (!ref.name.split('/').every((part) => chartName.test(part))) throw missing('There is no chart of such a name.')
+      const isOwn = ref.source.kind === 'Embed'
+      const archive = isOwn ? await fromEmbedded(deps.embedded, ref) : await deps.open(await accessOf(deps, ref, from, signal)).fetch(ref.name, ref.version, signal)
+      const { chart, digest, size } = await deps.threads.run<'read'>({ kind: 'read', archive: archive.bytes, digests: archive.digests, limits: archiveLimits })
+      const wanted = ref.name.split('/').at(-1)
+      if (chart.name !== wanted) throw refusedChart(`The archive holds the chart ${chart.name}, not ${wanted ?? ''}.`)
+      return right({ chart, ref: { ...ref, version: archive.version }, digest: `sha256:${digest}`, size })
+    } catch (error) {
+      if (error instanceof MemberError) return left(error.failure)
+      return left(toSourceFailure(error))
+    }
+  },
+})

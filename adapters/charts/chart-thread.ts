@@ -1,0 +1,67 @@
+import { parentPort } from 'node:worker_threads'
+import type { Chart } from '../../core/packages/chart-ports.ts'
+import type { ChartAnswer, ChartJob, ChartResult } from './chart-threads.ts'
+import { checkValues } from './check-values.ts'
+import { packChart } from './pack-chart.ts'
+import { ArchiveRefused } from './read-archive.ts'
+import { lineDiff } from './line-diff.ts'
+import { packValues } from './packed-values.ts'
+import { readChart } from './read-chart.ts'
+import { IndexRefused, readIndex } from './repository-index.ts'
+import { sha256Hex } from './sha256.ts'
+import { doTextJob, TextRefused, type TextJob } from './text-job.ts'
+
+/** The archive is known to be the right one before it is opened. */
+const readChecked = async ({ archive, digests, limits }: Extract<ChartJob, { kind: 'read' }>) => {
+  const digest = sha256Hex(archive)
+  if (digests.some((expected) => expected !== digest)) throw new ArchiveRefused('The archive is not the one that its repository describes: its digest differs.')
+  return { chart: await readChart(archive, limits), digest, size: archive.length }
+}
+
+const madeOf = (job: TextJob): readonly Uint8Array[] | string => {
+  const made = doTextJob(job)
+  return typeof made === 'string' ? made : packValues(made)
+}
+
+/** The thread's program: one job after the other. What it reads comes from strangers. */
+const resultOf = async (job: ChartJob): Promise<ChartResult> => {
+  switch (job.kind) {
+    case 'read':
+      return { kind: 'read', ...(await readChecked(job)) }
+    case 'pack':
+      return { kind: 'pack', archive: await packChart(job.chart, job.annotations) }
+    case 'check':
+      return { kind: 'check', lines: checkValues(job.chart, job.values) }
+    case 'index':
+      return { kind: 'index', index: readIndex(job.bytes) }
+    case 'text':
+      return { kind: 'text', made: madeOf(job.job) }
+    case 'diff':
+      return { kind: 'diff', lines: lineDiff(job.from, job.to) }
+  }
+}
+
+const answerTo = async (job: ChartJob): Promise<ChartAnswer> => {
+  try {
+    return { result: await resultOf(job) }
+  } catch (error) {
+    if (error instanceof ArchiveRefused || error instanceof IndexRefused || error instanceof TextRefused) return { refused: error.message }
+    return { failure: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const buffersOf = (chart: Chart): readonly ArrayBuffer[] =>
+  [...[...chart.files.values()].map(({ buffer }) => buffer as ArrayBuffer), ...chart.subcharts.flatMap(buffersOf)]
+
+/** Files move to the asker; those of a chart below stand in its parent's too. */
+const movedBy = (answer: ChartAnswer): ArrayBuffer[] => {
+  if (!('result' in answer)) return []
+  const { result } = answer
+  if (result.kind === 'text') return typeof result.made === 'string' ? [] : result.made.map(({ buffer }) => buffer as ArrayBuffer)
+  if (result.kind === 'pack') return [result.archive.buffer as ArrayBuffer]
+  return result.kind === 'read' ? [...new Set(buffersOf(result.chart))] : []
+}
+
+parentPort?.on('message', (job: ChartJob) => {
+  void answerTo(job).then((answer) => parentPort?.postMessage(answer, movedBy(answer)))
+})

@@ -1,0 +1,193 @@
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Failure } from '../../core/kernel/failure.ts'
+import type { FreeObject, Json } from '../../core/kernel/json.ts'
+import { ValuesRefused, type Chart } from '../../core/packages/chart-ports.ts'
+import { copyOf, isTable, mergeUnder, nestedAt, objectOf, tableOf, valueAt, type Table, type Value } from './values-table.ts'
+import { isInRange } from './version-rules.ts'
+
+/** What the rules read of a chart. */
+export type ChartTree = Pick<Chart, 'name' | 'version' | 'metadata' | 'values'> & { readonly subcharts: readonly ChartTree[] }
+
+/** One chart of a tree that is enabled, with the values that it is rendered with. */
+export interface ValuedChart<Tree extends ChartTree> {
+  /** Names or aliases from the root, dotted; empty for the root. */
+  readonly path: string
+  readonly chart: Tree
+  readonly values: FreeObject
+}
+
+/** An entry of `dependencies` of Chart.yaml. */
+interface Dependency {
+  readonly name: string
+  readonly version: string
+  readonly alias: string
+  readonly conditions: readonly string[]
+  readonly tags: readonly string[]
+  readonly imports: readonly { readonly child: string; readonly parent: string }[]
+}
+
+/** A chart where it stands in its tree: `name` is its alias there, and where its parent keeps its values. */
+interface Node {
+  readonly name: string
+  readonly chart: ChartTree
+  readonly defaults: Table
+  readonly dependencies: readonly Dependency[]
+  readonly children: readonly Node[]
+}
+
+const globalKey = 'global'
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : [])
+const objectsOf = (value: Json | undefined): readonly FreeObject[] =>
+  listOf(value).filter((item): item is FreeObject => typeof item === 'object' && item !== null && !Array.isArray(item))
+
+const importOf = (item: Json): Dependency['imports'] => {
+  if (typeof item === 'string') return [{ child: `exports.${item}`, parent: '.' }]
+  const [pair] = objectsOf([item])
+  const [child, parent] = [textOf(pair?.['child']), textOf(pair?.['parent'])]
+  return child === '' || parent === '' ? [] : [{ child, parent }]
+}
+
+const dependenciesOf = ({ metadata }: ChartTree): readonly Dependency[] =>
+  objectsOf(metadata['dependencies']).map((entry) => ({
+    name: textOf(entry['name']),
+    version: textOf(entry['version']),
+    alias: textOf(entry['alias']),
+    conditions: textOf(entry['condition']).trim().split(',').filter((path) => path !== ''),
+    tags: listOf(entry['tags']).filter((tag) => typeof tag === 'string'),
+    imports: listOf(entry['import-values']).flatMap(importOf),
+  }))
+
+const nodeOf = (chart: ChartTree, name: string): Node => ({
+  name,
+  chart,
+  defaults: tableOf(chart.values),
+  dependencies: dependenciesOf(chart),
+  children: chart.subcharts.map((subchart) => nodeOf(subchart, subchart.name)),
+})
+
+/** Globals of a parent under those of a child; the parent's decide. */
+const passGlobals = (from: Table, to: Table): void => {
+  const globalsOf = (table: Table): Value => (table.has(globalKey) ? table.get(globalKey) : new Map())
+  const [given, own] = [globalsOf(from), globalsOf(to)]
+  if (!isTable(given) || !isTable(own)) return
+  for (const [key, value] of given) {
+    const existing = own.get(key)
+    if (isTable(value)) own.set(key, isTable(existing) ? mergeUnder(copyOf(value), existing, true) : copyOf(value))
+    else if (!isTable(existing)) own.set(key, value)
+  }
+  to.set(globalKey, own)
+}
+
+const applyDefaults = (node: Node, values: Table, keepsNulls: boolean): void => {
+  for (const [key, fallback] of copyOf(node.defaults)) {
+    const value = values.get(key)
+    if (!values.has(key)) values.set(key, fallback)
+    else if (value === null && !keepsNulls) values.delete(key)
+    // What is meant for a subchart keeps its nulls: they count against the subchart's own defaults.
+    else if (isTable(value) && isTable(fallback)) mergeUnder(value, fallback, keepsNulls || node.children.some(({ name }) => name === key))
+  }
+}
+
+type Merged = Either<Failure<'ValuesRefused'>, Table>
+
+/** The values of a chart and, below their names, of its subcharts. Changes `values`. */
+const coalesce = (node: Node, values: Table, keepsNulls: boolean): Merged => {
+  applyDefaults(node, values, keepsNulls)
+  for (const child of node.children) {
+    const own = values.get(child.name) ?? new Map()
+    if (values.get(child.name) === null || !isTable(own)) {
+      const problem = `${child.name}: must be a map, for it is the name of a subchart`
+      return left(ValuesRefused(`The values do not fit the chart: ${problem}.`, { errors: [problem] }))
+    }
+    passGlobals(values, own)
+    const merged = coalesce(child, own, keepsNulls)
+    if (isLeft(merged)) return merged
+    values.set(child.name, merged.right)
+  }
+  return right(values)
+}
+
+const isTaggedOff = (tags: readonly string[], switches: Table): boolean => {
+  const said = tags.map((tag) => switches.get(tag))
+  return said.includes(false) && !said.includes(true)
+}
+
+/** The first condition that names a boolean decides; without one the tags do. */
+const isEnabled = ({ conditions, tags }: Dependency, values: Table, path: string): boolean => {
+  const decided = conditions.map((condition) => valueAt(values, path + condition)).find((value) => typeof value === 'boolean')
+  if (decided !== undefined) return decided
+  const switches = values.get('tags')
+  return !isTable(switches) || !isTaggedOff(tags, switches)
+}
+
+type Enabled = Either<Failure<'ValuesRefused'>, Node>
+
+/** The tree without the charts that conditions and tags switch off, each under its alias. */
+const enable = (node: Node, values: Table, path: string): Enabled => {
+  if (node.dependencies.length === 0) return right(node)
+  const fits = (child: Node, { name, version }: Dependency): boolean => child.chart.name === name && (version === '' || isInRange(child.chart.version, version))
+  const undeclared = node.children.filter((child) => !node.dependencies.some((dependency) => fits(child, dependency)))
+  const declared = node.dependencies.flatMap((dependency) => {
+    const child = node.children.find((each) => fits(each, dependency))
+    return child === undefined ? [] : [{ ...child, name: dependency.alias || dependency.name }]
+  })
+  const whole: Node = { ...node, children: [...undeclared, ...declared] }
+  const all = coalesce(whole, copyOf(values), false)
+  if (isLeft(all)) return all
+  const off = new Set(node.dependencies.filter((dependency) => !isEnabled(dependency, all.right, path)).map(({ name, alias }) => alias || name))
+  const children: Node[] = []
+  for (const child of whole.children.filter(({ name }) => !off.has(name))) {
+    const enabled = enable(child, all.right, `${path}${child.name}.`)
+    if (isLeft(enabled)) return enabled
+    children.push(enabled.right)
+  }
+  return right({ ...whole, children, dependencies: node.dependencies.filter(({ name, alias }) => !off.has(alias || name)) })
+}
+
+/** Defaults with what `import-values` takes from below; the chart's own ones decide. */
+const importUp = (node: Node): Enabled => {
+  const children: Node[] = []
+  for (const child of node.children) {
+    const imported = importUp(child)
+    if (isLeft(imported)) return imported
+    children.push(imported.right)
+  }
+  const below: Node = { ...node, children }
+  if (node.dependencies.length === 0) return right(below)
+  const all = coalesce(below, new Map(), true)
+  if (isLeft(all)) return all
+  const brought: Table = new Map()
+  for (const { name, alias, imports } of node.dependencies) {
+    for (const { child, parent } of imports) {
+      const taken = valueAt(all.right, `${alias || name}.${child}`)
+      if (isTable(taken)) mergeUnder(brought, nestedAt(parent, copyOf(taken)), true)
+    }
+  }
+  return right({ ...below, defaults: mergeUnder(copyOf(all.right), brought, true) })
+}
+
+const listed = (node: Node, values: Table, path: string): readonly ValuedChart<ChartTree>[] => [
+  { path, chart: node.chart, values: objectOf(values) },
+  ...node.children.flatMap((child) => {
+    const own = values.get(child.name)
+    return listed(child, isTable(own) ? own : new Map(), path === '' ? child.name : `${path}.${child.name}`)
+  }),
+]
+
+/**
+ * Which charts of a tree are enabled, the root first, and their values by Helm's rules: maps merge, null removes, subcharts
+ * by name or alias, globals, conditions and tags, import-values. ValuesRefused: something else than a map stands under a
+ * subchart's name. Work grows with the charts times their values: for a thread.
+ */
+export const valuesByChart = <Tree extends ChartTree>(chart: Tree, values: FreeObject): Either<Failure<'ValuesRefused'>, readonly ValuedChart<Tree>[]> => {
+  const given = tableOf(values)
+  const enabled = enable(nodeOf(chart, chart.name), given, '')
+  if (isLeft(enabled)) return enabled
+  const imported = importUp(enabled.right)
+  if (isLeft(imported)) return imported
+  const merged = coalesce(imported.right, copyOf(given), false)
+  // Each chart of the answer is one of the tree that was given.
+  return isLeft(merged) ? merged : right(listed(imported.right, merged.right, '') as readonly ValuedChart<Tree>[])
+}

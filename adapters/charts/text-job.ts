@@ -1,0 +1,54 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { FreeObject, Json } from '../../core/kernel/json.ts'
+import { fromWireJson, toWireJson } from '../../core/kernel/wire-json.ts'
+import { kubernetesYamlText } from './kubernetes-yaml-text.ts'
+
+/** What a thread is asked to do with a text, or with a value that becomes one. */
+export type TextJob =
+  | { readonly do: 'parse'; readonly bytes: Uint8Array }
+  | { readonly do: 'convert'; readonly bytes: Uint8Array; readonly to: 'json' | 'yaml' }
+  | { readonly do: 'pick'; readonly bytes: Uint8Array; readonly keys: readonly string[] }
+  | { readonly do: 'print'; readonly value: Json }
+
+/** A text that cannot be read; the message is for people. */
+export class TextRefused extends Error {}
+
+const parsed = (bytes: Uint8Array): readonly Json[] => {
+  const documents = kubernetesYamlText.parseAll(new TextDecoder().decode(bytes))
+  if (isLeft(documents)) throw new TextRefused(documents.left.message)
+  return documents.right
+}
+
+const converted = (bytes: Uint8Array, to: 'json' | 'yaml'): string => {
+  const [value = null, ...others] = parsed(bytes)
+  if (others.length > 0) throw new TextRefused(`It holds ${others.length + 1} documents, which do not become one.`)
+  return to === 'json' ? toWireJson(value) : kubernetesYamlText.print(value)
+}
+
+const fromJson = (bytes: Uint8Array): unknown => {
+  try {
+    return fromWireJson(new TextDecoder().decode(bytes))
+  } catch (error) {
+    throw new TextRefused(`The text is no JSON that can be read: ${(error as Error).name}.`)
+  }
+}
+
+const picked = (bytes: Uint8Array, keys: readonly string[]): FreeObject => {
+  const value = fromJson(bytes)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new TextRefused('The text is no JSON object.')
+  return Object.fromEntries(keys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, (value as FreeObject)[key]]))
+}
+
+/** What a text job makes; a list of one for `pick`. Throws TextRefused. */
+export const doTextJob = (job: TextJob): readonly Json[] | string => {
+  switch (job.do) {
+    case 'parse':
+      return parsed(job.bytes)
+    case 'convert':
+      return converted(job.bytes, job.to)
+    case 'pick':
+      return [picked(job.bytes, job.keys)]
+    case 'print':
+      return kubernetesYamlText.print(job.value)
+  }
+}

@@ -1,0 +1,23 @@
+import { nodePemReader } from '../../adapters/charts/pem-reader.ts'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositories/chart-repository-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import { makeRepositorySafe } from '../../core/chart-repositories/credential-safe.ts'
+import { ChartRepositoryStoreToken, ChartRepositoryUnitOfWorkToken, NamedRepositoriesToken, PemReaderToken } from '../../core/chart-repositories/ports.ts'
+import { makeNamedRepositories } from '../../core/chart-repositories/read-repositories.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import type { Provide } from '../boot.ts'
+
+/** Named chart repositories of accounts. */
+export const provideChartRepositories: Provide = (container, { database, secretBox }) => {
+  const bindStore = makeSqlChartRepositoryStore(database)
+  container.provideValue(PemReaderToken, nodePemReader)
+  container.provide(ChartRepositoryStoreToken, () => bindStore(database))
+  container.provide(NamedRepositoriesToken, (resolve) =>
+    makeNamedRepositories({ repositories: resolve(ChartRepositoryStoreToken), safe: makeRepositorySafe({ secretBox, entropy: resolve(EntropyToken) }) }),
+  )
+  container.provide(ChartRepositoryUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(database, (tx, audit) => ({ repositories: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+  )
+}

@@ -1,0 +1,49 @@
+import type { AccountId } from '../kernel/brand.ts'
+import type { Entropy } from '../kernel/entropy.ts'
+import { hex } from '../kernel/hex.ts'
+import { secret } from '../kernel/secret.ts'
+import type { SealedPlace, SecretBox } from '../kernel/secret-box.ts'
+import type { RepositoryCredentials, SealedChartRepository } from './types.ts'
+
+interface Plain {
+  readonly username?: string
+  readonly password?: string
+  readonly token?: string
+  readonly authorityPem?: string
+  readonly certificatePem?: string
+  readonly keyPem?: string
+}
+
+const placeOf = (accountId: AccountId, ref: string): SealedPlace => ({ table: 'chart_repositories', column: 'sealed_credentials', tenantId: accountId, rowRef: ref })
+
+/** Seals all credentials of a repository as one. */
+export interface RepositorySafe {
+  /** Under a fresh reference, so that an older box cannot be put in its place. No box where there is nothing to seal. */
+  seal(accountId: AccountId, credentials: RepositoryCredentials): Promise<{ readonly ref: string; readonly box: Uint8Array | undefined }>
+  /** Throws when the box was tampered with or moved. */
+  open(stored: Pick<SealedChartRepository, 'accountId' | 'ref' | 'box'>): Promise<RepositoryCredentials>
+}
+
+export const makeRepositorySafe = (deps: { readonly secretBox: SecretBox; readonly entropy: Entropy }): RepositorySafe => ({
+  async seal(accountId, { password, token, keyPem, ...rest }) {
+    const ref = hex(deps.entropy.bytes(16))
+    const plain: Plain = {
+      ...rest,
+      ...(password === undefined ? {} : { password: password.reveal() }),
+      ...(token === undefined ? {} : { token: token.reveal() }),
+      ...(keyPem === undefined ? {} : { keyPem: keyPem.reveal() }),
+    }
+    if (Object.keys(plain).length === 0) return { ref, box: undefined }
+    return { ref, box: await deps.secretBox.seal(secret(JSON.stringify(plain)), placeOf(accountId, ref)) }
+  },
+  async open({ accountId, ref, box }) {
+    if (box === undefined) return {}
+    const { password, token, keyPem, ...rest } = JSON.parse((await deps.secretBox.open(box, placeOf(accountId, ref))).reveal()) as Plain
+    return {
+      ...rest,
+      ...(password === undefined ? {} : { password: secret(password) }),
+      ...(token === undefined ? {} : { token: secret(token) }),
+      ...(keyPem === undefined ? {} : { keyPem: secret(keyPem) }),
+    }
+  },
+})

@@ -1,0 +1,110 @@
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Failure } from '../kernel/failure.ts'
+import { secret } from '../kernel/secret.ts'
+import { ChartRepositoryRefused, type PemReader } from './ports.ts'
+import type { RepositoryCredentials } from './types.ts'
+
+/** What a request says of a repository. Absent: as it is; empty: none. */
+export interface RepositoryClaim {
+  readonly url?: string | undefined
+  readonly plainHttp?: boolean | undefined
+  readonly description?: string | undefined
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+  readonly token?: string | undefined
+  readonly ca?: string | undefined
+  readonly certificate?: string | undefined
+  readonly key?: string | undefined
+}
+
+type Checked<A> = Either<Failure<'ChartRepositoryRefused'>, A>
+const refuse = (message: string): Checked<never> => left(ChartRepositoryRefused(message))
+
+/** As the columns hold them. */
+const maxUrlLength = 512
+const namePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+export const checkRepositoryName = (name: string): Checked<string> =>
+  namePattern.test(name) ? right(name) : refuse('name must be 1 to 63 small letters, digits and hyphens, and begin and end with a letter or digit.')
+
+/** The address in one spelling, without a trailing slash; undefined when it is none. */
+export const repositoryUrl = (text: string): string | undefined => {
+  const isRegistry = text.startsWith('oci://')
+  const written = isRegistry ? `https://${text.slice('oci://'.length)}` : text
+  if (text.length > maxUrlLength || !URL.canParse(written)) return undefined
+  const url = new URL(written)
+  if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '' || url.hash !== '') return undefined
+  if (isRegistry && url.search !== '') return undefined
+  const path = url.pathname.replace(/\/+$/, '')
+  const whole = `${isRegistry ? `oci://${url.host}` : url.origin}${path}${url.search}`
+  return whole.length > maxUrlLength ? undefined : whole
+}
+
+/** Where credentials belong: scheme, host and port. */
+export const originOf = (url: string): string => {
+  const { protocol, host } = new URL(url.replace(/^oci:/, 'https:'))
+  return url.startsWith('oci:') ? `oci://${host}` : `${protocol}//${host}`
+}
+
+const headerText = /^[\x20-\x7e\u00a0-\u{10ffff}]*$/u
+const tokenText = /^[\x21-\x7e]{1,8192}$/
+
+const choose = (sent: string | undefined, before: string | undefined): string | undefined => {
+  const value = sent ?? before
+  return value === '' ? undefined : value
+}
+
+/** What is stored after a request: what it sends, and of the former credentials those that it does not speak of. */
+export const mergedCredentials = (pem: PemReader, claim: RepositoryClaim, before: RepositoryCredentials): Checked<RepositoryCredentials> => {
+  const username = choose(claim.username, before.username)
+  const password = choose(claim.password, before.password?.reveal())
+  const token = choose(claim.token, before.token?.reveal())
+  const ca = choose(claim.ca, before.authorityPem)
+  const certificate = choose(claim.certificate, before.certificatePem)
+  const key = choose(claim.key, before.keyPem?.reveal())
+  if (username !== undefined && (username.includes(':') || !headerText.test(username))) return refuse('username must be a line of text without a colon.')
+  if (password !== undefined && !headerText.test(password)) return refuse('password must be a line of text.')
+  if (password !== undefined && username === undefined) return refuse('password goes with a username.')
+  if (token !== undefined && !tokenText.test(token)) return refuse('token must be visible ASCII characters.')
+  if (token !== undefined && username !== undefined) return refuse('Give a username with its password, or a token.')
+  if (ca !== undefined && !pem.isCertificates(ca)) return refuse('ca must be certificates in PEM.')
+  if ((certificate === undefined) !== (key === undefined)) return refuse('certificate and key go together.')
+  if (certificate !== undefined && key !== undefined && !pem.isPair(certificate, key)) return refuse('certificate and key must be PEM, and belong together.')
+  return right({
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password: secret(password) }),
+    ...(token === undefined ? {} : { token: secret(token) }),
+    ...(ca === undefined ? {} : { authorityPem: ca }),
+    ...(certificate === undefined || key === undefined ? {} : { certificatePem: certificate, keyPem: secret(key) }),
+  })
+}
+
+/** Names of what is stored, for people. */
+export const heldBy = (credentials: RepositoryCredentials): readonly string[] => [
+  ...(credentials.password === undefined ? [] : ['password']),
+  ...(credentials.token === undefined ? [] : ['token']),
+  ...(credentials.authorityPem === undefined ? [] : ['ca']),
+  ...(credentials.certificatePem === undefined ? [] : ['certificate']),
+]
+
+export interface RepositoryDraft {
+  readonly url: string
+  readonly isPlainHttp: boolean
+  readonly description: string
+  readonly credentials: RepositoryCredentials
+}
+
+/**
+ * What a request makes of a repository. Credentials do not move to another host: once the address leads elsewhere, only
+ * those that come with the same request are kept.
+ */
+export const draftOf = (pem: PemReader, claim: RepositoryClaim, before: RepositoryDraft | undefined): Checked<RepositoryDraft> => {
+  const url = claim.url === undefined ? before?.url : repositoryUrl(claim.url)
+  if (url === undefined) return refuse('url must be an https:// or oci:// address without a user name.')
+  const isPlainHttp = claim.plainHttp ?? before?.isPlainHttp ?? false
+  if (isPlainHttp && !url.startsWith('oci://')) return refuse('plain_http goes with oci:// addresses.')
+  const isSamePlace = before !== undefined && originOf(before.url) === originOf(url) && before.isPlainHttp === isPlainHttp
+  const credentials = mergedCredentials(pem, claim, isSamePlace ? before.credentials : {})
+  if (isLeft(credentials)) return credentials
+  return right({ url, isPlainHttp, description: claim.description ?? before?.description ?? '', credentials: credentials.right })
+}

@@ -1,0 +1,70 @@
+import * as t from 'io-ts'
+import { path } from '../kit/access.ts'
+import { answer, DateTime, freeText, noted, optional, PathName, request } from '../kit/codecs.ts'
+
+const secretNote = (description: string) => ({ type: 'string', description: `${description} Stored encrypted, never shown again. Empty takes it away.` })
+const claim = {
+  url: optional(freeText(512, 1)),
+  plain_http: optional(t.boolean),
+  description: optional(freeText(1000)),
+  username: optional(freeText(255)),
+  password: optional(noted(freeText(4096), secretNote('With `username`.'))),
+  token: optional(noted(freeText(8192), secretNote('A bearer token, instead of a user name.'))),
+  ca: optional(noted(freeText(65_536), { type: 'string', description: 'Certificates in PEM that are trusted instead of the usual authorities. Empty takes them away.' })),
+  certificate: optional(noted(freeText(65_536), { type: 'string', description: 'Client certificate in PEM, with `key`. Empty takes it away.' })),
+  key: optional(noted(freeText(65_536), secretNote('Private key of `certificate`, in PEM.'))),
+}
+
+export const CreateChartRepositoryOption = request({ ...claim, name: freeText(63, 1), url: freeText(512, 1) }, 'CreateChartRepositoryOption')
+export const EditChartRepositoryOption = request(claim, 'EditChartRepositoryOption')
+
+/** A named repository; credentials are told by their names alone. */
+export const NamedChartRepository = answer(
+  {
+    name: t.string,
+    url: t.string,
+    plain_http: t.boolean,
+    description: t.string,
+    username: t.string,
+    credentials: noted(t.readonlyArray(t.string), { description: 'Which credentials are stored: `password`, `token`, `ca`, `certificate`.' }),
+    created_at: DateTime,
+    updated_at: DateTime,
+  },
+  'NamedChartRepository',
+)
+
+/** A repository that the caller may install from. `owner` has it under this name. */
+export const ChartRepositoryEntry = answer({ name: t.string, url: t.string, username: optional(t.string), owner: t.string }, 'ChartRepositoryEntry')
+
+const text = optional(t.string)
+const texts = optional(t.readonlyArray(t.string))
+
+/** What an index or a registry says of a version; what it leaves out is absent. */
+export const ChartVersion = answer(
+  {
+    name: t.string,
+    version: t.string,
+    description: text,
+    apiVersion: text,
+    appVersion: text,
+    kubeVersion: text,
+    type: text,
+    deprecated: optional(t.boolean),
+    icon: noted(text, { type: 'string', description: 'As the chart has it; this service does not fetch it.' }),
+    home: text,
+    keywords: texts,
+    sources: texts,
+    urls: texts,
+    created: optional(DateTime),
+    digest: text,
+  },
+  'ChartVersion',
+)
+
+export const AccountPath = request({ orgname: PathName }, 'ChartRepositoryAccountPath')
+export const RepositoryPath = request({ orgname: PathName, repository: PathName }, 'ChartRepositoryPath')
+export const RepositoryChartPath = request({ orgname: PathName, repository: PathName, chart: PathName }, 'ChartRepositoryChartPath')
+export const ChartPath = request({ name: PathName }, 'ChartNamePath')
+export const RepositoryUrlQuery = request({ url: freeText(512, 1) }, 'RepositoryUrlQuery')
+
+export const accountInPath = { type: 'account', name: path('orgname') } as const

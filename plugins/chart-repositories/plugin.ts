@@ -1,0 +1,47 @@
+import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { makeCreateRepository, makeDeleteRepository, makeEditRepository } from '../../core/chart-repositories/change-repositories.ts'
+import { makeRepositorySafe } from '../../core/chart-repositories/credential-safe.ts'
+import { ChartRepositoryStoreToken, ChartRepositoryUnitOfWorkToken, PemReaderToken, RepositoryReaderToken } from '../../core/chart-repositories/ports.ts'
+import { makeAskKnown, makeAskNamed, makeListKnown, makeShowRepository } from '../../core/chart-repositories/read-repositories.ts'
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
+import { definePlugin } from '../kit/plugin.ts'
+import { chartRepositoryHandlers } from './chart-repositories.handlers.ts'
+import { chartRepositoryPermissions } from './permissions.ts'
+import { chartRepositoryObjectTypes } from './relations.ts'
+
+export const chartRepositoriesPlugin = definePlugin({
+  id: 'chart-repositories',
+  summary: 'Named chart repositories of organizations and people, and what they offer',
+  listener: 'api',
+  gate: 'always',
+  needs: {
+    authorizer: AuthorizerToken,
+    clock: ClockToken,
+    clusters: ClusterStoreToken,
+    entropy: EntropyToken,
+    pem: PemReaderToken,
+    reader: RepositoryReaderToken,
+    repositories: ChartRepositoryStoreToken,
+    secretBox: SecretBoxToken,
+    unitOfWork: ChartRepositoryUnitOfWorkToken,
+  },
+  permissions: chartRepositoryPermissions,
+  objectTypes: chartRepositoryObjectTypes,
+  routes: (given) => {
+    const deps = { ...given, safe: makeRepositorySafe(given) }
+    const known = makeListKnown(deps)
+    return chartRepositoryHandlers({
+      repositories: given.repositories,
+      show: makeShowRepository(deps),
+      create: makeCreateRepository(deps),
+      edit: makeEditRepository(deps),
+      remove: makeDeleteRepository(deps),
+      askNamed: makeAskNamed(deps),
+      known,
+      askKnown: makeAskKnown({ ...deps, listKnown: known }),
+    })
+  },
+})

@@ -1,0 +1,48 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeChartSource } from '../../adapters/charts/chart-source.ts'
+import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
+import { makeOpenRepository } from '../../adapters/charts/repositories.ts'
+import { makeRepositoryReader } from '../../adapters/charts/repository-reader.ts'
+import { makeEgressAllowance, readEgressTarget } from '../../adapters/outbound/egress-allowance.ts'
+import { makeGuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
+import { makeUserUrlPolicy } from '../../adapters/outbound/user-url-policy.ts'
+import type { RepositoryAccess } from '../../core/chart-repositories/types.ts'
+import type { MemberCluster } from '../../core/clusters/ports.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
+import type { EmbeddedCharts, FetchedChart } from '../../core/packages/chart-ports.ts'
+import type { SourceRef } from '../../core/packages/types.ts'
+
+export interface SourceWorldOptions {
+  /** Beside public addresses. */
+  readonly allow?: readonly string[]
+  /** Of tenant 1. */
+  readonly named?: Readonly<Record<string, RepositoryAccess>>
+  readonly embedded?: EmbeddedCharts
+  readonly cluster?: MemberCluster
+}
+
+/** The real source over real sockets. */
+export const sourceWorld = ({ allow = ['localhost'], named = {}, embedded = new Map(), cluster }: SourceWorldOptions = {}) => {
+  const threads = makeChartThreads()
+  const allowance = makeEgressAllowance(allow.flatMap((text) => readEgressTarget(text) ?? []))
+  const open = makeOpenRepository({ fetch: makeGuardedFetch(makeUserUrlPolicy(allowance)), threads })
+  const source = makeChartSource({
+    open,
+    threads,
+    embedded,
+    named: { find: (tenantId, name) => Promise.resolve(tenantId === 1 ? named[name] : undefined) },
+  })
+  return {
+    reader: makeRepositoryReader(open),
+    close: () => threads.close(),
+    fetch: async (from: Partial<SourceRef>, name = 'web', version = '', tenantId = 1): Promise<FetchedChart | Failure> => {
+      const ref = { name, version, source: { apiGroup: '', kind: 'Legacy', namespace: '', name: '', ...from } }
+      const fetched = await source.fetch(ref, { cluster, tenantId }, new AbortController().signal)
+      return isLeft(fetched) ? fetched.left : fetched.right
+    },
+  }
+}
+export type SourceWorld = ReturnType<typeof sourceWorld>
+
+/** The version that came, or the failure's tag. */
+export const outcomeOf = (fetched: FetchedChart | Failure): string => ('tag' in fetched ? fetched.tag : fetched.ref.version)
