@@ -1,0 +1,38 @@
+import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
+import { helm } from '../../support/components/available.ts'
+import { needing } from '../../support/components/needing.ts'
+import { helmProcessSuite } from './helm-process.suite.ts'
+import { helmRunnerSuite } from './helm-runner.suite.ts'
+import { processBench, type ProcessBench } from './process-bench.ts'
+
+const test = needing('helm')
+
+let api: FakeApi
+const benches: { helm3?: ProcessBench; helm4?: ProcessBench } = {}
+
+test.before(async () => {
+  api = await startFakeApi()
+  const binaries = (await helm())!
+  const server = {
+    kubeconfig: api.kubeconfig(),
+    uid: api.uid,
+    makeNamespace: async (name: string) => void api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+  }
+  benches.helm3 = await processBench(binaries.helm3, server)
+  benches.helm4 = await processBench(binaries.helm4, server)
+})
+
+test.after('no working folder is left', (t) => {
+  t.deepEqual([...benches.helm3!.leftOvers(), ...benches.helm4!.leftOvers()], [])
+})
+
+test.after.always(async () => {
+  await Promise.all([benches.helm3?.stop(), benches.helm4?.stop()])
+  await api?.stop()
+})
+
+helmRunnerSuite(test, 'helm 3', async () => benches.helm3!)
+helmRunnerSuite(test, 'helm 4', async () => benches.helm4!)
+helmProcessSuite(test, 'helm 3', () => ({ bench: benches.helm3!, api }))
+helmProcessSuite(test, 'helm 4', () => ({ bench: benches.helm4!, api }))
+
