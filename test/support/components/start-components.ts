@@ -1,6 +1,7 @@
 import { startControlPlane } from './control-plane.ts'
 import { goBuilt } from './go-build.ts'
 import { findKubectl } from './kubectl.ts'
+import { findHelm } from './helm.ts'
 import { startMariaDb } from './mariadb.ts'
 import { findNatsServer } from './nats-binary.ts'
 import { componentNames, environmentNames, isSwitchedOff, type ComponentName } from './names.ts'
@@ -32,6 +33,10 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
     return { environment: {} }
   },
   kubectl: async (say) => ({ environment: { [environmentNames.kubectl]: await findKubectl(say) } }),
+  helm: async (say) => {
+    const { helm3, helm4 } = await findHelm(say)
+    return { environment: { [environmentNames.helm3]: helm3, [environmentNames.helm4]: helm4 } }
+  },
   // Each test file starts servers of its own: their configuration carries the keys of one database.
   nats: async (say) => ({ environment: { [environmentNames.nats]: await findNatsServer(say) } }),
 }
