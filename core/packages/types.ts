@@ -1,0 +1,74 @@
+import type { FreeObject } from '../kernel/json.ts'
+
+/** Statuses of a release record, in Helm's words. */
+export const releaseStatuses = [
+  'unknown',
+  'deployed',
+  'uninstalled',
+  'superseded',
+  'failed',
+  'uninstalling',
+  'pending-install',
+  'pending-upgrade',
+  'pending-rollback',
+] as const
+export type ReleaseStatus = (typeof releaseStatuses)[number]
+
+/** Where Helm keeps its records in a cluster: in Secrets, or in ConfigMaps. */
+export const storageDrivers = ['Secret', 'ConfigMap'] as const
+export type StorageDriver = (typeof storageDrivers)[number]
+
+/** A release by name: what a task locks and what a record belongs to. */
+export interface ReleaseKey {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** One stored revision as its labels describe it, without its content. */
+export interface ReleaseRecordRef extends ReleaseKey {
+  readonly version: number
+  readonly status: ReleaseStatus
+  /** Name of the Secret or ConfigMap. */
+  readonly objectName: string
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+/** A stored revision without what is big: templates, values, manifest, notes. */
+export interface ReleaseHeader extends ReleaseKey {
+  readonly version: number
+  /** Helm's `info` without `notes`. */
+  readonly info: FreeObject & { readonly status: ReleaseStatus }
+  readonly chartMetadata: FreeObject
+}
+
+/** A whole stored revision, key for key as Helm wrote it. */
+export interface Release extends ReleaseKey {
+  readonly version: number
+  readonly info: FreeObject & { readonly status: ReleaseStatus; readonly description?: string; readonly notes?: string }
+  readonly chart: FreeObject & { readonly metadata?: FreeObject; readonly templates?: unknown; readonly values?: FreeObject }
+  readonly config?: FreeObject
+  readonly manifest: string
+  readonly hooks?: readonly FreeObject[]
+  /** Helm 4: `ssa` or `csa`. */
+  readonly apply_method?: string
+}
+
+/** `TypedObjectReference`: what a chart comes from. */
+export interface SourceRef {
+  readonly apiGroup: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** A chart of a source. `version` empty: the newest stable one; may be a range. Defaults of packages.md 2.0 are filled in. */
+export interface ChartRef {
+  readonly name: string
+  readonly version: string
+  readonly source: SourceRef
+}
+
+/** One operation of Helm that changes a cluster. */
+export const helmVerbs = ['install', 'upgrade', 'rollback', 'uninstall'] as const
+export type HelmVerb = (typeof helmVerbs)[number]

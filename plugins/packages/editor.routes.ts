@@ -1,0 +1,91 @@
+import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
+import { ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable } from '../../core/packages/chart-ports.ts'
+import { EditorMissing, EditorUnfit, ModelRefused, ObjectRefused } from '../../core/packages/editor-ports.ts'
+import { HelmMissing } from '../../core/packages/helm-ports.ts'
+import { PatchRefused, RecordsRefused, RecordUnreadable, ReleaseMissing } from '../../core/packages/ports.ts'
+import { ReleaseNameTaken, ReleasePending } from '../../core/packages/release-task-ports.ts'
+import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../core/tasks/ports.ts'
+import { read, requires, write } from '../kit/access.ts'
+import { FreeObjectCodec } from '../kit/codecs.ts'
+import { json, orYaml, text } from '../kit/reply.ts'
+import { body, defineRoute } from '../kit/route.ts'
+import { clusterInPath, ClusterPath, ResponseIdQuery, taskExample, TaskResponse } from './codecs.ts'
+import { ApplyQuery, EditorApplication, EditorModel, EditorRemoval, FormatQuery, ResourceOutput } from './editor-codecs.ts'
+import { aboutExample, manifestExample, modelExample, outputExample, removalExample } from './editor-examples.ts'
+
+const prefix = '/clusters/{owner}/{cluster}/helm/editor'
+const common = { tag: 'Helm', access: requires('can_connect', clusterInPath), params: ClusterPath } as const
+const clusterFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused] as const
+const editorFailures = [EditorMissing, EditorUnfit, ModelRefused, ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable] as const
+const recordFailures = [RecordsRefused, RecordUnreadable, ReleaseMissing] as const
+const taskFailures = [ResponseIdTaken, TaskLocked, TooManyTasks] as const
+const loadFailures = [...clusterFailures, ...editorFailures, ...recordFailures, ObjectRefused] as const
+/** The chart is named by an editor, not by the request: that it is not there makes what is asked impossible. */
+const statusOf = { ChartMissing: 422 } as const
+const followed = 'The answer names a task: its progress is on the bus under `subject` and at `/tasks/{id}`. `response-id` is a UUID that the client chooses.'
+
+export const applyEditor = defineRoute({
+  ...common,
+  id: 'packages.applyEditor',
+  method: 'PUT',
+  path: prefix,
+  summary: 'Install what an editor model says, or bring it up to date',
+  description:
+    'Kind, apiVersion, name and namespace of each resource come from the editor and the release, whatever the model says. With `patch` (RFC 6902) instead of `resources` the model of what is installed is changed. ' +
+    'Waits until what was applied is ready, unless `wait=false`; `timeout` is in seconds. `installCRDs=true` also creates definitions that come with the chart. ' +
+    followed,
+  scope: write('cluster'),
+  query: ApplyQuery,
+  body: body(EditorApplication, modelExample),
+  ok: json(200, TaskResponse, taskExample),
+  failures: [...loadFailures, ...taskFailures, HelmMissing, PatchRefused, ReleaseNameTaken, ReleasePending],
+  statusOf,
+})
+
+export const deleteEditor = defineRoute({
+  ...common,
+  id: 'packages.deleteEditor',
+  method: 'DELETE',
+  path: prefix,
+  summary: 'Remove what an editor installed',
+  description: 'With its history. The release is named by `releaseName` and `namespace` beside the resource, in the body or the query, or by `metadata` as in a model. A release that the editor did not make is refused. ' + followed,
+  scope: write('cluster'),
+  query: ResponseIdQuery,
+  body: body(EditorRemoval, removalExample, { orQuery: true, whenAbsent: {} }),
+  ok: json(200, TaskResponse, taskExample),
+  failures: [...clusterFailures, ...recordFailures, ...taskFailures, ModelRefused],
+})
+
+const loading = { ...common, scope: read('cluster'), body: body(EditorModel, aboutExample), failures: loadFailures, statusOf } as const
+
+export const loadEditorModel = defineRoute({
+  ...loading,
+  id: 'packages.loadEditorModel',
+  method: 'PUT',
+  path: `${prefix}/model`,
+  summary: 'Get the editor model of what is installed',
+  description: 'From the objects as they are in the cluster now, read as the caller. Those that are gone or may not be read are listed under `missing`. JSON, or YAML with `format=yaml`.',
+  query: FormatQuery,
+  ok: orYaml(json(200, FreeObjectCodec, modelExample)),
+})
+
+export const loadEditorManifest = defineRoute({
+  ...loading,
+  id: 'packages.loadEditorManifest',
+  method: 'PUT',
+  path: `${prefix}/manifest`,
+  summary: 'Get what an editor installed as one YAML text',
+  description: 'All objects of the installation as they are now. Those that are gone or may not be read are named in comments.',
+  ok: text('text/plain; charset=utf-8', manifestExample),
+})
+
+export const loadEditorResources = defineRoute({
+  ...loading,
+  id: 'packages.loadEditorResources',
+  method: 'PUT',
+  path: `${prefix}/resources`,
+  summary: 'Get what an editor installed, object by object',
+  description: 'Each object as a file of its own, by apiVersion and kind: YAML, or JSON with `format=json`.',
+  query: FormatQuery,
+  ok: json(200, ResourceOutput, outputExample),
+})

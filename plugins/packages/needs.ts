@@ -1,0 +1,38 @@
+import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { ClusterStoreToken, MemberClustersToken } from '../../core/clusters/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../core/packages/chart-ports.ts'
+import { AppReleasesToken, EditorCatalogToken } from '../../core/packages/editor-ports.ts'
+import { HelmRunnerToken } from '../../core/packages/helm-ports.ts'
+import { DriverConfigurationStoreToken, JsonPatchesToken, ReleaseStoreToken, StorageDriverOfToken } from '../../core/packages/ports.ts'
+import { DriverUnitOfWorkToken, NamePatternsToken } from '../../core/packages/read-ports.ts'
+import { PauseToken, RecordSizesToken, TextDiffToken } from '../../core/packages/release-task-ports.ts'
+import { TasksToken } from '../../core/tasks/ports.ts'
+import type { Given } from '../kit/plugin.ts'
+
+/** Ports of this part's routes and tasks, by the names under which its groups are given them. */
+export const packagesNeeds = {
+  appReleases: AppReleasesToken,
+  authorizer: AuthorizerToken,
+  chartSource: ChartSourceToken,
+  chartTexts: ChartTextsToken,
+  chartTools: ChartToolsToken,
+  clock: ClockToken,
+  clusterRecords: ClusterStoreToken,
+  driverOf: StorageDriverOfToken,
+  drivers: DriverConfigurationStoreToken,
+  driverUnitOfWork: DriverUnitOfWorkToken,
+  entropy: EntropyToken,
+  editorCatalog: EditorCatalogToken,
+  helm: HelmRunnerToken,
+  memberClusters: MemberClustersToken,
+  patches: JsonPatchesToken,
+  patterns: NamePatternsToken,
+  pause: PauseToken,
+  recordSizes: RecordSizesToken,
+  releases: ReleaseStoreToken,
+  tasks: TasksToken,
+  textDiff: TextDiffToken,
+}
+export type PackagesGiven = Given<typeof packagesNeeds>

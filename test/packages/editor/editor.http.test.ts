@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto'
+import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
+import { needing } from '../../support/components/needing.ts'
+import { startFakeApi } from '../../support/fake-api.ts'
+import { chartSource, packageClient } from '../package-world.ts'
+import { about, configMaps, deployments, openEditorWorld, userOf, type EditorWorld } from './editor-world.ts'
+
+const test = needing('helm')
+let world: EditorWorld
+test.before(async () => {
+  world = await openEditorWorld()
+})
+test.after.always(() => world.stop())
+
+const modelOf = (name: string, data: Readonly<Record<string, string>>) => ({ ...about(configMaps, name), resources: { configMap: { data } } })
+const dataOf = (name: string): unknown => world.api.find('v1', 'ConfigMap', 'shop', name)?.['data']
+const records = (name: string): readonly string[] =>
+  world.api.all('v1', 'Secret', 'shop').filter(({ metadata }) => metadata.labels?.['owner'] === 'helm' && metadata.labels['name'] === name).map(({ metadata }) => `${metadata.labels?.['version']} ${metadata.labels?.['status']}`)
+const applied = async (name: string, data: Readonly<Record<string, string>>): Promise<void> => {
+  const task = await world.as(world.owner).done('PUT', '/editor', modelOf(name, data))
+  if (task.state !== 'succeeded') throw new Error(`${task.message} ${task.error ?? ''}`)
+}
+
+test.serial('a model is installed, shown, changed by a patch, and removed', async (t) => {
+  const client = world.as(world.owner)
+  const installed = await client.done('PUT', '/editor/', modelOf('tides', { high: '4.1', low: '0.3' }))
+  t.is(installed.state, 'succeeded', `${installed.message} ${installed.error}`)
+  t.deepEqual(dataOf('tides'), { high: '4.1', low: '0.3' })
+  t.deepEqual(records('tides'), ['1 deployed'])
+  t.true(installed.events.some(({ msg }) => msg.includes('core-configmap-editor 1.0.0; resources: configMap')))
+  t.false(JSON.stringify(installed).includes('4.1'), 'no values in what a task tells')
+
+  const shown = await expectStatus(world.put('/editor/model', about(configMaps, 'tides')), 200)
+  t.deepEqual(shown.json.metadata, about(configMaps, 'tides').metadata)
+  const { configMap } = shown.json.resources
+  t.deepEqual([configMap.kind, configMap.metadata.name, configMap.data], ['ConfigMap', 'tides', { high: '4.1', low: '0.3' }])
+  t.false('managedFields' in configMap.metadata || 'missing' in shown.json)
+
+  const patch = [{ op: 'replace', path: '/resources/configMap/data/low', value: '0.5' }, { op: 'remove', path: '/resources/configMap/data/none' }, { op: 'add', path: '/resources/configMap/metadata/namespace', value: 'kube-system' }]
+  const patched = await client.done('PUT', '/editor', { ...about(configMaps, 'tides'), patch })
+  t.is(patched.state, 'succeeded', `${patched.message} ${patched.error}`)
+  t.deepEqual(dataOf('tides'), { high: '4.1', low: '0.5' })
+  t.is(world.api.find('v1', 'ConfigMap', 'kube-system', 'tides'), undefined)
+
+  const removed = await client.done('DELETE', '/editor', { group: '', version: 'v1', name: 'configmaps', releaseName: 'tides', namespace: 'shop' })
+  t.is(removed.state, 'succeeded', `${removed.message} ${removed.error}`)
+  t.is(dataOf('tides'), undefined)
+  t.deepEqual(records('tides'), [])
+})
+
+test.serial('what is installed is shown as text and as files', async (t) => {
+  await applied('charts', { a: '1' })
+  const manifest = await expectStatus(world.put('/editor/manifest', about(configMaps, 'charts')), 200)
+  t.is(manifest.headers['content-type'], 'text/plain; charset=utf-8')
+  t.true(manifest.text.startsWith('---\napiVersion: v1\nkind: ConfigMap\ndata:\n  a: "1"\n') || manifest.text.includes('data:\n  a: "1"\n'), manifest.text)
+  const files = await expectStatus(world.put('/editor/resources?format=json', about(configMaps, 'charts')), 200)
+  t.deepEqual(files.json.resources.map(({ filename, key }: Record<string, string>) => [filename, key]), [['config_map.json', 'configMap']])
+  // The object itself, not a wrapper around it.
+  t.is(JSON.parse(files.json.resources[0].data).kind, 'ConfigMap')
+  const yaml = await expectStatus(world.put('/editor/model?format=yaml', about(configMaps, 'charts')), 200)
+  t.true(yaml.text.includes('resources:\n  configMap:\n    apiVersion: v1\n'))
+})
+
+test.serial('three ways to say what is to be removed', async (t) => {
+  const client = world.as(world.owner)
+  const ways: readonly (readonly [string, string, unknown?])[] = [
+    ['way-a', '/editor', { group: 'core', version: 'v1', name: 'configmaps', releaseName: 'way-a', namespace: 'shop' }],
+    ['way-b', '/editor/', about(configMaps, 'way-b')],
+    ['way-c', '/editor?releaseName=way-c&namespace=shop&group=&version=v1&name=configmaps'],
+  ]
+  for (const [name, path, body] of ways) {
+    await applied(name, { a: '1' })
+    const removed = await client.done('DELETE', path, body)
+    t.is(removed.state, 'succeeded', `${name}: ${removed.message} ${removed.error}`)
+    t.is(dataOf(name), undefined)
+  }
+})
+
+test.serial('only what the editor made is removed by it', async (t) => {
+  const client = world.as(world.owner)
+  const other = await client.done('POST', '/v3/releases', { ...chartSource(world.charts, 'minimal'), releaseName: 'plain', namespace: 'shop' })
+  t.is(other.state, 'succeeded', `${other.message} ${other.error}`)
+  await applied('kept', { a: '1' })
+  const refusals: readonly (readonly [object, number, string])[] = [
+    [about(configMaps, 'plain'), 422, 'ModelRefused'],
+    [about(deployments, 'kept'), 422, 'ModelRefused'],
+    [about(configMaps, 'nowhere'), 404, 'ReleaseMissing'],
+    [{ releaseName: 'kept', namespace: 'shop' }, 422, 'ModelRefused'],
+    [{}, 422, 'ModelRefused'],
+    [{ metadata: 'kept' }, 422, 'InvalidBody'],
+    [{ name: 'configmaps', releaseName: '-x' }, 422, 'ModelRefused'],
+    [{ name: ['configmaps'], releaseName: 'kept' }, 422, 'InvalidBody'],
+  ]
+  for (const [body, status, code] of refusals) {
+    const answer = await client.send('DELETE', '/editor', body)
+    t.deepEqual([answer.status, answer.json.code], [status, code], JSON.stringify(body))
+  }
+  const over = await world.put('/editor', modelOf('plain', { a: '1' }))
+  t.deepEqual([over.status, over.json.code], [409, 'ReleaseNameTaken'])
+  t.deepEqual([records('plain'), records('kept')], [['1 deployed'], ['1 deployed']])
+})
+
+test.serial('bodies that cannot be applied are refused before a task is made', async (t) => {
+  await applied('firm', { a: '1' })
+  const tasks = async (): Promise<number> => Number((await expectStatus(world.service.send('GET', '/api/v1/tasks', { token: world.owner.token }), 200)).headers['x-total-count'])
+  const before = await tasks()
+  const refusals: readonly (readonly [unknown, number, string])[] = [
+    [{}, 422, 'ModelRefused'],
+    [{ ...about(configMaps, 'firm'), resources: { secret: {} } }, 422, 'ModelRefused'],
+    [{ ...about(configMaps, 'firm'), resources: 7 }, 422, 'ModelRefused'],
+    [about(configMaps, 'firm'), 422, 'ModelRefused'],
+    [{ ...about({ ...configMaps, name: 'sextants' }, 'firm'), resources: {} }, 422, 'EditorMissing'],
+    [{ ...about(configMaps, 'firm'), patch: {} }, 422, 'InvalidBody'],
+    [{ ...about(configMaps, 'firm'), patch: [{ op: 'launch', path: '/resources' }] }, 422, 'PatchRefused'],
+    [{ ...about(configMaps, 'firm'), patch: [{ op: 'replace', path: '/nowhere/at/all', value: 1 }] }, 422, 'PatchRefused'],
+    [{ ...about(configMaps, 'firm'), patch: [{ op: 'replace', path: '', value: 7 }] }, 422, 'ModelRefused'],
+    [{ ...about(configMaps, 'firm'), patch: [{ op: 'add', path: '/resources/secret', value: { kind: 'Secret' } }] }, 422, 'ModelRefused'],
+    [{ ...about(configMaps, 'absent'), patch: [] }, 404, 'ReleaseMissing'],
+  ]
+  for (const [body, status, code] of refusals) {
+    const answer = await world.put('/editor', body)
+    t.deepEqual([answer.status, answer.json.code], [status, code], `${JSON.stringify(body)} ${answer.text}`)
+  }
+  for (const query of ['wait=perhaps', 'timeout=0', 'timeout=-5', 'timeout=1e9', 'installCRDs=2']) t.is((await world.put(`/editor?${query}`, modelOf('firm', {}))).status, 400, query)
+  t.is((await world.put('/editor?response-id=x', modelOf('firm', {}))).status, 422)
+  t.is(await tasks(), before)
+  t.deepEqual(records('firm'), ['1 deployed'])
+})
+
+test.serial('a response-id makes a repetition the same task', async (t) => {
+  const id = randomUUID()
+  const first = await expectStatus(world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '1' })), 200)
+  const again = await expectStatus(world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '1' })), 200)
+  t.deepEqual(again.json, first.json)
+  t.true(first.json.subject.endsWith(id))
+  t.is((await world.as(world.owner).follow(first.json.id)).state, 'succeeded')
+  t.deepEqual(records('echo'), ['1 deployed'])
+  t.is((await world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '2' }))).status, 422)
+})
+
+test.serial('the cluster sees the caller alone, in the request and in the task', async (t) => {
+  const before = world.api.calls.length
+  const task = await world.as(world.member).done('PUT', '/editor', modelOf('mine', { a: '1' }))
+  t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
+  await expectStatus(world.put('/editor/model', about(configMaps, 'mine'), world.member), 200)
+  t.deepEqual([...new Set(world.api.calls.slice(before).map(({ user }) => user))], [userOf(world.member)])
+})
+
+test.serial('an object that the caller may not read is named, and its content is nowhere', async (t) => {
+  await applied('shy', { word: 'halyard-7731' })
+  const allow = world.api.rules.forbid({ user: userOf(world.member), verb: 'get', resource: 'configmaps', name: 'shy' })
+  const model = await expectStatus(world.put('/editor/model', about(configMaps, 'shy'), world.member), 200)
+  const missing = { key: 'configMap', apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop', name: 'shy', reason: 'forbidden' }
+  t.deepEqual([model.json.resources, model.json.missing], [{}, [missing]])
+  const manifest = await expectStatus(world.put('/editor/manifest', about(configMaps, 'shy'), world.member), 200)
+  t.is(manifest.text, '# Not shown to you: v1 ConfigMap shop/shy\n')
+  const files = await expectStatus(world.put('/editor/resources', about(configMaps, 'shy'), world.member), 200)
+  t.deepEqual(files.json, { crds: [], resources: [], missing: [missing] })
+  for (const { text } of [model, manifest, files]) t.false(text.includes('halyard'))
+  // A patch would take away what it does not see.
+  t.is((await world.put('/editor', { ...about(configMaps, 'shy'), patch: [] }, world.member)).status, 403)
+  allow()
+  world.api.remove(world.api.find('v1', 'ConfigMap', 'shop', 'shy')!)
+  const gone = await expectStatus(world.put('/editor/model', about(configMaps, 'shy'), world.member), 200)
+  t.is(gone.json.missing[0].reason, 'not-found')
+})
+
+test.serial('who may not read the records is told so', async (t) => {
+  await applied('sealed', { a: '1' })
+  const allow = world.api.rules.forbid({ user: userOf(world.member), resource: 'secrets' })
+  for (const path of ['/editor/model', '/editor/manifest', '/editor/resources']) t.is((await world.put(path, about(configMaps, 'sealed'), world.member)).status, 403, path)
+  t.is((await world.as(world.member).send('DELETE', '/editor', about(configMaps, 'sealed'))).status, 403)
+  allow()
+  t.deepEqual(records('sealed'), ['1 deployed'])
+})
+
+test.serial('outsiders, and who may only look, change and see nothing', async (t) => {
+  await applied('walled', { a: '1' })
+  const before = world.api.calls.length
+  const requests: readonly (readonly [string, string])[] = [['PUT', '/editor'], ['DELETE', '/editor'], ['PUT', '/editor/model'], ['PUT', '/editor/manifest'], ['PUT', '/editor/resources']]
+  for (const [method, path] of requests) {
+    t.is((await world.as(world.viewer).send(method, path, modelOf('walled', {}))).status, 403, path)
+    t.is((await world.as(world.stranger).send(method, path, modelOf('walled', {}))).status, 404, path)
+    t.is((await world.service.send(method, `/api/v1/clusters/${world.org}/prod/helm${path}`, { body: modelOf('walled', {}) })).status, 401, path)
+  }
+  const reading = { ...world.owner, token: await world.service.tokenFor(world.owner.login, ['read:cluster']) }
+  t.is((await world.put('/editor', modelOf('walled', {}), reading)).status, 403)
+  t.is((await world.as(reading).send('DELETE', '/editor', about(configMaps, 'walled'))).status, 403)
+  t.is(world.api.calls.length, before)
+  await expectStatus(world.put('/editor/model', about(configMaps, 'walled'), reading), 200)
+})
+
+test.serial("another organization's cluster of the same name has nothing of it", async (t) => {
+  await applied('ours', { a: '1' })
+  const twin = await startFakeApi()
+  t.teardown(() => twin.stop())
+  twin.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
+  await expectStatus(importCluster(world.service.send, world.stranger.token, world.otherOrg, 'prod', twin.kubeconfig(), { impersonateUsers: true }), 200)
+  const theirs = packageClient(world.service.send, world.stranger.token, `${world.otherOrg}/prod`)
+  t.is((await theirs.send('PUT', '/editor/model', about(configMaps, 'ours'))).status, 404)
+  t.is((await theirs.send('DELETE', '/editor', about(configMaps, 'ours'))).status, 404)
+  const made = await theirs.done('PUT', '/editor', modelOf('ours', { a: 'theirs' }))
+  t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
+  t.deepEqual([dataOf('ours'), twin.find('v1', 'ConfigMap', 'shop', 'ours')?.['data']], [{ a: '1' }, { a: 'theirs' }])
+  t.is((await world.service.send('GET', `/api/v1/tasks/${made.id}`, { token: world.owner.token })).status, 404)
+})

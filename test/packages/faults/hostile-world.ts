@@ -1,0 +1,66 @@
+import { createServer, type Server } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import type { ExecutionContext } from 'ava'
+import { createHash } from 'node:crypto'
+import { helm } from '../../support/components/available.ts'
+import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
+import { startService, type TestService } from '../../support/service.ts'
+import type { TestChart } from '../chart-archive.ts'
+import type { ChartServer } from '../chart-server.ts'
+import { chartSource, importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
+
+export interface HostileWorld {
+  readonly service: TestService
+  readonly api: FakeApi
+  readonly charts: ChartServer
+  readonly client: PackageClient
+  /** Installs the newest chart of that name from the repository. */
+  install(chart: string, more?: object): Promise<FollowedTask>
+  /** What anybody changed in the cluster so far. */
+  changes(): readonly string[]
+}
+
+/** A service that may reach one chart repository, `alsoOpen` and nothing else; it ends with the test. */
+export const startHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>, { alsoOpen = [] }: { readonly alsoOpen?: readonly string[] } = {}): Promise<HostileWorld> => {
+  const api = await startFakeApi()
+  const { charts, settings } = await startCharts()
+  const service = await startService({ settings: { MOORAGE_EGRESS_ALLOW: [settings['MOORAGE_EGRESS_ALLOW'], ...alsoOpen.map((url) => new URL(url).host)].join(','), MOORAGE_HELM: (await helm())!.helm4 } })
+  t.teardown(async () => {
+    await service.stop()
+    await charts.stop()
+    await api.stop()
+  })
+  const client = packageClient(service.send, service.adminToken, await importedAs(service.send, service.adminToken, 'admin', api.kubeconfig()))
+  return {
+    service, api, charts, client,
+    install: (chart, more = {}) => client.done('POST', '/v3/releases/', { ...chartSource(charts, chart), releaseName: 'web', namespace: 'default', timeout: '20s', ...more }),
+    changes: () => api.calls.filter(({ verb, url }) => ['create', 'update', 'patch', 'delete', 'deletecollection'].includes(verb) && !url.includes('dryRun=All')).map(({ method, url }) => `${method} ${url}`),
+  }
+}
+
+/** An archive as a repository offers it, whatever it holds. */
+export const offered = (archive: Buffer, name = 'hostile', version = '1.0.0'): TestChart => ({
+  name, version, metadata: { apiVersion: 'v2', name, version }, archive, digest: createHash('sha256').update(archive).digest('hex'),
+})
+
+/** A socket that must never be spoken to. */
+export interface Trap {
+  readonly port: number
+  readonly connections: number
+  stop(): Promise<void>
+}
+
+export const startTrap = async (host = '127.0.0.1'): Promise<Trap> => {
+  const trap = { port: 0, connections: 0, stop: () => new Promise<void>((resolve) => server.close(() => resolve())) }
+  const server: Server = createServer((socket) => {
+    trap.connections += 1
+    socket.on('error', () => undefined).resume()
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecret')
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, host, resolve)
+  })
+  trap.port = (server.address() as AddressInfo).port
+  return trap
+}

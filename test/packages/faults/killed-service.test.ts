@@ -1,0 +1,130 @@
+import { needing } from '../../support/components/needing.ts'
+import { chartSource } from '../package-world.ts'
+import { untilObject } from '../life-cycle.suite.ts'
+import { isHelms, isSound, namespace, startPackageHouse, type PackageHouse } from './package-house.ts'
+
+const test = needing('helm')
+
+const source = (house: PackageHouse, chart = 'harbour'): object => chartSource(house.charts, chart)
+
+const install = (house: PackageHouse, values: readonly string[], more: object = {}): Promise<string> =>
+  house.client.accepted('POST', '/v3/releases/', { ...source(house), releaseName: 'web', namespace, timeout: '200s', values, ...more })
+
+const installed = async (house: PackageHouse, ...values: readonly string[]): Promise<void> => {
+  const task = await house.client.follow(await install(house, values))
+  if (task.state !== 'succeeded') throw new Error(`${task.message} ${task.error}`)
+}
+
+test.serial('killed while a task waits: it is done after the restart, once', async (t) => {
+  const house = await startPackageHouse(t, { MOORAGE_TASK_WORKERS: '1' })
+  const busy = await house.client.accepted('POST', '/v3/releases/', { ...source(house), releaseName: 'other', namespace, timeout: '200s', values: ['hooks.install=never'] })
+  await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/other-pre-install`)
+  const waiting = await install(house, ['hooks.isOn=false'])
+  await house.killAndRestart()
+  const [first, second] = [await house.client.follow(busy), await house.client.follow(waiting)]
+  t.is(first.state, 'failed', first.message)
+  t.is(second.state, 'succeeded', second.message)
+  t.deepEqual(house.records(), ['1 deployed'])
+  t.is(house.made('secrets', /^sh\.helm/).length, 2, 'one record of each release')
+  await isSound(t, house, second, source(house))
+})
+
+test.serial('killed while the chart is fetched: nothing was done, and nothing is fetched again', async (t) => {
+  const house = await startPackageHouse(t)
+  house.charts.on('/index.yaml', () => undefined)
+  const id = await install(house, [])
+  await untilObject({ object: async () => house.charts.requests[0] }, 'a request for the index')
+  house.charts.off('/index.yaml')
+  await house.killAndRestart()
+  const task = await house.client.follow(id)
+  t.is(task.state, 'failed', task.message)
+  t.regex(task.message, /No new revision was recorded/)
+  t.is(house.charts.requests.length, 1)
+  t.deepEqual(house.records(), [])
+  await isSound(t, house, task, source(house))
+})
+
+test.serial('killed while helm renders: nothing was done', async (t) => {
+  const house = await startPackageHouse(t)
+  const hold = house.api.rules.hold({ verb: 'get', resource: 'configmaps', name: 'lighthouse' })
+  const id = await house.client.accepted('POST', '/v3/releases/', { ...source(house, 'lookup'), releaseName: 'web', namespace })
+  await hold.arrived
+  await house.killAndRestart()
+  hold.release()
+  const task = await house.client.follow(id)
+  t.is(task.state, 'failed', task.message)
+  t.deepEqual(house.records(), [])
+  await isSound(t, house, task, source(house))
+})
+
+test.serial('killed in a hook: the revision that was pending is failed, and the hook does not run twice', async (t) => {
+  const house = await startPackageHouse(t)
+  const id = await install(house, ['hooks.install=never'])
+  await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)
+  t.deepEqual(house.records(), ['1 pending-install'])
+  t.is(house.valueFiles().length, 1)
+  await house.killAndRestart()
+  const task = await house.client.follow(id)
+  t.is(task.state, 'failed', task.message)
+  t.like(task.result, { revision: 1, status: 'failed' })
+  t.deepEqual(house.records(), ['1 failed'])
+  t.is(house.made('jobs', /^web-pre-install$/).length, 1)
+  await isSound(t, house, task, source(house))
+})
+
+test.serial('killed in the wait of an upgrade: what was live stays so, and the task says it', async (t) => {
+  const house = await startPackageHouse(t)
+  await installed(house, 'hooks.isOn=false')
+  const id = await house.client.accepted('PUT', '/v3/releases/web/', { ...source(house), namespace, wait: true, timeout: '200s', values: ['hooks.isOn=false', 'claim.isOn=true'] })
+  await untilObject(house, `/api/v1/namespaces/${namespace}/persistentvolumeclaims/web-store`)
+  await house.killAndRestart()
+  const task = await house.client.follow(id)
+  t.is(task.state, 'failed', task.message)
+  t.deepEqual(house.records(), ['1 deployed', '2 failed'])
+  t.like(task.result, { revision: 2, status: 'failed', live: 1 })
+  await isSound(t, house, task, source(house))
+})
+
+test.serial('killed after helm had ended, before that was written: the task succeeded, and says so', async (t) => {
+  const house = await startPackageHouse(t)
+  const hold = house.api.rules.hold({ verb: 'list', resource: 'secrets', when: (call) => !isHelms(call) && house.records().includes('1 deployed') })
+  const id = await install(house, [])
+  await hold.arrived
+  await house.killAndRestart()
+  hold.release()
+  const task = await house.client.follow(id)
+  t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
+  t.deepEqual(house.records(), ['1 deployed'])
+  t.is(house.made('jobs', /^web-pre-install$/).length, 1)
+  t.is(house.made('secrets', /^sh\.helm/).length, 1)
+  await isSound(t, house, task, source(house))
+})
+
+test.serial('killed in a rollback: its revision is failed, the release goes on', async (t) => {
+  const house = await startPackageHouse(t)
+  await installed(house, 'hooks.rollback=never')
+  t.is((await house.client.done('PUT', '/v3/releases/web/', { ...source(house), namespace, values: ['replicas=2'] })).state, 'succeeded')
+  const id = await house.client.accepted('POST', '/v3/releases/web/rollback', { namespace, version: 1, timeout: 200 })
+  await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-rollback`)
+  await house.killAndRestart()
+  const task = await house.client.follow(id)
+  t.is(task.state, 'failed', task.message)
+  t.deepEqual(house.records(), ['1 superseded', '2 deployed', '3 failed'])
+  await isSound(t, house, task, source(house))
+})
+
+test.serial('killed in an uninstall: the task says that a part is gone, and the next uninstall ends it', async (t) => {
+  const house = await startPackageHouse(t)
+  await installed(house, 'hooks.isOn=false')
+  const hold = house.api.rules.hold({ verb: 'delete', resource: 'deployments' })
+  const id = await house.client.accepted('DELETE', '/v3/releases/web/', { namespace })
+  await hold.arrived
+  await house.killAndRestart()
+  hold.release()
+  const task = await house.client.follow(id)
+  t.is(task.state, 'failed', task.message)
+  t.regex(task.message, /uninstall/i)
+  const again = await house.client.done('DELETE', '/v3/releases/web/', { namespace })
+  t.is(again.state, 'succeeded', `${again.message} ${again.error}`)
+  t.deepEqual(house.records(), [])
+})

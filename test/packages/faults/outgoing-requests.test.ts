@@ -1,0 +1,124 @@
+import type { ExecutionContext } from 'ava'
+import { needing } from '../../support/components/needing.ts'
+import { inTime } from '../../faults/linked-service.ts'
+import { hostileChart } from './hostile-archives.ts'
+import { offered, startHostileWorld, startTrap, type HostileWorld, type Trap } from './hostile-world.ts'
+
+const test = needing('helm')
+
+const from = (sourceName: string, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => ({
+  name: 'hostile', version: '1.0.0', sourceApiGroup: '', sourceKind: 'Legacy', sourceNamespace: '', sourceName, ...more,
+})
+
+/** Views answer 4xx or 5xx, installs are refused or fail, and nobody connects. */
+const isRefused = async (t: ExecutionContext, world: HostileWorld, trap: Trap, source: Readonly<Record<string, string>>): Promise<void> => {
+  const view = await inTime(source['sourceName']!, world.client.send('GET', `/packageview?${new URLSearchParams(source).toString()}`), 60)
+  t.true(view.status === 422 || view.status === 404 || view.status === 500, `${JSON.stringify(source)}: ${view.status} ${view.text}`)
+  t.false(view.text.includes('secret'))
+  const answer = await world.client.send('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace: 'default' })
+  if (answer.status === 200) {
+    const task = await inTime(source['sourceName']!, world.client.follow((answer.json as { id: string }).id), 60)
+    t.is(task.state, 'failed', JSON.stringify(source))
+  } else {
+    t.is(answer.status, 422, answer.text)
+  }
+  t.is(trap.connections, 0, JSON.stringify(source))
+}
+
+test('addresses that were not opened are not reached, however they are spelled', async (t) => {
+  const world = await startHostileWorld(t)
+  const trap = await startTrap()
+  t.teardown(() => trap.stop())
+  const { port } = trap
+  const spellings = [
+    `http://127.0.0.1:${port}`, `https://127.0.0.1:${port}`, `http://localhost:${port}`, `http://localhost.:${port}`, `http://127.1:${port}`, `http://2130706433:${port}`,
+    `http://0x7f000001:${port}`, `http://0177.0.0.1:${port}`, `http://0.0.0.0:${port}`, `http://[::ffff:127.0.0.1]:${port}`, `http://[::ffff:7f00:1]:${port}`,
+    `http://user:password@127.0.0.1:${port}`, `oci://127.0.0.1:${port}/charts`, `oci://localhost:${port}/charts`,
+    `file:///etc`, '/etc', '../../etc', `ftp://127.0.0.1:${port}`, `gopher://127.0.0.1:${port}`, `http://169.254.169.254`, 'https://169.254.169.254', 'not a url', '',
+  ]
+  for (const spelling of spellings) await isRefused(t, world, trap, from(spelling))
+  for (const kind of ['Local', 'Embed', 'Nonsense', 'HelmRepository']) await isRefused(t, world, trap, from('/etc', { sourceKind: kind, sourceNamespace: 'default' }))
+  t.deepEqual(world.changes(), [])
+  await (await fetch(`http://127.0.0.1:${port}`)).text()
+  t.is(trap.connections, 1, 'the trap itself works')
+})
+
+test('a repository that may be reached leads nowhere else', async (t) => {
+  const world = await startHostileWorld(t)
+  const trap = await startTrap()
+  t.teardown(() => trap.stop())
+  const trapUrl = `http://127.0.0.1:${trap.port}/hostile-1.0.0.tgz`
+  const source = from(world.charts.url)
+  for (const status of [301, 302, 303, 307, 308]) {
+    world.charts.on('/index.yaml', (_req, res) => {
+      res.writeHead(status, { location: trapUrl })
+      res.end()
+    })
+    await isRefused(t, world, trap, source)
+  }
+  world.charts.on('/index.yaml', (_req, res) => {
+    res.writeHead(302, { location: '/index.yaml' })
+    res.end()
+  })
+  await isRefused(t, world, trap, source)
+  world.charts.on('/index.yaml', (_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/yaml' })
+    res.end(`apiVersion: v1\nentries:\n  hostile:\n    - {apiVersion: v2, name: hostile, version: 1.0.0, urls: ["${trapUrl}"]}\n`)
+  })
+  await isRefused(t, world, trap, source)
+  t.deepEqual(world.changes(), [])
+})
+
+test('a Flux source of the cluster is held to the same rules', async (t) => {
+  const world = await startHostileWorld(t)
+  const trap = await startTrap()
+  t.teardown(() => trap.stop())
+  world.api.put({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'helmrepositories.source.toolkit.fluxcd.io' },
+    spec: { group: 'source.toolkit.fluxcd.io', scope: 'Namespaced', names: { kind: 'HelmRepository', plural: 'helmrepositories' }, versions: [{ name: 'v1', served: true, storage: true }] },
+  })
+  for (const url of [`http://127.0.0.1:${trap.port}`, `oci://127.0.0.1:${trap.port}/charts`, 'file:///etc', 'http://169.254.169.254']) {
+    world.api.put({ apiVersion: 'source.toolkit.fluxcd.io/v1', kind: 'HelmRepository', metadata: { name: 'stable', namespace: 'default' }, spec: { url, type: url.startsWith('oci') ? 'oci' : 'default' } })
+    await isRefused(t, world, trap, from('stable', { sourceApiGroup: 'source.toolkit.fluxcd.io', sourceKind: 'HelmRepository', sourceNamespace: 'default' }))
+  }
+  t.deepEqual(world.changes(), [])
+})
+
+test('icons and links of a chart are shown, never fetched', async (t) => {
+  const world = await startHostileWorld(t)
+  const trap = await startTrap()
+  t.teardown(() => trap.stop())
+  const url = `http://127.0.0.1:${trap.port}/icon.png`
+  const metadata = `apiVersion: v2\nname: hostile\nversion: 1.0.0\nicon: ${url}\nhome: ${url}\nsources: ["${url}"]\ndependencies: []\n`
+  world.charts.add(offered(await hostileChart({ 'Chart.yaml': metadata })))
+  const query = new URLSearchParams(from(world.charts.url)).toString()
+  for (const path of ['/packageview', '/bundleview', '/packageview/files', '/packageview/values']) {
+    const answer = await world.client.send('GET', `${path}?${query}`)
+    t.is(answer.status, 200, `${path}: ${answer.text}`)
+  }
+  t.is((await world.install('hostile', { version: '1.0.0' })).state, 'succeeded')
+  t.is(trap.connections, 0)
+})
+
+test('an index that never ends is given up', async (t) => {
+  const world = await startHostileWorld(t)
+  const chunk = Buffer.alloc(1024 * 1024, ' ')
+  let sent = 0
+  world.charts.on('/index.yaml', (_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/yaml' })
+    const more = (): void => {
+      while (!res.destroyed && sent < 2_000) {
+        sent += 1
+        if (!res.write(chunk)) return void res.once('drain', more)
+      }
+    }
+    more()
+  })
+  const query = new URLSearchParams(from(world.charts.url)).toString()
+  const endless = await inTime('an endless index', world.client.send('GET', `/packageview?${query}`), 120)
+  t.true(endless.status === 422 || endless.status === 500, endless.text)
+  t.true(sent < 2_000, 'it was not read to its end')
+  t.false(endless.text.includes('  '))
+})

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import type { FakeApi } from '../support/fake-api.ts'
+import { startFakeApi } from '../support/fake-api.ts'
+import { helm, kubernetes } from '../support/components/available.ts'
+import { makeHelmCli } from '../support/run-helm.ts'
+import { startService } from '../support/service.ts'
+import { chartOf } from './chart-archive.ts'
+import { lifeCycleCharts, type LifeCycleBench } from './life-cycle.suite.ts'
+import { asNewEnough, importedAs, packageClient, startCharts } from './package-world.ts'
+import { startWorkloadController, type WorkloadController } from './workload-controller.ts'
+
+/** A bench that somebody has to stop. */
+export interface StartedBench extends LifeCycleBench {
+  stop(): Promise<void>
+}
+
+interface BenchCluster {
+  kubeconfig(): string
+  namespace(): Promise<string>
+  object(path: string): Promise<unknown>
+  stop(): Promise<void>
+}
+
+const startBench = async (version: 'helm3' | 'helm4', cluster: BenchCluster): Promise<StartedBench> => {
+  const command = (await helm())![version]
+  const taken = version === 'helm3' ? asNewEnough(command) : undefined
+  const { charts, settings } = await startCharts(...(await Promise.all(lifeCycleCharts.map((name) => chartOf(name)))))
+  const service = await startService({ settings: { ...settings, MOORAGE_HELM: taken?.path ?? command } })
+  const imported = await importedAs(service.send, service.adminToken, 'admin', cluster.kubeconfig())
+  const cli = makeHelmCli(command, cluster.kubeconfig())
+  return {
+    client: packageClient(service.send, service.adminToken, imported),
+    charts,
+    cli,
+    namespace: () => cluster.namespace(),
+    object: (path) => cluster.object(path),
+    stop: async () => {
+      await service.stop()
+      await charts.stop()
+      cli.remove()
+      taken?.remove()
+      await cluster.stop()
+    },
+  }
+}
+
+const found = ({ status, body }: { readonly status: number; readonly body: unknown }): unknown => (status === 200 ? body : undefined)
+
+/** On the API in this process. */
+export const startFakeBench = async (version: 'helm3' | 'helm4'): Promise<StartedBench & { readonly api: FakeApi }> => {
+  const api = await startFakeApi()
+  api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'lighthouse', namespace: 'default' }, data: { value: 'lit' } })
+  const bench = await startBench(version, {
+    kubeconfig: () => api.kubeconfig(),
+    namespace: () => Promise.resolve(api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: `life-${randomBytes(5).toString('hex')}` } }).metadata.name),
+    object: async (path) => found(await api.request('GET', path)),
+    stop: () => api.stop(),
+  })
+  return { ...bench, api }
+}
+
+/** On a real kube-apiserver. */
+export const startRealBench = async (version: 'helm3' | 'helm4'): Promise<StartedBench> => {
+  const server = (await kubernetes())!
+  const controllers: WorkloadController[] = []
+  return startBench(version, {
+    kubeconfig: () => server.kubeconfig(),
+    namespace: async () => {
+      const namespace = await server.createNamespace('life')
+      controllers.push(await startWorkloadController(server, namespace))
+      return namespace
+    },
+    object: async (path) => found(await server.request('GET', path)),
+    stop: async () => {
+      for (const controller of controllers) await controller.stop()
+      const complaints = controllers.flatMap((controller) => controller.complaints)
+      if (complaints.length > 0) throw new Error(complaints.join('\n'))
+    },
+  })
+}

@@ -1,0 +1,157 @@
+import type { FreeObject } from '../../../core/kernel/json.ts'
+import { needing } from '../../support/components/needing.ts'
+import { chartOf } from '../chart-archive.ts'
+import type { FollowedTask, PackageClient } from '../package-world.ts'
+import { echo, openTasksWorld, releases, type TasksWorld } from './tasks-world.ts'
+
+/** What each option of the four operations does, with a real helm. */
+const test = needing('helm')
+
+let world: TasksWorld
+let client: PackageClient
+test.before(async () => {
+  world = await openTasksWorld()
+  client = world.as(world.owner)
+  world.charts.add(await echo('1.1.0', { 'values-small.yaml': 'password: fromFile\nsmall: true\n' }))
+  world.charts.add(await echo('2.0.0-rc.1'))
+})
+test.after.always(() => world?.stop())
+
+const install = (namespace: string, chart: string, more: object = {}): Promise<FollowedTask> => client.done('POST', `${releases}/`, { ...world.chart(chart), releaseName: 'web', namespace, ...more })
+const upgrade = (namespace: string, chart: string, more: object = {}): Promise<FollowedTask> => client.done('PUT', `${releases}/web/`, { ...world.chart(chart), namespace, ...more })
+const content = async (namespace: string) => (await client.send('GET', `${releases}/web/content?namespace=${namespace}`)).json
+/** The values that the templates saw. */
+const seen = (namespace: string): FreeObject =>
+  JSON.parse((world.fake.find('v1', 'ConfigMap', namespace, 'web-echo') as unknown as { readonly data: { readonly values: string } }).data.values) as FreeObject
+const said = (task: FollowedTask): string => task.events.map(({ msg, step, error }) => `${step ?? ''} ${msg} ${error ?? ''}`).join('\n')
+const plain = ({ global: _global, ...values }: FreeObject): FreeObject => values
+
+test.serial('values come from a file of the chart, a patch, or lines over it', async (t) => {
+  const namespace = world.namespace()
+  t.is((await install(namespace, 'echo', { version: '1.1.0', valuesFile: 'values-small.yaml' })).state, 'succeeded')
+  t.deepEqual(plain(seen(namespace)), { password: 'fromFile', small: true })
+  await upgrade(namespace, 'echo', { version: '1.1.0', valuesPatch: [{ op: 'add', path: '/list/-', value: { a: 1.5 } }, { op: 'remove', path: '/password' }] })
+  t.deepEqual(plain(seen(namespace)), { fails: false, list: [{ a: 1.5 }] })
+  await upgrade(namespace, 'echo', { valueBytes: [Buffer.from('a: {b: 1}').toString('base64')], values: ['a.c=2,list[1]=x'], stringValues: ['a.d=3'], kv_pairs: [{ K: 'a.e', V: [true] }] })
+  t.deepEqual(plain(seen(namespace)), { password: '', fails: false, list: [null, 'x'], a: { b: 1, c: 2, d: '3', e: [true] } })
+  await upgrade(namespace, 'echo', { replaceValues: {} })
+  t.deepEqual(plain(seen(namespace)), {})
+  const absent = await upgrade(namespace, 'echo', { valuesFile: 'values-none.yaml' })
+  t.like(absent, { state: 'failed', message: 'Nothing was changed.' })
+  t.regex(absent.error ?? '', /valuesFile: the chart has no file values-none\.yaml/)
+})
+
+test.serial('an upgrade without values keeps them, resetValues does not, reuseValues puts the new ones over them', async (t) => {
+  const namespace = world.namespace()
+  await install(namespace, 'echo', { values: ['password=first,more=1'] })
+  await upgrade(namespace, 'echo')
+  t.deepEqual(plain(seen(namespace)), { password: 'first', fails: false, list: [], more: 1 })
+  for (const reuse of ['reuseValues', 'resetThenReuseValues']) {
+    await upgrade(namespace, 'echo', { [reuse]: true, values: [`${reuse}=1`] })
+    t.like(seen(namespace), { password: 'first', more: 1, [reuse]: 1 })
+  }
+  await upgrade(namespace, 'echo', { resetValues: true })
+  t.deepEqual(plain(seen(namespace)), { password: '', fails: false, list: [] })
+})
+
+test.serial('versions: the newest stable one, a range, and what is before a release only with devel', async (t) => {
+  const namespace = world.namespace()
+  const chartIn = async (): Promise<string> => (await content(namespace)).chart.metadata.version
+  t.is((await install(namespace, 'echo')).state, 'succeeded')
+  t.is(await chartIn(), '1.1.0')
+  t.is((await upgrade(namespace, 'echo', { version: '~1.0' })).state, 'succeeded')
+  t.is(await chartIn(), '1.0.0')
+  t.is((await upgrade(namespace, 'echo', { devel: true })).state, 'succeeded')
+  t.is(await chartIn(), '2.0.0-rc.1')
+  const missing = await upgrade(namespace, 'echo', { version: '7.0.0' })
+  t.like(missing, { state: 'failed', message: 'Nothing was changed.' })
+})
+
+test.serial('partOf, description, createNamespace and maxHistory reach the record', async (t) => {
+  const namespace = 'made-by-helm'
+  const task = await install(namespace, 'echo', { createNamespace: true, partOf: 'fleet', description: 'first of all' })
+  t.is(task.state, 'succeeded', task.error)
+  t.regex(said(task), /namespaces made-by-helm created/)
+  const record = await content(namespace)
+  t.is(record.chart.metadata.annotations['app.kubernetes.io/part-of'], 'fleet')
+  t.is(record.info.description, 'first of all')
+  for (let turn = 0; turn < 3; turn += 1) await upgrade(namespace, 'echo', { maxHistory: 2 })
+  t.deepEqual((await client.send('GET', `${releases}/web/?namespace=${namespace}`)).json.map(({ version }: { version: number }) => version), [3, 4])
+})
+
+test.serial('an upgrade with install makes a release, in the namespace default unless told', async (t) => {
+  const namespace = world.namespace()
+  t.is((await client.send('PUT', `${releases}/web/`, { ...world.chart('echo'), namespace })).status, 404)
+  t.is((await upgrade(namespace, 'echo', { install: true })).state, 'succeeded')
+  t.like(await content(namespace), { version: 1, info: { status: 'deployed' } })
+  const fresh = await client.done('PUT', `${releases}/nowhere-yet/`, { ...world.chart('minimal'), install: true })
+  t.like(fresh, { state: 'succeeded', result: { release: 'nowhere-yet', namespace: 'default', revision: 1 } })
+})
+
+test.serial('a release is found without its namespace where there is one of its name, by body or by query', async (t) => {
+  const namespace = world.namespace()
+  await client.done('POST', `${releases}/`, { ...world.chart('minimal'), releaseName: 'only', namespace })
+  const found = await client.done('PUT', `${releases}/only/`, world.chart('minimal'))
+  t.like(found.result, { namespace, revision: 2 })
+  await client.done('POST', `${releases}/`, { ...world.chart('minimal'), releaseName: 'only', namespace: world.namespace() })
+  for (const [method, path, body] of [['PUT', 'only/', world.chart('minimal')], ['DELETE', 'only/', undefined], ['POST', 'only/rollback', {}]] as const) {
+    const answer = await client.send(method, `${releases}/${path}`, body)
+    t.is(answer.status, 400, answer.text)
+    t.true(answer.json.message.includes(namespace))
+  }
+  const gone = await client.done('DELETE', `${releases}/only/?namespace=${namespace}&purge=false&disable_hooks=true&timeout=60`)
+  t.like(gone, { state: 'succeeded', result: { status: 'uninstalled' } })
+  t.is((await client.send('POST', `${releases}/only/rollback`, { namespace, version: 9 })).status, 404)
+})
+
+test.serial('a dry run of the client alone asks the cluster for nothing that changes, and shows definitions where they are wanted', async (t) => {
+  const namespace = world.namespace()
+  const before = world.fake.calls.length
+  const task = await install(namespace, 'definitions', { clientOnly: true, includeCRDs: true })
+  t.is(task.state, 'succeeded', task.error)
+  t.deepEqual(task.result.diff.objects.map(({ object }: { object: string }) => object).filter((object: string) => object.startsWith('CustomResourceDefinition')).length, 1)
+  t.deepEqual(world.fake.calls.slice(before).filter(({ verb, group }) => ['create', 'update', 'patch', 'delete'].includes(verb) && group !== 'authorization.k8s.io'), [])
+})
+
+test.serial('definitions that differ are told, and stay as they are', async (t) => {
+  const namespace = world.namespace()
+  const first = await install(namespace, 'definitions')
+  t.is(first.state, 'succeeded', first.error)
+  t.regex(said(first), /1 CRD will be created/)
+  const name = 'berths.harbour.example.com'
+  const definition = () => world.fake.find('apiextensions.k8s.io/v1', 'CustomResourceDefinition', undefined, name)
+  const crd = definition()!
+  const same = await upgrade(namespace, 'definitions')
+  t.notRegex(said(same), /CRD/)
+  const changed = JSON.stringify({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name }, spec: { ...(crd as unknown as { readonly spec: object }).spec, scope: 'Cluster' } })
+  world.charts.add(await chartOf('definitions', { version: '3.0.0', files: { 'crds/berths.yaml': changed } }))
+  const told = await upgrade(namespace, 'definitions', { version: '3.0.0' })
+  t.is(told.state, 'succeeded', told.error)
+  t.regex(said(told), /1 CRD differs, not applied: berths\.harbour\.example\.com/)
+  t.deepEqual(definition(), crd)
+})
+
+test.serial('what does not become ready is named with its reason, first in the error, and what is live is said', async (t) => {
+  const namespace = world.namespace()
+  await install(namespace, 'harbour', { values: ['hooks.isOn=false'], wait: true, timeout: 60 })
+  const task = await upgrade(namespace, 'harbour', { values: ['hooks.isOn=false,outcome=fail'], wait: true, timeout: '3s' })
+  t.is(task.state, 'failed')
+  t.regex(task.error ?? '', /^Not ready: Deployment web \(pod web-[^:]+: container harbour: CrashLoopBackOff/)
+  t.is(task.message, 'Revision 1 is live; revision 2 is recorded as failed.')
+  t.like(task.result, { revision: 2, status: 'failed', live: 1 })
+})
+
+test.serial('a rollback with recreate deletes the pods of the workloads, and of nothing else', async (t) => {
+  const namespace = world.namespace()
+  await install(namespace, 'harbour', { values: ['hooks.isOn=false'], wait: true, timeout: 60 })
+  world.fake.put({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bystander', namespace, labels: { app: 'other' } }, spec: { containers: [] } } as never)
+  const podsOf = () => world.fake.all('v1', 'Pod', namespace).map(({ metadata }) => metadata.name)
+  const before = podsOf()
+  await upgrade(namespace, 'harbour', { values: ['hooks.isOn=false,greeting=moin'], wait: true, timeout: 60 })
+  const [pod] = before.filter((name) => name !== 'bystander' && podsOf().includes(name))
+  const task = await client.done('POST', `${releases}/web/rollback`, { namespace, version: 1, recreate: true, wait: true, timeout: 60 })
+  t.is(task.state, 'succeeded', task.error)
+  t.regex(said(task), /Deleted 1 pod;/)
+  t.true(podsOf().includes('bystander'))
+  if (pod !== undefined) t.false(podsOf().includes(pod))
+})
