@@ -1,6 +1,7 @@
 import { catalogueProblems } from '../core/authz/catalogue-problems.ts'
 import type { Deployment, Gate } from '../core/kernel/deployment.ts'
 import { isOpen } from '../core/kernel/deployment.ts'
+import type { TaskKind } from '../core/tasks/ports.ts'
 import type { Job } from '../plugins/kit/job.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { AnyBoundRoute, Method } from '../plugins/kit/route.ts'
@@ -35,6 +36,8 @@ export interface Assembly extends Catalogue {
   readonly plugins: readonly AnyPlugin[]
   readonly routes: readonly AssembledRoute[]
   readonly jobs: readonly AssembledJob[]
+  /** Kinds of work that this deployment does. */
+  readonly tasks: readonly TaskKind[]
 }
 
 export const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
@@ -50,7 +53,7 @@ export const catalogueOf = (plugins: readonly AnyPlugin[], deployment: Deploymen
 }
 
 /**
- * Gives each open plugin its ports and collects routes and jobs. Throws StartRefused with every problem at once: missing
+ * Gives each open plugin its ports and collects routes, jobs and kinds of tasks. Throws StartRefused with every problem at once: missing
  * ports and a wrong catalogue first, since without them no plugin says what its routes are.
  */
 export const assemble = (plugins: readonly AnyPlugin[], container: Container, deployment: Deployment): Assembly => {
@@ -59,18 +62,21 @@ export const assemble = (plugins: readonly AnyPlugin[], container: Container, de
   refuseIfAny([...repeatedIds(plugins, 'plugin id'), ...missingNeeds(open, container), ...catalogueProblems(catalogue)])
   const routes: AssembledRoute[] = []
   const jobs: AssembledJob[] = []
+  const tasks: TaskKind[] = []
   for (const plugin of open) {
     const given = Object.fromEntries(Object.entries(plugin.needs).map(([name, need]) => [name, container.resolve(need)]))
     routes.push(...plugin.routes(given).map((bound) => assembledRoute(plugin, bound)))
     jobs.push(...(plugin.jobs?.(given) ?? []).map((job) => ({ pluginId: plugin.id, job })))
+    tasks.push(...(plugin.tasks?.(given) ?? []))
   }
   refuseIfAny([
     ...repeatedIds(routes.map(({ bound }) => bound.route), 'route id'),
     ...repeatedIds(jobs.map(({ job }) => job), 'job id'),
+    ...repeatedIds(tasks.map(({ kind }) => ({ id: kind })), 'task kind'),
     ...repeatedShapes(routes),
     ...routes.flatMap((route) => accessProblems(route, catalogue.objectTypes)),
   ])
-  return { plugins: open, routes: routes.filter((route) => isOpen(route.gate, deployment)), jobs, ...catalogue }
+  return { plugins: open, routes: routes.filter((route) => isOpen(route.gate, deployment)), jobs, tasks, ...catalogue }
 }
 
 const refuseIfAny = (problems: readonly string[]): void => {

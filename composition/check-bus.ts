@@ -1,6 +1,8 @@
 import { natsServers } from '../adapters/bus/nats-address.ts'
 import { natsMint } from '../adapters/bus/nats-mint.ts'
-import { connectAsSystem, lookUpClaims } from '../adapters/bus/nats-server.ts'
+import { connectBy } from '../adapters/bus/kept-connection.ts'
+import { lookUpClaims } from '../adapters/bus/nats-server.ts'
+import { hasStreams } from '../adapters/bus/nats-task-bus.ts'
 import { makeSecretBox } from '../adapters/security/secret-box.ts'
 import { readKeyringFile } from '../adapters/security/keyring-file.ts'
 import { makeSqlBusIdentityStore } from '../adapters/sql/bus/identity-store.ts'
@@ -9,7 +11,7 @@ import type { SqlDatabase } from '../adapters/sql/statement.ts'
 import { systemEntropy } from '../adapters/system/system-entropy.ts'
 import { readBusKeys } from '../core/bus/init-bus.ts'
 import { makeKeySafe } from '../core/bus/key-safe.ts'
-import { makeSystemLogin } from '../core/bus/system-login.ts'
+import { makePlatformLogin, makeSystemLogin } from '../core/bus/system-login.ts'
 import type { Finding } from './doctor-checks.ts'
 import { missingFile } from './doctor-checks.ts'
 import type { Settings } from './settings.ts'
@@ -37,16 +39,24 @@ export const checkBus = async (settings: Settings): Promise<Finding> => {
 const askServer = async (database: SqlDatabase, secretBox: ReturnType<typeof makeSecretBox>, servers: readonly string[]): Promise<Finding> => {
   const identities = makeSqlBusIdentityStore(database)(database)
   const keys = await readBusKeys(identities)
-  const login = keys && (await makeSystemLogin({ identities, mint: natsMint, safe: makeKeySafe(secretBox, systemEntropy) })())
-  if (keys === undefined || login === undefined) return finding('problem', `The bus has no keys yet. ${makeKeys}`)
+  const deps = { identities, mint: natsMint, safe: makeKeySafe(secretBox, systemEntropy) }
+  const login = keys && (await makeSystemLogin(deps)())
+  const tasksLogin = keys && (await makePlatformLogin(deps)())
+  if (keys === undefined || login === undefined || tasksLogin === undefined) return finding('problem', `The bus has no keys yet. ${makeKeys}`)
   const where = servers.join(', ')
   try {
-    const connection = await connectAsSystem({ servers }, login, false)
+    const connection = await connectBy({ servers }, login, false)
     try {
       if ((await lookUpClaims(connection, keys.platform.publicKey)) === undefined) return finding('problem', `The bus at ${where} does not know the account of this deployment. ${makeKeys}`)
-      return finding('ok', `The bus at ${where} answers and knows the account of this deployment.`)
     } finally {
       await connection.close()
+    }
+    const tasks = await connectBy({ servers }, tasksLogin, false)
+    try {
+      if (await hasStreams(tasks)) return finding('ok', `The bus at ${where} answers and knows the account of this deployment.`)
+      return finding('problem', `The bus at ${where} keeps no streams, so the progress of tasks is not published there. Keep the jetstream block of the configuration that \`moorage bus init\` prints.`)
+    } finally {
+      await tasks.close()
     }
   } catch (error) {
     const reason = (error as Error).message

@@ -4,8 +4,10 @@ import { describeAdmin } from './commands/describe-admin.ts'
 import { describeAudit } from './commands/describe-audit.ts'
 import { describeBus } from './commands/describe-bus.ts'
 import { describeConfig } from './commands/describe-config.ts'
+import { describeHelm } from './commands/describe-helm.ts'
 import { describeMigrate } from './commands/describe-migrate.ts'
 import { describeService } from './commands/describe-service.ts'
+import { describeTasks } from './commands/describe-tasks.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { StartRefused } from './start-refused.ts'
 import { releaseVersion } from '../core/platform/version.ts'
@@ -20,7 +22,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     exitCode = await work()
   }
   const program = makeProgram(context)
-  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus]) describe(program, run, context)
+  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus, describeTasks, describeHelm]) describe(program, run, context)
   inherit(program, program)
   try {
     await program.parseAsync([...words], { from: 'user' })

@@ -9,6 +9,10 @@ export interface CommandContext {
   print(text: string): void
   /** Everything else, on stderr. */
   say(text: string): void
+  /** Set where stdout is a terminal: for what is drawn in place. */
+  readonly terminal?: { write(text: string): void; columns(): number; rows(): number }
+  /** Has `listener` called when the person at the keyboard wants the command to end; answers how to stop that. */
+  onInterrupt?(listener: () => void): () => void
 }
 
 /** Options that every command has. */
@@ -17,8 +21,8 @@ export interface CommonOptions {
   readonly json?: boolean
 }
 
-/** 0 done, 1 failed, 2 wrong use. */
-export type ExitCode = 0 | 1 | 2
+/** 0 done, 1 failed, 2 wrong use, 130 interrupted. */
+export type ExitCode = 0 | 1 | 2 | 130
 
 export const configOf = (context: CommandContext, options: CommonOptions): Promise<LoadedConfig> =>
   loadConfig({ environment: context.environment, file: options.config })

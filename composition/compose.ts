@@ -1,5 +1,6 @@
 import { makeSecretBox } from '../adapters/security/secret-box.ts'
 import type { Log } from '../core/kernel/log.ts'
+import { TaskKindsToken } from '../core/tasks/store-ports.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Assembly } from './assemble.ts'
 import { assemble, catalogueOf } from './assemble.ts'
@@ -39,7 +40,9 @@ export const compose = async (input: ComposeInput): Promise<Composition> => {
   const boot = bootOf(input, plugins)
   const container = makeContainer()
   for (const provide of providers) provide(container, boot)
-  return { boot, container, assembly: assemble(plugins, container, boot.deployment) }
+  const assembly = assemble(plugins, container, boot.deployment)
+  container.resolve(TaskKindsToken).declare(assembly.tasks)
+  return { boot, container, assembly }
 }
 
 const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: readonly AnyPlugin[]): Boot => {

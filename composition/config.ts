@@ -94,9 +94,9 @@ const unknownKeys = (given: readonly string[], known: readonly string[], noun: s
       return `There is no setting for ${noun} ${key}${place}${near === undefined ? '' : `: did you mean ${near}?`}`
     })
 
-/** Variables that Kubernetes sets for a Service called `moorage...`, the tests' own, and settings of later plugins. */
+/** Variables that Kubernetes sets for a Service called `moorage...`, the tests' own, those of client commands, and settings of later plugins. */
 const foreignVariable =
-  /^MOORAGE_(TEST_\w+|CLOUD_[ABC]_\w+|(\w+_)?SERVICE_(HOST|PORT)(_\w+)?|(\w+_)?PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)$/
+  /^MOORAGE_(TEST_\w+|SERVER|TOKEN|CLOUD_[ABC]_\w+|(\w+_)?SERVICE_(HOST|PORT)(_\w+)?|(\w+_)?PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)$/
 
 const unknownVariables = (environment: Environment): readonly string[] => {
   const known = ['MOORAGE_CONFIG', ...rows.map(([, row]) => row.env)]

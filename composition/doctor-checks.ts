@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
-import { promisify } from 'node:util'
 import { readKeyringFile } from '../adapters/security/keyring-file.ts'
 import { readTlsIdentity } from '../adapters/security/tls-identity.ts'
 import { openDatabase } from '../adapters/sql/database.ts'
@@ -127,15 +125,4 @@ const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
   const missing = states.length - count('done') - count('unknown')
   if (count('unknown') > 0) return warning('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
   return missing === 0 ? ok('schema', 'The schema is up to date.') : warning('schema', `${missing} migrations are missing. \`moorage serve\` applies them, or run: moorage migrate up`)
-}
-
-export const checkHelm = async ({ helm }: Settings): Promise<Finding> => {
-  const binary = helm ?? 'helm'
-  try {
-    const { stdout } = await promisify(execFile)(binary, ['version', '--short'], { timeout: 5_000, env: { PATH: process.env['PATH'] ?? '' } })
-    return ok('helm', `${binary} is ${stdout.trim().slice(0, 60)}.`)
-  } catch (error) {
-    if (helm !== undefined) return problem('helm', `MOORAGE_HELM is ${helm}, which cannot be run (${codeOf(error)}).`)
-    return warning('helm', 'There is no helm on PATH. Packages cannot be installed without it; everything else works.')
-  }
 }

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { errorFields } from '../adapters/logging/error-fields.ts'
 import type { Lease, LeaseStore } from '../core/kernel/lease.ts'
 import type { Log } from '../core/kernel/log.ts'
 import type { Job } from '../plugins/kit/job.ts'
@@ -47,7 +46,7 @@ const loop = async (deps: JobsDeps, job: Job, stopping: AbortSignal): Promise<vo
       const lease = await leases.acquire(job.id, holder, runningLeaseSeconds)
       if (lease !== undefined) await runOnce(deps, job, lease, stopping)
     } catch (error) {
-      log.warn({ job: job.id, error: errorFields(error) }, 'a job could not take or keep its lease')
+      log.warn({ job: job.id, error }, 'a job could not take or keep its lease')
     }
     if (stopping.aborted) return
     // Instances that started together must not ask together for ever.
@@ -65,7 +64,7 @@ const runOnce = async (deps: JobsDeps, job: Job, lease: Lease, stopping: AbortSi
     await job.run(AbortSignal.any([stopping, lost.signal]))
   } catch (error) {
     outcome = 'failed'
-    if (!stopping.aborted) log.error({ job: job.id, error: errorFields(error) }, 'a job failed')
+    if (!stopping.aborted) log.error({ job: job.id, error }, 'a job failed')
   } finally {
     clearInterval(beat)
   }

@@ -15,6 +15,13 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
   environment: process.env,
   print: (text) => void process.stdout.write(`${text}\n`),
   say: (text) => void process.stderr.write(`${text}\n`),
+  ...(process.stdout.isTTY
+    ? { terminal: { write: (text: string) => void process.stdout.write(text), columns: () => process.stdout.columns, rows: () => process.stdout.rows } }
+    : {}),
+  onInterrupt: (listener) => {
+    process.once('SIGINT', listener)
+    return () => void process.off('SIGINT', listener)
+  },
 })
 // What a pipe has not taken yet would be lost with the process. A reader that left ends the wait with an error.
 const taken = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => stream.write('', () => resolve()))

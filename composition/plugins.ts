@@ -1,27 +1,37 @@
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import { auditPlugin } from '../plugins/audit/plugin.ts'
 import { authzPlugin } from '../plugins/authz/plugin.ts'
+import { chartRepositoriesPlugin } from '../plugins/chart-repositories/plugin.ts'
 import { cloudsPlugin } from '../plugins/clouds/plugin.ts'
 import { busPlugin } from '../plugins/bus/plugin.ts'
 import { clustersPlugin } from '../plugins/clusters/plugin.ts'
 import { identityPlugin } from '../plugins/identity/plugin.ts'
 import { mailPlugin } from '../plugins/mail/plugin.ts'
 import { organizationsPlugin } from '../plugins/organizations/plugin.ts'
+import { packagesPlugin } from '../plugins/packages/plugin.ts'
 import { platformPlugin } from '../plugins/platform/plugin.ts'
+import { tasksPlugin } from '../plugins/tasks/plugin.ts'
 import type { Provide } from './boot.ts'
 import { provideAudit } from './provide/audit.ts'
 import { provideAuthz } from './provide/authz.ts'
+import { provideChartRepositories } from './provide/chart-repositories.ts'
+import { provideCharts } from './provide/charts.ts'
 import { provideClouds } from './provide/clouds.ts'
 import { provideBus } from './provide/bus.ts'
 import { provideClusters } from './provide/clusters.ts'
+import { provideEditors } from './provide/editors.ts'
+import { provideHelm } from './provide/helm.ts'
 import { provideIdentity } from './provide/identity.ts'
 import { provideKernel } from './provide/kernel.ts'
 import { provideMail } from './provide/mail.ts'
 import { provideOrganizations } from './provide/organizations.ts'
+import { providePackages } from './provide/packages.ts'
 import { providePlatform } from './provide/platform.ts'
+import { provideReleaseTasks } from './provide/release-tasks.ts'
+import { provideTasks } from './provide/tasks.ts'
 
 /** Every part of the service, in the order in which one may use another's ports. A deployer's own come by MOORAGE_PLUGINS. */
-export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, clustersPlugin, cloudsPlugin]
+export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
 
 /** What ties the ports of each part to adapters. */
-export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideClusters, provideClouds]
+export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideCharts, provideChartRepositories, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds]

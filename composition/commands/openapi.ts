@@ -1,7 +1,7 @@
 import type { CommandContext, CommonOptions, ExitCode } from '../command-context.ts'
 import { configOf } from '../command-context.ts'
 import { describeDeployment } from '../describe-deployment.ts'
-import { toWireJson } from '../../plugins/kit/wire-json.ts'
+import { toWireJson } from '../../core/kernel/wire-json.ts'
 import { buildDocument } from '../http/openapi/document.ts'
 
 export const printOpenApi = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {

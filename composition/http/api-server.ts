@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -5,6 +6,8 @@ import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../assemble.ts'
 import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
+import { bindFeedRoute } from './feed-route.ts'
+import type { FeedTimes } from './feed-route.ts'
 import type { Pages } from './guard.ts'
 import { answerUnrouted, makeFirst, makeGuard } from './guard.ts'
 import { contextOf } from './request-context.ts'
@@ -28,6 +31,8 @@ export interface ApiServerDeps extends BinderDeps {
   readonly clientIp: (req: IncomingMessage) => string
   /** With it the port speaks HTTPS beside HTTP. */
   readonly tls: TlsKeys | undefined
+  /** Other times for feeds than those of a service. */
+  readonly feedTimes?: FeedTimes
 }
 
 /** A listener of the service. */
@@ -65,10 +70,12 @@ const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: st
   refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '', 'platform')
 }
 
-const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>): void => {
+const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>, closing: AbortSignal): void => {
   for (const { bound, fullPath } of deps.routes) {
-    if (bound.kind === 'json') addRoute(server, bound.route.method, fullPath, bound.route.id, bindRoute(deps, bound))
-    else bindStream(server, deps, bound, fullPath, streams)
+    if (bound.kind === 'json') {
+      const handler = bound.route.ok.kind === 'feed' ? bindFeedRoute(deps, bound, closing, deps.feedTimes) : bindRoute(deps, bound)
+      addRoute(server, bound.route.method, fullPath, bound.route.id, handler)
+    } else bindStream(server, deps, bound, fullPath, streams)
   }
 }
 
@@ -124,10 +131,13 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const guard = makeGuard(deps.clientIp)
   const streams = new Set<ServerResponse>()
   const tunnels = new Set<Duplex>()
+  const closing = new AbortController()
+  // Each feed that is open listens.
+  setMaxListeners(0, closing.signal)
   server.first(makeFirst(deps, guard, deps.roots, deps.pages))
   // The callback is not called: the answer is complete, and restify would write its own behind it.
   server.on('restifyError', (req, res, error) => answerUnrouted(deps, req, res, contextOf(req), error))
-  bindAll(server, deps, streams)
+  bindAll(server, deps, streams, closing.signal)
   const node = server.server
   tune(node)
   node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.docsUrl))
@@ -140,6 +150,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     openStreams: () => ({ exchanges: streams.size, tunnels: tunnels.size }),
     stopAccepting() {
       closed ??= new Promise((resolve) => node.close(() => resolve()))
+      closing.abort()
       node.closeIdleConnections()
       dropUndecided()
     },

@@ -35,7 +35,9 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
         writeRefusal(req, res, context, result.left, dialectOf(route), deps.docsUrl)
       } else writeAnswer(req, res, context, orNotModified(req, result.right))
     } catch (error) {
-      answerError(deps, req, res, context, error, dialectOf(route))
+      // Work that stopped because its client left: nobody is there to be answered, and nothing went wrong.
+      if (signal.aborted && error === signal.reason) context.code = 'ClientGone'
+      else answerError(deps, req, res, context, error, dialectOf(route))
     }
   }
 }

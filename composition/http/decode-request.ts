@@ -51,8 +51,8 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   const decoded = decodeWith(spec.codec, value)
   if (decoded.ok) return right(decoded.value)
   const { errors } = decoded
-  const isMissing = text === undefined && spec.whenAbsent === undefined
-  const problem = isMissing ? 'The request needs a JSON body' : 'The body is not valid'
+  const [body, isMissing] = spec.orQuery === true ? ['body or query', value === undefined] : ['body', text === undefined && spec.whenAbsent === undefined]
+  const problem = isMissing ? `The request needs a JSON ${body}` : `The ${body} is not valid`
   return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `${problem}: ${errors.join('; ')}.`, { errors }))
 }
 

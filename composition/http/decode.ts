@@ -12,10 +12,20 @@ const pathOf = (context: t.Context): string =>
     .filter((key) => key !== '')
     .join('.')
 
+const shapeTags: readonly (string | undefined)[] = ['InterfaceType', 'PartialType', 'ExactType', 'StrictType']
+
+/** A shape's name says nothing to whoever sent no object at all. */
+const expectedBy = ({ context, value }: t.ValidationError): string => {
+  const type = context.at(-1)?.type
+  if (type === undefined) return 'another value'
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return !isObject && shapeTags.includes((type as { readonly _tag?: string })._tag) ? 'an object' : type.name
+}
+
 /** Says where and what was expected; never the value, which may be a secret. */
 const describe = (error: t.ValidationError): string => {
   const path = pathOf(error.context)
-  const expected = error.context.at(-1)?.type.name ?? 'another value'
+  const expected = expectedBy(error)
   const missing = error.value === undefined ? 'is missing; expected' : 'must be'
   return `${path === '' ? 'the value' : path.slice(0, 200)} ${missing} ${expected.slice(0, 200)}`
 }

@@ -1,6 +1,6 @@
 import { Busboy } from '@fastify/busboy'
 import type { BusboyInstance } from '@fastify/busboy'
-import { toWireJson } from '../../plugins/kit/wire-json.ts'
+import { toWireJson } from '../../core/kernel/wire-json.ts'
 
 /** The content type of a form with files. */
 export const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)

@@ -9,6 +9,8 @@ export interface MetricSources {
   readonly passwordQueue?: () => number
   /** What became of mail since the start. */
   readonly mail?: () => Readonly<Record<'sent' | 'postponed' | 'givenUp', number>>
+  /** Tasks of the whole deployment, and how many this process does. */
+  readonly tasks?: () => Promise<{ readonly byState: Readonly<Record<string, number>>; readonly oldestQueuedSeconds: number; readonly running: number }>
   /** Streamed proxy exchanges and upgraded connections that are open. */
   readonly openStreams?: () => { readonly exchanges: number; readonly tunnels: number }
 }
@@ -55,7 +57,7 @@ const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'fini
       const counted = totals.get(key) ?? total.labels(method, route, String(status))
       totals.set(key, counted)
       counted.inc()
-      if (!route.endsWith('*')) {
+      if (!route.endsWith('*') && context.isEndless !== true) {
         const timed = times.get(key) ?? seconds.labels(method, route)
         times.set(key, timed)
         timed.observe(took)
@@ -69,9 +71,51 @@ const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'fini
   }
 }
 
+/** One look at the store for all three. A store that is away leaves them as they were. */
+const readTasks = (registry: Registry, source: () => MetricSources['tasks']): void => {
+  const registers = [registry]
+  type Counts = Awaited<ReturnType<NonNullable<MetricSources['tasks']>>> | undefined
+  const ask = async (): Promise<Counts> => source()?.()
+  let looking: Promise<Counts> | undefined
+  const look = (): Promise<Counts> =>
+    (looking ??= ask()
+      .catch(() => undefined)
+      .finally(() => {
+        looking = undefined
+      }))
+  new Gauge({
+    name: 'moorage_tasks',
+    help: 'Tasks of the last week by state, of all instances.',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      for (const [state, count] of Object.entries((await look())?.byState ?? {})) this.labels(state).set(count)
+    },
+  })
+  new Gauge({
+    name: 'moorage_task_oldest_queued_seconds',
+    help: 'How long the oldest task waits; 0 when none does.',
+    registers,
+    async collect() {
+      const counts = await look()
+      if (counts !== undefined) this.set(counts.oldestQueuedSeconds)
+    },
+  })
+  new Gauge({
+    name: 'moorage_tasks_running_here',
+    help: 'Tasks that this instance does now.',
+    registers,
+    async collect() {
+      const counts = await look()
+      if (counts !== undefined) this.set(counts.running)
+    },
+  })
+}
+
 const readGauges = (registry: Registry): Metrics['read'] => {
   let sources: MetricSources = {}
   const registers = [registry]
+  readTasks(registry, () => sources.tasks)
   new Gauge({
     name: 'moorage_database_connections',
     help: 'Connections of the database pool by state; waiting counts callers.',

@@ -1,12 +1,12 @@
 import type * as t from 'io-ts'
 import type { Page, PageRequest } from '../../core/kernel/page.ts'
 import type { Binary, CookieChange, Versioned } from '../../plugins/kit/reply.ts'
-import { Redirect } from '../../plugins/kit/reply.ts'
+import { Redirect, YamlAnswer } from '../../plugins/kit/reply.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { entityTag, noneMatch } from './conditional.ts'
 import { setCookieHeader } from './cookies.ts'
-import { toWireJson } from '../../plugins/kit/wire-json.ts'
+import { toWireJson } from '../../core/kernel/wire-json.ts'
 import { pageHeaders } from './paging.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Answer } from './write-answer.ts'
@@ -30,13 +30,27 @@ const tagged = (route: Route, value: unknown, version: number | undefined, heade
 }
 
 /** Bytes with a strong tag. Who holds them asks again each time, and is mostly told that nothing changed. */
-const binaryAnswer = ({ contentType, bytes }: Binary): Answer => {
+const binaryAnswer = ({ contentType, bytes, headers: own }: Binary): Answer => {
   const etag = entityTag(bytes)
-  const headers = { 'Content-Type': contentType, ETag: etag, 'Cache-Control': 'no-cache' }
+  const headers = { 'Cache-Control': 'no-cache', ...own, 'Content-Type': contentType, ETag: etag }
   return {
     status: 200,
     headers,
     body: bytes,
+    notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined }),
+  }
+}
+
+const yamlType = { 'Content-Type': 'application/yaml; charset=utf-8' }
+
+/** As JSON is answered, with the tag of its own bytes on reads. */
+const yamlAnswer = (route: Route, { text }: YamlAnswer): Answer => {
+  if (route.method !== 'GET') return { status: route.ok.status, headers: yamlType, body: text }
+  const etag = entityTag(text)
+  return {
+    status: route.ok.status,
+    headers: { ...yamlType, ETag: etag },
+    body: text,
     notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : { status: 304, headers: { ETag: etag }, body: undefined }),
   }
 }
@@ -56,10 +70,11 @@ export const makeReply = (
   deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>,
 ): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
   const answer = makeDeclaredReply(route, deps)
-  return route.ok.redirects === undefined
-    ? answer
-    : (result, context, request) =>
-        result instanceof Redirect ? redirected(route, deps.baseUrl, context, result) : answer(result, context, request)
+  if (route.ok.redirects === undefined && route.ok.isYamlToo !== true) return answer
+  return (result, context, request) => {
+    if (result instanceof Redirect) return redirected(route, deps.baseUrl, context, result)
+    return result instanceof YamlAnswer ? yamlAnswer(route, result) : answer(result, context, request)
+  }
 }
 
 const makeDeclaredReply = (
@@ -93,6 +108,8 @@ const makeDeclaredReply = (
       return (result) => binaryAnswer(result as Binary)
     case 'text':
       return (result) => ({ status: ok.status, headers: { 'Content-Type': ok.contentType ?? 'text/plain; charset=utf-8' }, body: result as string })
+    case 'feed':
+      throw new Error(`${route.id} answers a feed, which has a binding of its own`)
     case 'empty':
       return () => ({ status: ok.status, headers: {}, body: undefined })
   }

@@ -27,6 +27,8 @@ export interface RequestContext {
   /** A failure's tag, for the access log. */
   code: string | undefined
   idempotencyRecordId: number | undefined
+  /** Open for as long as its client likes: how long says nothing about the service. */
+  isEndless?: boolean
   /** The session that a remembered login opened on this request: whoever is asked again is asked of it. */
   resumedKey: Secret | undefined
   /** `Set-Cookie` values that every answer to this request carries, besides its own. */
@@ -47,9 +49,12 @@ export const contextOf = (req: IncomingMessage): RequestContext => {
   return context
 }
 
-/** The parameters that the router found in the path, percent-decoded. */
-export const pathValuesOf = (req: IncomingMessage): Readonly<Record<string, string>> =>
-  (req as IncomingMessage & { params: Record<string, string> }).params
+/** The parameters that the router found in the path, percent-decoded. What a trailing wildcard stands for is `path`. */
+export const pathValuesOf = (req: IncomingMessage): Readonly<Record<string, string>> => {
+  const { params } = req as IncomingMessage & { params: Record<string, string> }
+  const rest = params['*']
+  return rest === undefined ? params : { ...params, path: rest }
+}
 
 /** The call as the core is told of it; complete once the caller is proven and an idempotency key has its record. */
 export const callOf = (context: RequestContext, signal: AbortSignal): Call => ({

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError } from './failure-response.ts'
-import { toWireJson } from '../../plugins/kit/wire-json.ts'
+import { toWireJson } from '../../core/kernel/wire-json.ts'
 import { mergedCookies } from './cookies.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Sent with every answer: browsers must not guess types, frame, or keep what only the caller may see. */
-const securityHeaders = {
+export const securityHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',

@@ -1,5 +1,5 @@
 /** This release, as `GET /version` tells it: `v<year>.<month>.<day>`. package.json carries the same without the `v`. */
-export const releaseVersion = 'v2026.11.21'
+export const releaseVersion = 'v2026.11.22'
 
 /** The version of the interface description (specification §9). */
 export const interfaceVersion = '1.1.1'

@@ -2,10 +2,10 @@ import * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { HeaderBag } from '../../core/kernel/exchange.ts'
 import type { CookieChange, RedirectStatus } from './reply.ts'
-import { Redirect } from './reply.ts'
+import { Redirect, YamlAnswer } from './reply.ts'
 import type { Route } from './route.ts'
 import type { SendReply, SendRequest } from './send.ts'
-import { fromWireJson } from './wire-json.ts'
+import { fromWireJson } from '../../core/kernel/wire-json.ts'
 
 /** The body of every refusal. */
 export const ErrorBody = t.intersection(
@@ -70,6 +70,7 @@ const cookiesOf = (headers: HeaderBag): readonly CookieChange[] => {
 }
 
 const readValue = (route: Route, request: SendRequest, reply: SendReply): unknown => {
+  if (route.ok.isYamlToo === true && /^application\/yaml\b/.test(headerText(reply.headers, 'content-type') ?? '')) return new YamlAnswer(reply.body)
   switch (route.ok.kind) {
     case 'json':
       return decode(route.ok.codec, request, reply)
@@ -89,6 +90,8 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
       const capped = headerText(reply.headers, 'x-total-count-capped') === 'true'
       return { items, total, ...(capped ? { totalIsCapped: true } : {}) }
     }
+    case 'feed':
+      return decode(t.array((route.ok.codec ?? t.never) as t.Mixed), request, reply)
     case 'text':
       return reply.body
     case 'binary':

@@ -3,7 +3,8 @@ import type { PageRequest } from '../../core/kernel/page.ts'
 import type { Access } from './access.ts'
 import { readReply } from './client-reply.ts'
 import type { ClientReply } from './client-reply.ts'
-import { toWireJson } from './wire-json.ts'
+import { toWireJson } from '../../core/kernel/wire-json.ts'
+import type { Feed } from './reply.ts'
 import type { BodySpec, Route } from './route.ts'
 import type { Send, SendRequest } from './send.ts'
 
@@ -40,6 +41,9 @@ export type ClientInput<P, Q, B> = Asked<'params', P> &
     readonly extraQuery?: Readonly<Record<string, string>>
   }
 
+/** What a caller is given: of a feed, what there is of it. */
+export type Received<R> = R extends Feed<infer A> ? readonly A[] : R
+
 type InputArgument<I> = Record<never, never> extends I ? readonly [input?: I] : readonly [input: I]
 
 export interface Client {
@@ -50,7 +54,7 @@ export interface Client {
   call<P, Q, B, R, F extends string, X extends Access>(
     route: Route<P, Q, B, R, F, X>,
     ...input: InputArgument<ClientInput<P, Q, B>>
-  ): Promise<ClientReply<R>>
+  ): Promise<ClientReply<Received<R>>>
 }
 
 interface LooseInput {
@@ -67,10 +71,10 @@ const encodeWith = (codec: t.Type<unknown, unknown, unknown> | undefined, value:
   codec === undefined || value === undefined ? {} : (codec.encode(value) as Record<string, unknown>)
 
 const fillPath = (template: string, params: Readonly<Record<string, unknown>>): string =>
-  template.replace(/\{([^}]+)\}/g, (_, name: string) => {
-    const value = params[name]
-    if (value === undefined) throw new Error(`the path ${template} needs the parameter '${name}'`)
-    return encodeURIComponent(String(value))
+  template.replace(/\{([^}]+)\}|\*$/g, (wildcard, name: string | undefined) => {
+    const value = params[name ?? 'path']
+    if (value === undefined) throw new Error(`the path ${template} needs the parameter '${name ?? 'path'}'`)
+    return wildcard === '*' ? String(value).split('/').map(encodeURIComponent).join('/') : encodeURIComponent(String(value))
   })
 
 const asQueryText = (value: unknown): string => (typeof value === 'object' ? toWireJson(value) : String(value))

@@ -127,6 +127,13 @@ export const PathName = scalar(
   { type: 'string', maxLength: 253, pattern: '^[\\w.-]+$' },
 )
 
+/** The rest of a path, with its slashes: what the `/*` of a route's path stands for. */
+export const PathTail = scalar(
+  'the rest of a path',
+  (u): u is string => typeof u === 'string' && u.length >= 1 && u.length <= 1024 && !/[\0-\x1f\x7f]/.test(u) && u.isWellFormed(),
+  { type: 'string', maxLength: 1024 },
+)
+
 /** A whole number in a query string. */
 export const QueryInt = noted(
   new t.Type<number, string, unknown>(

@@ -27,6 +27,14 @@ export class Redirect {
     this.path = path
   }
 }
+/** YAML, answered instead of the declared JSON to a caller who asked for it (`format=yaml`). */
+export class YamlAnswer {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 /** 302: look there; 307: send the same request there. */
 export type RedirectStatus = 302 | 307
 
@@ -44,11 +52,27 @@ export interface ListEnvelope {
 export interface Binary {
   readonly contentType: string
   readonly bytes: Uint8Array
+  /** Further headers of this answer. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** One thing of a feed; ids grow. */
+export interface FeedItem<A> {
+  readonly id: number
+  readonly value: A
+}
+
+/** What grows: sent as server-sent events while it does, or as an array of what there is. */
+export interface Feed<A> {
+  /** In order, those after the id: first what is there, then what comes, until nothing more can come or the signal aborts. */
+  follow(afterId: number, signal: AbortSignal): AsyncIterable<FeedItem<A>>
+  /** What is there after the id, in order, as far as one answer holds it. */
+  now(afterId: number): Promise<readonly FeedItem<A>[]>
 }
 
 /** What a route answers when all went well. `__result` is what its handler returns. */
 export interface ReplySpec<Result> {
-  readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text' | 'binary'
+  readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text' | 'binary' | 'feed'
   readonly status: number
   readonly description: string
   readonly codec?: t.Any
@@ -61,6 +85,8 @@ export interface ReplySpec<Result> {
   readonly example?: unknown
   /** Statuses of the redirects that the handler may answer instead. */
   readonly redirects?: readonly RedirectStatus[]
+  /** The handler may answer a `YamlAnswer` instead. */
+  readonly isYamlToo?: boolean
   readonly __result?: Result
 }
 
@@ -123,6 +149,18 @@ export const cookies = (status: number, description = 'Done, cookies changed'): 
   description,
 })
 
+/**
+ * A feed: `text/event-stream`, or a JSON array for who asks for `application/json`. Where to begin is told by the header
+ * `Last-Event-ID`, else by the query parameter `after`, which the route declares. The example is one element.
+ */
+export const feed = <A>(codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<Feed<A>> => ({
+  kind: 'feed',
+  status: 200,
+  codec,
+  example: [example],
+  description,
+})
+
 /** Text of the given type. */
 export const text = (contentType: string, example: string, description = 'OK'): ReplySpec<string> => ({
   kind: 'text',
@@ -137,3 +175,6 @@ export const orRedirect = <R>(reply: ReplySpec<R>, ...redirects: readonly Redire
   ...reply,
   redirects,
 })
+
+/** The same JSON reply, or YAML of the same value: the handler may answer a `YamlAnswer`. */
+export const orYaml = <R>(reply: ReplySpec<R>): ReplySpec<R | YamlAnswer> => ({ ...reply, isYamlToo: true })

@@ -44,7 +44,7 @@ export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F ext
   /** `part.verbPhrase`, unique; the operationId of the OpenAPI document. */
   readonly id: string
   readonly method: Method
-  /** Below the listener's root, `{name}` for parameters: `/authz/roles/{id}`. */
+  /** Below the listener's root, `{name}` for parameters: `/authz/roles/{id}`. Ends in `/*` where the rest, with its slashes, is the parameter `path`. */
   readonly path: string
   readonly summary: string
   readonly description?: string

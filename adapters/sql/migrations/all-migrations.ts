@@ -17,6 +17,9 @@ import { migration as identityAvatars } from './0016-identity-avatars.ts'
 import { migration as auditRetention } from './0017-audit-retention.ts'
 import { migration as identityPreferences } from './0018-identity-preferences.ts'
 import { migration as kernelIndexes } from './0019-kernel-indexes.ts'
+import { migration as tasks } from './0020-tasks.ts'
+import { migration as packagesDrivers } from './0021-packages-drivers.ts'
+import { migration as chartRepositories } from './0022-chart-repositories.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -40,4 +43,7 @@ export const allMigrations: readonly Migration[] = [
   auditRetention,
   identityPreferences,
   kernelIndexes,
+  tasks,
+  packagesDrivers,
+  chartRepositories,
 ]

@@ -35,6 +35,12 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
     description: 'Chosen by the client: the same request with the same key takes effect once and is answered alike.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'The id of the last event that was received: only later ones are sent. Wins over `after`.',
+    schema: { type: 'integer', minimum: 0 },
+  },
   IfMatch: { name: 'If-Match', in: 'header', description: 'The ETag that the change is meant for; 412 when the object has changed since.', schema: { type: 'string' } },
 }
 const shared = (name: string): ParameterRef => ({ $ref: `#/components/parameters/${name}` })
@@ -91,6 +97,7 @@ const sharedOf = (route: Route): readonly ParameterRef[] => {
   const { kind } = route.access
   const isPagedHere = route.ok.kind === 'list' && declared['page'] === undefined
   return [
+    ...(route.ok.kind === 'feed' ? [shared('LastEventId')] : []),
     ...(isPagedHere ? [shared('Page'), shared('Limit')] : []),
     ...(kind !== 'public' && kind !== 'password' && route.refusesSudo !== true ? [shared('Sudo')] : []),
     ...(kind === 'password' ? [shared('OneTimeCode')] : []),

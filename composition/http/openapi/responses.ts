@@ -30,9 +30,10 @@ const okHeaders: Readonly<Record<ReplySpec<unknown>['kind'], Response['headers']
   cookies: { 'Set-Cookie': text('The cookies that change.') },
   text: {},
   binary: { ETag: text('Changes with the bytes.') },
+  feed: {},
 }
 
-const okResponse = ({ kind, codec, description, contentType, contentTypes, envelope, example }: ReplySpec<unknown>, registry: SchemaRegistry): Response => {
+const okResponse = ({ kind, codec, description, contentType, contentTypes, envelope, example, isYamlToo }: ReplySpec<unknown>, registry: SchemaRegistry): Response => {
   const base: Response = { description, headers: { ...requestId, ...okHeaders[kind] } }
   const shown = example === undefined ? {} : { example }
   if (kind === 'text') return { ...base, content: { [contentType ?? 'text/plain']: { schema: { type: 'string' }, ...shown } } }
@@ -41,9 +42,14 @@ const okResponse = ({ kind, codec, description, contentType, contentTypes, envel
     return { ...base, content }
   }
   if (codec === undefined) return base
+  if (kind === 'feed') {
+    const events: Schema = { type: 'string', description: 'Server-sent events: the data of each is one element, its id what `Last-Event-ID` names.' }
+    return { ...base, content: { 'text/event-stream': { schema: events }, 'application/json': { schema: { type: 'array', items: schemaOf(codec, registry) }, ...shown } } }
+  }
   if (envelope !== undefined) return { ...base, content: { 'application/json': { schema: schemaOf(envelope.codec, registry), ...shown } } }
   const schema = schemaOf(codec, registry)
-  return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown } } }
+  const yaml = isYamlToo === true ? { 'application/yaml': { schema: { type: 'string' } as Schema } } : {}
+  return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown }, ...yaml } }
 }
 
 /** What each status says when no failure of the route explains it better. */
@@ -142,7 +148,7 @@ const redirectResponse: Response = {
 /** Every status that a route may answer, with its body's shape. */
 export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
   [String(route.ok.status)]: okResponse(route.ok, registry),
-  ...(route.method === 'GET' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.' } } : {}),
+  ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.' } } : {}),
   ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), redirectResponse])),
   ...errorResponses(generalStatuses(route), route.failures, route, registry),
 })
