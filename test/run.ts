@@ -11,6 +11,8 @@ import { tapReader, type TapResults } from './support/components/tap-results.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tools = join(root, 'node_modules', '.bin')
+/** Each test file is a process, and most of them load the whole service: it is compiled once. */
+const compiled = join(root, 'node_modules', '.cache', 'compiled')
 const startedAt = Date.now()
 const children = new Set<ChildProcess>()
 
@@ -70,7 +72,7 @@ async function withComponents<T>(
 
 function environmentFor(wanted: RunArguments): NodeJS.ProcessEnv {
   const without = [process.env[environmentNames.without] ?? '', ...wanted.without].filter((name) => name !== '').join(',')
-  return { ...withTools(process.env), [environmentNames.without]: without }
+  return { ...withTools(process.env), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compiled, [environmentNames.without]: without }
 }
 
 /** With this repository's tools first, among them the Node that runs TypeScript. */

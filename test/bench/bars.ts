@@ -50,6 +50,7 @@ export const rowTitles = {
   15: "other requests' p99 while 8 people sign in",
   17: 'what an access log line costs',
   18: 'start to first answer',
+  19: 'lists of Helm releases beside the helm command',
 } as const
 
 export type RowNumber = keyof typeof rowTitles

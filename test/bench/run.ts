@@ -11,6 +11,7 @@ import { accessLog, listOfFifty, manyRoutes } from './rows/http-layer.ts'
 import { permissionBatch } from './rows/permission-batch.ts'
 import { proxyLarge, proxySmall } from './rows/proxy-bytes.ts'
 import { exec, watch } from './rows/proxy-streams.ts'
+import { releaseLists } from './rows/release-lists.ts'
 import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
@@ -34,6 +35,7 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   15: { measure: signInStorm, sides: 2, extraSeconds: 10 },
   17: { measure: accessLog, sides: 2, extraSeconds: 4 },
   18: { measure: startTime, sides: 0, extraSeconds: 25 },
+  19: { measure: releaseLists, sides: 0, extraSeconds: 90 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

@@ -39,6 +39,8 @@ function environmentOf(start: ServiceToStart, port: number, opsPort: number, dat
     MOORAGE_ADMIN_PASSWORD: adminPassword,
     MOORAGE_RATE_LIMIT_PER_MINUTE: '0',
     MOORAGE_KUBERNETES_ALLOW: 'loopback',
+    // Nothing is fetched beside a measurement.
+    MOORAGE_HELM: 'off',
     ...(start.databaseUrl === undefined ? {} : { MOORAGE_DATABASE_URL: start.databaseUrl }),
     MOORAGE_PLUGINS: benchPlugin,
     ...start.settings,

@@ -33,7 +33,7 @@ const run = async (words: readonly string[], environment: Record<string, string>
 const commands = [
   'serve', 'openapi', 'doctor', 'migrate up', 'migrate status', 'migrate plan', 'migrate unlock', 'config check', 'config print',
   'config schema', 'admin create-user', 'admin set-password', 'admin reset-second-factor', 'admin unlock', 'admin create-token', 'audit verify',
-  'audit export', 'bus init',
+  'audit export', 'bus init', 'helm install', 'helm version',
 ]
 
 for (const command of commands) {

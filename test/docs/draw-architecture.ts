@@ -80,8 +80,8 @@ export const drawArchitecture = (list: readonly Pick<AnyPlugin, 'id' | 'summary'
     arrow(pluginsTop + pluginsHeight + 4, 'calls use cases'),
     layer(coreTop, 66, 'core', 'rules, use cases and ports; no HTTP, no SQL, no framework'),
     arrow(coreTop + 70, 'ports, kept by'),
-    layer(adaptersTop, 66, 'adapters', 'sql (SQLite, MySQL, MariaDB) · kubernetes (undici) · outbound (egress policy) · security (argon2, AES-GCM, X.509) · logging (bunyan) · system'),
-    label(width / 2, adaptersTop + 100, 'databases · Kubernetes API servers · NATS · clock, entropy, files', 'title', 'middle'),
+    layer(adaptersTop, 66, 'adapters', 'sql (SQLite, MySQL, MariaDB) · kubernetes (undici) · helm, charts, editors · bus (NATS) · outbound (egress policy) · security · logging · system'),
+    label(width / 2, adaptersTop + 100, 'databases · Kubernetes API servers · chart repositories · helm · NATS · clock, entropy, files', 'title', 'middle'),
     '</svg>',
   ]
   return `${parts.join('\n')}\n`

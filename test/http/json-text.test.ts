@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { toWireJson } from '../../plugins/kit/wire-json.ts'
+import { toWireJson } from '../../core/kernel/wire-json.ts'
 import { depthExceeds, parseJson, repeatedKey } from '../../composition/http/json-text.ts'
 
 const valueOf = (text: string): unknown => {

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import anyTest from 'ava'
 import type { TestFn } from 'ava'
+import { until } from '../support/until.ts'
 import { rawRequest } from './raw-request.ts'
 import { stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
@@ -89,12 +91,12 @@ test('a chunked body without end is cut at the limit, and the connection closed'
 test('a body that ends before its length reaches no handler', async (t) => {
   const { port, lines } = t.context.server
   const socket = connect(port, '127.0.0.1')
-  socket.write(`POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nContent-Length: 14\r\n\r\n{"name":"`)
-  await wait(50)
-  socket.destroy()
-  const isLogged = (): boolean => lines.some((line) => line.fields['operation'] === 'stub.post' && line.fields['status'] === 499)
-  for (let i = 0; i < 50 && !isLogged(); i++) await wait(20)
-  t.true(isLogged())
+  socket.write(`POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n`)
+  // The 100 says that the head has arrived: what is cut before that is no request.
+  await once(socket, 'data')
+  socket.write('{"name":"', () => socket.destroy())
+  const isLeft = (line: (typeof lines)[number]): boolean => line.fields['operation'] === 'stub.post' && line.fields['status'] === 499
+  t.truthy(await until('the log line', () => lines.find(isLeft)))
 })
 
 test('two requests on one connection are both answered, in order', async (t) => {

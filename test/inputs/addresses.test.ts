@@ -23,7 +23,7 @@ const pathsWith = ({ route }: Asked, service: PopulatedService, text: string): r
   const templates = route.fullPath.split('/')
   const filled = (target.split('?')[0] ?? '').split('/')
   const query = target.includes('?') ? `?${target.split('?')[1] ?? ''}` : ''
-  return templates.flatMap((part, index) => (part.startsWith('{') ? [`${filled.map((old, at) => (at === index ? text : old)).join('/')}${query}`] : []))
+  return templates.flatMap((part, index) => (part.startsWith('{') || part === '*' ? [`${filled.map((old, at) => (at === index ? text : old)).join('/')}${query}`] : []))
 }
 
 test.serial('no path parameter brings the service out of step', async (t) => {

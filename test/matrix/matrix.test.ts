@@ -39,8 +39,8 @@ const verdicts: Readonly<Record<Decision, (status: number) => boolean>> = {
   admitted: (status) => ![401, 403, 404].includes(status),
 }
 
-/** Reads that answer 404 for a plain no: nobody follows anybody here, shows a membership or has a picture, and there is no bus outside of the process. */
-const answersNoBy404 = /\/avatars\/\{|\/following\/\{|\/public_members\/\{|\/user\/bus\//
+/** Reads that answer 404 for a plain no: nobody follows anybody here, shows a membership, has a picture or a task, and there is no bus outside of the process. */
+const answersNoBy404 = /\/avatars\/\{|\/following\/\{|\/public_members\/\{|\/tasks\/\{|\/user\/bus\//
 
 const isExpected = ({ route, method, expected, status }: Cell): boolean => {
   if (verdicts[expected](status)) return route.bound.kind === 'stream' || expected !== 'admitted' || method === 'GET' || status === 412

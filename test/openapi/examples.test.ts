@@ -2,7 +2,7 @@ import test from 'ava'
 import * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { AssembledRoute } from '../../composition/assemble.ts'
-import { toWireJson } from '../../plugins/kit/wire-json.ts'
+import { toWireJson } from '../../core/kernel/wire-json.ts'
 import { parseJson } from '../../composition/http/json-text.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
@@ -19,7 +19,7 @@ const problems = (codec: t.Any | undefined, example: unknown, where: string): re
 const exampleProblems = ({ bound }: AssembledRoute): readonly string[] => {
   if (bound.kind === 'stream') return []
   const { id, body, ok } = bound.route
-  const codec = ok.envelope?.codec ?? (ok.kind === 'list' && ok.codec !== undefined ? t.array(ok.codec as t.Mixed) : ok.codec)
+  const codec = ok.envelope?.codec ?? ((ok.kind === 'list' || ok.kind === 'feed') && ok.codec !== undefined ? t.array(ok.codec as t.Mixed) : ok.codec)
   return [
     ...problems(body?.codec, body?.example, `${id} body`),
     ...problems(codec, ok.example, `${id} answer`),

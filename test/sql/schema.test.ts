@@ -59,6 +59,15 @@ const rowsAt: Readonly<Record<string, readonly (readonly [table: string, row: Ro
     ['bus_users', { identity_id: 4, owner_id: 1, purpose: 'own', public_key: 'U', owner_mark: 'x', issued_at: now, expires_at: now }],
   ],
   '0016-identity-avatars': [['avatars', { account_id: 1, digest: 'd', bytes, created_at: now }]],
+  '0020-tasks': [
+    ['tasks', { id: 6, ref: 't', response_id: 'r', subject: 's', kind: 'k', title: 'Häfen 😀', tenant_id: 1, actor_id: 1, actor_login: 'ada', actor: '{}', about: '{}', state: 'queued', lock_key: 'l', sealed_input: bytes, digest: bytes, message: '', created_at: now }],
+    ['task_events', { task_id: 6, seq: 1, at: now, event_id: 't', status: 'Pending', msg: 'waits', is_notable: 0 }],
+    ['task_outbox', { task_id: 6, seq: 1, holder: 'a', held_until: now }],
+  ],
+  '0022-chart-repositories': [
+    ['chart_repositories', { account_id: 1, name: 'internal', url: 'https://charts.example.com', username: 'Häfen', holds: 'password', ref: 'c', sealed_credentials: bytes, created_at: now, updated_at: now }],
+  ],
+  '0021-packages-drivers': [['package_drivers', { account_id: 1, cluster_uid: 'u', driver: 'ConfigMap', created_at: now, updated_at: now }]],
   '0018-identity-preferences': [['page_sizes', { user_id: 1, product_ui: 10, console_ui: 25, platform_ui: 50 }]],
 }
 

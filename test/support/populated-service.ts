@@ -26,6 +26,8 @@ export interface Populated {
   readonly roleId: number
   /** A robot account of the organization. */
   readonly robot: string
+  /** A named chart repository of the organization; nothing may be asked where it stands. */
+  readonly repository: string
   readonly userIds: Readonly<Record<Person, number>>
 }
 
@@ -83,13 +85,14 @@ const populate = async (service: TestService): Promise<Populated> => {
   await must('viewer', service.send('PUT', `/api/v1/teams/${teamIds.Viewers}/members/vera`, { token: alice }))
   const role = await must('role', service.send('POST', '/api/v1/authz/roles?org=harbour', as({ name: 'lookout', permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }] })))
   await must('robot', service.send('POST', '/api/v1/orgs/harbour/robots', as({ name: 'lifter', team_ids: [teamIds.Viewers] })))
+  await must('repository', service.send('POST', '/api/v1/orgs/harbour/chartrepositories', as({ name: 'pantry', url: 'https://127.0.0.1:1/charts' })))
   for (const login of [...people, 'admin']) {
     const body = { name: 'backups', type: 'GoogleOAuth', googleOAuth: { accessToken: 'a token', scopes: ['read'] } }
     await must('credential', service.send('POST', '/api/v1/user/credentials', { token: await service.tokenFor(login), body }))
   }
   const orgId = (org.json as { id: number }).id
   const cluster = await addCluster(service, orgId)
-  return { org: 'harbour', orgId, hiddenOrg: 'lagoon', cluster, robot: 'lifter', teamIds, roleId: (role.json as { id: number }).id, userIds }
+  return { org: 'harbour', orgId, hiddenOrg: 'lagoon', cluster, robot: 'lifter', repository: 'pantry', teamIds, roleId: (role.json as { id: number }).id, userIds }
 }
 
 /** The real service with an organization, its people by level, a role and a cluster. */

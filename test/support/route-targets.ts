@@ -4,6 +4,11 @@ import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import type { Populated } from './populated-service.ts'
 
+const idValue = (path: string, world: Populated): string => {
+  if (path.startsWith('/tasks/')) return '00000000-0000-4000-8000-000000000000'
+  return path.startsWith('/authz/roles') ? String(world.roleId) : '1'
+}
+
 /** What stands for each path parameter, by its name and, where one name means two things, by route. */
 const pathValue = (route: AssembledRoute, name: string, world: Populated): string => {
   const { id, path } = route.bound.route
@@ -12,6 +17,7 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     orgname: world.org,
     owner: world.org,
     cluster: world.cluster,
+    name: 'web',
     teamid: String(world.teamIds.Editors),
     username: path.startsWith('/teams/') ? 'eddie' : 'vera',
     target: 'eddie',
@@ -23,11 +29,13 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     credName: 'backups',
     cloud: 'aws',
     robot: world.robot,
+    repository: world.repository,
+    chart: 'web',
     digest: 'd'.repeat(43),
     userid: String(world.userIds.eddie),
     token: 'x'.repeat(32),
   }
-  const value = values[name] ?? (name === 'id' ? (path.startsWith('/authz/roles') ? String(world.roleId) : '1') : undefined)
+  const value = values[name] ?? (name === 'id' ? idValue(path, world) : undefined)
   if (value === undefined) throw new Error(`test/support/route-targets.ts does not know what {${name}} of ${id} stands for: add it there`)
   return value
 }
@@ -40,6 +48,7 @@ const queryValues: Readonly<Record<string, (world: Populated) => string>> = {
   uname: () => 'vera',
   operation: () => 'check',
   id: () => '1',
+  url: () => 'https://127.0.0.1:1/charts',
 }
 
 /** A well-formed address of a route in the populated world, with the query parameters that it cannot do without. */

@@ -4,9 +4,9 @@ import { defineFailure } from '../../core/kernel/failure.ts'
 import type { FailureType } from '../../core/kernel/failure.ts'
 import { anyone, path, query, read, requires, signedIn, withPassword, write } from '../../plugins/kit/access.ts'
 import {
-  AnyJson, answer, DateTime, FreeObjectCodec, freeText, Id, Int64, listOf, oneOf, optional, PathId, PathName, QueryBoolean, QueryInt, repeatable, request,
+  AnyJson, answer, DateTime, FreeObjectCodec, freeText, Id, Int64, listOf, oneOf, optional, PathId, PathName, PathTail, QueryBoolean, QueryInt, repeatable, request,
 } from '../../plugins/kit/codecs.ts'
-import { cookies, empty, json, list, text, versioned } from '../../plugins/kit/reply.ts'
+import { binary, cookies, empty, json, list, orYaml, text, versioned } from '../../plugins/kit/reply.ts'
 import type { AnyBoundRoute, Route, StreamRoute } from '../../plugins/kit/route.ts'
 import { body, defineRoute } from '../../plugins/kit/route.ts'
 
@@ -95,6 +95,28 @@ const jsonRoutes = [
     query: t.type({ org: PathName }),
     body: body(request({ since: optional(t.string) }, 'LogQuery'), { since: 'yesterday' }, { orQuery: true }),
     ok: text('text/plain', 'a line'),
+  }),
+  defineRoute({
+    ...common,
+    id: 'sample.getPlan',
+    method: 'GET',
+    path: '/plans/{id}/sheets/*',
+    summary: 'A sheet of a plan',
+    access: signedIn,
+    scope: read('misc'),
+    params: t.type({ id: PathId, path: PathTail }),
+    ok: binary(['application/octet-stream', 'image/png']),
+    failures: [BoatMissing],
+  }),
+  defineRoute({
+    ...common,
+    id: 'sample.getTree',
+    method: 'GET',
+    path: '/tree',
+    summary: 'The tree',
+    access: signedIn,
+    scope: read('misc'),
+    ok: orYaml(json(200, Tree, { label: 'b', children: [] })),
   }),
 ]
 

@@ -87,6 +87,8 @@ export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysq
   MOORAGE_ADMIN_USERNAME: adminLogin,
   MOORAGE_ADMIN_EMAIL: 'admin@example.com',
   MOORAGE_ADMIN_PASSWORD: adminPassword,
+  // Nothing is fetched for a test that needs no helm.
+  MOORAGE_HELM: 'off',
   MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback',
   MOORAGE_RATE_LIMIT_PER_MINUTE: '0',
 })

@@ -33,9 +33,11 @@ export const harmless: Readonly<Record<string, Harmless>> = {
   'authz.listAllowedPermissions [body token id]': noPermissions,
   'authz.listAllowedPermissions [body robot id]': noPermissions,
   'authz.listAllowedPermissions [body mixed]': noPermissions,
+  'tasks.list [query cluster]': own(nothing),
   'audit.listOrganizationEvents [query actor]': own(nothing),
   'audit.listOwnEvents [query actor]': own(nothing),
   'audit.exportOrganizationEvents [query actor]': own(/^$/),
+  'packages.upgradeRelease [body sourceName]': { why: 'the task looks for the repository in the own account, and finds none', says: /^\{"id":"[0-9a-f-]+","subject":"[\w.-]+"\}$/ },
   'clusters.clusterExists [path cluster]': { why: 'there is no such cluster of the own organization', says: /"exist":false/ },
   'clusters.checkCluster [body basicInfo.managerID]': ignored,
   'clusters.checkCluster [body basicInfo.userID]': ignored,
@@ -50,9 +52,13 @@ const siteAdmin = 'for site admins'
 const isPrivate = 'the member is private, and what is asked is no matter of the organization'
 const gone = 'a request before this one did the same'
 const notSelf = 'only oneself can join and leave'
+const noHelm = 'the service of this test has no helm'
+const noSuchRelease = 'the cluster has no release that an editor made'
+const nothingThere = 'nothing may be asked where the repository stands'
 
 /** Requests about the own tenant alone that its owner is refused, and why. */
 export const refusedToOwner: Readonly<Record<string, string>> = {
+  'tasks.cancel []': 'the task has ended',
   'identity.checkFollowing []': 'nobody follows oneself',
   'identity.checkOwnFollowing []': isPrivate,
   'identity.followUser []': isPrivate,
@@ -106,6 +112,28 @@ export const refusedToOwner: Readonly<Record<string, string>> = {
   'identity.deleteToken []': gone,
   'identity.removeAccountEmail []': 'a request before this one made it the primary one',
   'organizations.acceptInvitation []': 'the owner is a member already',
+  'packages.installRelease []': 'there is a release of that name',
+  'packages.rollbackRelease []': 'the release has one revision',
+  'packages.uninstallRelease []': 'a request before this one removed the cluster',
+  'packages.getBundleView []': nothingThere,
+  'packages.orderBundle []': nothingThere,
+  'packages.getPackageView []': nothingThere,
+  'packages.listPackageFiles []': nothingThere,
+  'packages.getPackageFile []': nothingThere,
+  'packages.orderPackage []': nothingThere,
+  'packages.getPackageValues []': nothingThere,
+  'packages.makeOptionsModel []': noHelm,
+  'packages.renderOptionsManifest []': noHelm,
+  'packages.renderOptionsResources []': noHelm,
+  'packages.applyEditor []': noHelm,
+  'packages.deleteEditor []': noSuchRelease,
+  'packages.loadEditorModel []': noSuchRelease,
+  'packages.loadEditorManifest []': noSuchRelease,
+  'packages.loadEditorResources []': noSuchRelease,
+  'chart-repositories.listNamedCharts []': nothingThere,
+  'chart-repositories.listNamedVersions []': nothingThere,
+  'chart-repositories.listKnownCharts []': nothingThere,
+  'chart-repositories.listKnownVersions []': nothingThere,
   'clusters.importCluster []': 'the cluster is imported already',
   'clouds.listBuckets []': 'the cluster has no such secret',
   'clusters.proxy DELETE []': 'the cluster was removed before',

@@ -27,6 +27,8 @@ const organizationsIdIn = (fullPath: string): Values | undefined => {
   return fullPath.includes('/robots/') ? ({ robotTokenId }) => String(robotTokenId) : undefined
 }
 
+const taskIn = (fullPath: string): Values | undefined => (fullPath.includes('/tasks/') ? ({ taskRef }) => taskRef : undefined)
+
 const adminIdIn = (fullPath: string): Values | undefined => {
   if (fullPath.includes('/orphaned/')) return ({ orgId }) => String(orgId)
   return fullPath.includes('/deleted_accounts/') ? ({ viewer }) => String(viewer.id) : undefined
@@ -43,19 +45,24 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   target: () => ({ owner }) => owner.login,
   objID: () => ({ clusterId }) => String(clusterId),
   sid: () => ({ owner }) => String(owner.sessionId),
-  id: ({ fullPath }) => busTokenIn(fullPath) ?? adminIdIn(fullPath) ?? organizationsIdIn(fullPath) ?? (fullPath.includes('/authz/roles/') ? ({ roleId }) => String(roleId) : ({ owner }) => String(owner.tokenId)),
+  id: ({ fullPath }) => busTokenIn(fullPath) ?? taskIn(fullPath) ?? adminIdIn(fullPath) ?? organizationsIdIn(fullPath) ?? (fullPath.includes('/authz/roles/') ? ({ roleId }) => String(roleId) : ({ owner }) => String(owner.tokenId)),
   digest: () => undefined,
   userid: () => ({ viewer }) => String(viewer.id),
   robot: () => ({ robot }) => robot,
+  repository: () => ({ repository }) => repository,
+  chart: () => undefined,
   token: () => ({ invitationToken }) => invitationToken,
   credName: () => ({ credential }) => credential,
   cloud: () => undefined,
   objectType: () => undefined,
+  // A release in a cluster.
+  name: () => undefined,
   action: () => undefined,
   path: () => undefined,
 }
 
 const queryValues: Readonly<Record<string, Values | undefined>> = {
+  url: ({ repositoryUrl }) => repositoryUrl,
   org: ({ org }) => org,
   uid: ({ viewer }) => String(viewer.id),
   uname: ({ viewer }) => viewer.login,
@@ -66,19 +73,32 @@ const queryValues: Readonly<Record<string, Values | undefined>> = {
   login_name: ({ viewer }) => viewer.login,
   check_client_org: ({ org }) => org,
   id: ({ owner }) => String(owner.emailId),
+  account: ({ org }) => org,
+  cluster: ({ cluster }) => cluster,
 }
 /** Query parameters that name nothing of a tenant. */
 const plainQuery: Readonly<Record<string, string | undefined>> = {
   is_active: undefined, is_admin: undefined, is_restricted: undefined, is_prohibit_login: undefined, is_2fa_enabled: undefined, visibility: undefined,
-  source_id: undefined, sort: undefined, purge: undefined, after: undefined,
+  source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
-  credential_type: undefined, fleet_endpoint: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
+  format: undefined, credential_type: undefined, fleet_endpoint: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
+  namespace: undefined, version: undefined, max: undefined, full: undefined, skipCRDs: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
 }
-const constants: Readonly<Record<string, string>> = { objectType: 'cluster', digest: 'd'.repeat(43), path: 'version' }
+const constants: Readonly<Record<string, string>> = { objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
 
 const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
 const inner = (key: string, value: unknown) => (mine: Tenant) => importing(mine, { [key]: value })
+
+/** A chart of a named repository of a tenant. */
+const chartOf = ({ repository }: Tenant): object => ({ name: 'ferry', sourceKind: 'ChartRepository', sourceName: repository })
+const bundleOf = ({ repository }: Tenant): object => {
+  const sourceRef = { kind: 'ChartRepository', name: repository }
+  return { name: 'fleet', version: '1.0.0', sourceRef, packages: [{ chart: { name: 'ferry', sourceRef, versions: [{ version: '1.0.0' }], required: true } }] }
+}
+
+/** A model of an editor: it names objects of the cluster in the path, and nothing of a tenant. */
+const editorModel = { metadata: { resource: { group: '', version: 'v1', name: 'configmaps' }, release: { name: 'web', namespace: 'shop' } }, resources: {} }
 
 /** A body that is all the caller's own, and those that carry something of the other tenant, by what it is. */
 type Bodies = (mine: Tenant, theirs: Tenant) => Readonly<Record<string, unknown>> & { readonly own: unknown }
@@ -154,6 +174,8 @@ const bodies: Readonly<Record<string, Bodies>> = {
     'basicInfo.clusterUID': { basicInfo: { displayName: 'Changed', clusterUID: theirs.kubernetes.uid } },
     'basicInfo.name': { basicInfo: { name: theirs.cluster } },
   }),
+  'chart-repositories.createNamed': ({ repositoryUrl }) => ({ own: { name: 'second', url: repositoryUrl } }),
+  'chart-repositories.editNamed': () => ({ own: { description: 'Changed' } }),
   'clouds.createCredential': (mine, theirs) => ({
     own: digitalOcean('second'), 'ownerID of an organization': { ...digitalOcean('third'), ownerID: theirs.orgId }, 'ownerID of a person': { ...digitalOcean('third'), ownerID: theirs.owner.id },
     'ownerID of the own organization': { ...digitalOcean('third'), ownerID: mine.orgId },
@@ -164,6 +186,27 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'clouds.listBuckets': (mine, theirs) => ({
     own: secretOf(mine), cluster_uid: secretOf(theirs), credential: { credential: theirs.credential }, 'credential and cluster_uid': { credential: mine.credential, ...secretOf(theirs) },
   }),
+  'packages.listReleases': () => ({ own: {} }),
+  'packages.installRelease': (mine, theirs) => ({ own: { ...chartOf(mine), releaseName: 'web', namespace: 'shop' }, sourceName: { ...chartOf(theirs), releaseName: 'web', namespace: 'shop' } }),
+  'packages.upgradeRelease': (mine, theirs) => ({ own: { ...chartOf(mine), namespace: 'shop' }, sourceName: { ...chartOf(theirs), namespace: 'shop' } }),
+  'packages.uninstallRelease': () => ({ own: { namespace: 'shop' } }),
+  'packages.rollbackRelease': () => ({ own: { namespace: 'shop' } }),
+  'packages.setDriver': () => ({ own: { driver: { pkg3: { driverName: 'Secret' } } } }),
+  'packages.getBundleView': (mine, theirs) => ({ own: chartOf(mine), sourceName: chartOf(theirs) }),
+  'packages.orderBundle': (mine, theirs) => ({ own: bundleOf(mine), 'sourceRef.name': bundleOf(theirs) }),
+  'packages.getPackageView': (mine, theirs) => ({ own: chartOf(mine), sourceName: chartOf(theirs) }),
+  'packages.listPackageFiles': (mine, theirs) => ({ own: chartOf(mine), sourceName: chartOf(theirs) }),
+  'packages.getPackageFile': (mine, theirs) => ({ own: chartOf(mine), sourceName: chartOf(theirs) }),
+  'packages.orderPackage': (mine, theirs) => ({ own: chartOf(mine), sourceName: chartOf(theirs) }),
+  'packages.getPackageValues': (mine, theirs) => ({ own: chartOf(mine), sourceName: chartOf(theirs) }),
+  'packages.makeOptionsModel': () => ({ own: editorModel }),
+  'packages.renderOptionsManifest': () => ({ own: editorModel }),
+  'packages.renderOptionsResources': () => ({ own: editorModel }),
+  'packages.applyEditor': () => ({ own: editorModel }),
+  'packages.deleteEditor': () => ({ own: editorModel }),
+  'packages.loadEditorModel': () => ({ own: editorModel }),
+  'packages.loadEditorManifest': () => ({ own: editorModel }),
+  'packages.loadEditorResources': () => ({ own: editorModel }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Bodies that speak of the caller alone: they name nothing that somebody else could own. */

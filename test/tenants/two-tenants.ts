@@ -5,6 +5,8 @@ import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { plantBusToken } from '../support/plant-bus-token.ts'
+import { plantTask } from '../support/plant-task.ts'
+import { serveRelease } from '../support/serve-release.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 export const memberPassword = 'quiet-lantern-over-water-17'
@@ -37,9 +39,14 @@ export interface Tenant {
   readonly cluster: string
   /** A cloud credential of the owner. */
   readonly credential: string
+  /** A named chart repository of the organization, at an address where nothing may be asked. */
+  readonly repository: string
+  readonly repositoryUrl: string
   readonly clusterId: number
   readonly kubernetes: FakeKubernetes
   readonly busTokenId: number
+  /** A task of the owner, about the organization; it has ended. */
+  readonly taskRef: string
   /** A robot account of the organization, and its token. */
   readonly robot: string
   readonly robotId: number
@@ -98,17 +105,21 @@ const makeTenant = async (service: TestService, database: SqlDatabase, org: stri
   for (const { login } of [owner, viewer]) await expectStatus(service.send('PATCH', `/api/v1/admin/users/${login}`, { token: service.adminToken, body: { visibility: 'private' } }), 200)
   await expectStatus(service.send('GET', '/api/v1/user/settings/security/twofa/enroll', as()), 200)
   const kubernetes = await startFakeKubernetes()
+  await serveRelease(kubernetes, canary)
   const cluster = `${org}-pier`
   const credential = `${org}-vault`
   await expectStatus(service.send('POST', '/api/v1/user/credentials', as({ name: credential, type: 'Hetzner', hetzner: { sshKeyName: canary, token: canary } })), 201)
   const imported = await expectStatus(importCluster(service.send, owner.token, org, cluster, kubernetes.kubeconfig(), { displayName: canary }), 200)
+  const [repository, repositoryUrl] = [`${org}-pantry`, `https://127.0.0.1:1/${canary}`]
+  await expectStatus(service.send('POST', `/api/v1/orgs/${org}/chartrepositories`, as({ name: repository, url: repositoryUrl, description: canary, username: canary, password: canary })), 201)
   const robot = `${org}-porter`
   const { id: robotId } = (await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots`, as({ name: robot, description: canary, team_ids: [team.json.id] })), 201)).json
   const { id: robotTokenId } = (await expectStatus(service.send('POST', `/api/v1/orgs/${org}/robots/${robot}/tokens`, as({ name: canary })), 201)).json
   const invitation = await plantInvitation(database, made.json.id as number, owner, `${owner.login}@${canary}.example`)
   return {
-    ...invitation, robot, robotId, robotTokenId, org, canary, owner, viewer, cluster, credential, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
+    ...invitation, robot, robotId, robotTokenId, org, canary, owner, viewer, cluster, credential, repository, repositoryUrl, kubernetes, orgId: made.json.id, teamId: team.json.id, roleId: role.json.id, clusterId: imported.json.id,
     busTokenId: await plantBusToken(service, made.json.id as number),
+    taskRef: await plantTask(service, { tenantId: made.json.id as number, actor: owner, text: canary }),
   }
 }
 
@@ -162,7 +173,9 @@ export const rowsOf = async (database: SqlDatabase, tenant: Tenant): Promise<Rea
     invitations: await read('org_invitations', 'org_id', [tenant.orgId]),
     grants: await read('object_grants', 'org_id', [tenant.orgId]),
     cloudCredentials: await read('cloud_credentials', 'user_id', users),
+    chartRepositories: await read('chart_repositories', 'account_id', [tenant.orgId, ...users]),
     clusters: await read('clusters', 'owner_id', [tenant.orgId, ...users]),
+    packageDrivers: await read('package_drivers', 'account_id', [tenant.orgId, ...users]),
     busIdentities: await read('bus_identities', 'owner_id', [tenant.orgId, ...users]),
     busTokens: await read('bus_users', 'owner_id', [tenant.orgId, ...users]),
     audit: await read('audit_events', 'tenant_id', [tenant.orgId]),

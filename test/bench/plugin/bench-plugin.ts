@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { anyone } from '../../../plugins/kit/access.ts'
@@ -52,6 +53,30 @@ const ping = defineRoute({
   failures: [],
 })
 
+const Stillness = answer({ max_ms: t.number }, 'BenchStillness')
+
+const eventLoop = defineRoute({
+  id: 'bench.eventLoop',
+  method: 'GET',
+  path: '/bench/event-loop',
+  summary: 'How long the event loop stood still at most since this was last asked',
+  tag,
+  access: anyone,
+  ok: json(200, Stillness, { max_ms: 3.5 }),
+  failures: [],
+})
+
+const resolutionMs = 2
+const delays = monitorEventLoopDelay({ resolution: resolutionMs })
+
+/** Measured from the first question on; the timer's own period is not a delay. */
+const stillness = (): { readonly max_ms: number } => {
+  delays.enable()
+  const max_ms = Math.max(0, delays.max / 1e6 - resolutionMs)
+  delays.reset()
+  return { max_ms }
+}
+
 /** A route that only stands in the router's way. */
 const bystander = (index: number): AnyBoundRoute =>
   handle(
@@ -77,6 +102,7 @@ export const plugin = definePlugin({
   needs: {},
   routes: () => [
     handle(listSamples, () => Promise.resolve(right({ items: sampleUsers, total: sampleUsers.length }))),
+    handle(eventLoop, () => Promise.resolve(right(stillness()))),
     handle(ping, () => Promise.resolve(right({ answer: 'pong' }))),
     ...Array.from({ length: Number(process.env['BENCH_BYSTANDERS'] ?? '0') }, (_, index) => bystander(index)),
   ],

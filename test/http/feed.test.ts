@@ -1,0 +1,189 @@
+import { connect } from 'node:net'
+import test from 'ava'
+import { left, right } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { defineFailure } from '../../core/kernel/failure.ts'
+import { read, signedIn } from '../../plugins/kit/access.ts'
+import { makeClient } from '../../plugins/kit/client.ts'
+import { optional, QueryInt } from '../../plugins/kit/codecs.ts'
+import type { Feed } from '../../plugins/kit/reply.ts'
+import { feed } from '../../plugins/kit/reply.ts'
+import { defineRoute, handle } from '../../plugins/kit/route.ts'
+import { httpSend } from '../support/http-send.ts'
+import { until } from '../support/until.ts'
+import { openFeed } from '../tasks/task-client.ts'
+import { startStubServer } from './stub-server.ts'
+
+const Gone = defineFailure('Gone', 'NotFound')
+const Tide = t.type({ height: t.number, note: t.string })
+
+const watchTide = defineRoute({
+  id: 'stub.watchTide',
+  method: 'GET',
+  path: '/tide',
+  summary: 'The tide',
+  tag: 'Miscellaneous',
+  access: signedIn,
+  scope: read('misc'),
+  query: t.type({ after: optional(QueryInt) }),
+  ok: feed(Tide, { height: 1, note: '' }),
+  failures: [Gone],
+})
+
+const abortOf = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+/** Three that are there, then nothing until the end. */
+const slowTide = (seen: { afters: number[]; left: number } = { afters: [], left: 0 }): Feed<t.TypeOf<typeof Tide>> => {
+  const there = [1, 2, 3].map((id) => ({ id, value: { height: id, note: 'line\nbreak' } }))
+  return {
+    now: async (after) => there.filter(({ id }) => id > after),
+    async *follow(after, signal) {
+      seen.afters.push(after)
+      for (const item of there) if (item.id > after) yield item
+      await abortOf(signal)
+      seen.left += 1
+    },
+  }
+}
+
+test('one declaration serves events and, to who asks for JSON, an array that the typed client reads', async (a) => {
+  const server = await startStubServer([handle(watchTide, async () => right(slowTide()))])
+  a.teardown(() => server.stop())
+  const client = makeClient(httpSend(server.baseUrl), '/api/v1', { authorization: 'Bearer good' })
+  const reply = await client.call(watchTide, { query: { after: 1 } })
+  if (!reply.ok) throw new Error(reply.text)
+  const heights: readonly number[] = reply.value.map(({ height }) => height)
+  a.deepEqual(heights, [2, 3])
+  for (const accept of ['text/event-stream', '*/*', 'application/json, text/event-stream']) {
+    const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good', { accept })
+    a.is(open.contentType, 'text/event-stream; charset=utf-8', accept)
+    await until('three', () => (open.events.length === 3 ? true : undefined))
+    open.cut()
+  }
+})
+
+test('the answer is what a browser reads, and begins where its reader was', async (a) => {
+  const seen = { afters: [] as number[], left: 0 }
+  const server = await startStubServer([handle(watchTide, async () => right(slowTide(seen)))])
+  a.teardown(() => server.stop())
+  const open = await openFeed(server.baseUrl, '/api/v1/tide?after=1', 'good', { 'last-event-id': '2' })
+  await until('one', () => (open.events.length === 1 ? true : undefined))
+  a.is(open.text(), 'retry: 2000\n\nid: 3\ndata: {"height":3,"note":"line\\nbreak"}\n\n')
+  a.deepEqual(seen.afters, [2])
+  open.cut()
+  await until('the handler is told that nobody listens', () => (seen.left === 1 ? true : undefined))
+})
+
+test('a refusal is an ordinary answer; a wrong place to begin is 400', async (a) => {
+  const server = await startStubServer([handle(watchTide, async () => left(Gone('There is no tide.')))])
+  a.teardown(() => server.stop())
+  const ask = async (headers: Record<string, string>) => httpSend(server.baseUrl)({ method: 'GET', path: '/api/v1/tide', headers, body: undefined })
+  a.is((await ask({ accept: 'text/event-stream' })).status, 401)
+  const gone = await ask({ accept: 'text/event-stream', authorization: 'Bearer good' })
+  a.is(gone.status, 404)
+  a.is((JSON.parse(gone.body) as { code: string }).code, 'Gone')
+  const other = await startStubServer([handle(watchTide, async () => right(slowTide()))])
+  a.teardown(() => other.stop())
+  for (const id of ['x', '-1', '1e3', '9'.repeat(30)]) {
+    a.is((await httpSend(other.baseUrl)({ method: 'GET', path: '/api/v1/tide', headers: { authorization: 'Bearer good', 'last-event-id': id }, body: undefined })).status, 400, id)
+  }
+})
+
+test('a stop ends a feed in order and is not held up by it', async (a) => {
+  const seen = { afters: [] as number[], left: 0 }
+  const server = await startStubServer([handle(watchTide, async () => right(slowTide(seen)))])
+  const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
+  await until('three', () => (open.events.length === 3 ? true : undefined))
+  await server.stop(60_000, 60_000)
+  await a.notThrowsAsync(open.ended)
+  a.is(seen.left, 1)
+})
+
+test('a feed that breaks is cut, so that nobody takes it for whole', async (a) => {
+  let breakIt = (): void => undefined
+  const broken: Feed<t.TypeOf<typeof Tide>> = {
+    now: async () => [],
+    async *follow() {
+      yield { id: 1, value: { height: 1, note: '' } }
+      await new Promise<void>((resolve) => {
+        breakIt = resolve
+      })
+      throw new Error('the store is gone: distinctive')
+    },
+  }
+  const server = await startStubServer([handle(watchTide, async () => right(broken))])
+  a.teardown(() => server.stop())
+  const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
+  await until('one', () => (open.events.length === 1 ? true : undefined))
+  breakIt()
+  await a.throwsAsync(open.ended)
+  a.false(open.text().includes('distinctive'))
+  a.true(server.lines.some(({ level }) => level === 'error'))
+})
+
+test('who loses the right to it is cut off; a busy store cuts nobody off', async (a) => {
+  let asked = 0
+  const server = await startStubServer(
+    [handle(watchTide, async () => {
+      asked += 1
+      if (asked === 2) throw new Error('the store is busy')
+      return asked < 4 ? right(slowTide()) : left(Gone('Not any more.'))
+    })],
+    { feedTimes: { recheck: 20 } },
+  )
+  a.teardown(() => server.stop())
+  const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
+  await a.throwsAsync(open.ended)
+  a.is(asked, 4)
+  a.is(open.events.length, 3)
+})
+
+test('a silent feed sends comments', async (a) => {
+  const server = await startStubServer([handle(watchTide, async () => right(slowTide()))], { feedTimes: { heartbeat: 10 } })
+  a.teardown(() => server.stop())
+  const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
+  await until('some beats', () => (open.text().split('\n\n').filter((block) => block === ':').length >= 3 ? true : undefined))
+  a.is(open.events.length, 3)
+  open.cut()
+})
+
+test('a reader that takes nothing is not read ahead for', async (a) => {
+  let made = 0
+  const endless: Feed<t.TypeOf<typeof Tide>> = {
+    now: async () => [],
+    async *follow(_, signal) {
+      while (!signal.aborted) {
+        made += 1
+        yield { id: made, value: { height: made, note: 'x'.repeat(1000) } }
+        if (made % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+  }
+  const server = await startStubServer([handle(watchTide, async () => right(endless))])
+  a.teardown(() => server.stop(100, 100))
+  const socket = connect(server.port, '127.0.0.1')
+  a.teardown(() => void socket.destroy())
+  socket.write('GET /api/v1/tide HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer good\r\naccept: text/event-stream\r\n\r\n')
+  socket.pause()
+  let last = -1
+  await until('it waits', async () => {
+    const isStill = made > 0 && made === last
+    last = made
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    return isStill && made === last ? true : undefined
+  })
+  const heldBack = made
+  a.true(heldBack < 50_000, String(heldBack))
+  socket.resume()
+  await until('it goes on', () => (made > heldBack + 1000 ? true : undefined))
+  socket.destroy()
+  await until('it ends', async () => {
+    const before = made
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    return made === before ? true : undefined
+  })
+})
