@@ -9,6 +9,7 @@ const ranks = [
   ['audit', 'tasks', 'bus'],
   ['clusters'],
   ['clouds', 'packages', 'hubs', 'clustersets', 'client-orgs', 'metrics-proxy'],
+  ['chart-repositories'],
   ['contracts'],
   ['usage'],
   ['metering', 'marketplace'],
@@ -84,10 +85,10 @@ module.exports = {
     },
     {
       name: 'kit-alone',
-      comment: 'plugins/kit uses the kernel, fp-ts and io-ts.',
+      comment: 'plugins/kit uses the kernel, the port of tasks, whose kinds a plugin declares, fp-ts and io-ts.',
       severity: 'error',
       from: { path: '^plugins/kit/' },
-      to: { pathNot: ['^plugins/kit/', '^core/kernel/', fpTs, ioTs] },
+      to: { pathNot: ['^plugins/kit/', '^core/kernel/', '^core/tasks/ports\\.ts$', fpTs, ioTs] },
     },
     {
       name: 'plugins-light',

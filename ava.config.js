@@ -7,6 +7,7 @@ export default {
   extensions: ['ts'],
   // Processes: a test may end its process, change its environment and load native modules.
   workerThreads: false,
-  concurrency: Math.max(2, availableParallelism()),
+  // One more than there are cores: a test waits for processes and databases as much as it computes.
+  concurrency: Math.max(2, availableParallelism()) + 1,
   timeout: '3m',
 }
