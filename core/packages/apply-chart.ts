@@ -58,4 +58,3 @@ export const makeApplyChart = (deps: ApplyChartDeps) =>
     if (isLeft(prepared)) return failedBefore(run, prepared.left)
     return application.flags.dryRun === undefined ? runApplication(deps, run, prepared.right) : dryRunApplication(deps, run, prepared.right)
   }
-export type ApplyChart = ReturnType<typeof makeApplyChart>

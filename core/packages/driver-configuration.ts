@@ -80,4 +80,3 @@ export const makeDriverConfigurations = (deps: Deps) => {
     },
   }
 }
-export type DriverConfigurations = ReturnType<typeof makeDriverConfigurations>

@@ -119,4 +119,3 @@ export const makeApplyModel = (deps: ApplyModelDeps) => {
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(opened.right, request, standing, call.signal))
   }
 }
-export type ApplyModel = ReturnType<typeof makeApplyModel>

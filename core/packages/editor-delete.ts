@@ -49,7 +49,6 @@ export const makeDeleteEditor =
     const operation = { kind, verb: 'uninstall', title: 'Remove', release, input: { flags: {} }, isDryRun: false, responseId } as const
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(deps, opened.right, subject.right, standing, call.signal))
   }
-export type DeleteEditor = ReturnType<typeof makeDeleteEditor>
 
 /** Does what was accepted. */
 export const deleteEditorKind = (deps: UninstallTaskDeps): TaskKind => removalKind(kind, deps)

@@ -118,4 +118,3 @@ export const makeLoadModel =
     const { found, missing } = installation.right
     return right({ model: modelOf(installation.right, place), objects: found, missing, keyPrefix: place.keyPrefix })
   }
-export type LoadModel = ReturnType<typeof makeLoadModel>

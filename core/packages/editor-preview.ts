@@ -54,7 +54,6 @@ export const makeFillModel =
     const values = refillModel(model, { chart: chart.right.facts, release, isFeatureSet: isFeatureSet(resource), labelPaths: labelPaths.right })
     return isLeft(values) ? values : right({ opened: opened.right, chart: chart.right, values: values.right })
   }
-export type FillModel = ReturnType<typeof makeFillModel>
 
 const decoder = new TextDecoder()
 

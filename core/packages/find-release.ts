@@ -33,7 +33,6 @@ export const makeFindRelease = ({ releases }: { readonly releases: Pick<ReleaseS
     }
     return right([...found.right].sort((a, b) => a.version - b.version))
   }
-export type FindRelease = ReturnType<typeof makeFindRelease>
 
 /** The record of that revision; of the newest one for a version that is absent, 0 or below. */
 export const revisionOf = (refs: readonly ReleaseRecordRef[], version = 0): ReleaseRecordRef | undefined =>

@@ -151,4 +151,3 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
     },
   }
 }
-export type HelmFollower = ReturnType<typeof followHelm>

@@ -53,7 +53,6 @@ export const makeInstallRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
     const operation = { kind, verb: 'install', release, input: orderInput(request), isDryRun: flags.dryRun !== undefined, responseId } as const
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeName(release, request, standing))
   }
-export type InstallRelease = ReturnType<typeof makeInstallRelease>
 
 /** Does what was accepted. */
 export const installReleaseKind = (deps: ChartTaskDeps): TaskKind => ({

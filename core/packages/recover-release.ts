@@ -52,7 +52,6 @@ export const makeRecoverRelease = (deps: SettleDeps) =>
     const revision = newest === undefined ? {} : { revision: newest.version, status: newest.status }
     return { ...end, result: { release: place.release.name, namespace: place.release.namespace, ...revision, ...(live === undefined ? {} : { live: live.version }) } }
   }
-export type RecoverRelease = ReturnType<typeof makeRecoverRelease>
 
 /** The worker died, and what became of its work cannot be seen. */
 export const unknowable = (why: string): TaskEnd => ({

@@ -133,4 +133,3 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
 
   return { list, history, content }
 }
-export type ReleaseReads = ReturnType<typeof makeReleaseReads>

@@ -65,4 +65,3 @@ export const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
     const done = await attendHelm(deps, run, about, (onEvent) => deps.helm.uninstall({ target: { cluster, driver, tenantId }, release, flags, onEvent }, run.signal))
     return endOfHelm(deps, run, { cluster, driver, release, verb: 'uninstall', before: before.right, wasAtomic: false }, isLeft(done) ? done.left : undefined)
   }
-export type RemoveRelease = ReturnType<typeof makeRemoveRelease>

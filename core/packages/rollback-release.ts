@@ -42,7 +42,6 @@ export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
     const operation = { kind, verb: 'rollback', release: release.right, input, isDryRun: flags.dryRun !== undefined, responseId } as const
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, revision, standing))
   }
-export type RollbackRelease = ReturnType<typeof makeRollbackRelease>
 
 /** Does what was accepted. */
 export const rollbackReleaseKind = (deps: RollbackTaskDeps): TaskKind => ({

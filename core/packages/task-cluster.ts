@@ -49,7 +49,7 @@ const askRights = async (authorizer: Authorizer, run: AskedRun): Outcome<Failure
 
 /**
  * Opens the cluster of a task's input (`cluster`) as its actor, with the rights of this moment. Failures: ActorGone,
- * AccessDenied or ObjectHidden when the actor may no longer connect, ClusterMissing when the name leads to another
+ * AccessDenied when the actor may no longer connect, ClusterMissing when the name leads to another
  * cluster than the one of the acceptance, ClusterNotConnected.
  */
 export const makeOpenTaskCluster = (deps: { readonly authorizer: Authorizer; readonly memberClusters: MemberClusters }) =>

@@ -35,7 +35,6 @@ export const makeUninstallRelease = (deps: SubmitReleaseDeps) =>
       newest === undefined ? ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`) : undefined,
     )
   }
-export type UninstallRelease = ReturnType<typeof makeUninstallRelease>
 
 export interface UninstallTaskDeps extends RemoveReleaseDeps {
   readonly openTaskCluster: OpenTaskCluster

@@ -53,7 +53,6 @@ export const makeUpgradeRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
     const operation = { kind, verb: 'upgrade', release: release.right, input: orderInput(request), isDryRun: flags.dryRun !== undefined, responseId } as const
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, request, standing))
   }
-export type UpgradeRelease = ReturnType<typeof makeUpgradeRelease>
 
 /** Does what was accepted. */
 export const upgradeReleaseKind = (deps: ChartTaskDeps): TaskKind => ({
