@@ -1,4 +1,6 @@
 import { makeSecretBox } from '../adapters/security/secret-box.ts'
+import type { PasswordHasher } from '../core/identity/ports.ts'
+import { PasswordHasherToken } from '../core/identity/ports.ts'
 import type { Log } from '../core/kernel/log.ts'
 import { TaskKindsToken } from '../core/tasks/store-ports.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
@@ -22,6 +24,8 @@ export interface ComposeInput {
   readonly stops: Pick<StopSequence, 'add'>
   /** Added to those of this repository, as MOORAGE_PLUGINS would. */
   readonly extraPlugins?: readonly AnyPlugin[]
+  /** Instead of argon2id at OWASP's cost. */
+  readonly passwordHasher?: PasswordHasher
 }
 
 /** A deployment put together: nothing listens and nothing runs yet. */
@@ -40,6 +44,7 @@ export const compose = async (input: ComposeInput): Promise<Composition> => {
   const boot = bootOf(input, plugins)
   const container = makeContainer()
   for (const provide of providers) provide(container, boot)
+  if (input.passwordHasher !== undefined) container.provideValue(PasswordHasherToken, input.passwordHasher)
   const assembly = assemble(plugins, container, boot.deployment)
   container.resolve(TaskKindsToken).declare(assembly.tasks)
   return { boot, container, assembly }

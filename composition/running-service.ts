@@ -5,6 +5,7 @@ import { makeDatabaseHealth } from '../adapters/sql/kernel/database-health.ts'
 import { releaseVersion } from '../core/platform/version.ts'
 import { BusServerToken } from '../core/bus/ports.ts'
 import type { BusServer } from '../core/bus/ports.ts'
+import type { PasswordHasher } from '../core/identity/ports.ts'
 import { LeaseStoreToken } from '../core/kernel/lease.ts'
 import { MailBellToken } from '../core/mail/ports.ts'
 import { TaskQueuesToken } from '../core/tasks/store-ports.ts'
@@ -43,6 +44,8 @@ export interface ServiceInput {
   readonly log: Log
   /** Added to those of this repository, as MOORAGE_PLUGINS would. */
   readonly extraPlugins?: readonly AnyPlugin[]
+  /** For tests, whose hashes may be cheap: argon2id at OWASP's cost when absent, and no setting changes that. */
+  readonly passwordHasher?: PasswordHasher
 }
 
 /** A service that listens. */

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -8,11 +9,14 @@ import type { Say } from './support/components/progress.ts'
 import { helpText, parseRunArguments, type RunArguments } from './support/components/run-arguments.ts'
 import { startComponents } from './support/components/start-components.ts'
 import { tapReader, type TapResults } from './support/components/tap-results.ts'
+import { describeFileTimes, withFileTimes } from './support/file-times.ts'
+import { filesChangedSince, isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from './support/test-files.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tools = join(root, 'node_modules', '.bin')
+const cache = join(root, 'node_modules', '.cache')
 /** Each test file is a process, and most of them load the whole service: it is compiled once. */
-const compiled = join(root, 'node_modules', '.cache', 'compiled')
+const compiled = join(cache, 'compiled')
 const startedAt = Date.now()
 const children = new Set<ChildProcess>()
 
@@ -36,34 +40,53 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function run(wanted: RunArguments): Promise<number> {
   const brokenSteps: string[] = []
-  // Somebody who names files wants their answer soon.
-  const isWhole = wanted.patterns.length === 0 && wanted.only === undefined
+  const chosen = chosenFiles(wanted)
+  // A run of named files gives its answer soon: it leaves the static checks out.
+  const isWhole = chosen === undefined && wanted.only === undefined
   if ((isWhole && !wanted.without.includes('static')) || wanted.only === 'static') {
-    if (!(await step('type check', 'tsc', ['--noEmit']))) brokenSteps.push('type check')
+    if (!(await step('type check', 'tsc', ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'types.tsbuildinfo')]))) brokenSteps.push('type check')
     if (!(await step('lint', 'eslint', ['.']))) brokenSteps.push('lint')
   }
   if (wanted.only === 'static') return brokenSteps.length === 0 ? 0 : 1
+  if (chosen?.length === 0) {
+    process.stdout.write('No test file imports what has changed.\n\n0 passed, 0 failed\n')
+    return 0
+  }
   const base = environmentFor(wanted)
   try {
-    const results = await withComponents(wanted, base, (environment) => runAva(wanted.patterns, environment))
-    return results === undefined ? 0 : conclude(results, brokenSteps, wanted)
+    const run = await withFileTimes((times) => withComponents(chosen !== undefined, wanted.only, { ...base, MOORAGE_TEST_TIMES: times }, (environment) => runAva(chosen ?? [], environment)))
+    if (run.result === undefined) return 0
+    process.stdout.write(describeFileTimes(run.times))
+    return conclude(run.result, brokenSteps, wanted, isWhole && wanted.without.length === 0)
   } catch (cause) {
     process.stderr.write(`\n${cause instanceof Error ? cause.message : String(cause)}\n`)
     return 1
   }
 }
 
+/** The files that ava gets; undefined means every test file. */
+function chosenFiles({ selection, patterns }: RunArguments): readonly string[] | undefined {
+  if (patterns.length > 0) return patterns
+  if (selection.kind === 'all') return undefined
+  if (selection.kind === 'slow') return testFilesOf(repositoryFiles(root)).filter(isSlow)
+  const changed = filesChangedSince(root, selection.since)
+  const touched = testsTouchedBy(root, changed)
+  say(`changed files: ${changed.length}; test files that they can touch: ${touched.length}`)
+  return touched
+}
+
 /** Answers nothing when only the components were asked for. */
 async function withComponents<T>(
-  wanted: RunArguments,
+  isChosen: boolean,
+  only: RunArguments['only'],
   base: NodeJS.ProcessEnv,
   work: (environment: NodeJS.ProcessEnv) => Promise<T>,
 ): Promise<T | undefined> {
   // With named files a component starts when a file first asks for it.
-  if (wanted.patterns.length > 0) return work(base)
+  if (isChosen) return work(base)
   const components = await startComponents(say, base)
   try {
-    return wanted.only === 'components' ? undefined : await work({ ...base, ...components.environment })
+    return only === 'components' ? undefined : await work({ ...base, ...components.environment })
   } finally {
     say('stopping the components')
     await components.stop()
@@ -71,8 +94,26 @@ async function withComponents<T>(
 }
 
 function environmentFor(wanted: RunArguments): NodeJS.ProcessEnv {
+  useMemoryForTemporaryFiles()
   const without = [process.env[environmentNames.without] ?? '', ...wanted.without].filter((name) => name !== '').join(',')
   return { ...withTools(process.env), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compiled, [environmentNames.without]: without }
+}
+
+/**
+ * Databases of tests are temporary: where the machine has a file system in memory with room, they need not wait for a disk.
+ * TMPDIR set by the caller is kept.
+ */
+function useMemoryForTemporaryFiles(): void {
+  const memory = '/dev/shm'
+  try {
+    const { bavail, bsize } = statfsSync(memory)
+    if (process.env['TMPDIR'] !== undefined || bavail * bsize < 6 * 1024 ** 3) return
+    const folder = mkdtempSync(join(memory, 'moorage-test-'))
+    process.env['TMPDIR'] = folder
+    process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  } catch {
+    // No such file system here.
+  }
 }
 
 /** With this repository's tools first, among them the Node that runs TypeScript. */
@@ -101,13 +142,12 @@ async function runAva(patterns: readonly string[], environment: NodeJS.ProcessEn
   return { ...reader.results(), status: await status }
 }
 
-function conclude(results: TapResults & { status: number }, brokenSteps: readonly string[], wanted: RunArguments): number {
+function conclude(results: TapResults & { status: number }, brokenSteps: readonly string[], wanted: RunArguments, isWhole: boolean): number {
   const problems = brokenSteps.map((name) => `${name} failed`)
   if (!results.isComplete) problems.push('ava did not finish its report')
   if (results.isComplete && results.passed + results.failed === 0) problems.push('no test was run')
   if (results.status !== 0 && results.failed === 0 && problems.length === 0) problems.push(`ava ended with status ${results.status}`)
   // A claim without its passed test is a broken promise; with parts switched off nobody claims anything.
-  const isWhole = wanted.patterns.length === 0 && wanted.only === undefined && wanted.without.length === 0
   if (isWhole && results.isComplete) problems.push(...unprovenLines(readAsvsTable(), results.passedTitles))
   if (results.failures.length > 0) {
     process.stdout.write(`\nFailures (npx ava FILE shows one file's with their source lines):\n\n${results.failures.join('\n\n')}\n`)

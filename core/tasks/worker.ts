@@ -105,7 +105,12 @@ export const startWorker = (deps: WorkerDeps): Worker => {
       beginStop()
       await filling
       const all = Promise.all([...underWay.values()].map(({ done }) => done)).then(() => true)
-      return Promise.race([all, new Promise<boolean>((resolve) => setTimeout(resolve, budgetMs, false))])
+      let budget: NodeJS.Timeout | undefined
+      const used = new Promise<boolean>((resolve) => {
+        budget = setTimeout(resolve, budgetMs, false)
+      })
+      // A timer that is left running keeps the process alive for the rest of the budget.
+      return Promise.race([all, used]).finally(() => clearTimeout(budget))
     },
   }
 }

@@ -1,5 +1,4 @@
 import { openDatabase } from '../../adapters/sql/database.ts'
-import { migratedMysqlUrl, migratedSqlitePath } from '../support/databases.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { storeWorld } from './stored-world.ts'
@@ -60,9 +59,8 @@ export interface WorldService extends TestService {
 
 /** The real service over a database that holds the world above. */
 export const startWorldService = async (database: 'sqlite' | 'mysql' = 'sqlite'): Promise<WorldService> => {
-  const url = database === 'mysql' ? await migratedMysqlUrl() : `sqlite:${await migratedSqlitePath()}`
-  const service = await startService({ settings: { MOORAGE_DATABASE_URL: url } })
-  const db = await openDatabase(url)
+  const service = await startService({ database })
+  const db = await openDatabase(service.databaseUrl)
   await storeWorld(db, servedWorld)
   await db.close()
   const tokenOf = (userId: number, scopes?: readonly string[]): Promise<string> => service.tokenFor(nameOf(userId), scopes)

@@ -1,6 +1,8 @@
 import test from 'ava'
+import { fileURLToPath } from 'node:url'
 import { parseRunArguments } from '../support/components/run-arguments.ts'
 import { tapReader } from '../support/components/tap-results.ts'
+import { isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
 
 const report = `TAP version 13
 ok 1 - a › passes
@@ -35,13 +37,39 @@ test('a report that breaks off is not complete', (t) => {
 test('arguments: names, parts and patterns', (t) => {
   t.deepEqual(parseRunArguments(['--without', 'mariadb', '--without=static', 'test/a.test.ts']), {
     kind: 'run',
-    run: { without: ['mariadb', 'static'], only: undefined, patterns: ['test/a.test.ts'] },
+    run: { without: ['mariadb', 'static'], only: undefined, selection: { kind: 'all' }, patterns: ['test/a.test.ts'] },
   })
+  t.like(parseRunArguments(['--slow']), { run: { selection: { kind: 'slow' } } })
+  t.like(parseRunArguments(['--changed']), { run: { selection: { kind: 'changed', since: 'HEAD' } } })
+  t.like(parseRunArguments(['--since', 'main~2']), { run: { selection: { kind: 'changed', since: 'main~2' } } })
   t.is(parseRunArguments(['--help']).kind, 'help')
 })
 
-for (const wrong of [['--without', 'mysql'], ['--without'], ['--only', 'fast'], ['--verbose']]) {
+for (const wrong of [['--without', 'mysql'], ['--without'], ['--only', 'fast'], ['--verbose'], ['--since'], ['--since', '--output=x'], ['--slow', 'test/a.test.ts']]) {
   test(`arguments: ${wrong.join(' ')} is refused`, (t) => {
     t.is(parseRunArguments(wrong).kind, 'refused')
   })
 }
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+test('a changed rule touches its own tests and those of everything above it, and no others', (t) => {
+  const touched = testsTouchedBy(root, ['core/authz/role-rules.ts'])
+  t.true(touched.includes('test/authz/role-rules.test.ts'), 'imports it')
+  t.true(touched.includes('test/authz/roles.http.test.ts'), 'reaches it through the service')
+  t.false(touched.includes('test/charts/version-rules.test.ts'))
+  t.deepEqual(testsTouchedBy(root, ['docs/tasks.md']), [])
+})
+
+test('a changed test file touches itself, and changed packages touch everything', (t) => {
+  t.deepEqual(testsTouchedBy(root, ['test/components/runner.test.ts']), ['test/components/runner.test.ts'])
+  const every = testFilesOf(repositoryFiles(root))
+  t.true(every.length > 100)
+  t.deepEqual(testsTouchedBy(root, ['package-lock.json']), every)
+})
+
+test('a slow run has the faults and the races', (t) => {
+  const slow = testFilesOf(repositoryFiles(root)).filter(isSlow)
+  for (const kind of ['faults', 'races', 'fresh-clone']) t.true(slow.some((file) => file.startsWith(`test/${kind}/`)), kind)
+  t.false(isSlow('test/authz/role-rules.test.ts'))
+})

@@ -46,7 +46,7 @@ export const emptyMysqlUrl = async (): Promise<string> => {
   return server.createDatabase()
 }
 
-/** The URL of a migrated MariaDB database that nobody else uses. */
+/** The URL of a migrated MariaDB database that no other test uses. */
 export const migratedMysqlUrl = async (): Promise<string> => {
   const url = await emptyMysqlUrl()
   const connection = await createConnection({ uri: url, multipleStatements: true })
@@ -58,7 +58,90 @@ export const migratedMysqlUrl = async (): Promise<string> => {
   return url
 }
 
-const openMysqlCopy = async (options?: DatabaseOptions): Promise<SqlDatabase> => openDatabase(await migratedMysqlUrl(), options)
+/** A migrated, empty MariaDB database that is handed on. */
+export interface BorrowedDatabase {
+  readonly url: string
+  /** To be called when every connection to it is closed. */
+  giveBack(): Promise<void>
+}
+
+/**
+ * Making the tables of the schema costs MariaDB far more than emptying them. So a database that a test is done with is
+ * emptied and waits in `moorage_pool.spare` for the next test of any file.
+ */
+export const borrowMysqlDatabase = async (): Promise<BorrowedDatabase> => {
+  const spare = await takeSpare()
+  const url = spare ?? (await migratedMysqlUrl())
+  let given: Promise<void> | undefined
+  return { url, giveBack: () => (given ??= keepSpare(url)) }
+}
+
+const poolUrl = async (): Promise<string> => {
+  const server = await mariaDb()
+  if (server === undefined) throw new Error('MariaDB is switched off in this run')
+  return server.url('')
+}
+
+const preparePool = once(async (): Promise<void> => {
+  const connection = await createConnection({ uri: await poolUrl(), multipleStatements: true })
+  await connection.query('create database if not exists moorage_pool; create table if not exists moorage_pool.spare (url varchar(200) primary key)')
+  await connection.end()
+})
+
+const takeSpare = async (): Promise<string | undefined> => {
+  await preparePool()
+  const connection = await createConnection(await poolUrl())
+  try {
+    const [rows] = await connection.query<RowDataPacket[]>('delete from moorage_pool.spare limit 1 returning url')
+    return rows[0] === undefined ? undefined : String(rows[0]['url'])
+  } finally {
+    await connection.end()
+  }
+}
+
+/** Only a database with the tables of the schema and no others is kept, and none whose rows a test still holds. */
+const keepSpare = async (url: string): Promise<void> => {
+  const connection = await createConnection({ uri: url, multipleStatements: true })
+  try {
+    const [tables] = await connection.query<RowDataPacket[]>(
+      'select table_name as name, auto_increment as next from information_schema.tables where table_schema = database() order by table_name',
+    )
+    const names = tables.map((row) => String(row['name']))
+    if (names.join() !== (await schemaTables()).join()) return
+    const emptied = names.filter((name) => !name.startsWith('schema_'))
+    const [filled] = await connection.query<RowDataPacket[]>(
+      emptied.map((name) => connection.format('select ? as name from dual where exists (select 1 from ??)', [name, name])).join(' union all '),
+    )
+    const numbered = tables.filter((row) => Number(row['next'] ?? 0) > 1)
+    await connection.query([
+      'set lock_wait_timeout = 5, innodb_lock_wait_timeout = 5, foreign_key_checks = 0',
+      ...filled.map((row) => connection.format('delete from ??', [String(row['name'])])),
+      ...numbered.map((row) => connection.format('alter table ?? auto_increment = 1', [String(row['name'])])),
+      connection.format('insert into moorage_pool.spare values (?)', [url]),
+    ].join(';\n'))
+  } catch {
+    // It goes with the server.
+  } finally {
+    await connection.end()
+  }
+}
+
+const schemaTables = once(async (): Promise<readonly string[]> =>
+  [...(await mysqlTemplate()).matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name]) => name ?? '').sort(),
+)
+
+/** A copy whose server-side database goes to the next test when this one closes it. */
+const openMysqlCopy = async (options?: DatabaseOptions): Promise<SqlDatabase> => {
+  const { url, giveBack } = await borrowMysqlDatabase()
+  const database = await openDatabase(url, options)
+  return {
+    ...database,
+    close: async () => {
+      await database.close()
+      await giveBack()
+    },
+  }
+}
 
 const sqliteFolder = once(async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-sqlite-'))
@@ -66,7 +149,24 @@ const sqliteFolder = once(async (): Promise<string> => {
   return folder
 })
 
+/** Names what a migrated database holds: the sources of the schema and of this file. */
+const schemaKey = once(async (): Promise<string> => {
+  const key = createHash('sha256').update(await readFile(fileURLToPath(import.meta.url)))
+  const folder = fileURLToPath(new URL('../../adapters/sql/', import.meta.url))
+  const sources = (await readdir(folder, { recursive: true })).filter((name) => /migration.*\.ts$/.test(name)).sort()
+  for (const name of sources) key.update(name).update(await readFile(join(folder, name)))
+  return key.digest('hex').slice(0, 16)
+})
+
+/** The migrated schema as a file image, made once and kept until a migration changes. */
 const sqliteTemplate = once(async (): Promise<Buffer> => {
+  const kept = await cached(`sqlite-schema-${await schemaKey()}`, async (into) => {
+    await writeFile(join(into, 'schema.sqlite'), await makeSqliteTemplate())
+  })
+  return readFile(join(kept, 'schema.sqlite'))
+})
+
+const makeSqliteTemplate = async (): Promise<Buffer> => {
   const database = openSqliteDatabase(':memory:')
   await migrateUp(database)
   const session = await database.openSchemaSession()
@@ -75,7 +175,7 @@ const sqliteTemplate = once(async (): Promise<Buffer> => {
   await session.close()
   await database.close()
   return serialized(tables.map((row) => String(row['sql'])), records)
-})
+}
 
 /** The migrated schema as a file image; opening it costs less than a statement. */
 const serialized = (statements: readonly string[], records: readonly Readonly<Record<string, unknown>>[]): Buffer => {
@@ -93,13 +193,9 @@ const serialized = (statements: readonly string[], records: readonly Readonly<Re
 
 /** One text that makes the whole schema; read once from a migrated database and kept until a migration changes. */
 const mysqlTemplate = once(async (): Promise<string> => {
-  const key = createHash('sha256')
-  const folder = fileURLToPath(new URL('../../adapters/sql/', import.meta.url))
-  const sources = (await readdir(folder, { recursive: true })).filter((name) => /^migration.*\.ts$/.test(name)).sort()
-  for (const name of sources) key.update(name).update(await readFile(join(folder, name)))
   const url = await emptyMysqlUrl()
-  key.update(await serverVersion(url)).update(await readFile(fileURLToPath(import.meta.url)))
-  const kept = await cached(`mysql-schema-${key.digest('hex').slice(0, 16)}`, async (into) => {
+  const version = createHash('sha256').update(await serverVersion(url)).digest('hex').slice(0, 8)
+  const kept = await cached(`mysql-schema-${await schemaKey()}-${version}`, async (into) => {
     await writeFile(join(into, 'schema.sql'), await makeMysqlTemplate(url))
   })
   return readFile(join(kept, 'schema.sql'), 'utf8')

@@ -2,18 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
 import { userCreation } from '../../composition/account-creation.ts'
 import { loadConfig } from '../../composition/config.ts'
 import type { RunningService } from '../../composition/running-service.ts'
 import { startRunning } from '../../composition/running-service.ts'
 import { operatorCall } from '../../composition/operator-call.ts'
 import { makeCreateToken } from '../../core/identity/create-token.ts'
+import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
-import { migratedMysqlUrl, migratedSqlitePath } from './databases.ts'
+import { borrowMysqlDatabase, migratedMysqlUrl, migratedSqlitePath } from './databases.ts'
 import { httpSend } from './http-send.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
 import { makeSendJson } from './send-json.ts'
@@ -22,6 +24,8 @@ export interface ServiceOptions {
   /** `MOORAGE_...` variables over those that the test service sets. */
   readonly settings?: Readonly<Record<string, string>>
   readonly database?: 'sqlite' | 'mysql'
+  /** Those of the product when absent, at a cost that only a test may have. */
+  readonly passwordHasher?: PasswordHasher
   readonly plugins?: readonly AnyPlugin[]
 }
 
@@ -32,6 +36,7 @@ export const adminPassword = 'harbour-lantern-tide-42'
 export interface TestService {
   readonly baseUrl: string
   readonly opsUrl: string
+  readonly databaseUrl: string
   /** A personal access token of the site admin `admin`, all scopes. */
   readonly adminToken: string
   /** The typed client; credentials go in as `headers`. */
@@ -48,15 +53,20 @@ export interface TestService {
   stop(): Promise<void>
 }
 
+/** One for all services of a test file: it has a thread, and its hashes cost next to nothing. */
+const cheapPasswordHasher = makeArgon2PasswordHasher(makeHashingQueue(), { memoryCost: 8, timeCost: 1 })
+
 export const startService = async (options: ServiceOptions = {}): Promise<TestService> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-service-'))
   const log: string[] = []
-  const environment = { ...(await testEnvironment(folder, options.database ?? 'sqlite')), ...options.settings }
-  const { settings } = await loadConfig({ environment })
+  const borrowed = options.database === 'mysql' && options.settings?.['MOORAGE_DATABASE_URL'] === undefined ? await borrowMysqlDatabase() : undefined
+  const databaseUrl = borrowed?.url ?? options.settings?.['MOORAGE_DATABASE_URL'] ?? `sqlite:${await migratedSqlitePath()}`
+  const { settings } = await loadConfig({ environment: { ...testSettings(folder, databaseUrl), ...options.settings } })
   const running = await startRunning({
     settings,
     log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }).log,
     extraPlugins: options.plugins ?? [],
+    passwordHasher: options.passwordHasher ?? cheapPasswordHasher,
   })
   const { baseUrl, opsUrl } = running
   const tokenFor = makeTokenFor(running, settings)
@@ -64,6 +74,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     baseUrl,
     opsUrl,
     running,
+    databaseUrl,
     adminToken: await tokenFor(settings.adminUsername),
     client: makeClient(httpSend(baseUrl)),
     send: makeSendJson(baseUrl),
@@ -72,18 +83,22 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     tokenFor,
     stop: async () => {
       await running.stop()
+      await borrowed?.giveBack()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-/** What a test service is told when its options do not say otherwise. */
-export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> => ({
+/** The settings of a test service that its options do not override, with a database of its own. */
+export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> =>
+  testSettings(folder, database === 'mysql' ? await migratedMysqlUrl() : `sqlite:${await migratedSqlitePath()}`)
+
+const testSettings = (folder: string, databaseUrl: string): Readonly<Record<string, string>> => ({
   MOORAGE_LISTEN: '127.0.0.1:0',
   MOORAGE_MARKETPLACE_LISTEN: '127.0.0.1:0',
   MOORAGE_OPS_LISTEN: '127.0.0.1:0',
   MOORAGE_DATA_DIR: folder,
-  MOORAGE_DATABASE_URL: database === 'mysql' ? await migratedMysqlUrl() : `sqlite:${await migratedSqlitePath()}`,
+  MOORAGE_DATABASE_URL: databaseUrl,
   MOORAGE_ADMIN_USERNAME: adminLogin,
   MOORAGE_ADMIN_EMAIL: 'admin@example.com',
   MOORAGE_ADMIN_PASSWORD: adminPassword,

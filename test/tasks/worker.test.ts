@@ -1,4 +1,5 @@
 import test from 'ava'
+import sinon from 'sinon'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-changes.ts'
 import { makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
@@ -44,6 +45,15 @@ const gate = () => {
   })
   return { opened, open }
 }
+
+test.serial('a stopped worker leaves no timer, so that the process can end', async (t) => {
+  const { db } = await worldOf()
+  const clock = sinon.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  t.teardown(() => clock.restore())
+  const { worker } = startTestWorker(db, { kind: { kind: 'tiny.work', run: async () => good(), recover: async () => good() } })
+  t.true(await worker.stop(22_000))
+  t.is(clock.countTimers(), 0)
+})
 
 test('no more tasks at a time than there are workers, and one of them is kept for other tenants', async (t) => {
   const world = await worldOf()

@@ -10,7 +10,9 @@ export type RunPart = (typeof parts)[number]
 export interface RunArguments {
   readonly without: readonly SwitchName[]
   readonly only: RunPart | undefined
-  /** Passed to ava as they are; empty means every test file. */
+  /** `slow`: the slow test files alone. `changed`: those that the difference to a commit can touch. */
+  readonly selection: { readonly kind: 'all' } | { readonly kind: 'slow' } | { readonly kind: 'changed'; readonly since: string }
+  /** Passed to ava as they are; empty means every test file of the selection. */
   readonly patterns: readonly string[]
 }
 
@@ -24,6 +26,7 @@ export function parseRunArguments(args: readonly string[]): ParsedArguments {
   const without: SwitchName[] = []
   const patterns: string[] = []
   let only: RunPart | undefined
+  let selection: RunArguments['selection'] = { kind: 'all' }
   const left = args.flatMap((each) => /^--[a-z]+=/.test(each) ? [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)] : [each])
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     if (next === '--help' || next === '-h') return { kind: 'help' }
@@ -35,13 +38,22 @@ export function parseRunArguments(args: readonly string[]): ParsedArguments {
       const part = left.shift() ?? ''
       if (!isOneOf(parts, part)) return refused(`--only takes one of: ${parts.join(', ')}; "${part}" is none of them`)
       only = part
+    } else if (next === '--slow') {
+      selection = { kind: 'slow' }
+    } else if (next === '--changed') {
+      selection = { kind: 'changed', since: 'HEAD' }
+    } else if (next === '--since') {
+      const since = left.shift() ?? ''
+      if (!/^[\w.~^/@-]+$/.test(since) || since.startsWith('-')) return refused('--since must be followed by a commit')
+      selection = { kind: 'changed', since }
     } else if (next.startsWith('-')) {
       return refused(`unknown option ${next}; --help tells what there is`)
     } else {
       patterns.push(next)
     }
   }
-  return { kind: 'run', run: { without, only, patterns } }
+  if (selection.kind !== 'all' && patterns.length > 0) return refused('name test files, or a selection (--slow, --changed), not both')
+  return { kind: 'run', run: { without, only, selection, patterns } }
 }
 
 /** What `--help` prints. */
@@ -53,12 +65,18 @@ export function helpText(): string {
   npm test                                  everything: type check, lint, components, tests
   npm test -- test/authz/*.test.ts          these test files only, without the static checks;
                                             a component starts when a file first asks for it
+  npm test -- --changed                     the test files that your uncommitted changes can touch, by their imports
+  npm test -- --since main                  the same for all changes since that commit
+  npm test -- --slow                        life cycles, faults, races and the fresh clone alone
   npm test -- --without kubernetes          everything else; the tests that need it are skipped and counted
   npm test -- --only components             fetch or build the components and start each once
 
 Options
   --without NAME    leave something out; may be given several times
   --only PART       static (type check and lint), components, or tests
+  --slow            the slow test files only
+  --changed         the test files that import something that differs from the last commit
+  --since COMMIT    the test files that import something that differs from COMMIT
   --help            this text
 
 Names for --without
@@ -69,6 +87,7 @@ Components are taken from this machine where it has them, else fetched or built 
 MOORAGE_TEST_CACHE (by default the folder moorage-test of the user's cache folder). The usual envtest
 variables (KUBEBUILDER_ASSETS, TEST_ASSET_KUBE_APISERVER, TEST_ASSET_ETCD, TEST_ASSET_KUBECTL) are honoured.
 
+The times of the test files are kept in node_modules/.cache/test-times.jsonl; the ten longest are printed.
 One file alone also runs with: npx ava test/authz/roles.test.ts
 Exit status: 0 all passed, 1 something failed or nothing ran, 2 the arguments were not understood.
 `

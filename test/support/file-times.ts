@@ -1,0 +1,60 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { kindOf } from './test-files.ts'
+
+/** Where a run leaves the times of its test files; the next run starts the longest of them first. */
+export const timesFile = join(fileURLToPath(new URL('../..', import.meta.url)), 'node_modules', '.cache', 'test-times.jsonl')
+
+/** One test file of a run; seconds. */
+export interface FileTime {
+  readonly file: string
+  readonly wallSeconds: number
+  /** User and system time of the process of the file, and of the processes that it waited for. */
+  readonly own: number
+  readonly children: number
+  /** What was still open when the tests had ended, such as `Timeout`. */
+  readonly leftOpen: readonly string[]
+}
+
+export const readFileTimes = (path: string = timesFile): readonly FileTime[] =>
+  existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as FileTime) : []
+
+/** Runs `work`, whose test files append their times to the path that it gets. Returns these; the last times of other files are kept. */
+export const withFileTimes = async <A>(work: (path: string) => Promise<A>): Promise<{ readonly result: A; readonly times: readonly FileTime[] }> => {
+  const path = `${timesFile}.${process.pid}`
+  mkdirSync(dirname(timesFile), { recursive: true })
+  try {
+    const result = await work(path)
+    const times = readFileTimes(path)
+    const measured = new Set(times.map(({ file }) => file))
+    const all = [...times, ...readFileTimes().filter(({ file }) => !measured.has(file))]
+    writeFileSync(timesFile, all.map((each) => `${JSON.stringify(each)}\n`).join(''))
+    return { result, times }
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+/** The ten longest files, the sum of each kind, and the files that left something open. */
+export const describeFileTimes = (times: readonly FileTime[]): string => {
+  const cpu = ({ own, children }: FileTime): number => own + children
+  const byWall = times.toSorted((one, other) => other.wallSeconds - one.wallSeconds).slice(0, 10)
+  const kinds = [...Map.groupBy(times, ({ file }) => kindOf(file))]
+    .map(([kind, of]) => ({ kind, files: of.length, wall: sum(of.map(({ wallSeconds }) => wallSeconds)), cpu: sum(of.map(cpu)) }))
+    .toSorted((one, other) => other.cpu - one.cpu)
+  const open = times.filter(({ leftOpen }) => leftOpen.length > 0)
+  return [
+    '', 'The ten longest test files (seconds, and seconds of CPU):',
+    ...byWall.map((each) => `${seconds(each.wallSeconds)} ${seconds(cpu(each))}  ${each.file}`),
+    '', 'By kind (seconds, seconds of CPU, files):',
+    ...kinds.map((each) => `${seconds(each.wall)} ${seconds(each.cpu)} ${String(each.files).padStart(5)}  ${each.kind}`),
+    `${seconds(sum(kinds.map(({ wall }) => wall)))} ${seconds(sum(kinds.map((each) => each.cpu)))} ${String(times.length).padStart(5)}  all`,
+    ...(open.length === 0 ? [] : ['', 'Files that left something open after their last test:', ...open.map(({ file, leftOpen }) => `  ${file}: ${leftOpen.join(', ')}`)]),
+    '', `All of them: ${timesFile.slice(timesFile.indexOf('node_modules'))}`, '',
+  ].join('\n')
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((one, other) => one + other, 0)
+
+const seconds = (value: number): string => value.toFixed(1).padStart(8)

@@ -1,0 +1,35 @@
+import test, { registerCompletionHandler } from 'ava'
+import { appendFileSync, readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/*
+ * Loaded by ava before each test file. Appends one line to the file that MOORAGE_TEST_TIMES names, when the tests of the
+ * file have ended, and ends the process: what a test leaves open must not hold a place among the files that run at a time.
+ */
+
+const into = process.env['MOORAGE_TEST_TIMES']
+/** A process that is alive this long after its last test has left something open. */
+const lingerMs = 250
+
+/** User and system seconds of this process and of the children that it has waited for. */
+const cpuSeconds = (): { readonly own: number; readonly children: number } => {
+  const { user, system } = { user: process.cpuUsage().user, system: process.cpuUsage().system }
+  // Fields after the name: utime, stime, cutime, cstime are 12 to 15 of the remaining ones, in ticks of 10 ms.
+  const fields = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ') : []
+  return { own: (user + system) / 1e6, children: (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) / 100 }
+}
+
+registerCompletionHandler(() => {
+  const wallSeconds = performance.now() / 1000
+  const leave = (leftOpen: readonly string[]): void => {
+    if (into !== undefined) {
+      const file = relative(process.cwd(), fileURLToPath(test.meta.file))
+      appendFileSync(into, `${JSON.stringify({ file, wallSeconds, ...cpuSeconds(), leftOpen })}\n`)
+    }
+    process.exit()
+  }
+  const linger = setTimeout(() => leave(process.getActiveResourcesInfo().filter((each) => each !== 'PipeWrap')), lingerMs)
+  linger.unref()
+  process.once('beforeExit', () => leave([]))
+})
