@@ -39,15 +39,12 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function run(wanted: RunArguments): Promise<number> {
-  const brokenSteps: string[] = []
   const chosen = chosenFiles(wanted)
   // A run of named files gives its answer soon: it leaves the static checks out.
   const isWhole = chosen === undefined && wanted.only === undefined
-  if ((isWhole && !wanted.without.includes('static')) || wanted.only === 'static') {
-    if (!(await step('type check', 'tsc', ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'types.tsbuildinfo')]))) brokenSteps.push('type check')
-    if (!(await step('lint', 'eslint', ['.']))) brokenSteps.push('lint')
-  }
-  if (wanted.only === 'static') return brokenSteps.length === 0 ? 0 : 1
+  // The components start and the tests begin while these run: a machine with two cores is then busy to the end.
+  const checks = (isWhole && !wanted.without.includes('static')) || wanted.only === 'static' ? staticChecks() : Promise.resolve([])
+  if (wanted.only === 'static') return (await checks).length === 0 ? 0 : 1
   if (chosen?.length === 0) {
     process.stdout.write('No test file imports what has changed.\n\n0 passed, 0 failed\n')
     return 0
@@ -57,11 +54,19 @@ async function run(wanted: RunArguments): Promise<number> {
     const run = await withFileTimes((times) => withComponents(chosen !== undefined, wanted.only, { ...base, MOORAGE_TEST_TIMES: times }, (environment) => runAva(chosen ?? [], environment)))
     if (run.result === undefined) return 0
     process.stdout.write(describeFileTimes(run.times))
-    return conclude(run.result, brokenSteps, wanted, isWhole && wanted.without.length === 0)
+    return conclude(run.result, await checks, wanted, isWhole && wanted.without.length === 0)
   } catch (cause) {
     process.stderr.write(`\n${cause instanceof Error ? cause.message : String(cause)}\n`)
     return 1
   }
+}
+
+/** Names those that failed. */
+async function staticChecks(): Promise<readonly string[]> {
+  const failed: string[] = []
+  if (!(await step('type check', 'tsc', ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'types.tsbuildinfo')]))) failed.push('type check')
+  if (!(await step('lint', 'eslint', ['.']))) failed.push('lint')
+  return failed
 }
 
 /** The files that ava gets; undefined means every test file. */

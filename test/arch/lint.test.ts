@@ -5,8 +5,10 @@ import test from 'ava'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 // `npm test` lints the whole tree as a step of its own; here only what keeps that step honest.
+/** One for all cases: reading the types of the whole tree is what takes time. */
+const eslint = new ESLint({ cwd: root })
+
 test('the rules reach every folder of the tree', async (t) => {
-  const eslint = new ESLint({ cwd: root })
   for (const file of ['core/kernel/clock.ts', 'plugins/kit/route.ts', 'adapters/sql/statement.ts', 'composition/container.ts', 'test/arch/lint.test.ts']) {
     t.false(await eslint.isPathIgnored(root + file), file)
     const { rules } = (await eslint.calculateConfigForFile(root + file)) as { readonly rules: Readonly<Record<string, readonly unknown[]>> }
@@ -38,7 +40,7 @@ for (const [file, text, expected] of [
   [inComposition, "console.log('a')\nexport const x = 1", /console/],
 ] as const)
   test(`refused: ${text.replaceAll('\n', '; ').slice(0, 70)}`, async (t) => {
-    const [result] = await new ESLint({ cwd: root }).lintText(text, { filePath: `${root}${file}` })
+    const [result] = await eslint.lintText(text, { filePath: `${root}${file}` })
     const messages = (result?.messages ?? []).map(({ message }) => message)
     t.true(messages.some((message) => expected.test(message)), JSON.stringify(messages))
   })
