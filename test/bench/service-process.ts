@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../support/components/background-process.ts'
+import { reservedPort } from '../support/components/reserved-port.ts'
 import { startServerProcess, type StartedProcess } from './started-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -49,8 +49,8 @@ function environmentOf(start: ServiceToStart, port: number, opsPort: number, dat
 
 /** Starts `node composition/main.ts serve`; ready when it says where it listens. */
 export async function startBenchService(start: ServiceToStart): Promise<BenchService> {
-  const port = await freePort()
-  const opsPort = await freePort()
+  const port = await reservedPort()
+  const opsPort = await reservedPort()
   const dataDir = start.dataDir ?? join(start.folder, `data-${start.name.replaceAll(/[^a-z0-9]+/gi, '-')}`)
   mkdirSync(dataDir, { recursive: true })
   // A folder for each: every thread of a process writes a profile of its own.

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommandLine } from '../../composition/cli.ts'
-import { freePort } from '../support/components/background-process.ts'
+import { reservedPort } from '../support/components/reserved-port.ts'
 import { startNats, type NatsServer } from '../support/components/nats-server.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, testEnvironment, type TestService } from '../support/service.ts'
@@ -37,7 +37,7 @@ export const moorage = async (environment: Readonly<Record<string, string>>, ...
 /** @param more further settings of every instance */
 export const startBusWorld = async (database: 'sqlite' | 'mysql' = 'sqlite', more: Readonly<Record<string, string>> = {}): Promise<BusWorld> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-bus-'))
-  const [port, websocketPort] = [await freePort(), await freePort()]
+  const [port, websocketPort] = [await reservedPort(), await reservedPort()]
   const url = `nats://127.0.0.1:${port}`
   const settings = { ...(await testEnvironment(folder, database)), ...more, MOORAGE_BUS_URL: url }
   const configured = await moorage(settings, 'bus', 'init', '--listen', `127.0.0.1:${port}`, '--websocket', `127.0.0.1:${websocketPort}`, '--store', storePlace)

@@ -1,12 +1,12 @@
 import { connect } from '@nats-io/transport-node'
-import { freePort } from '../support/components/background-process.ts'
+import { reservedPort } from '../support/components/reserved-port.ts'
 import { startNats } from '../support/components/nats-server.ts'
 import { needing } from '../support/components/needing.ts'
 
 const test = needing('nats')
 
 test('a message goes from one client to another, also after a crash of the server', async (t) => {
-  const port = await freePort()
+  const port = await reservedPort()
   const server = await startNats(port, () => `listen: "127.0.0.1:${port}"\n`)
   try {
     for (const round of ['before', 'after']) {

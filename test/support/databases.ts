@@ -130,10 +130,13 @@ const schemaTables = once(async (): Promise<readonly string[]> =>
   [...(await mysqlTemplate()).matchAll(/^CREATE TABLE `(\w+)`/gm)].map(([, name]) => name ?? '').sort(),
 )
 
+/** A test on a busy machine waits; what a caller sees after the limits of production has tests of its own. */
+const patient = { connectTimeoutMilliseconds: 20_000, acquireTimeoutMilliseconds: 30_000, statementTimeoutMilliseconds: 30_000 }
+
 /** A copy whose server-side database goes to the next test when this one closes it. */
 const openMysqlCopy = async (options?: DatabaseOptions): Promise<SqlDatabase> => {
   const { url, giveBack } = await borrowMysqlDatabase()
-  const database = await openDatabase(url, options)
+  const database = await openDatabase(url, { ...options, mysql: { ...patient, ...options?.mysql } })
   return {
     ...database,
     close: async () => {

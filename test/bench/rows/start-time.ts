@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bars } from '../bars.ts'
 import { best, median } from '../statistics.ts'
 import { startBenchService } from '../service-process.ts'
-import { freePort } from '../../support/components/background-process.ts'
+import { reservedPort } from '../../support/components/reserved-port.ts'
 import type { BenchLine } from '../table.ts'
 import type { MeasureRow, RowInput } from './row.ts'
 
 /** Seconds from the start of the process to the first answer of the API. */
 const startOnce = async (folder: string, dataDir: string): Promise<number> => {
-  const port = await freePort()
+  const port = await reservedPort()
   const startedAt = performance.now()
   const starting = startBenchService({ name: 'service that starts', folder, dataDir, settings: { MOORAGE_LISTEN: `127.0.0.1:${port}`, MOORAGE_PLUGINS: '' } })
   let seconds: number | undefined

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fillAggregatedRoles } from './aggregated-roles.ts'
-import { freePort, startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
+import { startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
+import { reservedPort } from './reserved-port.ts'
 import { makeClientCa } from './client-certificate.ts'
 import { accessTo, recordPathOf, type BuiltInUser, type ControlPlaneAccess, type ControlPlaneRecord } from './control-plane-access.ts'
 import { findControlPlaneBinaries } from './kubernetes-binaries.ts'
@@ -46,7 +47,7 @@ export async function startControlPlane(say: Say = sayOnStderr): Promise<Control
 }
 
 async function startEtcd(file: string, folder: string, started: BackgroundProcess[]): Promise<string> {
-  const url = `http://127.0.0.1:${await freePort()}`
+  const url = `http://127.0.0.1:${await reservedPort()}`
   const etcd = startProcess({
     name: 'etcd',
     file,
@@ -67,7 +68,7 @@ async function startApiServer(
   etcdUrl: string,
   started: BackgroundProcess[],
 ): Promise<ControlPlaneRecord> {
-  const port = await freePort()
+  const port = await reservedPort()
   const certificates = join(folder, 'certificates')
   await mkdir(certificates)
   const tokens = await writeTokens(join(folder, 'tokens.csv'))

@@ -2,7 +2,8 @@ import { createConnection } from 'mysql2/promise'
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { freePort, startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
+import { startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
+import { reservedPort } from './reserved-port.ts'
 import { findMariaDbBinaries, type MariaDbBinaries } from './mariadb-binaries.ts'
 import { sayOnStderr, type Say } from './progress.ts'
 import { createRunFolder, removeRunFolder } from './run-folder.ts'
@@ -39,7 +40,7 @@ interface Place {
 export async function startMariaDb(say: Say = sayOnStderr): Promise<MariaDbServer> {
   const binaries = await findMariaDbBinaries(say)
   const folder = createRunFolder('mariadb')
-  const place = { folder, socket: join(folder, 's'), port: await freePort() }
+  const place = { folder, socket: join(folder, 's'), port: await reservedPort() }
   await makeDataFolder(binaries, place)
   let running = await launch(binaries, place)
   return {
