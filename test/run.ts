@@ -1,11 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { mkdirSync, rmSync, statfsSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { readAsvsTable, unprovenLines } from './docs/asvs-table.ts'
 import { environmentNames } from './support/components/names.ts'
 import type { Say } from './support/components/progress.ts'
+import { entries, isAlive, removeRunFolder } from './support/components/run-folder.ts'
 import { helpText, parseRunArguments, type RunArguments } from './support/components/run-arguments.ts'
 import { startComponents } from './support/components/start-components.ts'
 import { tapReader, type TapResults } from './support/components/tap-results.ts'
@@ -17,6 +19,7 @@ const tools = join(root, 'node_modules', '.bin')
 const cache = join(root, 'node_modules', '.cache')
 /** Each test file is a process, and most of them load the whole service: it is compiled once. */
 const compiled = join(cache, 'compiled')
+const memory = '/dev/shm'
 const startedAt = Date.now()
 const children = new Set<ChildProcess>()
 
@@ -109,16 +112,29 @@ function environmentFor(wanted: RunArguments): NodeJS.ProcessEnv {
  * TMPDIR set by the caller is kept.
  */
 function useMemoryForTemporaryFiles(): void {
-  const memory = '/dev/shm'
+  if (process.env['TMPDIR'] !== undefined || !hasRoom(memory)) return
+  const parent = join(memory, `moorage-${userInfo().uid}`)
+  for (const name of entries(parent)) if (!isAlive(Number(name))) removeRun(join(parent, name))
+  const folder = join(parent, String(process.pid))
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  process.env['TMPDIR'] = folder
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+}
+
+function hasRoom(folder: string): boolean {
   try {
-    const { bavail, bsize } = statfsSync(memory)
-    if (process.env['TMPDIR'] !== undefined || bavail * bsize < 6 * 1024 ** 3) return
-    const folder = mkdtempSync(join(memory, 'moorage-test-'))
-    process.env['TMPDIR'] = folder
-    process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize > 6 * 1024 ** 3
   } catch {
-    // No such file system here.
+    return false
   }
+}
+
+/** What a run left behind that was killed: its components still run. */
+function removeRun(folder: string): void {
+  const components = join(folder, `moorage-test-${userInfo().uid}`)
+  for (const name of entries(components)) removeRunFolder(join(components, name))
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
 /** With this repository's tools first, among them the Node that runs TypeScript. */

@@ -75,7 +75,8 @@ function killIfOurs(pid: number, folder: string): void {
   }
 }
 
-function entries(folder: string): string[] {
+/** The names in a folder; none when it does not exist. */
+export function entries(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {
