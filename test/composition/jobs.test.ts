@@ -146,5 +146,8 @@ test('while the time is in doubt no job starts, and one that runs is aborted and
   t.is(until('test.sweep'), 0, 'another instance need not wait')
   await wake()
   t.deepEqual(log, ['begun', 'aborted'])
+  doubt = new AbortController()
+  await wake()
+  t.deepEqual(log, ['begun', 'aborted', 'begun'])
   await jobs.stop()
 })
