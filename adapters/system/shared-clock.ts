@@ -9,11 +9,9 @@ export interface SharedClock extends Clock, TimeTrust {
   skewMs(): number
   /** Whether the last measurement found the two further apart than `worstSkewMs`. */
   isSkewed(): boolean
-  /** Measures, unless that was done a moment ago. Rejects when the database does not answer: the last offset stays. */
-  measure(): Promise<void>
   /**
-   * Measures as `measure` does. Resolves to a signal that aborts when the time comes into doubt, or to undefined while it is in
-   * doubt.
+   * Measures, unless that was done a moment ago. Resolves to a signal that aborts when the time comes into doubt, or to
+   * undefined while it is in doubt. Rejects when the database does not answer: the last offset stays.
    */
   trusted(): Promise<AbortSignal | undefined>
   /** Measures every few seconds until `stop`, and logs when a skew or a jump begins and ends. */
@@ -158,7 +156,6 @@ const makeSharedClock = (read: () => Promise<Reading>, local: LocalClock, first:
     isTrusted: () => !trust.signal.aborted,
     skewMs,
     isSkewed: () => isSkewed,
-    measure,
     trusted: async () => {
       await measure()
       return trust.signal.aborted ? undefined : trust.signal
