@@ -105,8 +105,8 @@ const makeSharedClock = (read: () => Promise<Reading>, local: LocalClock, first:
     restUntil = reading.gotAt + restMs
     if (tripOf(reading) > longestTripMs) return
     const claimed = offsetOf(reading)
-    const isRepeated = claim !== undefined && Math.abs(claim.offsetMs - claimed) <= worstSkewMs
-    claim = { offsetMs: claimed, repeats: isRepeated && claim !== undefined ? claim.repeats + 1 : 1 }
+    const earlier = claim !== undefined && Math.abs(claim.offsetMs - claimed) <= worstSkewMs ? claim.repeats : 0
+    claim = { offsetMs: claimed, repeats: earlier + 1 }
     const isConfirmed = Math.abs(local.wallMs() - local.steadyMs() - claimed) <= worstSkewMs
     if (!isConfirmed && claim.repeats < repeatsWanted) return
     offsetMs = claimed
