@@ -27,6 +27,14 @@ const httpClients = {
 const imports = (...patterns) => ['error', { patterns }]
 
 const fetchMessage = 'fetch follows redirects and resolves names by itself: requests leave through adapters/outbound only.'
+const fromClock = 'Take the time from the Clock port (core/kernel/clock.ts), which keeps the time of the database: docs/decisions/one-clock.md.'
+const localTime = [
+  { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: fromClock },
+  { selector: "MemberExpression[object.name='Date'][property.name='now']", message: fromClock },
+  { selector: "CallExpression[callee.name='Date']", message: fromClock },
+]
+const globalFetch = { selector: "MemberExpression[object.name='globalThis'][property.name='fetch']", message: fetchMessage }
+
 const noFetch = { name: 'fetch', message: fetchMessage }
 const buffer = { name: 'Buffer', message: 'The core has no Node: use Uint8Array, or take a port.' }
 const processGlobal = { name: 'process', message: 'The core has no Node: take what you need as an argument.' }
@@ -68,7 +76,8 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         ...syntax,
-        { selector: "MemberExpression[object.name='globalThis'][property.name='fetch']", message: fetchMessage },
+        globalFetch,
+        ...localTime,
       ],
       // A factory holds the functions that it returns; those stay under the budget of 50 lines.
       'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }],
@@ -81,12 +90,22 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         ...syntax,
-        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'The core takes the time from the Clock port (core/kernel/clock.ts).' },
-        { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'The core takes the time from the Clock port (core/kernel/clock.ts).' },
+        ...localTime,
         { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'Randomness comes from the Entropy port (core/kernel/entropy.ts).' },
         { selector: 'ThrowStatement > NewExpression[callee.name=/Failure$/]', message: 'A failure is answered on the Left, never thrown.' },
       ],
     },
+  },
+  {
+    // The clock itself, certificates, files of this machine, and what a terminal shows: nothing that instances share.
+    files: [
+      'adapters/system/system-clock.ts',
+      'adapters/security/{keyring,tls-identity}.ts',
+      'adapters/helm-process/{bundled-helm,work-folder}.ts',
+      'composition/doctor-checks.ts',
+      'composition/commands/tasks-watch.ts',
+    ],
+    rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },
   },
   { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
   { files: ['adapters/**/*.ts'], rules: { 'no-restricted-imports': imports(fpTsImports, fpTsLittle) } },

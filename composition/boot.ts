@@ -1,5 +1,6 @@
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
 import type { SqlDatabase } from '../adapters/sql/statement.ts'
+import type { SharedClock } from '../adapters/system/shared-clock.ts'
 import type { Catalogue } from '../core/authz/types.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'
 import type { Log } from '../core/kernel/log.ts'
@@ -22,6 +23,8 @@ export interface Boot {
   readonly deployment: Deployment
   readonly log: Log
   readonly database: SqlDatabase
+  /** The database's time. */
+  readonly clock: SharedClock
   readonly secretBox: SecretBox
   /** Set where the API port speaks HTTPS beside HTTP. */
   readonly tls: TlsIdentity | undefined

@@ -1,5 +1,5 @@
 import { natsServers } from '../adapters/bus/nats-address.ts'
-import { natsMint } from '../adapters/bus/nats-mint.ts'
+import { makeNatsMint } from '../adapters/bus/nats-mint.ts'
 import { connectBy } from '../adapters/bus/kept-connection.ts'
 import { lookUpClaims } from '../adapters/bus/nats-server.ts'
 import { hasStreams } from '../adapters/bus/nats-task-bus.ts'
@@ -8,6 +8,7 @@ import { readKeyringFile } from '../adapters/security/keyring-file.ts'
 import { makeSqlBusIdentityStore } from '../adapters/sql/bus/identity-store.ts'
 import { openDatabase } from '../adapters/sql/database.ts'
 import type { SqlDatabase } from '../adapters/sql/statement.ts'
+import { systemClock } from '../adapters/system/system-clock.ts'
 import { systemEntropy } from '../adapters/system/system-entropy.ts'
 import { readBusKeys } from '../core/bus/init-bus.ts'
 import { makeKeySafe } from '../core/bus/key-safe.ts'
@@ -39,7 +40,7 @@ export const checkBus = async (settings: Settings): Promise<Finding> => {
 const askServer = async (database: SqlDatabase, secretBox: ReturnType<typeof makeSecretBox>, servers: readonly string[]): Promise<Finding> => {
   const identities = makeSqlBusIdentityStore(database)(database)
   const keys = await readBusKeys(identities)
-  const deps = { identities, mint: natsMint, safe: makeKeySafe(secretBox, systemEntropy) }
+  const deps = { identities, mint: makeNatsMint(systemClock), safe: makeKeySafe(secretBox, systemEntropy) }
   const login = keys && (await makeSystemLogin(deps)())
   const tasksLogin = keys && (await makePlatformLogin(deps)())
   if (keys === undefined || login === undefined || tasksLogin === undefined) return finding('problem', `The bus has no keys yet. ${makeKeys}`)

@@ -52,13 +52,14 @@ export const compose = async (input: ComposeInput): Promise<Composition> => {
 
 const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: readonly AnyPlugin[]): Boot => {
   const deployment = deploymentOf(settings)
-  const { keyring, database, instanceId } = foundation
+  const { keyring, database, clock, instanceId } = foundation
   const baseUrl = settings.baseUrl ?? addressUrl(settings.listen)
   return {
     settings,
     deployment,
     log,
     database,
+    clock,
     instanceId,
     secretBox: makeSecretBox(keyring.wrapper),
     tls: foundation.tls,

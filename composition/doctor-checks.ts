@@ -5,6 +5,7 @@ import { readTlsIdentity } from '../adapters/security/tls-identity.ts'
 import { openDatabase } from '../adapters/sql/database.ts'
 import { migrationStatus } from '../adapters/sql/migrations.ts'
 import type { SqlDatabase } from '../adapters/sql/statement.ts'
+import { openSharedClock, worstSkewMs } from '../adapters/system/shared-clock.ts'
 import { isInUse, keyringLost } from './open-keys.ts'
 import { databaseTrouble } from './open-store.ts'
 import type { Settings } from './settings.ts'
@@ -73,9 +74,6 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => 
   return ok(subject, `${tlsCertificate} and ${tlsKey} belong together, until ${until}.`)
 }
 
-/** Leases and expiry go by the database's clock; tokens and cookies by this machine's. */
-const worstSkewMs = 5_000
-
 /** The database itself, its schema, and its clock against this machine's. */
 export const checkDatabase = async (settings: Settings): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
@@ -85,10 +83,10 @@ export const checkDatabase = async (settings: Settings): Promise<readonly Findin
   let database: SqlDatabase | undefined
   try {
     database = await openDatabase(url)
-    const before = Date.now()
-    const databaseNow = await database.now()
-    const skewMs = Math.round(databaseNow - (before + Date.now()) / 2)
-    return [ok('database', `The ${database.dialect} database answers in ${Date.now() - before} ms.`), skewFinding(skewMs), await schemaFinding(database), ...(await lostKeys(database, keyring))]
+    const { dialect, now } = database
+    const before = performance.now()
+    const clock = await openSharedClock({ ask: now })
+    return [ok('database', `The ${dialect} database answers in ${Math.round(performance.now() - before)} ms.`), skewFinding(-clock.skewMs()), await schemaFinding(database), ...(await lostKeys(database, keyring))]
   } catch (error) {
     return [problem('database', databaseTrouble(settings, error))]
   } finally {
@@ -117,7 +115,7 @@ const exists = (path: string): boolean => {
 export const skewFinding = (skewMs: number): Finding =>
   Math.abs(skewMs) <= worstSkewMs
     ? ok('clock', `The database's clock and this machine's agree within ${(Math.abs(skewMs) / 1000).toFixed(1)} s.`)
-    : problem('clock', `The database's clock is ${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's. Set both by NTP.`)
+    : problem('clock', `The database's clock is ${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's. Set both by NTP: until they agree, no job runs on this machine and /readyz answers 503.`)
 
 const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
   const states = await migrationStatus(database)

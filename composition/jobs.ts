@@ -9,6 +9,8 @@ export interface JobsDeps {
   /** This process. */
   readonly holder: string
   readonly log: Log
+  /** Asked before each run: a signal that ends it when the time comes into doubt, or undefined while none may start. */
+  readonly trusted: () => Promise<AbortSignal | undefined>
   readonly onRun?: (job: string, outcome: 'done' | 'failed', seconds: number) => void
   /** Rejects when aborted. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>
@@ -39,12 +41,13 @@ export const startJobs = (deps: JobsDeps): RunningJobs => {
 }
 
 const loop = async (deps: JobsDeps, job: Job, stopping: AbortSignal): Promise<void> => {
-  const { leases, holder, log, sleep = (ms, signal) => delay(ms, undefined, { signal, ref: false }) } = deps
+  const { leases, holder, log, trusted, sleep = (ms, signal) => delay(ms, undefined, { signal, ref: false }) } = deps
   const pollMs = 1000 * Math.min(job.everySeconds, longestPollSeconds)
   while (!stopping.aborted) {
     try {
-      const lease = await leases.acquire(job.id, holder, runningLeaseSeconds)
-      if (lease !== undefined) await runOnce(deps, job, lease, stopping)
+      const doubt = await trusted()
+      const lease = doubt === undefined ? undefined : await leases.acquire(job.id, holder, runningLeaseSeconds)
+      if (doubt !== undefined && lease !== undefined) await runOnce(deps, job, lease, AbortSignal.any([stopping, doubt]))
     } catch (error) {
       log.warn({ job: job.id, error }, 'a job could not take or keep its lease')
     }
@@ -54,22 +57,22 @@ const loop = async (deps: JobsDeps, job: Job, stopping: AbortSignal): Promise<vo
   }
 }
 
-const runOnce = async (deps: JobsDeps, job: Job, lease: Lease, stopping: AbortSignal): Promise<void> => {
+const runOnce = async (deps: JobsDeps, job: Job, lease: Lease, ending: AbortSignal): Promise<void> => {
   const { leases, log, onRun } = deps
   const lost = new AbortController()
   const beat = setInterval(() => void keep(leases, lease, lost), (runningLeaseSeconds * 1000) / 3)
   const startedAt = performance.now()
   let outcome: 'done' | 'failed' = 'done'
   try {
-    await job.run(AbortSignal.any([stopping, lost.signal]))
+    await job.run(AbortSignal.any([ending, lost.signal]))
   } catch (error) {
     outcome = 'failed'
-    if (!stopping.aborted) log.error({ job: job.id, error }, 'a job failed')
+    if (!ending.aborted) log.error({ job: job.id, error }, 'a job failed')
   } finally {
     clearInterval(beat)
   }
   onRun?.(job.id, outcome, (performance.now() - startedAt) / 1000)
-  if (stopping.aborted) await leases.release(lease)
+  if (ending.aborted) await leases.release(lease)
   else if (!(await leases.renew(lease, job.everySeconds))) log.warn({ job: job.id }, 'a job outlived its lease: another instance may have run it too')
 }
 

@@ -2,6 +2,8 @@ import type { HelmFinder } from '../adapters/helm-process/helm-finder.ts'
 import { MigrationRefused } from '../adapters/sql/migration-records.ts'
 import { migrateUp } from '../adapters/sql/migrations.ts'
 import { makeDatabaseHealth } from '../adapters/sql/kernel/database-health.ts'
+import type { SharedClock } from '../adapters/system/shared-clock.ts'
+import type { LocalClock } from '../adapters/system/system-clock.ts'
 import { releaseVersion } from '../core/platform/version.ts'
 import { BusServerToken } from '../core/bus/ports.ts'
 import type { BusServer } from '../core/bus/ports.ts'
@@ -46,6 +48,8 @@ export interface ServiceInput {
   readonly extraPlugins?: readonly AnyPlugin[]
   /** For tests, whose hashes may be cheap: argon2id at OWASP's cost when absent, and no setting changes that. */
   readonly passwordHasher?: PasswordHasher
+  /** This machine's clock, unless said otherwise. */
+  readonly localClock?: LocalClock
 }
 
 /** A service that listens. */
@@ -68,8 +72,10 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
   const settings = await withFreePorts(input.settings)
   const stops = makeStopSequence(input.log)
   try {
-    const foundation = await openFoundation(settings)
+    const foundation = await openFoundation(settings, input.localClock)
     stops.add('database', () => foundation.database.close())
+    stops.add('clock', () => foundation.clock.stop())
+    foundation.clock.watch(input.log)
     await bringSchemaUp(foundation, settings, input.log)
     const composition = await compose({ ...input, settings, foundation, stops })
     const { setStarted, ...listening } = await openListeners(composition, foundation, stops)
@@ -104,12 +110,12 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const metrics = makeMetrics(releaseVersion)
   const hashing = container.resolve(HashingQueueToken)
   const mail = container.resolve(MailTallyToken)
-  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail })
+  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail, clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
   let isStarted = false
   let isStopping = false
   const bus = container.resolve(BusServerToken)
   bus.start()
-  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
+  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), clockCheck(boot.clock), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
   stops.add('operations listener', () => ops.close())
@@ -141,6 +147,16 @@ const databaseCheck = ({ database }: Foundation): ReadinessCheck => {
   return { name: 'database', check: async () => (await health()).isHealthy }
 }
 
+/** By the last measurement: one that hangs is the database's affair. */
+const clockCheck = (clock: SharedClock): ReadinessCheck => ({
+  name: 'clock',
+  check: async () => !clock.isSkewed(),
+  reason: () => {
+    const seconds = clock.skewMs() / 1000
+    return `this machine's clock is ${Math.abs(seconds).toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} the database's; jobs do not run here`
+  },
+})
+
 /** Shown to whoever asks for all checks; HTTP goes on without the bus. */
 const busCheck = (bus: BusServer): readonly ReadinessCheck[] =>
   bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : []
@@ -158,6 +174,7 @@ const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Fou
     leases: container.resolve(LeaseStoreToken),
     holder: instanceId,
     log: boot.log,
+    trusted: () => boot.clock.trusted(),
     onRun: metrics.jobRan,
   })
   stops.add('jobs', () => jobs.stop())

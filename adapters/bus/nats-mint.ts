@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { createAccount, createOperator, createUser, encodeAccount, encodeOperator, encodeUser, fmtCreds, fromSeed } from '@nats-io/jwt'
+import type { KeyPair } from '@nats-io/jwt'
 import type { BusKey, BusMint } from '../../core/bus/ports.ts'
 import type { AccountClaims, BusIdentityKind } from '../../core/bus/types.ts'
+import type { Clock } from '../../core/kernel/clock.ts'
 import { unixSeconds } from '../../core/kernel/instant.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
@@ -37,20 +40,32 @@ const accountOf = (platform: string, claims: AccountClaims) => ({
 /** Nothing may be published where the list is empty: an empty list alone would allow everything. */
 const permission = (subjects: readonly string[]) => (subjects.length === 0 ? { deny: ['>'] } : { allow: [...subjects] })
 
-/** BusMint by the libraries of NATS: its own kind of JWT, signed with Ed25519 keys. */
-export const natsMint: BusMint = {
-  newKey,
-  operatorClaims: (operator, systemAccount) => encodeOperator('moorage', pairOf(operator), { system_account: systemAccount }),
-  accountClaims: (operator, publicKey, platform, claims) =>
-    encodeAccount(claims.name, publicKey, accountOf(platform, claims), { signer: pairOf(operator) }),
-  userClaims: (account, user, { name, rights, expiresAt, isBearer }) =>
-    encodeUser(
-      name,
-      user,
-      pairOf(account),
-      { pub: permission(rights.publish), sub: permission(rights.subscribe), bearer_token: isBearer },
-      // The last second belongs to them no more: they never outlive what they were issued on.
-      expiresAt === undefined ? {} : { exp: unixSeconds(expiresAt) },
-    ),
-  credentialsFile: (claims, user) => secret(fmtCreds(claims, pairOf(user))),
+/** The library dates claims by this machine's clock; servers compare that date with revocations and with older claims. */
+const dated = async (encoded: Promise<string>, signer: KeyPair, at: Date): Promise<string> => {
+  const [header = '', payload = ''] = (await encoded).split('.')
+  const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  const body = JSON.stringify({ ...(claims as object), iat: unixSeconds(at), jti: randomUUID() })
+  const signed = `${header}.${Buffer.from(body).toString('base64url')}`
+  return `${signed}.${Buffer.from(signer.sign(Buffer.from(signed))).toString('base64url')}`
 }
+
+/** BusMint by the libraries of NATS: its own kind of JWT, signed with Ed25519 keys. */
+export const makeNatsMint = (clock: Clock): BusMint => ({
+  newKey,
+  operatorClaims: (operator, systemAccount) => {
+    const signer = pairOf(operator)
+    return dated(encodeOperator('moorage', signer, { system_account: systemAccount }), signer, clock.now())
+  },
+  accountClaims: (operator, publicKey, platform, claims) => {
+    const signer = pairOf(operator)
+    return dated(encodeAccount(claims.name, publicKey, accountOf(platform, claims), { signer }), signer, clock.now())
+  },
+  userClaims: (account, user, { name, rights, expiresAt, isBearer }) => {
+    const signer = pairOf(account)
+    const permissions = { pub: permission(rights.publish), sub: permission(rights.subscribe), bearer_token: isBearer }
+    // The last second belongs to them no more: they never outlive what they were issued on.
+    const claims = encodeUser(name, user, signer, permissions, expiresAt === undefined ? {} : { exp: unixSeconds(expiresAt) })
+    return dated(claims, signer, clock.now())
+  },
+  credentialsFile: (claims, user) => secret(fmtCreds(claims, pairOf(user))),
+})

@@ -10,6 +10,7 @@ export const mimeMessage = (mail: Mail, messageRef: string, sender: MailSender) 
     from: { name: sender.name, address: sender.address },
     to,
     envelope: { from: sender.address, to: [mail.to] },
+    date: sender.clock.now(),
     messageId: `<${messageRef}@${domainOf(sender.address)}>`,
     // No out-of-office answer, please (RFC 3834).
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },

@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/kernel/clock.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
 
 /** Who sends. */
@@ -5,6 +6,8 @@ export interface MailSender {
   /** What stands at the head of the HTML form and beside the address. */
   readonly name: string
   readonly address: string
+  /** Dates each mail. */
+  readonly clock: Clock
 }
 
 export interface RenderedMail {

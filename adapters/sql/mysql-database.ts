@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import type { PoolConnection } from 'mysql2'
 import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable.ts'
+import { databaseNow } from './database-clock.ts'
 import { isConnectionLost, isRetryable, toThrown } from './driver-errors.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'
 import { asRunResult, command, execute, executeWithin, timedOut, type Answer, type Answered } from './mysql-statement.ts'
@@ -19,7 +20,7 @@ type Binds = Readonly<Record<string, Bind>>
 /** A pool of connections to MySQL or MariaDB, opened as they are needed. */
 export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {}): SqlDatabase => {
   const parts: Parts = { composer: makeComposer('mysql'), pool: makeMysqlPool(place, options), surroundings: makeSurroundings() }
-  const clock = makePrepare(parts.composer)((k) => k.raw('select cast(unix_timestamp(now(3)) * 1000 as signed) as now'))
+  const clock = makePrepare(parts.composer)((k) => k.raw(`select ${databaseNow('mysql')} as now`))
   const first = <Row>(statement: Statement, binds: Binds): Promise<Row | undefined> =>
     outside(parts, statement, binds, firstRow) as Promise<Row | undefined>
   return {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { encodeForSqlite } from './bind-values.ts'
+import { databaseNow } from './database-clock.ts'
 import { isUnavailable, toThrown } from './driver-errors.ts'
 import { composeNow, makeComposer, makePrepare } from './prepare.ts'
 import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
@@ -42,22 +43,21 @@ export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptio
 }
 
 const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
-  const { composer, surroundings } = parts
+  const { composer } = parts
+  const prepare = makePrepare(composer)
+  const clock = prepare((k) => k.raw(`select ${databaseNow('sqlite')} as now`))
   const all = async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<Row[]> =>
     outside(parts, statement, (connection) => connection.all(statement, binds)) as Promise<Row[]>
   return {
     dialect: 'sqlite',
-    prepare: makePrepare(composer),
+    prepare,
     all,
     first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
       outside(parts, statement, (connection) => connection.first(statement, binds)) as Row | undefined,
     run: async (statement, binds) => outside(parts, statement, (connection) => connection.run(statement, binds)),
     query: <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => all<Row>(composeNow(composer, build), {}),
     transaction: (work) => transaction(parts, work),
-    now: async () => {
-      surroundings.refuseInside()
-      return Date.now()
-    },
+    now: async () => (await all<{ now: number }>(clock, {}))[0]?.now ?? NaN,
     load: () => parts.turn.load(),
     openSchemaSession: () => openSchemaSession(parts),
     close: async () => {

@@ -30,6 +30,7 @@ export interface AttemptThrottleDeps {
   readonly counters: AttemptCounters
   /** 32 bytes: what was typed as a name may have been a password, so keys are no plain digests. */
   readonly key: Secret<Uint8Array>
+  /** For what this process remembers; the counters go by their store's clock. */
   readonly clock: Clock
   readonly background: Background
   readonly log: Log

@@ -7,6 +7,8 @@ export interface MetricSources {
   readonly databasePool?: () => { readonly used: number; readonly free: number; readonly waiting: number }
   /** Password checks that wait for their turn. */
   readonly passwordQueue?: () => number
+  /** This machine's clock less the database's. */
+  readonly clockSkewSeconds?: () => number
   /** What became of mail since the start. */
   readonly mail?: () => Readonly<Record<'sent' | 'postponed' | 'givenUp', number>>
   /** Tasks of the whole deployment, and how many this process does. */
@@ -126,6 +128,7 @@ const readGauges = (registry: Registry): Metrics['read'] => {
       if (pool !== undefined) for (const state of ['used', 'free', 'waiting'] as const) this.labels(state).set(pool[state])
     },
   })
+  new Gauge({ name: 'moorage_clock_skew_seconds', help: "This machine's clock less the database's; beyond 5 either way no jobs run here.", registers, collect() { this.set(sources.clockSkewSeconds?.() ?? 0) } })
   new Gauge({ name: 'moorage_password_checks_waiting', help: 'Password checks that wait.', registers, collect() { this.set(sources.passwordQueue?.() ?? 0) } })
   new Gauge({
     name: 'moorage_proxy_open',

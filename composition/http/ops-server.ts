@@ -10,6 +10,8 @@ export interface ReadinessCheck {
   /** Shown with `verbose`, without a say in whether the service is ready. */
   readonly isInformative?: boolean
   check(): Promise<boolean>
+  /** Why it does not pass, for `verbose`. */
+  reason?(): string
 }
 
 export interface OpsServerDeps {
@@ -32,6 +34,7 @@ const resultsKeptMs = 1_000
 interface CheckResult {
   readonly name: string
   readonly passed: boolean
+  readonly reason?: string | undefined
   readonly isInformative?: boolean
 }
 
@@ -39,7 +42,7 @@ const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
   new Promise((resolve) => {
     const finish = (passed: boolean): void => {
       clearTimeout(timer)
-      resolve({ name: check.name, passed, isInformative: check.isInformative === true })
+      resolve({ name: check.name, passed, isInformative: check.isInformative === true, reason: passed ? undefined : check.reason?.() })
     }
     const timer = setTimeout(() => finish(false), checkTimeoutMs)
     check.check().then(finish, () => finish(false))
@@ -73,7 +76,7 @@ const stopsService = ({ passed, isInformative = false }: CheckResult): boolean =
 const readinessText = (results: readonly CheckResult[], isVerbose: boolean): string => {
   const failing = results.filter(stopsService).map(({ name }) => name)
   const summary = failing.length === 0 ? 'ok' : `not ready: ${failing.join(', ')}`
-  return [...(isVerbose ? results.map(({ name, passed }) => `[${passed ? '+' : '-'}] ${name}`) : []), summary, ''].join('\n')
+  return [...(isVerbose ? results.map(({ name, passed, reason }) => `[${passed ? '+' : '-'}] ${name}${reason === undefined ? '' : `: ${reason}`}`) : []), summary, ''].join('\n')
 }
 
 const route = async (req: IncomingMessage, res: ServerResponse, deps: OpsServerDeps, readiness: () => Promise<readonly CheckResult[]>): Promise<void> => {

@@ -2,10 +2,10 @@ import { makeSqlAuditLog } from '../../adapters/sql/audit/audit-log.ts'
 import { makeSqlAuditRetention } from '../../adapters/sql/audit/audit-retention.ts'
 import { makeSqlDenialWriter } from '../../adapters/sql/audit/denial-writer.ts'
 import { makeHmacDigest } from '../../adapters/sql/audit/hmac-digest.ts'
+import { steadyClock } from '../../adapters/system/system-clock.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
 import { AuditChainToken, AuditDenialsToken, AuditLogToken, AuditRetentionToken, AuditSettingsToken, KeyedDigestToken } from '../../core/audit/ports.ts'
 import { makeAuditDenials } from '../../core/audit/record-denial.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import type { Provide } from '../boot.ts'
 
@@ -18,7 +18,7 @@ export const provideAudit: Provide = (container, boot) => {
   container.provide(AuditDenialsToken, (resolve) => {
     const denials = makeAuditDenials({
       writer: makeSqlDenialWriter(boot.database, resolve(AuditChainToken)),
-      clock: resolve(ClockToken),
+      clock: steadyClock,
       log: resolve(LogToken),
     })
     boot.onStop('audit denials', () => denials.flush())

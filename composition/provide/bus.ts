@@ -1,6 +1,6 @@
 import { makeBoundedPasses } from '../../adapters/bus/bounded-passes.ts'
 import { natsServers } from '../../adapters/bus/nats-address.ts'
-import { natsMint } from '../../adapters/bus/nats-mint.ts'
+import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
 import { makeNatsServer } from '../../adapters/bus/nats-server.ts'
 import { noBusServer } from '../../adapters/bus/no-server.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
@@ -29,7 +29,7 @@ export const provideBus: Provide = (container, boot) => {
   const identities = makeSqlBusIdentityStore(database)
   const users = makeSqlBusUserStore(database)
   const bindIdentity = makeSqlIdentityStores(database)
-  container.provideValue(BusMintToken, natsMint)
+  container.provide(BusMintToken, (resolve) => makeNatsMint(resolve(ClockToken)))
   container.provide(BusIdentityStoreToken, () => identities(database))
   container.provide(BusUserStoreToken, () => users(database))
   container.provide(BusUnitOfWorkToken, (resolve) =>

@@ -38,6 +38,7 @@ import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-s
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import { makeBackground } from '../../adapters/system/background.ts'
+import { steadyClock } from '../../adapters/system/system-clock.ts'
 import { makeAllowances } from '../../adapters/throttle/allowances.ts'
 import { makeAttemptThrottle } from '../../adapters/throttle/attempt-throttle.ts'
 import { ringAfterCommit } from '../../core/mail/ring-after-commit.ts'
@@ -94,11 +95,11 @@ export const provideIdentity: Provide = (container, boot) => {
   container.provideValue(OneTimePasswordsToken, otpauthOneTimePasswords)
   container.provideValue(QrCodesToken, pngQrCodes)
   container.provide(UseOneTimeCodeToken, (resolve) => useOneTimeCodeOf(resolve, boot))
-  container.provide(AttemptThrottleToken, (resolve) =>
+  container.provide(AttemptThrottleToken, () =>
     makeAttemptThrottle({
       counters: makeSqlAttemptCounters(database),
       key: attemptKeyOf(boot),
-      clock: resolve(ClockToken),
+      clock: steadyClock,
       background,
       log: boot.log,
     }),

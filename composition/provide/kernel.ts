@@ -2,10 +2,9 @@ import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/secur
 import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
-import { systemClock } from '../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { PasswordHasherToken } from '../../core/identity/ports.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { LeaseStoreToken } from '../../core/kernel/lease.ts'
@@ -22,7 +21,8 @@ export const HashingQueueToken = token<WorkQueue>('security.HashingQueue')
 
 /** The ports that belong to no part, and the password hasher, whose queue the whole process shares. */
 export const provideKernel: Provide = (container, boot) => {
-  container.provideValue(ClockToken, systemClock)
+  container.provideValue(ClockToken, boot.clock)
+  container.provideValue(TimeTrustToken, boot.clock)
   container.provideValue(EntropyToken, systemEntropy)
   container.provideValue(LogToken, boot.log)
   container.provideValue(SecretBoxToken, boot.secretBox)

@@ -7,7 +7,7 @@ import { makeSmtpMailer } from '../../adapters/mail/smtp-mailer.ts'
 import { makeSqlMailOutbox } from '../../adapters/sql/mail/mail-outbox.ts'
 import { makeSqlMailQueue } from '../../adapters/sql/mail/mail-queue.ts'
 import type { SqlRunner } from '../../adapters/sql/statement.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import type { MailOutbox } from '../../core/kernel/mail.ts'
 import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
 import { token } from '../../core/kernel/token.ts'
@@ -32,7 +32,7 @@ export const provideMail: Provide = (container, boot) => {
   const tally = { sent: 0, postponed: 0, givenUp: 0 }
   container.provideValue(MailTallyToken, tally)
   container.provide(DeliverMailToken, (resolve) => {
-    const deps = { queue: resolve(MailQueueToken), mailer: resolve(MailerToken), clock: resolve(ClockToken), log: boot.log }
+    const deps = { queue: resolve(MailQueueToken), mailer: resolve(MailerToken), clock: resolve(ClockToken), trust: resolve(TimeTrustToken), log: boot.log }
     return tallied(makeDeliverMail(deps), tally)
   })
   container.provide(MailBellToken, (resolve) => {
@@ -60,13 +60,13 @@ const mailerOf = (boot: Boot): Mailer => {
 const defaultName = 'Moorage'
 
 /** `Name <address>` or a bare address; by default one at the host of the base URL. */
-const mailSenderOf = ({ settings, baseUrl }: Pick<Boot, 'settings' | 'baseUrl'>): MailSender => {
+const mailSenderOf = ({ settings, baseUrl, clock }: Pick<Boot, 'settings' | 'baseUrl' | 'clock'>): MailSender => {
   const { mailFrom } = settings
   if (mailFrom !== undefined) {
     const parts = /^(?:(.*\S)\s+)?<(.+)>$/.exec(mailFrom)
-    return { name: parts?.[1] ?? defaultName, address: parts?.[2] ?? mailFrom }
+    return { name: parts?.[1] ?? defaultName, address: parts?.[2] ?? mailFrom, clock }
   }
   const { hostname } = new URL(baseUrl())
   const isAddress = hostname.startsWith('[') || isIP(hostname) !== 0
-  return { name: defaultName, address: `no-reply@${isAddress ? 'localhost' : hostname}` }
+  return { name: defaultName, address: `no-reply@${isAddress ? 'localhost' : hostname}`, clock }
 }

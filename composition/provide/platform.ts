@@ -31,7 +31,7 @@ export const providePlatform: Provide = (container, boot: Boot) => {
     ...makeSqlSiteCounts(database),
     settings: () => shownSettings(boot.settings),
     runtime: `Node.js ${process.version}`,
-    startedAt: new Date(),
+    startedAt: boot.clock.now(),
     runMode: boot.deployment.runMode,
     deploymentType: boot.deployment.type,
   })

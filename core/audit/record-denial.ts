@@ -21,6 +21,7 @@ interface Window {
 
 export interface AuditDenialsDeps {
   readonly writer: DenialWriter
+  /** For the minutes in memory; rows get the time of their store. */
   readonly clock: Clock
   readonly log: Log
 }

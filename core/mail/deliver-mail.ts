@@ -1,5 +1,5 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock, TimeTrust } from '../kernel/clock.ts'
 import { laterBySeconds } from '../kernel/instant.ts'
 import type { Log } from '../kernel/log.ts'
 import { backoffSeconds, isTooOld, mailLeaseSeconds } from './delivery-rules.ts'
@@ -9,6 +9,8 @@ export interface DeliverMailDeps {
   readonly queue: MailQueue
   readonly mailer: Mailer
   readonly clock: Clock
+  /** While the time is in doubt, no mail counts as too old. */
+  readonly trust: TimeTrust
   readonly log: Log
 }
 
@@ -43,7 +45,7 @@ const deliverOne = async (deps: DeliverMailDeps, mail: ClaimedMail): Promise<Fat
   }
   const now = deps.clock.now()
   const fields = { mail: mail.ref, accountId: mail.accountId, attempts: mail.attempts, reason: trouble.reason }
-  if (trouble.isFinal || isTooOld(mail.createdAt, now)) {
+  if (trouble.isFinal || (isTooOld(mail.createdAt, now) && deps.trust.isTrusted())) {
     deps.log.error(fields, 'a mail was given up')
     await deps.queue.remove(mail)
     return 'givenUp'

@@ -29,7 +29,7 @@ export const chartCacheLimits: ChartCacheLimits = { maxBytes: 64 * 1024 * 1024, 
 interface Kept {
   readonly fetched: FetchedChart
   readonly bytes: number
-  readonly expiresAt: number
+  readonly keptAt: number
 }
 
 /**
@@ -62,7 +62,8 @@ export const makeOpenChart = (deps: { readonly source: ChartSource; readonly clo
   const recall = (key: string): FetchedChart | undefined => {
     const found = kept.get(key)
     if (found === undefined) return undefined
-    if (found.expiresAt <= deps.clock.now().getTime()) return void drop(key)
+    // Also over when the clock went back.
+    if (Math.abs(deps.clock.now().getTime() - found.keptAt) >= limits.keepMs) return void drop(key)
     kept.delete(key)
     kept.set(key, found)
     return found.fetched
@@ -70,7 +71,7 @@ export const makeOpenChart = (deps: { readonly source: ChartSource; readonly clo
 
   const keep = (key: string, fetched: FetchedChart, bytes: number): void => {
     drop(key)
-    kept.set(key, { fetched, bytes, expiresAt: deps.clock.now().getTime() + limits.keepMs })
+    kept.set(key, { fetched, bytes, keptAt: deps.clock.now().getTime() })
     total += bytes
     for (const oldest of kept.keys()) {
       if (total <= limits.maxBytes) return

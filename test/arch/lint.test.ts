@@ -32,6 +32,8 @@ for (const [file, text, expected] of [
   [inAdapters, "export const x = () => fetch('http://a')", /fetch follows redirects/],
   [inCore, 'export const now = () => new Date()', /Clock port/],
   [inCore, 'export const now = () => Date.now()', /Clock port/],
+  [inAdapters, 'export const startedAt = new Date()', /time of the database/],
+  [inComposition, 'export const later = (now = Date.now) => now() + 1', /time of the database/],
   [inCore, 'export const x = () => Math.random()', /Entropy port/],
   [inCore, "export const x = Buffer.from('a')", /Uint8Array/],
   [inCore, 'export const x = process.env', /as an argument/],

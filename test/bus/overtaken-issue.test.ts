@@ -1,6 +1,6 @@
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
-import { natsMint } from '../../adapters/bus/nats-mint.ts'
+import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
 import { makeIssueCredentials } from '../../core/bus/issue-credentials.ts'
 import type { IssueDeps } from '../../core/bus/issue-credentials.ts'
 import { BusIdentityStoreToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
@@ -34,7 +34,7 @@ test('nothing is issued for a token that was deleted while its account on the bu
     clock: container.resolve(ClockToken),
     unitOfWork: container.resolve(BusUnitOfWorkToken),
     identities: container.resolve(BusIdentityStoreToken),
-    mint: natsMint,
+    mint: makeNatsMint(container.resolve(ClockToken)),
     server: { isConfigured: true, endpoints: [] },
     openAccount: async () => {
       const path = `/api/v1/users/${person.username}/tokens/${principal.tokenId}`

@@ -1,14 +1,17 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { decode } from '@nats-io/jwt'
 import { makeBoundedPasses } from '../../adapters/bus/bounded-passes.ts'
 import { natsServers } from '../../adapters/bus/nats-address.ts'
-import { natsMint } from '../../adapters/bus/nats-mint.ts'
+import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
 import { makePushClaims } from '../../core/bus/push-claims.ts'
 import { claimsFor, rightsOf } from '../../core/bus/rights.ts'
 import { busPurposes, type BusIdentity, type BusIdentityId } from '../../core/bus/types.ts'
 import type { AccountId, UserId } from '../../core/kernel/brand.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
+const issuedAt = new Date('2026-03-01T12:00:00.500Z')
+const natsMint = makeNatsMint({ now: () => issuedAt })
 const nothing = (): void => undefined
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
@@ -32,6 +35,18 @@ test('a list of no subjects allows none: in signed claims it is spelled out', as
   const payload = JSON.parse(Buffer.from(claims.split('.')[1] ?? '', 'base64url').toString()) as { exp: number; nats: object }
   t.like(payload.nats, { pub: { deny: ['>'] }, sub: { deny: ['>'] }, bearer_token: false })
   t.is(payload.exp, 5, 'never later than it was asked for')
+})
+
+test('claims are dated by the clock that they were given, and the signature covers that', async (t) => {
+  const [operator, account] = [natsMint.newKey('operator'), natsMint.newKey('account')]
+  const rights = { publish: [], subscribe: [] }
+  const user = await natsMint.userClaims(account, natsMint.newKey('user').publicKey, { name: 'x', rights, expiresAt: undefined, isBearer: false })
+  const closed = { ...claimsFor({ kind: 'account', ownerId: 7 as AccountId, closedAt: undefined }), revocations: new Map() }
+  const all = [user, await natsMint.operatorClaims(operator, account.publicKey), await natsMint.accountClaims(operator, account.publicKey, account.publicKey, closed)]
+  // decode throws on a signature that does not fit.
+  const decoded = all.map((claims) => decode<unknown>(claims))
+  t.deepEqual(decoded.map(({ iat }) => iat), all.map(() => Math.floor(issuedAt.getTime() / 1000)))
+  t.is(new Set(decoded.map(({ jti }) => jti)).size, 3)
 })
 
 test('the servers of the setting lose users and passwords, which would mean nothing', (t) => {

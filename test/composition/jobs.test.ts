@@ -51,6 +51,9 @@ const makeSleep = () => {
   }
 }
 
+/** The time is never in doubt. */
+const always = async (): Promise<AbortSignal> => new AbortController().signal
+
 const job = (run: Job['run'], everySeconds = 60): Job => ({ id: 'test.sweep', summary: '', everySeconds, run })
 
 test('of two instances one runs the job, once a period', async (t) => {
@@ -58,7 +61,7 @@ test('of two instances one runs the job, once a period', async (t) => {
   const { sleep, wake } = makeSleep()
   const runs: string[] = []
   const instances = ['a', 'b'].map((holder) =>
-    startJobs({ jobs: [job(async () => void runs.push(holder))], leases: store, holder, log: silent, sleep }),
+    startJobs({ jobs: [job(async () => void runs.push(holder))], leases: store, holder, log: silent, trusted: always, sleep }),
   )
   await wake()
   t.is(runs.length, 1)
@@ -80,7 +83,7 @@ test('a failing run is reported, keeps its period, and the next one comes', asyn
     runs += 1
     if (runs === 1) throw new Error('upstream is away')
   }
-  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, sleep, onRun: (id, outcome) => void outcomes.push(`${id} ${outcome}`) })
+  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, trusted: always, sleep, onRun: (id, outcome) => void outcomes.push(`${id} ${outcome}`) })
   await wake()
   state.now = 61
   await wake()
@@ -94,7 +97,7 @@ test('a stop aborts the run, waits for it and hands the lease back', async (t) =
   let ended = false
   const run = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => signal.addEventListener('abort', () => setImmediate(() => { ended = true; resolve() })))
-  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, sleep })
+  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, trusted: always, sleep })
   await wake()
   t.false(ended)
   await jobs.stop()
@@ -108,11 +111,43 @@ test('a database that does not answer delays a job and ends nothing', async (t) 
   let away = true
   let runs = 0
   const flaky: LeaseStore = { ...store, acquire: (...given) => (away ? Promise.reject(new Error('away')) : store.acquire(...given)) }
-  const jobs = startJobs({ jobs: [job(async () => void (runs += 1))], leases: flaky, holder: 'a', log: silent, sleep })
+  const jobs = startJobs({ jobs: [job(async () => void (runs += 1))], leases: flaky, holder: 'a', log: silent, trusted: always, sleep })
   await wake()
   t.is(runs, 0)
   away = false
   await wake()
   t.is(runs, 1)
+  await jobs.stop()
+})
+
+test('while the time is in doubt no job starts, and one that runs is aborted and handed to another instance', async (t) => {
+  const { store, until } = makeLeases()
+  const { sleep, wake } = makeSleep()
+  let doubt: AbortController | undefined
+  const log: string[] = []
+  const run = (signal: AbortSignal): Promise<void> =>
+    new Promise((_resolve, reject) => {
+      log.push('begun')
+      signal.addEventListener('abort', () => {
+        log.push('aborted')
+        reject(new Error('aborted'))
+      })
+    })
+  const jobs = startJobs({ jobs: [job(run)], leases: store, holder: 'a', log: silent, trusted: async () => doubt?.signal, sleep })
+  await wake()
+  t.is(until('test.sweep'), undefined, 'not even the lease is taken')
+  doubt = new AbortController()
+  await wake()
+  t.deepEqual(log, ['begun'])
+  doubt.abort()
+  doubt = undefined
+  await wake()
+  t.deepEqual(log, ['begun', 'aborted'])
+  t.is(until('test.sweep'), 0, 'another instance need not wait')
+  await wake()
+  t.deepEqual(log, ['begun', 'aborted'])
+  doubt = new AbortController()
+  await wake()
+  t.deepEqual(log, ['begun', 'aborted', 'begun'])
   await jobs.stop()
 })

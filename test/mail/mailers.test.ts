@@ -10,11 +10,11 @@ import type { SmtpPlace } from '../../adapters/mail/mail-url.ts'
 import { parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { makeSmtpMailer, verifySmtp } from '../../adapters/mail/smtp-mailer.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
-import { mailerSuite } from './mailer.suite.ts'
+import { mailedAt, mailerSuite } from './mailer.suite.ts'
 import type { MailServer, MailServerOptions } from './mail-server.ts'
 import { startMailServer } from './mail-server.ts'
 
-const sender = { name: 'Moorage Ünit', address: 'no-reply@platform.example' }
+const sender = { name: 'Moorage Ünit', address: 'no-reply@platform.example', clock: { now: () => mailedAt } }
 const mail: Mail = { to: 'ada@example.org', subject: 'Hello', paragraphs: ['One.'] }
 const login = { user: 'relay', password: 'relay-pass:word@1' }
 

@@ -11,10 +11,12 @@ export const start = new Date('2026-05-01T08:00:00.000Z')
 export const makeOutboxWorld = (db: SqlDatabase, secretBox = makeSecretBox(openKeyring(newKeyring()).wrapper)) => {
   let now = start
   const clock = { now: () => now }
+  const trust = { isTrusted: () => true }
   const bind = makeSqlMailOutbox(db, { secretBox, clock })
   return {
     db,
     clock,
+    trust,
     secretBox,
     queue: makeSqlMailQueue(db, secretBox),
     passSeconds: (seconds: number) => void (now = new Date(now.getTime() + seconds * 1000)),

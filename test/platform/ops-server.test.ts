@@ -38,6 +38,18 @@ test('a database that is away is said without its text', async (t) => {
   await close()
 })
 
+test('a check that does not pass says why to whoever asks for all of them', async (t) => {
+  let seconds = 0
+  const check = { name: 'clock', check: async () => seconds === 0, reason: () => `the clock is ${seconds} s ahead` }
+  const server = makeOpsServer({ checks: [check], isStopping: () => false, metrics: makeMetrics(releaseVersion) })
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => server.close())
+  seconds = 34
+  const reply = await request(`http://127.0.0.1:${port}/readyz?verbose`)
+  t.is(reply.statusCode, 503)
+  t.is(await reply.body.text(), '[-] clock: the clock is 34 s ahead\n[+] not stopping\nnot ready: clock\n')
+})
+
 test('nothing else is served, and nothing is changed', async (t) => {
   const { get, close } = await start({ databaseWorks: true, stopping: false })
   t.is((await get('/')).status, 404)

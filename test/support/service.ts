@@ -5,6 +5,7 @@ import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
 import { userCreation } from '../../composition/account-creation.ts'
 import { loadConfig } from '../../composition/config.ts'
+import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import type { RunningService } from '../../composition/running-service.ts'
 import { startRunning } from '../../composition/running-service.ts'
 import { operatorCall } from '../../composition/operator-call.ts'
@@ -24,6 +25,8 @@ export interface ServiceOptions {
   /** `MOORAGE_...` variables over those that the test service sets. */
   readonly settings?: Readonly<Record<string, string>>
   readonly database?: 'sqlite' | 'mysql'
+  /** This machine's when absent. */
+  readonly localClock?: LocalClock
   /** Those of the product when absent, at a cost that only a test may have. */
   readonly passwordHasher?: PasswordHasher
   readonly plugins?: readonly AnyPlugin[]
@@ -66,6 +69,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     settings,
     log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }).log,
     extraPlugins: options.plugins ?? [],
+    ...(options.localClock === undefined ? {} : { localClock: options.localClock }),
     passwordHasher: options.passwordHasher ?? cheapPasswordHasher,
   })
   const { baseUrl, opsUrl } = running

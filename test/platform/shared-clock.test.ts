@@ -1,0 +1,208 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { openSharedClock, restMs } from '../../adapters/system/shared-clock.ts'
+import type { Log } from '../../core/kernel/log.ts'
+
+const second = 1000
+const hour = 3600 * second
+const day = 24 * hour
+const epoch = Date.UTC(2026, 2, 1)
+
+/** A machine and a database whose clocks the test sets. Time passes by `pass` and on the way to the database. */
+const makeWorld = (machineAhead = 0) => {
+  const world = { steady: 500, machineAhead, databaseAhead: 0, there: 1, back: 1, isAway: false, asked: 0 }
+  const lines: string[] = []
+  const line = (level: string) => (_fields: object, message: string) => void lines.push(`${level} ${message}`)
+  const log: Log = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  const databaseMs = (): number => epoch + world.steady + world.databaseAhead
+  const ask = async (): Promise<number> => {
+    world.asked += 1
+    world.steady += world.there
+    const answer = Math.floor(databaseMs())
+    world.steady += world.back
+    if (world.isAway) throw new Error('away')
+    return answer
+  }
+  const local = { wallMs: () => epoch + world.steady + world.machineAhead, steadyMs: () => world.steady }
+  return {
+    world,
+    lines,
+    log,
+    databaseMs,
+    open: () => openSharedClock({ ask, local }),
+    pass: (ms: number) => void (world.steady += ms),
+  }
+}
+
+type World = ReturnType<typeof makeWorld>
+/** How far the clock is from the database. */
+const errorOf = (clock: { now(): Date }, { databaseMs }: World): number => Math.abs(clock.now().getTime() - databaseMs())
+
+const watched = async (world: World, t: { teardown(end: () => Promise<void>): void }) => {
+  const clock = await world.open()
+  clock.watch(world.log)
+  t.teardown(() => clock.stop())
+  return clock
+}
+
+for (const ahead of [400 * day, -400 * day, hour, 6 * second]) {
+  test(`a machine ${ahead / second} s ahead has the database's time, no trust, and says so once`, async (t) => {
+    const world = makeWorld(ahead)
+    const clock = await watched(world, t)
+    t.true(errorOf(clock, world) <= 2)
+    t.true(clock.isSkewed())
+    t.true(Math.abs(clock.skewMs() - ahead) <= 2)
+    for (let i = 0; i < 5; i += 1) {
+      world.pass(5 * second)
+      t.is(await clock.trusted(), undefined)
+    }
+    t.false(clock.isTrusted())
+    t.is(world.lines.length, 1)
+    t.regex(world.lines[0] ?? '', /^error the clocks of this machine and of the database differ/)
+
+    world.world.machineAhead = 4.9 * second
+    world.pass(5 * second)
+    await clock.trusted()
+    t.true(clock.isSkewed(), 'a skew at the limit does not come and go')
+    world.world.machineAhead = 3 * second
+    world.pass(5 * second)
+    t.false((await clock.trusted())?.aborted)
+    t.false(clock.isSkewed())
+    t.is(world.lines.length, 2)
+    t.regex(world.lines[1] ?? '', /^info .* agree again/)
+  })
+}
+
+test('clocks that are less than five seconds apart are trusted, and the time is still the database’s', async (t) => {
+  const world = makeWorld(4.9 * second)
+  const clock = await watched(world, t)
+  t.true(errorOf(clock, world) <= 2)
+  t.true(clock.isTrusted())
+  t.deepEqual(world.lines, [])
+})
+
+test('a step of the machine’s clock moves nothing and ends what may run, with or without a database', async (t) => {
+  for (const isAway of [false, true]) {
+    const world = makeWorld()
+    const clock = await watched(world, t)
+    const trust = await clock.trusted()
+    world.pass(2 * second)
+    Object.assign(world.world, { machineAhead: -hour, isAway })
+    t.true(errorOf(clock, world) <= 2)
+    await clock.trusted().catch(() => undefined)
+    t.true(errorOf(clock, world) <= 2)
+    t.true(trust?.aborted)
+    t.true(clock.isSkewed())
+  }
+})
+
+test('asking for the time costs no query, and measurements of one moment are one', async (t) => {
+  const world = makeWorld()
+  const clock = await watched(world, t)
+  for (let i = 0; i < 100; i += 1) clock.now()
+  await Promise.all([clock.trusted(), clock.trusted()])
+  t.is(world.world.asked, 1)
+  world.pass(2 * second)
+  await Promise.all([clock.trusted(), clock.trusted(), clock.trusted()])
+  t.is(world.world.asked, 2)
+})
+
+test('one wild answer moves nothing, and no job may run for a minute', async (t) => {
+  const world = makeWorld()
+  const clock = await watched(world, t)
+  const trust = await clock.trusted()
+  world.world.databaseAhead = 400 * day
+  world.pass(5 * second)
+  await clock.trusted()
+  world.world.databaseAhead = 0
+  t.true(errorOf(clock, world) <= 2)
+  t.false(clock.isSkewed())
+  t.true(trust?.aborted)
+  world.pass(restMs - second)
+  t.is(await clock.trusted(), undefined)
+  world.pass(2 * second)
+  t.false((await clock.trusted())?.aborted)
+  t.true(errorOf(clock, world) <= 2)
+  t.deepEqual(world.lines.map((line) => line.split(' ')[0]), ['warn', 'info'])
+})
+
+test('a database that keeps saying another time is followed: lifetimes go by it, jobs do not run', async (t) => {
+  const world = makeWorld()
+  const clock = await watched(world, t)
+  world.world.databaseAhead = 400 * day
+  world.pass(2 * second)
+  await clock.trusted()
+  await clock.trusted()
+  await clock.trusted()
+  t.true(errorOf(clock, world) > 399 * day, 'questions of one moment are one')
+  for (let i = 0; i < 2; i += 1) {
+    world.pass(2 * second)
+    await clock.trusted()
+  }
+  t.true(errorOf(clock, world) <= 2)
+  t.true(clock.isSkewed())
+  world.pass(10 * restMs)
+  t.is(await clock.trusted(), undefined)
+  t.is(world.lines.filter((line) => line.startsWith('error')).length, 1)
+})
+
+test('a machine whose own clock jumps with its database, or that slept, follows at once and rests for a minute', async (t) => {
+  const world = makeWorld()
+  const clock = await watched(world, t)
+  Object.assign(world.world, { databaseAhead: 8 * hour, machineAhead: 8 * hour })
+  world.pass(2 * second)
+  await clock.trusted()
+  t.true(errorOf(clock, world) <= 2)
+  t.false(clock.isSkewed())
+  t.false(clock.isTrusted())
+  world.pass(restMs + second)
+  t.false((await clock.trusted())?.aborted)
+})
+
+test('a database that is away changes nothing, and no job is told to start', async (t) => {
+  const world = makeWorld(hour)
+  const clock = await watched(world, t)
+  world.world.isAway = true
+  world.pass(3 * hour)
+  await t.throwsAsync(() => clock.trusted(), { message: 'away' })
+  t.true(errorOf(clock, world) <= 2)
+  await t.throwsAsync(() => world.open(), { message: 'away' })
+})
+
+test('answers of a slow database never make the time worse, and a jump is not believed from them', async (t) => {
+  const trip = fc.record({ there: fc.integer({ min: 0, max: 4000 }), back: fc.integer({ min: 0, max: 4000 }) })
+  await fc.assert(
+    fc.asyncProperty(fc.array(trip, { minLength: 4, maxLength: 20 }), async (trips) => {
+      const world = makeWorld()
+      Object.assign(world.world, trips[0])
+      const clock = await world.open()
+      let last = errorOf(clock, world)
+      for (const each of trips) {
+        world.pass(2 * second)
+        Object.assign(world.world, each)
+        await clock.trusted()
+        const error = errorOf(clock, world)
+        if (error > last + 1) throw new Error(`the error grew from ${last} to ${error}`)
+        last = error
+      }
+    }),
+    { numRuns: 200 },
+  )
+  const world = makeWorld()
+  const clock = await world.open()
+  Object.assign(world.world, { databaseAhead: 400 * day, there: 2 * second, back: 2 * second })
+  for (let i = 0; i < 6; i += 1) {
+    world.pass(2 * second)
+    await clock.trusted()
+  }
+  t.true(errorOf(clock, world) > 399 * day)
+  t.false(clock.isTrusted())
+})
+
+test('the first answer may be slow: the best of three counts', async (t) => {
+  const world = makeWorld()
+  Object.assign(world.world, { there: 3 * second, back: 0 })
+  const opening = world.open()
+  queueMicrotask(() => void Object.assign(world.world, { there: 1, back: 1 }))
+  t.true(errorOf(await opening, world) <= 2)
+})
