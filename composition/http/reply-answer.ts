@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import type { Page, PageRequest } from '../../core/kernel/page.ts'
 import type { Binary, CookieChange, Versioned } from '../../plugins/kit/reply.ts'
-import { Redirect, YamlAnswer } from '../../plugins/kit/reply.ts'
+import { NoContent, Redirect, YamlAnswer } from '../../plugins/kit/reply.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { entityTag, noneMatch } from './conditional.ts'
@@ -70,9 +70,10 @@ export const makeReply = (
   deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>,
 ): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
   const answer = makeDeclaredReply(route, deps)
-  if (route.ok.redirects === undefined && route.ok.isYamlToo !== true) return answer
+  if (route.ok.redirects === undefined && route.ok.isYamlToo !== true && route.ok.isEmptyToo !== true) return answer
   return (result, context, request) => {
     if (result instanceof Redirect) return redirected(route, deps.baseUrl, context, result)
+    if (result instanceof NoContent) return { status: 204, headers: {}, body: undefined }
     return result instanceof YamlAnswer ? yamlAnswer(route, result) : answer(result, context, request)
   }
 }

@@ -7,12 +7,12 @@ import type { MailOccasion } from './account-mail.ts'
 import { auditedUser } from './audited-user.ts'
 import type { IdentityChanges } from './ports.ts'
 import { movePrimaryEmail } from './primary-email.ts'
-import { changedFields, ProfileInvalid, profileProblem } from './profile-rules.ts'
+import { changedFields, ProfileInvalid, readProfile } from './profile-rules.ts'
 import type { User, UserChanges } from './types.ts'
 
 /** An absent field stays as it is; an empty text clears it. */
 export interface OwnProfileInput
-  extends Pick<UserChanges, 'fullName' | 'website' | 'location' | 'language' | 'description' | 'hideEmail'> {
+  extends Pick<UserChanges, 'fullName' | 'website' | 'location' | 'language' | 'theme' | 'diffViewStyle' | 'hideActivity' | 'description' | 'hideEmail'> {
   /** Only the name that the user has: renaming is not done here. */
   readonly name?: string
   /** A verified address of the user, which becomes the primary one. */
@@ -34,9 +34,10 @@ const choosePrimary = async (stores: IdentityChanges, user: User, email: string,
 export const makeEditOwnProfile =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>
   async (call: SignedInCall, input: OwnProfileInput): Outcome<ProfileFailure, User> => {
-    const { name, email, ...changes } = input
-    const problem = profileProblem(changes)
-    if (problem !== undefined) return left(ProfileInvalid(problem))
+    const { name, email, ...fields } = input
+    const read = readProfile(fields)
+    if (isLeft(read)) return read
+    const changes = read.right
     return deps.unitOfWork.run<ProfileFailure, User>(call, async (stores) => {
       const user = await stores.users.lock(call.principal.userId)
       if (user === undefined) throw new Error('the account of a proven caller is gone')

@@ -10,7 +10,7 @@ import { parseEmailAddress } from './email-address.ts'
 import { userMissing } from './find-user.ts'
 import { checkPassword } from './password-policy.ts'
 import type { DomainNames, IdentityChanges } from './ports.ts'
-import { changedFields, ProfileInvalid, profileProblem } from './profile-rules.ts'
+import { changedFields, ProfileInvalid, readProfile } from './profile-rules.ts'
 import { replacePrimaryEmail } from './primary-email.ts'
 import { resetSecondFactorOf } from './reset-second-factor.ts'
 import type { SetPasswordDeps } from './set-password.ts'
@@ -108,11 +108,12 @@ const applyEdit = async (
 export const makeEditUser =
   (deps: EditUserDeps) =>
   async (call: Call, login: string, input: EditUserInput): Outcome<EditUserFailure, User> => {
-    const { email: emailText, password, removesSecondFactor = false, ...changes } = input
+    const { email: emailText, password, removesSecondFactor = false, ...fields } = input
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) return left(userMissing())
-    const problem = profileProblem(changes)
-    if (problem !== undefined) return left(ProfileInvalid(problem))
+    const read = readProfile(fields)
+    if (isLeft(read)) return read
+    const changes = read.right
     const email = emailText === undefined ? right(undefined) : parseEmailAddress(emailText, deps.domains)
     if (isLeft(email)) return email
     let phc: string | undefined

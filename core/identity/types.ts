@@ -20,8 +20,12 @@ export interface User {
   readonly allowCreateOrganization: boolean
   readonly hideEmail: boolean
   readonly visibility: UserVisibility
-  /** A BCP 47 tag. */
+  /** A BCP 47 tag; empty when the user chose none. */
   readonly language: string
+  /** How a user interface looks for the user. The words are the interface's: nothing here reads them. */
+  readonly theme: string
+  readonly diffViewStyle: string
+  readonly hideActivity: boolean
   readonly website: string
   readonly location: string
   readonly description: string
@@ -79,6 +83,9 @@ export type UserChanges = Partial<
     | 'hideEmail'
     | 'visibility'
     | 'language'
+    | 'theme'
+    | 'diffViewStyle'
+    | 'hideActivity'
     | 'website'
     | 'location'
     | 'description'

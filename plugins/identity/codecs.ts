@@ -49,7 +49,7 @@ export const userExample: UserBody = {
   username: 'ada',
   full_name: 'Ada Lovelace',
   email: 'ada@noreply.platform.example',
-  avatar_url: '',
+  avatar_url: 'https://platform.example/api/v1/avatars/drawn/ada',
   html_url: 'https://platform.example/ada',
   language: '',
   is_admin: false,
@@ -188,7 +188,16 @@ export const UserSettings = answer(
   },
   'UserSettings',
 )
-export const UserSettingsOptions = request({ ...profileFields, hide_email: optional(t.boolean) }, 'UserSettingsOptions')
+export const UserSettingsOptions = request(
+  {
+    ...profileFields,
+    theme: optional(freeText(64)),
+    diff_view_style: optional(freeText(64)),
+    hide_email: optional(t.boolean),
+    hide_activity: optional(t.boolean),
+  },
+  'UserSettingsOptions',
+)
 
 export const Profile = answer(
   {

@@ -7,7 +7,7 @@ import { Redirect } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
-import { getCaller, getUser, searchUsers } from './user.routes.ts'
+import { getCaller, getUser, listPublicKeys, listSigningKeys, searchUsers } from './user.routes.ts'
 import { prefixOf } from './user-listing.ts'
 import { userWire, viewerOf } from './user-wire.ts'
 
@@ -36,5 +36,7 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
       if (renamed !== undefined && maySee(viewer, renamed)) return right(new Redirect(307, `/users/${renamed.login}`))
       return isLeft(user) ? user : right(userWire(settings.baseUrl(), viewer, user.right))
     }),
+    handle(listPublicKeys, () => Promise.resolve(right([]))),
+    handle(listSigningKeys, () => Promise.resolve(right([]))),
   ]
 }

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { UserMissing } from '../../core/identity/find-user.ts'
 import { anyone, read, signedIn } from '../kit/access.ts'
-import { freeText, optional, QueryId, request } from '../kit/codecs.ts'
+import { FreeObjectCodec, freeText, listOf, optional, QueryId, request } from '../kit/codecs.ts'
 import { json, listWithin, orRedirect } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
 import { User, userExample, UserPath, UserSearchResult } from './codecs.ts'
@@ -49,4 +49,24 @@ export const getUser = defineRoute({
   params: UserPath,
   ok: orRedirect(json(200, User, userExample), 307),
   failures: [UserMissing],
+})
+
+const noKeys = { tag, access: signedIn, scope: read('user'), ok: json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list'), failures: [] } as const
+
+export const listPublicKeys = defineRoute({
+  ...noKeys,
+  id: 'identity.listPublicKeys',
+  method: 'GET',
+  path: '/user/keys',
+  summary: "List the caller's SSH keys: there are none",
+  description: 'This service keeps no SSH keys. Clients of this family ask for them at sign-in and take a refusal for a failed one.',
+})
+
+export const listSigningKeys = defineRoute({
+  ...noKeys,
+  id: 'identity.listSigningKeys',
+  method: 'GET',
+  path: '/user/gpg_keys',
+  summary: "List the caller's GPG keys: there are none",
+  description: 'This service keeps no GPG keys. Clients of this family ask for them at sign-in and take a refusal for a failed one.',
 })

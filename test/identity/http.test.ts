@@ -246,6 +246,35 @@ test('settings: what is absent stays, an empty text clears, mistakes are 422', a
   t.deepEqual((await send('GET', '/user/settings/profile', { token })).json, profile.json)
 })
 
+test('settings: a language is cleared, or read in its usual spelling; what user interfaces need is kept', async (t) => {
+  await makeUser('polly')
+  const token = await service.tokenFor('polly')
+  const patch = (body: object) => send('PATCH', '/user/settings', { token, body })
+  const spellings = { de_de: 'de-DE', 'EN-us': 'en-US', zh_hant_tw: 'zh-Hant-TW', fr: 'fr', 'sr-latn': 'sr-Latn', en_t_jp: 'en-t-jp', '': '' }
+  for (const [sent, kept] of Object.entries(spellings)) {
+    t.is((await patch({ language: sent })).json.language, kept, sent)
+  }
+  t.is((await send('GET', '/user/settings', { token })).json.language, '')
+  t.is((await send('POST', '/user/settings/profile', { token, body: { language: 'pt_br' } })).json.language, 'pt-BR')
+  t.is((await send('PATCH', '/admin/users/polly', { token: service.adminToken, body: { language: '' } })).json.language, '')
+  const chosen = { theme: 'forgejo-dark', diff_view_style: 'split', hide_activity: true }
+  t.like((await patch(chosen)).json, chosen)
+  t.like((await patch({ location: 'Leeds' })).json, { ...chosen, location: 'Leeds' })
+  t.like((await send('GET', '/user/settings', { token })).json, chosen)
+  t.like((await patch({ theme: '' })).json, { ...chosen, theme: '' })
+  for (const body of [{ theme: 'x'.repeat(65) }, { hide_activity: 'yes' }, { diff_view_style: 7 }, { language: 'de--de' }, { language: 'd' }]) t.is((await patch(body)).status, 422, JSON.stringify(body))
+})
+
+test('clients of this family ask for keys at sign-in: there are none', async (t) => {
+  await makeUser('keyless')
+  const token = await service.tokenFor('keyless')
+  for (const path of ['/user/keys', '/user/gpg_keys', '/user/keys?page=1&limit=50']) {
+    const { status, text } = await send('GET', path, { token })
+    t.deepEqual([status, text], [200, '[]'], path)
+    t.is((await send('GET', path)).status, 401)
+  }
+})
+
 test('a changed password: old one needed, other sessions end, tokens stay', async (t) => {
   await makeUser('pass')
   const token = await service.tokenFor('pass')

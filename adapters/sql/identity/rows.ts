@@ -20,6 +20,9 @@ export interface UserRow {
   readonly hide_email: Num
   readonly visibility: string
   readonly language: string
+  readonly theme: string
+  readonly diff_view_style: string
+  readonly hide_activity: Num
   readonly website: string
   readonly location: string
   readonly description: string
@@ -42,6 +45,9 @@ const plainColumns = [
   'hide_email',
   'visibility',
   'language',
+  'theme',
+  'diff_view_style',
+  'hide_activity',
   'website',
   'location',
   'description',
@@ -79,6 +85,9 @@ export const userOf = (row: UserRow): User => ({
   hideEmail: truth(row.hide_email),
   visibility: row.visibility as UserVisibility,
   language: row.language,
+  theme: row.theme,
+  diffViewStyle: row.diff_view_style,
+  hideActivity: truth(row.hide_activity),
   website: row.website,
   location: row.location,
   description: row.description,

@@ -18,6 +18,9 @@ type RowBind =
   | 'hideEmail'
   | 'visibility'
   | 'language'
+  | 'theme'
+  | 'diffViewStyle'
+  | 'hideActivity'
   | 'website'
   | 'location'
   | 'description'
@@ -35,6 +38,9 @@ const changeable = (p: P<RowBind>): Record<string, Knex.Value> => ({
   hide_email: p('hideEmail'),
   visibility: p('visibility'),
   language: p('language'),
+  theme: p('theme'),
+  diff_view_style: p('diffViewStyle'),
+  hide_activity: p('hideActivity'),
   website: p('website'),
   location: p('location'),
   description: p('description'),
