@@ -2,7 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { User, UserChanges } from './types.ts'
+import type { UserChanges } from './types.ts'
 
 export const ProfileInvalid = defineFailure('ProfileInvalid', 'Unprocessable')
 
@@ -29,15 +29,6 @@ export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>
   if (language === undefined || language === '') return right(changes)
   if (!languageTag.test(language)) return left(ProfileInvalid('The language is no language tag, as en-US.'))
   return right({ ...changes, language: languageSpelling(language) })
-}
-
-/** The fields that really change, as an audit row tells them: all of them are facts that site admins see anyway. */
-export const changedFields = (user: User, changes: UserChanges): Record<string, string | boolean> => {
-  const changed: Record<string, string | boolean> = {}
-  for (const [field, value] of Object.entries(changes) as [keyof UserChanges, string | boolean | undefined][]) {
-    if (value !== undefined && user[field] !== value) changed[field] = value
-  }
-  return changed
 }
 
 /** The given fields alone: an absent one must not overwrite. */

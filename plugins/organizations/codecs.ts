@@ -80,7 +80,7 @@ const profile = {
   website: optional(freeText(profileLimits.website)),
   location: optional(freeText(profileLimits.location)),
   visibility: optional(oneOf('', 'public', 'limited', 'private')),
-  orgType: optional(freeText(32)),
+  orgType: optional(t.union([freeText(32), SafeInteger])),
   fleetManagementClusterEndPoint: optional(freeText(profileLimits.fleetEndpoint)),
 }
 export const CreateOrgOption = request({ username: freeText(255), ...profile }, 'CreateOrgOption')

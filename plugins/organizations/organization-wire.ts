@@ -47,7 +47,7 @@ interface ProfileBody {
   readonly website: string | undefined
   readonly location: string | undefined
   readonly visibility: '' | 'public' | 'limited' | 'private' | undefined
-  readonly orgType: string | undefined
+  readonly orgType: string | number | undefined
   readonly fleetManagementClusterEndPoint: string | undefined
 }
 

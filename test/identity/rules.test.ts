@@ -9,6 +9,7 @@ import { hasAccessTokenForm, lastEightOf, makeAccessToken, randomBase62 } from '
 import { crc32 } from '../../core/identity/crc32.ts'
 import { parseEmailAddress } from '../../core/identity/email-address.ts'
 import { checkPassword } from '../../core/identity/password-policy.ts'
+import { readProfile } from '../../core/identity/profile-rules.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/scope-words.ts'
 import { servesReset } from '../../core/identity/reset-rules.ts'
 import { isMarkDue, isSessionAlive, newSessionTimes, renewedIdleExpiry } from '../../core/identity/session-rules.ts'
@@ -24,6 +25,22 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 test('crc32 is the one of zip', (t) => {
   t.is(crc32('123456789'), 0xcbf43926)
   fc.assert(fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => crc32(text) === zlibCrc32(text)))
+})
+
+test('a language that was read is read again as it is', (t) => {
+  const subtag = fc.stringMatching(/^[A-Za-z0-9]{1,8}$/)
+  const tag = fc.tuple(fc.stringMatching(/^[A-Za-z]{2,8}$/), fc.array(fc.tuple(fc.constantFrom('-', '_'), subtag).map((pair) => pair.join('')), { maxLength: 3 }))
+  fc.assert(
+    fc.property(tag, ([first, rest]) => {
+      const language = [first, ...rest].join('')
+      const read = readProfile({ language })
+      if (isLeft(read)) return false
+      const spelled = read.right.language
+      t.is(spelled.toLowerCase(), language.toLowerCase().replaceAll('_', '-'))
+      t.deepEqual(readProfile({ language: spelled }), read)
+      return true
+    }),
+  )
 })
 
 test('a made token has the form, and one changed character breaks it', (t) => {
