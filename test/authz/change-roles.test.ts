@@ -99,10 +99,12 @@ for (const database of eachDatabase()) {
   })
 
   onBench('a role stronger than its editor can be renamed, but not handed to a team or kept in a new list', async (t, bench) => {
-    const strong = unwrap(await create(bench, owner, { name: 'strong', permissions: [view, connect] }))
+    const strong = unwrap(await create(bench, owner, { name: 'strong', permissions: [view, connect, rename] }))
     t.is(tagOf(await update(bench, editor, strong.id, { name: 'renamed' })), 'done')
     t.is(tagOf(await update(bench, editor, strong.id, { teamIds: [customTeam] })), 'PermissionNotHeld')
     t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view, connect] })), 'PermissionNotHeld')
+    const sentBack = { name: 'again', permissions: [rename, view, connect], teamIds: [] }
+    t.is(tagOf(await update(bench, editor, strong.id, sentBack)), 'done', 'permissions and teams stay')
     t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view], teamIds: [customTeam] })), 'done')
   })
 
