@@ -164,6 +164,7 @@ export interface PasswordRecord {
   readonly hasSecondFactor: boolean
   /** The enrolled one's reference. */
   readonly secondFactorRef: string | undefined
+  readonly lastLoginAt: Date | undefined
 }
 export interface TokenGrant {
   readonly account: AccountState
@@ -194,8 +195,10 @@ export interface CredentialStore {
   passwordByKey(key: string): Promise<PasswordRecord | undefined>
   /** The kind of account that has this name, and its state when it is a user. */
   accountByName(name: string): Promise<AccountState | 'organization' | undefined>
-  /** Moves the mark forward only, so that late writers do no harm. */
-  markTokenUsed(id: TokenId, at: Date): Promise<void>
+  /** Moves the marks of the token and of its owner's last login forward only, so that late writers do no harm. */
+  markTokenUsed(id: TokenId, ownerId: UserId, at: Date): Promise<void>
+  /** Moves the mark of the last login forward only. */
+  markPasswordUsed(userId: UserId, at: Date): Promise<void>
   markSessionSeen(id: SessionId, at: Date, idleExpiresAt: Date): Promise<void>
 }
 export const CredentialStoreToken = token<CredentialStore>('identity.CredentialStore')
@@ -292,6 +295,8 @@ export interface AccessTokenStore {
   /** In the order of making. */
   list(userId: UserId, page: PageRequest): Promise<Page<AccessTokenRecord>>
   insert(record: NewAccessToken): Outcome<Failure<'TokenNameTaken'>, TokenId>
+  /** The token of this name, in this spelling. */
+  idOfName(userId: UserId, name: string): Promise<TokenId | undefined>
   /** The name of the token that went; undefined when the user has no such token. */
   remove(userId: UserId, id: TokenId): Promise<string | undefined>
   removeAll(userId: UserId): Promise<number>

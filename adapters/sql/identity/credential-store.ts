@@ -58,7 +58,7 @@ const statements = (db: SqlDatabase) => ({
       .where('a.lower_name', p('key'))
       // A robot account has no password: it costs what an unknown name costs.
       .whereNull('u.robot_org_id')
-      .select(...stateColumns, 'u.password_hash', enrolledSecondFactor(k)),
+      .select(...stateColumns, 'u.password_hash', 'u.last_login_at', enrolledSecondFactor(k)),
   ),
   passwordByEmail: db.prepare((k, p: (n: 'key') => Knex.Value) =>
     k('emails as e')
@@ -66,7 +66,7 @@ const statements = (db: SqlDatabase) => ({
       .join('accounts as a', 'a.id', 'u.id')
       .where('e.lower_email', p('key'))
       .where('e.verified', 1)
-      .select(...stateColumns, 'u.password_hash', enrolledSecondFactor(k)),
+      .select(...stateColumns, 'u.password_hash', 'u.last_login_at', enrolledSecondFactor(k)),
   ),
   accountByName: db.prepare((k, p: (n: 'key') => Knex.Value) =>
     k('accounts as a')
@@ -81,6 +81,12 @@ const statements = (db: SqlDatabase) => ({
       .where((older) => older.whereNull('last_used_at').orWhere('last_used_at', '<', p('at')))
       .update({ last_used_at: p('at') }),
   ),
+  markUser: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
+    k('users')
+      .where('id', p('id'))
+      .where((older) => older.whereNull('last_login_at').orWhere('last_login_at', '<', p('at')))
+      .update({ last_login_at: p('at') }),
+  ),
   markSession: db.prepare((k, p: (n: 'id' | 'at' | 'idle') => Knex.Value) =>
     k('sessions')
       .where('id', p('id'))
@@ -89,7 +95,7 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-type PasswordRow = StateRow & { readonly password_hash: string; readonly second_factor_ref: string | null }
+type PasswordRow = StateRow & Pick<UserRow, 'last_login_at'> & { readonly password_hash: string; readonly second_factor_ref: string | null }
 
 /** Reads credentials straight from the pool: no transaction, one prepared query each. */
 export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
@@ -113,15 +119,25 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
       const row = await db.first<PasswordRow>(key.includes('@') ? s.passwordByEmail : s.passwordByName, { key })
       if (row === undefined) return undefined
       const secondFactorRef = row.second_factor_ref ?? undefined
-      return { account: stateOf(row), phc: row.password_hash, hasSecondFactor: secondFactorRef !== undefined, secondFactorRef }
+      return {
+        account: stateOf(row), phc: row.password_hash, hasSecondFactor: secondFactorRef !== undefined, secondFactorRef,
+        lastLoginAt: optionalInstant(row.last_login_at),
+      }
     },
     async accountByName(name) {
       const row = await db.first<StateRow & { readonly kind: string }>(s.accountByName, { key: name.toLowerCase() })
       if (row === undefined) return undefined
       return row.kind === 'user' ? stateOf(row) : 'organization'
     },
-    async markTokenUsed(id, at) {
-      await db.run(s.markToken, { id, at: at.getTime() })
+    async markTokenUsed(id, ownerId, at) {
+      // One write. The owner's row first, as every change of the owner's tokens locks them.
+      await db.transaction(async (tx) => {
+        await tx.run(s.markUser, { id: ownerId, at: at.getTime() })
+        await tx.run(s.markToken, { id, at: at.getTime() })
+      })
+    },
+    async markPasswordUsed(userId, at) {
+      await db.run(s.markUser, { id: userId, at: at.getTime() })
     },
     async markSessionSeen(id, at, idleExpiresAt) {
       await db.run(s.markSession, { id, at: at.getTime(), idle: idleExpiresAt.getTime() })
