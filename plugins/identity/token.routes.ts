@@ -58,7 +58,7 @@ export const deleteToken = defineRoute({
   method: 'DELETE',
   path: '/users/{username}/tokens/{id}',
   summary: "Delete one of the caller's own access tokens",
-  description: "`id` is the token's id or its name. Digits are an id first, and a name where no token of the caller has that id.",
+  description: "`id` is the token's id or its name. Digits are an id first, and a name where no token of the caller has that id. A name with a slash, which no path holds, goes by its id.",
   tag,
   access: withPassword,
   refusesSudo: true,

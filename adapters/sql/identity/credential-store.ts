@@ -81,6 +81,15 @@ const statements = (db: SqlDatabase) => ({
       .where((older) => older.whereNull('last_used_at').orWhere('last_used_at', '<', p('at')))
       .update({ last_used_at: p('at') }),
   ),
+  // MySQL changes both rows in one statement. The owner's is locked first, as by whoever changes the owner's tokens.
+  markTokenAndOwner: db.prepare((k, p: (n: 'id' | 'ownerId' | 'at') => Knex.Value & number) =>
+    k.raw(
+      `update users as u straight_join access_tokens as t on t.user_id = u.id
+      set u.last_login_at = greatest(coalesce(u.last_login_at, 0), cast(? as signed)), t.last_used_at = greatest(coalesce(t.last_used_at, 0), cast(? as signed))
+      where u.id = ? and t.id = ?`,
+      [p('at'), p('at'), p('ownerId'), p('id')],
+    ),
+  ),
   markUser: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
     k('users')
       .where('id', p('id'))
@@ -130,11 +139,13 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
       return row.kind === 'user' ? stateOf(row) : 'organization'
     },
     async markTokenUsed(id, ownerId, at) {
-      // One write. The owner's row first, as every change of the owner's tokens locks them.
-      await db.transaction(async (tx) => {
-        await tx.run(s.markUser, { id: ownerId, at: at.getTime() })
-        await tx.run(s.markToken, { id, at: at.getTime() })
-      })
+      const binds = { id, ownerId, at: at.getTime() }
+      if (db.dialect === 'mysql') await db.run(s.markTokenAndOwner, binds)
+      else
+        await db.transaction(async (tx) => {
+          await tx.run(s.markUser, { id: ownerId, at: at.getTime() })
+          await tx.run(s.markToken, binds)
+        })
     },
     async markPasswordUsed(userId, at) {
       await db.run(s.markUser, { id: userId, at: at.getTime() })
