@@ -8,7 +8,7 @@ import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
 import { getCaller, getUser, listPublicKeys, listSigningKeys, searchUsers } from './user.routes.ts'
-import { prefixOf } from './user-listing.ts'
+import { searchTextOf } from './user-listing.ts'
 import { userWire, viewerOf } from './user-wire.ts'
 
 export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundRoute[] => {
@@ -27,7 +27,7 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
       const viewer = viewerOf(call.principal)
       // Older clients send 0 for 'any user'.
       const uid = query.uid === undefined || query.uid === 0 ? undefined : (query.uid as UserId)
-      return right(mapPage(await stores.users.search(viewer, prefixOf(query.q), uid, page), (user) => userWire(settings.baseUrl(), viewer, user)))
+      return right(mapPage(await stores.users.search(viewer, searchTextOf(query.q), uid, page), (user) => userWire(settings.baseUrl(), viewer, user)))
     }),
     handle(getUser, async ({ call, params }) => {
       const viewer = viewerOf(call.principal)

@@ -29,8 +29,9 @@ export const searchUsers = defineRoute({
   id: 'identity.searchUsers',
   method: 'GET',
   path: '/users/search',
-  summary: 'Find users whose name starts with a text',
-  description: 'Without regard to case, by name; at most 50 a page. `uid` narrows to one user. Counting stops at 1,000, and so do the pages.',
+  summary: 'Find users by a part of the name',
+  description:
+    'Without regard to case: users whose name starts with `q` first, by name, then those who have it elsewhere in the name or at the start of a word of the full name. Site admins find users by parts of addresses as well. At most 50 a page. `uid` narrows to one user. Counting stops at 1,000, and so do the pages.',
   tag,
   access: anyone,
   query: request({ q: optional(freeText(255)), uid: optional(QueryId) }, 'UserSearchQuery'),

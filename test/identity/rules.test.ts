@@ -8,6 +8,7 @@ import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
 import { hasAccessTokenForm, lastEightOf, makeAccessToken, randomBase62 } from '../../core/identity/access-token.ts'
 import { crc32 } from '../../core/identity/crc32.ts'
 import { parseEmailAddress } from '../../core/identity/email-address.ts'
+import { settingsTable } from '../../composition/settings-table.ts'
 import { checkPassword } from '../../core/identity/password-policy.ts'
 import { readProfile } from '../../core/identity/profile-rules.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/scope-words.ts'
@@ -172,6 +173,19 @@ test('passwords: short, overlong, common, repeated, sequential and personal ones
   const onSite = (password: string) => isRight(checkPassword({ minLength: 12, common, siteWords: () => ['harbour.example.org'] }, secret(password), { login: 'ada', emails: [] }))
   t.false(onSite('harbour.example.org1'), 'the host')
   t.true(onSite('sailing to the far moorage by night'), 'a long phrase that has the word')
+  const says = (password: string) => {
+    const checked = checkPassword({ minLength: 12, common }, secret(password), { login: 'ada', emails: [] })
+    return isRight(checked) ? 'fine' : checked.left.message
+  }
+  t.regex(says('elevenchars'), /is too short: it has 11 of at least 12 characters \(MOORAGE_PASSWORD_MIN_LENGTH\)/)
+  t.true(Object.values(settingsTable).some(({ env }) => env === 'MOORAGE_PASSWORD_MIN_LENGTH'))
+  t.regex(says('1qaz2wsx3edc'), /is on the list of common passwords/)
+  t.regex(says('hedgehog!9371'), /contains a common password/)
+  t.notRegex(says('hedgehog!9371'), /is on the list/)
+  t.regex(says('x'.repeat(257)), /is too long/)
+  t.regex(says('abcabcabcabc'), /repeats itself/)
+  t.regex(says('abcdefghijklm'), /is a run/)
+  t.regex(says('Moorage-2026'), /too close to .*MOORAGE_PASSWORD_MIN_LENGTH/)
   t.is(common.includes('password'), true)
   t.is(common.includes(''), false)
   t.is(common.includes('password\nqwerty'), false)

@@ -44,6 +44,9 @@ const statements = (db: SqlDatabase) => ({
   nameOf: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).select('name').forUpdate(),
   ),
+  idOfName: db.prepare((k, p: (n: 'userId' | 'name') => Knex.Value) =>
+    k('access_tokens').where('user_id', p('userId')).where('name', p('name')).select('id'),
+  ),
   remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).delete(),
   ),
@@ -90,6 +93,10 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
         if (isUniqueViolation(error, 'name')) return left(TokenNameTaken('You have a token of this name already.'))
         throw error
       }
+    },
+    async idOfName(userId, name) {
+      const row = await runner.first<{ id: Num }>(s.idOfName, { userId, name })
+      return row === undefined ? undefined : (Number(row.id) as TokenId)
     },
     async remove(userId, id) {
       const row = await runner.first<{ name: string }>(s.nameOf, { userId, id })

@@ -128,15 +128,6 @@ export const visibleTo =
     )
   }
 
-/** Sorts after every text that starts with the prefix before it: the greatest code point. */
-const afterAll = '\u{10FFFF}'
-
-/** The texts that start with a prefix, as a range of an index that compares by bytes. */
-export const prefixRange = (prefix: string): { readonly from: string; readonly to: string } => ({ from: prefix, to: prefix + afterAll })
-
-/** The search is open to everybody, so its count stops earlier: it must cost little however many users there are. */
-export const searchCountCap = 1_000
-
 export interface StateRow {
   readonly user_id: Num
   readonly login: string
