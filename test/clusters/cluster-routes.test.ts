@@ -1,5 +1,6 @@
 import test from 'ava'
 import { parse } from 'yaml'
+import { runCommandLine } from '../../composition/cli.ts'
 import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
 import { credentialPlace } from '../../core/clusters/open-connection.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
@@ -338,6 +339,31 @@ test('a robot account gets a kubeconfig within its organization, and a personal 
   const own = `${owner.login}/home`
   t.is((await version(own, await madeToken(own, as(owner)))).status, 200)
   t.true([403, 404].includes((await version(at, await madeToken(own, as(owner)))).status))
+})
+
+test('moorage kubeconfig says in plain words what cannot be, and teaches', async (t) => {
+  const { at } = await imported()
+  const run = async (words: readonly string[], token = owner.token) => {
+    const [out, err]: [string[], string[]] = [[], []]
+    const environment = { MOORAGE_SERVER: service.baseUrl, MOORAGE_TOKEN: token }
+    const code = await runCommandLine(['kubeconfig', ...words], { environment, print: (text) => void out.push(text), say: (text) => void err.push(text) })
+    return { code, out: out.join('\n'), err: err.join('\n') }
+  }
+  const printed = await run([at, '--command', '/opt/moorage'])
+  t.is(printed.code, 0, printed.err)
+  t.deepEqual(parse(printed.out).users[0].user.exec, {
+    apiVersion: 'client.authentication.k8s.io/v1', command: '/opt/moorage', args: ['kubeconfig', 'credential', at, '--server', service.baseUrl],
+    interactiveMode: 'Never', provideClusterInfo: false, installHint: 'Put moorage on the PATH, or make the kubeconfig again with --command and the path to it.',
+  })
+  const credential = JSON.parse((await run(['credential', at])).out) as { apiVersion: string; kind: string; status: { token: string; expirationTimestamp: string } }
+  t.like(credential, { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential' })
+  const left = Date.parse(credential.status.expirationTimestamp) - Date.now()
+  t.true(left > 0 && left <= 3_600_000)
+  t.is((await version(at, credential.status.token)).status, 200)
+  for (const words of [['prod'], ['credential', 'prod']]) t.like(await run(words), { code: 2, err: 'A cluster is named as OWNER/CLUSTER, as acme/prod, not prod.' })
+  for (const words of [[`${org}/none`], ['credential', `${org}/none`]]) t.is((await run(words)).code, 1)
+  t.regex((await run([at], 'wrong')).err, /access token is not valid/)
+  for (const words of [['--help'], ['credential', '--help']]) for (const part of ['--server', '--token-file', 'MOORAGE_TOKEN', 'Examples:']) t.true((await run(words)).out.includes(part), part)
 })
 
 test('what connect is sent is read and checked, whatever the name of its field; 422 and nothing changed otherwise', async (t) => {
