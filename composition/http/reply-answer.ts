@@ -13,10 +13,10 @@ import type { Answer } from './write-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
-/** JSON with an entity tag on reads, so that a poller pays for the bytes once. */
-const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>): Answer => {
+/** JSON with an entity tag on reads, so that a poller pays for the bytes once. No read of a token that was made for it is repeated. */
+const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>, makesToken = false): Answer => {
   const body = toWireJson(value)
-  if (route.method !== 'GET' && version === undefined) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
+  if ((route.method !== 'GET' && version === undefined) || makesToken) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
   const etag = entityTag(body, version)
   const all = { ...jsonType, ETag: etag, ...headers }
   return {
@@ -86,7 +86,7 @@ const makeDeclaredReply = (
   const encode = (value: unknown): unknown => (ok.codec as t.Any).encode(value)
   switch (ok.kind) {
     case 'json':
-      return (result) => tagged(route, encode(result), undefined, {})
+      return (result, context) => tagged(route, encode(result), undefined, {}, context.makesToken)
     case 'versioned':
       return (result) => {
         const { value, version } = result as Versioned<unknown>

@@ -1,5 +1,5 @@
 import type { AuditTrail } from '../kernel/audit.ts'
-import type { OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
+import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
@@ -171,6 +171,7 @@ export interface TokenGrant {
   readonly tokenId: TokenId
   readonly scopeWords: readonly string[]
   readonly onlyOrgId: OrgId | undefined
+  readonly onlyClusterId?: ClusterId
   readonly createdAt: Date
   readonly expiresAt: Date | undefined
   readonly lastUsedAt: Date | undefined
@@ -310,6 +311,10 @@ export interface AccessTokenStore {
   replaceValue(userId: UserId, id: TokenId, value: NewTokenValue): Promise<void>
   /** Whether the token is there with the value that it was given at `createdAt`. */
   isInForce(userId: UserId, id: TokenId, createdAt: Date | undefined): Promise<boolean>
+  /** Holds the row of the tokens' owner, a person or a robot account, until the transaction ends. */
+  lockOwner(userId: UserId): Promise<void>
+  /** Those that are confined to the cluster, in the order of making. */
+  ofCluster(userId: UserId, clusterId: ClusterId): Promise<readonly AccessTokenRecord[]>
 }
 
 /**

@@ -46,6 +46,7 @@ const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: Use
   tokenCreatedAt: grant.createdAt,
   ...(grant.expiresAt === undefined ? {} : { tokenExpiresAt: grant.expiresAt }),
   ...(grant.onlyOrgId === undefined ? {} : { onlyOrgId: grant.onlyOrgId }),
+  ...(grant.onlyClusterId === undefined ? {} : { onlyClusterId: grant.onlyClusterId }),
   ...(grant.profile === undefined ? {} : { profile: grant.profile }),
 })
 

@@ -87,6 +87,8 @@ export const AccessToken = answer(
     scopes: t.array(t.string),
     /** The one organization that it reaches; absent when it reaches all that its owner does. */
     org: optional(t.string),
+    /** `owner/name` of the one cluster whose Kubernetes API it is for; it reaches nothing else. */
+    cluster: optional(t.string),
     created_at: DateTime,
     last_used_at: optional(DateTime),
     expires_at: optional(DateTime),
@@ -116,6 +118,7 @@ export const SettingsAccessToken = answer(
     expDate: SafeInteger,
     scopes: t.array(t.string),
     org: optional(t.string),
+    cluster: optional(t.string),
   },
   'SettingsAccessToken',
 )

@@ -3,15 +3,16 @@ import type { SessionId, TokenId } from '../../../core/kernel/brand.ts'
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
 import type { SqlDatabase } from '../statement.ts'
 import type { SessionRow, StateRow, UserRow } from './rows.ts'
-import { optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
+import { onlyClusterOf, optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
 
 /** What a request needs of its token; `t` is the token's row. */
-const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.created_at as token_created_at', 't.expires_at as token_expires_at', 't.last_used_at'] as const
+const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.only_cluster_id', 't.created_at as token_created_at', 't.expires_at as token_expires_at', 't.last_used_at'] as const
 
 interface GrantRow extends StateRow {
   readonly token_id: number | string
   readonly scopes: string
   readonly only_org_id: number | string | null
+  readonly only_cluster_id: number | string | null
   readonly token_created_at: number | string
   readonly token_expires_at: number | string | null
   readonly last_used_at: number | string | null
@@ -22,6 +23,7 @@ const grantOf = (row: GrantRow): TokenGrant => ({
   tokenId: Number(row.token_id) as TokenId,
   scopeWords: wordsOf(row.scopes),
   onlyOrgId: orgIdOf(row.only_org_id),
+  ...onlyClusterOf(row),
   createdAt: new Date(Number(row.token_created_at)),
   expiresAt: optionalInstant(row.token_expires_at),
   lastUsedAt: optionalInstant(row.last_used_at),

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/brand.ts'
+import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/brand.ts'
 import type { AccessTokenRecord, AccountState, EmailRecord, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
 import type { Num } from '../statement.ts'
 
@@ -154,13 +154,19 @@ export interface TokenRow {
   readonly only_org_id: Num | null
   /** Where the organization was joined. */
   readonly only_org_name?: string | null
+  readonly only_cluster_id: Num | null
+  /** Where the cluster was joined. */
+  readonly only_cluster_name?: string | null
+  readonly only_cluster_owner?: string | null
   readonly created_at: Num
   readonly expires_at: Num | null
   readonly last_used_at: Num | null
 }
-export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'scopes', 'only_org_id', 'created_at', 'expires_at', 'last_used_at'] as const
+export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'scopes', 'only_org_id', 'only_cluster_id', 'created_at', 'expires_at', 'last_used_at'] as const
 export const wordsOf = (scopes: string): readonly string[] => scopes.split(' ').filter((word) => word !== '')
 export const orgIdOf = (value: Num | null): OrgId | undefined => (value === null ? undefined : (Number(value) as OrgId))
+export const onlyClusterOf = (row: Pick<TokenRow, 'only_cluster_id'>): { readonly onlyClusterId?: ClusterId } =>
+  row.only_cluster_id === null ? {} : { onlyClusterId: Number(row.only_cluster_id) as ClusterId }
 export const optionalInstant = instantOf
 
 export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
@@ -171,6 +177,8 @@ export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
   scopeWords: wordsOf(row.scopes),
   onlyOrgId: orgIdOf(row.only_org_id),
   ...(typeof row.only_org_name === 'string' ? { onlyOrgName: row.only_org_name } : {}),
+  ...onlyClusterOf(row),
+  ...(typeof row.only_cluster_name === 'string' ? { onlyClusterName: `${row.only_cluster_owner}/${row.only_cluster_name}` } : {}),
   createdAt: new Date(Number(row.created_at)),
   expiresAt: instantOf(row.expires_at),
   lastUsedAt: instantOf(row.last_used_at),

@@ -22,6 +22,7 @@ import { migration as packagesDrivers } from './0021-packages-drivers.ts'
 import { migration as chartRepositories } from './0022-chart-repositories.ts'
 import { migration as identitySearchTerms } from './0050-identity-search-terms.ts'
 import { migration as identityInterface } from './0055-identity-interface.ts'
+import { migration as identityClusterTokens } from './0060-identity-cluster-tokens.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -50,4 +51,5 @@ export const allMigrations: readonly Migration[] = [
   chartRepositories,
   identitySearchTerms,
   identityInterface,
+  identityClusterTokens,
 ]
