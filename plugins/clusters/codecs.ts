@@ -12,6 +12,7 @@ import {
   optional,
   patternText,
   request,
+  ResponseId,
   SafeInteger,
   PathName,
 } from '../kit/codecs.ts'
@@ -94,7 +95,7 @@ export const ClusterListQuery = request(
 )
 export const UserClustersQuery = request({ all: optional(freeText(16)) }, 'UserClustersQuery')
 export const OperationQuery = request({ operation: optional(freeText(64)) }, 'OperationQuery')
-export const RemoveQuery = request({ 'response-id': optional(freeText(128)), notify: optional(freeText(16)) }, 'RemoveQuery')
+export const RemoveQuery = request({ 'response-id': optional(ResponseId), notify: optional(freeText(16)) }, 'RemoveQuery')
 
 const Response = answer({ phase: oneOf(...clusterPhases), reason: optional(oneOf(...phaseReasons)), message: optional(t.string) }, 'ClusterStatusResponse')
 export const ClusterInfoStatus = answer(

@@ -20,6 +20,7 @@ import { migration as kernelIndexes } from './0019-kernel-indexes.ts'
 import { migration as tasks } from './0020-tasks.ts'
 import { migration as packagesDrivers } from './0021-packages-drivers.ts'
 import { migration as chartRepositories } from './0022-chart-repositories.ts'
+import { migration as tasksResponseIds } from './0080-tasks-response-ids.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -46,4 +47,5 @@ export const allMigrations: readonly Migration[] = [
   tasks,
   packagesDrivers,
   chartRepositories,
+  tasksResponseIds,
 ]
