@@ -23,10 +23,10 @@ export const crossSiteRefusal = (req: IncomingMessage, context: RequestContext, 
   return crossSite
 }
 
-/** Where pages of this service live: under the base URL, and under the address that this request was sent to. */
+/** Where pages of this service live: under the base URL, under the address that trusted proxies name, and under that which this request was sent to. */
 const ownOrigins = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): readonly string[] => {
   const scheme = context.isEncrypted || deps.secureCookies ? 'https' : 'http'
-  return [new URL(deps.baseUrl).origin, `${scheme}://${(req.headers.host ?? '').toLowerCase()}`]
+  return [new URL(deps.baseUrl).origin, context.ownAddress.url, `${scheme}://${(req.headers.host ?? '').toLowerCase()}`]
 }
 
 /**

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
 import { isEncrypted } from './cookies.ts'
+import type { OwnAddressOf } from './own-address.ts'
 import type { RequestContext } from './request-context.ts'
 import { attachContext } from './request-context.ts'
 import type { GuardedTarget } from './request-target.ts'
@@ -16,7 +18,7 @@ export interface Pages {
   /** The documentation page, its assets and the API description, by checked path; undefined when it is none of them. */
   documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
   /** Any other GET outside the API. */
-  frontend(path: string): Answer
+  frontend(path: string, ownUrl: string): Answer
 }
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
@@ -45,7 +47,7 @@ export interface Guarded {
   readonly refused: Refusal | undefined
 }
 
-const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: string): RequestContext => {
+const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: string, ownAddress: OwnAddress): RequestContext => {
   const { path, query } = target.ok ? target : { path: '', query: '' }
   return {
     requestId: requestIdOf(req),
@@ -56,7 +58,8 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
     path,
     query,
     params: new URLSearchParams(query),
-    isEncrypted: isEncrypted(req),
+    ownAddress,
+    isEncrypted: ownAddress.isDirect ? isEncrypted(req) : ownAddress.url.startsWith('https:'),
     routeId: '',
     routePath: '',
     principal: undefined,
@@ -76,12 +79,20 @@ const refusalFor = (target: GuardedTarget, method: string): Refusal | undefined 
   return refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
 }
 
+/** What the guard asks about a request's way here. */
+export interface GuardDeps {
+  readonly clientIp: (req: IncomingMessage) => string
+  readonly ownAddress: OwnAddressOf
+}
+
 /** Makes the request's context from a checked target. Nothing before this has looked at the Host header or the path. */
 export const makeGuard =
-  (clientIp: (req: IncomingMessage) => string) =>
+  ({ clientIp, ownAddress }: GuardDeps) =>
   (req: IncomingMessage): Guarded => {
-    const target = guardTarget(hostsOf(req), req.url ?? '')
-    const context = contextFor(req, target, clientIp(req))
+    const hosts = hostsOf(req)
+    const target = guardTarget(hosts, req.url ?? '')
+    const host = target.ok ? hosts[0] : undefined
+    const context = contextFor(req, target, clientIp(req), ownAddress(req, host))
     attachContext(req, context)
     return { context, refused: refusalFor(target, context.method) }
   }
@@ -101,7 +112,7 @@ export const makeFirst = (
   const page = (req: IncomingMessage, context: RequestContext): Answer | undefined => {
     const documented = pages.documentation(context.path, req.headers)
     if (documented !== undefined) return documented
-    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path)
+    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path, context.ownAddress.url)
   }
 
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {

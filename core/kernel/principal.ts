@@ -25,6 +25,14 @@ export interface Principal {
   readonly impersonator?: { readonly userId: UserId; readonly login: string }
 }
 
+/** Where a caller reaches this service. */
+export interface OwnAddress {
+  /** Scheme, host and port, without a trailing slash: the operator's base URL, else what the request itself came by. */
+  readonly url: string
+  /** No proxy that the operator names lies between: the certificate that the caller sees is the service's own. */
+  readonly isDirect: boolean
+}
+
 /** What every use case is told about the call: who, from where, and until when it matters. */
 export interface Call {
   readonly principal: Principal | undefined
@@ -33,6 +41,8 @@ export interface Call {
   readonly sourceIp: string
   /** What the client calls itself, as it was sent, at most 255 characters; for a person who looks through the own sessions. */
   readonly userAgent?: string
+  /** Absent where no request made the call. */
+  readonly ownAddress?: OwnAddress
   /** The route's id, as `authz.createRole`. */
   readonly operation: string
   /** Aborted when the client has left or the deadline passed. */

@@ -82,9 +82,9 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
     const changed = await h.change(call, idOf(grant), updateWish(body))
     return isLeft(changed) ? changed : right(toClusterInfoModel(changed.right, h.clock.now()))
   }),
-  handle(getClientConfig, async ({ grant }) => {
+  handle(getClientConfig, async ({ call, grant }) => {
     const found = await h.clusters.get(idOf(grant))
-    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(clientConfig(h.kubernetesUrl(), found))
+    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(clientConfig(h.kubernetesUrl(call), found))
   }),
   handle(getClusterStatus, async ({ grant }) => {
     const seen = await h.refresh(idOf(grant))

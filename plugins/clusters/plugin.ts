@@ -55,7 +55,7 @@ export const clustersPlugin = definePlugin({
     const handlers = clusterHandlers({
       clusters: given.clusters,
       clock: given.clock,
-      kubernetesUrl: () => given.address.kubernetesUrl(),
+      kubernetesUrl: given.address.kubernetesUrl,
       check: makeCheckCluster(deps),
       validate: makeValidateImport(deps),
       importOne: makeImportCluster(deps),

@@ -5,7 +5,7 @@ import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import { deleteAvatar, discardAvatar, getAvatarSettings, setAvatar, showAvatar, uploadAvatar } from './avatar.routes.ts'
 import type { IdentityGiven } from './needs.ts'
-import { avatarUrl } from './user-wire.ts'
+import { avatarUrl, placeOf } from './user-wire.ts'
 
 export const avatarRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const set = makeSetAvatar(given)
@@ -19,7 +19,7 @@ export const avatarRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
     handle(getAvatarSettings, async ({ call }) => {
       const digest = (await given.stores.users.byId(call.principal.userId))?.avatarDigest
       const source = digest === undefined ? '' : 'local'
-      return right({ source, avatar: avatarUrl(given.settings.baseUrl(), digest), gravatar: '', federavatar: false })
+      return right({ source, avatar: avatarUrl(placeOf(given.settings, call), digest), gravatar: '', federavatar: false })
     }),
     handle(showAvatar, async ({ params }) => {
       const bytes = await find(params.digest)

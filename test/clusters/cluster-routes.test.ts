@@ -191,6 +191,18 @@ test('client-config leads to the proxy and carries no credential', async (t) => 
   t.deepEqual(config.users[0].user, { token: tokenPlaceholder })
 })
 
+test('client-config leads where its caller reached the service', async (t) => {
+  const { at } = await imported()
+  const { port } = new URL(service.baseUrl)
+  const hosts: readonly (readonly [host: string, server: string])[] = [
+    [`LOCALHOST:${port}`, `https://localhost:${port}`], ['platform.example:8443', 'https://platform.example:8443'], ['platform.example', 'https://platform.example:80'],
+  ]
+  for (const [host, server] of hosts) {
+    const { json } = await expectStatus(service.send('GET', `/api/v1/clusters/${at}/client-config`, { ...as(owner), headers: { host } }), 200)
+    t.is(parse(json).clusters[0].cluster.server, `${server}/api/v1/clusters/${at}/proxy`, host)
+  }
+})
+
 test('every route tells a stranger nothing', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())

@@ -3,6 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { makeAccessLog } from '../../composition/http/access-log.ts'
 import type { ApiServerDeps } from '../../composition/http/api-server.ts'
 import { makeApiServer } from '../../composition/http/api-server.ts'
+import { makeTrustedProxies } from '../../composition/http/client-ip.ts'
+import { makeOwnAddress } from '../../composition/http/own-address.ts'
 import type { AccessGrant, ObjectLocator } from '../../core/kernel/access.ts'
 import type { AccountId, UserId } from '../../core/kernel/brand.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
@@ -129,7 +131,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     resumption: { resume: async () => left(NotAuthenticated('There is no such login.')) },
     secureCookies: false,
     baseUrl,
-    docsUrl: `${baseUrl}/api/v1/swagger`,
+    docsUrl: '/api/v1/swagger',
     accessLog: makeAccessLog(log, []),
     routes: routes.map((bound) => ({
       pluginId: 'stub',
@@ -145,6 +147,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
       frontend: () => ({ status: 200, headers: { 'Content-Type': 'text/html; charset=utf-8' }, body: '<!doctype html>start' }),
     },
     clientIp: () => '127.0.0.1',
+    ownAddress: makeOwnAddress({ configured: baseUrl, listening: baseUrl, proxies: makeTrustedProxies([]) }),
     tls: undefined,
     ...overrides,
   })
