@@ -9,7 +9,7 @@ import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import { bindFeedRoute } from './feed-route.ts'
 import type { FeedTimes } from './feed-route.ts'
 import type { GuardDeps, Pages } from './guard.ts'
-import { answerUnrouted, makeFirst, makeGuard } from './guard.ts'
+import { answerUnrouted, codingRefusal, makeFirst, makeGuard } from './guard.ts'
 import { contextOf } from './request-context.ts'
 import type { RestifyServer } from './restify-server.ts'
 import { addRoute, createRestifyServer } from './restify-server.ts'
@@ -62,9 +62,14 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 }
 
+/** A length beside a transfer coding has the same code, and is no matter of the coding. */
+const isOtherCoding = ({ code, reason }: NodeJS.ErrnoException & { readonly reason?: string }): boolean =>
+  code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('Content-Length') !== true
+
 /** Answers what is no HTTP at all, and closes. */
 const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  if (isOtherCoding(error)) return refuseUpgrade(socket, codingRefusal, docsUrl, '', 'platform')
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
   refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '', 'platform')
 }

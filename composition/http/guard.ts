@@ -9,7 +9,7 @@ import type { OwnAddressOf } from './own-address.ts'
 import type { RequestContext } from './request-context.ts'
 import { attachContext } from './request-context.ts'
 import type { GuardedTarget } from './request-target.ts'
-import { guardTarget } from './request-target.ts'
+import { guardTarget, headerValues } from './request-target.ts'
 import type { Answer } from './write-answer.ts'
 import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from './write-answer.ts'
 
@@ -26,15 +26,6 @@ const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 const maxUserAgentLength = 255
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const reading: readonly string[] = ['GET', 'HEAD']
-
-/** Every Host header that was sent; Node's `headers` keeps only the first. */
-const hostsOf = (req: IncomingMessage): readonly string[] => {
-  const hosts: string[] = []
-  for (let i = 0; i < req.rawHeaders.length; i += 2) {
-    if (req.rawHeaders[i]?.toLowerCase() === 'host') hosts.push(req.rawHeaders[i + 1] ?? '')
-  }
-  return hosts
-}
 
 const requestIdOf = (req: IncomingMessage): string => {
   const sent = req.headers['x-request-id']
@@ -73,8 +64,12 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
   }
 }
 
-const refusalFor = (target: GuardedTarget, method: string): Refusal | undefined => {
+/** RFC 9112 §6.1: what is sent by another coding is not read as something else. */
+export const codingRefusal = refusal(501, 'UnsupportedTransferEncoding', 'Of transfer codings only "chunked" is understood.', { headers: { Connection: 'close' } })
+
+const refusalFor = (target: GuardedTarget, { method = '', headers }: IncomingMessage): Refusal | undefined => {
   if (!target.ok) return refusal(400, 'BadRequestTarget', target.message, { headers: { Connection: 'close' } })
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return codingRefusal
   if (methods.includes(method)) return undefined
   return refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
 }
@@ -89,12 +84,12 @@ export interface GuardDeps {
 export const makeGuard =
   ({ clientIp, ownAddress }: GuardDeps) =>
   (req: IncomingMessage): Guarded => {
-    const hosts = hostsOf(req)
+    const hosts = headerValues(req.rawHeaders, 'host')
     const target = guardTarget(hosts, req.url ?? '')
     const host = target.ok ? hosts[0] : undefined
     const context = contextFor(req, target, clientIp(req), ownAddress(req, host))
     attachContext(req, context)
-    return { context, refused: refusalFor(target, context.method) }
+    return { context, refused: refusalFor(target, req) }
   }
 
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
@@ -120,6 +115,12 @@ export const makeFirst = (
     deps.accessLog(res, context)
     // Only where the operator says that the service is reached by https; written with each answer's own headers.
     if (deps.secureCookies) res.setHeader('Strict-Transport-Security', 'max-age=31536000')
+    if (refused === codingRefusal && !/(?:^|[ ,])chunked$/i.test(req.headers['transfer-encoding'] ?? '')) {
+      // Node finds no end of such a body either, and reports it right behind this event: that report is what is answered.
+      context.status = refused.status
+      context.code = refused.code
+      return false
+    }
     if (refused !== undefined) {
       writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
       return false

@@ -2,6 +2,9 @@ import type { OrgId, SessionId, TokenId, UserId } from './brand.ts'
 import type { Secret } from './secret.ts'
 import type { ScopeSet } from './token-scope.ts'
 
+/** A one-time or recovery code that was right and is not used up yet. */
+export type UnspentCode = { readonly secondFactorRef: string; readonly step: number } | { readonly recoveryCode: Secret }
+
 /** Who calls, as the carrier of the credential proved it. Rights are always those of `userId`, also under impersonation. */
 export interface Principal {
   readonly userId: UserId
@@ -19,6 +22,8 @@ export interface Principal {
   readonly provenPhc?: Secret
   /** Beside `provenPhc`: the second factor whose code was right; absent where the account had none. */
   readonly provenSecondFactorRef?: string
+  /** For method `password`: still to be spent before anything is done that the route wants a caller for. */
+  readonly unspentCode?: UnspentCode
   /** The password must be replaced before anything else may be done with it. */
   readonly mustChangePassword?: boolean
   /** The site admin who acts as this user. */

@@ -53,6 +53,10 @@ const authenticate: ApiServerDeps['authenticator']['authenticate'] = async (cred
   return right(sudo === undefined ? who : { ...who, login: sudo, impersonator: { userId: who.userId, login: who.login } })
 }
 
+const spendCode: ApiServerDeps['authenticator']['spendCode'] = async (proven) => right(proven)
+
+const userOfSession: ApiServerDeps['authenticator']['userOfSession'] = async (key) => (key.reveal() === 'session-key' ? principal.userId : undefined)
+
 const grants = async (
   _principal: Principal,
   object: ObjectLocator,
@@ -112,7 +116,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   const log = logInto(lines)
   const baseUrl = 'http://127.0.0.1:3000'
   const server = makeApiServer({
-    authenticator: { authenticate, proveAgain: async (proven) => right(proven) },
+    authenticator: { authenticate, proveAgain: async (proven) => right(proven), spendCode, userOfSession },
     authorizer: { authorize: grants },
     csrf: { of: (key: Secret) => `csrf-of-${key.reveal()}`, matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}` },
     idempotency: memoryIdempotency(),
