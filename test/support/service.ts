@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { userCreation } from '../../composition/account-creation.ts'
 import { loadConfig } from '../../composition/config.ts'
+import { deploymentOf } from '../../composition/deployment-of.ts'
+import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
+import { buildDocument } from '../../composition/http/openapi/document.ts'
 import type { RunningService } from '../../composition/running-service.ts'
 import { startRunning } from '../../composition/running-service.ts'
+import type { Settings } from '../../composition/settings.ts'
 import { operatorCall } from '../../composition/operator-call.ts'
 import { makeCreateToken } from '../../core/identity/create-token.ts'
 import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
@@ -17,6 +21,7 @@ import { migratedMysqlUrl, migratedSqlitePath } from './databases.ts'
 import { httpSend } from './http-send.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
 import { makeSendJson } from './send-json.ts'
+import { watchAnswers } from './watch-answers.ts'
 
 export interface ServiceOptions {
   /** `MOORAGE_...` variables over those that the test service sets. */
@@ -59,6 +64,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     extraPlugins: options.plugins ?? [],
   })
   const { baseUrl, opsUrl } = running
+  const answers = watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () => documentOf(running, settings))
   const tokenFor = makeTokenFor(running, settings)
   return {
     baseUrl,
@@ -73,9 +79,14 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     stop: async () => {
       await running.stop()
       rmSync(folder, { recursive: true, force: true })
+      answers.stop()
     },
   }
 }
+
+/** The document that this service hands out. */
+const documentOf = ({ assembly, baseUrl }: RunningService, settings: Settings): OpenApiDocument =>
+  buildDocument(assembly.routes.filter(({ listener }) => listener === 'api'), { baseUrl, sessionCookie: settings.sessionCookie, deployment: deploymentOf(settings) })
 
 /** What a test service is told when its options do not say otherwise. */
 export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> => ({
