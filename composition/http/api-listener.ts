@@ -42,7 +42,7 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     sessions: container.resolve(IdentitySettingsToken),
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
-    docsUrl: `${baseUrl}${listenerRoots.api}/swagger`,
+    docsUrl: `${baseUrl}${listenerRoots.api}/docs`,
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: [listenerRoots.api],

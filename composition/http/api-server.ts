@@ -9,7 +9,7 @@ import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import { bindFeedRoute } from './feed-route.ts'
 import type { FeedTimes } from './feed-route.ts'
 import type { Pages } from './guard.ts'
-import { answerUnrouted, makeFirst, makeGuard } from './guard.ts'
+import { answerUnrouted, makeFirst, makeGuard, makeMethodsAt } from './guard.ts'
 import { contextOf } from './request-context.ts'
 import type { RestifyServer } from './restify-server.ts'
 import { addRoute, createRestifyServer } from './restify-server.ts'
@@ -135,8 +135,9 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   // Each feed that is open listens.
   setMaxListeners(0, closing.signal)
   server.first(makeFirst(deps, guard, deps.roots, deps.pages))
+  const unrouted = { docsUrl: deps.docsUrl, methodsAt: makeMethodsAt(deps.routes) }
   // The callback is not called: the answer is complete, and restify would write its own behind it.
-  server.on('restifyError', (req, res, error) => answerUnrouted(deps, req, res, contextOf(req), error))
+  server.on('restifyError', (req, res, error) => answerUnrouted(unrouted, req, res, contextOf(req), error))
   bindAll(server, deps, streams, closing.signal)
   const node = server.server
   tune(node)

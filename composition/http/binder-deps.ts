@@ -31,7 +31,7 @@ export interface BinderDeps {
   readonly secureCookies: boolean
   /** `{base_url}`, without trailing slash. */
   readonly baseUrl: string
-  /** Where error bodies point: the API description. */
+  /** The documentation page, where error bodies point. */
   readonly docsUrl: string
   readonly accessLog: (exchange: Closing, context: RequestContext) => void
 }

@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Route } from '../../plugins/kit/route.ts'
 import { decodeWith } from './decode.ts'
 import type { Refusal } from './failure-response.ts'
-import { refusal } from './failure-response.ts'
+import { noSuchPath, refusal } from './failure-response.ts'
 import { parseJson, repeatedKey } from './json-text.ts'
 import { parseQuery, propsOf } from './query-string.ts'
 
@@ -16,7 +16,7 @@ export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>
   return left(
     route.badPathAs === 400
       ? refusal(400, 'InvalidPath', `The path is not valid: ${errors.join('; ')}.`, { errors })
-      : refusal(404, 'NotFound', 'There is nothing at this path.'),
+      : noSuchPath,
   )
 }
 

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { AssembledRoute } from '../assemble.ts'
 import type { BinderDeps } from './binder-deps.ts'
+import { decodeParams } from './decode-request.ts'
 import type { Refusal } from './failure-response.ts'
-import { refusal } from './failure-response.ts'
+import { noSuchPath, refusal } from './failure-response.ts'
 import { isEncrypted } from './cookies.ts'
+import { makeMatchPath } from './path-template.ts'
 import type { RequestContext } from './request-context.ts'
 import { attachContext } from './request-context.ts'
 import type { GuardedTarget } from './request-target.ts'
@@ -58,6 +62,7 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
     params: new URLSearchParams(query),
     isEncrypted: isEncrypted(req),
     routeId: '',
+    operationId: '',
     routePath: '',
     principal: undefined,
     status: 0,
@@ -141,20 +146,35 @@ export const makeFirst = (
   }
 }
 
+/** The methods that the declared routes serve at a checked path; none where a parameter of it cannot be. */
+export type MethodsAt = (path: string) => readonly string[]
+
+export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
+  const templates = routes.map(({ bound, fullPath, methods: served }) => ({ bound, served, match: makeMatchPath(fullPath) }))
+  return (path) => {
+    const found = templates.flatMap(({ bound, served, match }) => {
+      const params = match(path)
+      return params === undefined || (bound.kind === 'json' && isLeft(decodeParams(bound.route, params))) ? [] : served
+    })
+    return found.length === 0 ? [] : [...new Set([...found, ...(found.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort()
+  }
+}
+
 /** Answers what restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
 export const answerUnrouted = (
-  deps: Pick<BinderDeps, 'docsUrl'>,
+  deps: Pick<BinderDeps, 'docsUrl'> & { readonly methodsAt: MethodsAt },
   req: IncomingMessage,
   res: ServerResponse,
   context: RequestContext,
   error: { readonly statusCode?: number },
 ): void => {
-  if (error.statusCode === 404) {
-    return writeRefusal(req, res, context, refusal(404, 'NotFound', 'Not Found'), 'platform', deps.docsUrl)
+  if (error.statusCode !== 404 && error.statusCode !== 405) return writeInternalError(req, res, context, deps.docsUrl)
+  const allow = deps.methodsAt(context.path).join(', ')
+  if (error.statusCode === 404 || allow === '') {
+    // restify names methods of every template that the path fits.
+    res.removeHeader('Allow')
+    return writeRefusal(req, res, context, noSuchPath, 'platform', deps.docsUrl)
   }
-  if (error.statusCode !== 405) return writeInternalError(req, res, context, deps.docsUrl)
-  const routed = (res as ServerResponse & { methods?: readonly string[] }).methods ?? []
-  const allow = [...new Set([...routed, ...(routed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort().join(', ')
   if (context.method === 'OPTIONS') return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })
   const refused = refusal(405, 'MethodNotAllowed', `${context.method} is not served at this path; it takes ${allow}.`, { headers: { Allow: allow } })
   writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)

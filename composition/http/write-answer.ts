@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect, Refusal } from './failure-response.ts'
-import { errorBody, internalError } from './failure-response.ts'
+import { errorBody, internalError, operationPage } from './failure-response.ts'
 import { toWireJson } from '../../core/kernel/wire-json.ts'
 import { mergedCookies } from './cookies.ts'
 import type { RequestContext } from './request-context.ts'
@@ -101,8 +101,12 @@ export const jsonAnswer = (status: number, value: unknown, headers: Answer['head
   body: toWireJson(value),
 })
 
-export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, requestId: string): Answer =>
-  jsonAnswer(refused.status, errorBody(dialect, refused, docsUrl, requestId), refused.headers ?? {})
+export const refusalAnswer = (
+  refused: Refusal,
+  dialect: Dialect,
+  docsUrl: string,
+  { operationId, requestId }: Pick<RequestContext, 'operationId' | 'requestId'>,
+): Answer => jsonAnswer(refused.status, errorBody(dialect, refused, operationPage(docsUrl, operationId), requestId), refused.headers ?? {})
 
 /** Answers a refusal and notes its code for the access log. */
 export const writeRefusal = (
@@ -114,7 +118,7 @@ export const writeRefusal = (
   docsUrl: string,
 ): void => {
   context.code = refused.code
-  writeAnswer(req, res, context, refusalAnswer(refused, dialect, docsUrl, context.requestId))
+  writeAnswer(req, res, context, refusalAnswer(refused, dialect, docsUrl, context))
 }
 
 export const writeInternalError = (req: IncomingMessage, res: ServerResponse, context: RequestContext, docsUrl: string): void =>

@@ -129,7 +129,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     resumption: { resume: async () => left(NotAuthenticated('There is no such login.')) },
     secureCookies: false,
     baseUrl,
-    docsUrl: `${baseUrl}/api/v1/swagger`,
+    docsUrl: `${baseUrl}/api/v1/docs`,
     accessLog: makeAccessLog(log, []),
     routes: routes.map((bound) => ({
       pluginId: 'stub',

@@ -2,6 +2,7 @@ import type { Deployment, Gate } from '../../../core/kernel/deployment.ts'
 import { interfaceVersion, releaseVersion } from '../../../core/platform/version.ts'
 import type { Access } from '../../../plugins/kit/access.ts'
 import type { BodySpec, Route, StreamRoute } from '../../../plugins/kit/route.ts'
+import { streamOperationId } from '../../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../../assemble.ts'
 import { listenerRoots } from '../../assemble.ts'
 import { sharedHeaders } from './headers.ts'
@@ -79,7 +80,7 @@ const jsonOperation = (route: Route, gate: Gate, registry: SchemaRegistry): Oper
 }
 
 const streamOperation = (route: StreamRoute, gate: Gate, method: string, registry: SchemaRegistry): Operation => ({
-  operationId: `${route.id}.${method}`,
+  operationId: streamOperationId(route, method),
   summary: route.summary,
   ...(route.description === undefined ? {} : { description: route.description }),
   tags: [route.tag],
