@@ -4,7 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { AssembledRoute } from '../assemble.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { decodeParams } from './decode-request.ts'
-import type { Refusal } from './failure-response.ts'
+import type { Dialect, Refusal } from './failure-response.ts'
 import { noSuchPath, refusal } from './failure-response.ts'
 import { isEncrypted } from './cookies.ts'
 import { makeMatchPath } from './path-template.ts'
@@ -91,6 +91,14 @@ export const makeGuard =
     return { context, refused: refusalFor(target, context.method) }
   }
 
+/** The shape of a refusal that no route answers, by the request target as sent: below a proxied API it is a Kubernetes Status. */
+export type DialectAt = (target: string) => Dialect
+
+export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
+  const proxied = routes.flatMap(({ bound, fullPath }) => (bound.kind === 'stream' ? [makeMatchPath(fullPath)] : []))
+  return (target) => (proxied.some((match) => match(target.split('?', 1)[0] ?? '') !== undefined) ? 'kubernetes' : 'platform')
+}
+
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
 
 /**
@@ -98,7 +106,7 @@ const isUnder = (path: string, root: string): boolean => path === root || path.s
  * bad one. Answers true when a declared route may follow. It must never throw.
  */
 export const makeFirst = (
-  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'>,
+  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'> & { readonly dialectAt: DialectAt },
   guard: (req: IncomingMessage) => Guarded,
   roots: readonly string[],
   pages: Pages,
@@ -115,7 +123,7 @@ export const makeFirst = (
     // Only where the operator says that the service is reached by https; written with each answer's own headers.
     if (deps.secureCookies) res.setHeader('Strict-Transport-Security', 'max-age=31536000')
     if (refused !== undefined) {
-      writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
+      writeRefusal(req, res, context, refused, deps.dialectAt(req.url ?? ''), deps.docsUrl)
       return false
     }
     if (reading.includes(context.method)) {
@@ -162,20 +170,21 @@ export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
 
 /** Answers what restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
 export const answerUnrouted = (
-  deps: Pick<BinderDeps, 'docsUrl'> & { readonly methodsAt: MethodsAt },
+  deps: Pick<BinderDeps, 'docsUrl'> & { readonly methodsAt: MethodsAt; readonly dialectAt: DialectAt },
   req: IncomingMessage,
   res: ServerResponse,
   context: RequestContext,
   error: { readonly statusCode?: number },
 ): void => {
   if (error.statusCode !== 404 && error.statusCode !== 405) return writeInternalError(req, res, context, deps.docsUrl)
+  const dialect = deps.dialectAt(context.path)
   const allow = deps.methodsAt(context.path).join(', ')
   if (error.statusCode === 404 || allow === '') {
     // restify names methods of every template that the path fits.
     res.removeHeader('Allow')
-    return writeRefusal(req, res, context, noSuchPath, 'platform', deps.docsUrl)
+    return writeRefusal(req, res, context, noSuchPath, dialect, deps.docsUrl)
   }
   if (context.method === 'OPTIONS') return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })
   const refused = refusal(405, 'MethodNotAllowed', `${context.method} is not served at this path; it takes ${allow}.`, { headers: { Allow: allow } })
-  writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
+  writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
 }

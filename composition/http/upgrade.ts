@@ -9,6 +9,7 @@ import type { BinderDeps } from './binder-deps.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError, operationPage, refusal, refusalOf } from './failure-response.ts'
 import { toWireJson } from '../../core/kernel/wire-json.ts'
+import type { DialectAt } from './guard.ts'
 import type { MatchPath } from './path-template.ts'
 import { makeMatchPath } from './path-template.ts'
 import type { RequestContext } from './request-context.ts'
@@ -38,7 +39,7 @@ const answerAndClose = (socket: Duplex, status: number, headers: Headers, body: 
   socket.end(body)
 }
 
-export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string, dialect: Dialect = 'kubernetes'): void => {
+export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string, dialect: Dialect): void => {
   const headers: Headers = [
     ['Content-Type', 'application/json; charset=utf-8'],
     ['X-Request-Id', requestId],
@@ -48,10 +49,10 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
 }
 
 /** As `refuseUpgrade`, and notes it for the access log. */
-export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext): void => {
+export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
   context.code = refused.code
   context.status = refused.status
-  refuseUpgrade(socket, refused, operationPage(docsUrl, context.operationId), context.requestId)
+  refuseUpgrade(socket, refused, operationPage(docsUrl, context.operationId), context.requestId, dialect)
 }
 
 const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({
@@ -81,8 +82,8 @@ interface UpgradeRoute {
 }
 
 /** Refuses, unless the answer is out already: in a tunnel an answer would be data of the other protocol, so that is cut. */
-const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext): void => {
-  if (context.status === 0) refuseNoted(socket, refused, docsUrl, context)
+const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
+  if (context.status === 0) refuseNoted(socket, refused, docsUrl, context, dialect)
   else if (context.status === 101) socket.destroy()
 }
 
@@ -90,7 +91,7 @@ const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: Requ
  * Serves `Connection: Upgrade`: restify's own way leaks its in-flight count and swallows every Upgrade header, so this
  * listens on Node's server and authenticates, authorizes and logs as for any request.
  */
-export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStreamRoute[], prefix: string) => {
+export const makeUpgradeListener = (deps: BinderDeps & { readonly dialectAt: DialectAt }, routes: readonly BoundStreamRoute[], prefix: string) => {
   const upgradable: readonly UpgradeRoute[] = routes
     .filter((bound) => bound.upgrade !== undefined)
     .map((bound) => ({ bound, fullPath: prefix + bound.route.path, match: makeMatchPath(prefix + bound.route.path), admit: makeAdmit(deps, bound.route) }))
@@ -119,10 +120,10 @@ export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStre
     socket.on('error', () => socket.destroy())
     try {
       const refused = await serve(req, socket, head, context, gone.signal)
-      if (refused !== undefined) giveUp(socket, refused, deps.docsUrl, context)
+      if (refused !== undefined) giveUp(socket, refused, deps.docsUrl, context, deps.dialectAt(context.path))
     } catch (error) {
       deps.log.error({ requestId: context.requestId, operation: context.routeId, error }, 'upgrade failed')
-      giveUp(socket, internalError, deps.docsUrl, context)
+      giveUp(socket, internalError, deps.docsUrl, context, deps.dialectAt(context.path))
     }
   }
 }

@@ -40,11 +40,12 @@ const refusalsOfAnyPath: readonly number[] = [400, 404, 405, 408, 413, 431, 500,
 export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): AnswerCheck => {
   const find = makeFinder(document)
   const problemOf = makeValidator(document)
-  const errorBody: Schema = { $ref: '#/components/schemas/ErrorMessage' }
+  const errorBody: Schema = { $ref: '#/components/schemas/Error' }
 
   const unrouted = (answer: SeenAnswer): string | undefined => {
     if (answer.method === 'OPTIONS' && answer.status === 204) return answer.headers['allow'] === undefined ? 'OPTIONS without Allow' : undefined
     if (!refusalsOfAnyPath.includes(answer.status)) return 'no operation of the document has this path and method'
+    if (answer.status === 405 && answer.headers['allow'] === undefined) return '405 without Allow'
     if (answer.method === 'HEAD') return undefined
     return problemOf(errorBody, parsed(answer.body))
   }
@@ -72,10 +73,9 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
 
   const judged = (answer: SeenAnswer, operation: Operation): string | undefined => {
     const listed = operation.responses[String(answer.status)]
-    // A proxied answer is the other side's: what it may hold is not ours to say.
-    if (listed === undefined && operation.responses['default'] !== undefined) return undefined
+    // A proxied answer is the other side's: what it may hold is not ours to say. The platform's own refusals name their request.
+    if (operation.responses['default'] !== undefined && !isOwnRefusal(answer)) return undefined
     if (listed === undefined) return `${operation.operationId} does not document the status ${answer.status}`
-    if (operation.responses['default'] !== undefined && answer.headers['x-request-id'] === undefined) return undefined
     const problems = [...headerProblems(answer, listed), bodyProblem(answer, listed) ?? []].flat()
     return problems.length === 0 ? undefined : `${operation.operationId}: ${problems.join('; ')}`
   }
@@ -88,6 +88,11 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
     const operation = find(answer.method === 'HEAD' ? 'get' : answer.method.toLowerCase(), below)
     return operation === undefined ? unrouted(answer) : judged(answer, operation)
   }
+}
+
+const isOwnRefusal = ({ body, headers }: SeenAnswer): boolean => {
+  const value = parsed(body)
+  return typeof value === 'object' && value !== null && (value as { readonly requestId?: unknown }).requestId === headers['x-request-id']
 }
 
 const parsed = (text: string | undefined): unknown => {

@@ -1,5 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Server } from 'node:http'
+import type { Duplex, Writable } from 'node:stream'
 import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
 import type { AnswerCheck } from './answer-check.ts'
 import { makeAnswerCheck } from './answer-check.ts'
@@ -55,11 +57,10 @@ const problemOf = (check: AnswerCheck, answer: Parameters<AnswerCheck>[0]): stri
   }
 }
 
-/** The header block as it was sent: `writeHead` keeps what it is given nowhere else. */
-const sentHeaders = (response: ServerResponse): Readonly<Record<string, string>> => {
+/** A header block as it was sent. Of a response it is the only place that has all of it: `writeHead` keeps nothing else. */
+const headersIn = (block: string): Readonly<Record<string, string>> => {
   const headers: Record<string, string> = {}
-  const [, ...lines] = ((response as unknown as { readonly _header: string | null })._header ?? '').split('\r\n')
-  for (const line of lines) {
+  for (const line of block.split('\r\n').slice(1)) {
     const colon = line.indexOf(':')
     if (colon === -1) continue
     const name = line.slice(0, colon).toLowerCase()
@@ -74,37 +75,68 @@ interface Started {
   readonly response: ServerResponse
 }
 
-subscribe('http.server.request.start', (message) => {
-  const { request, response } = message as Started
-  const port = request.socket.localPort
-  const watch = port === undefined ? undefined : watched.get(port)
-  if (watch === undefined) return
-  // The guard rewrites both on the request.
-  const { method = '', url: target = '' } = request
+/** Collects what is written, and hands the whole of it over once it ends. */
+const collect = (sink: Pick<Writable, 'write' | 'end'>, whole: (bytes: Buffer | undefined) => void): void => {
   const chunks: Buffer[] = []
   let size = 0
-  let isJudged = false
+  let isWhole = false
   const keep = (chunk: unknown): void => {
     if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return
     size += chunk.length
     if (size <= keptBytes) chunks.push(Buffer.from(chunk as string))
     else chunks.length = 0
   }
-  const write = response.write.bind(response) as (...args: unknown[]) => boolean
-  const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse
-  response.write = ((...args: unknown[]) => {
-    keep(args[0])
-    return write(...args)
-  }) as typeof response.write
-  response.end = ((...args: unknown[]) => {
-    keep(args[0])
-    const ended = end(...args)
-    if (isJudged) return ended
-    isJudged = true
-    const body = method === 'HEAD' ? '' : size > keptBytes ? undefined : Buffer.concat(chunks).toString('utf8')
-    watch.check({ method, target, status: response.statusCode, headers: sentHeaders(response), body })
-    return ended
-  }) as typeof response.end
+  const write = sink.write.bind(sink) as (...args: unknown[]) => boolean
+  const end = sink.end.bind(sink) as (...args: unknown[]) => Writable
+  Object.assign(sink, {
+    write: (...args: unknown[]) => {
+      keep(args[0])
+      return write(...args)
+    },
+    end: (...args: unknown[]) => {
+      keep(args[0])
+      const ended = end(...args)
+      if (!isWhole) {
+        isWhole = true
+        whole(size > keptBytes ? undefined : Buffer.concat(chunks))
+      }
+      return ended
+    },
+  })
+}
+
+subscribe('http.server.request.start', (message) => {
+  const { request, response } = message as Started
+  const watch = watched.get(request.socket.localPort ?? 0)
+  if (watch === undefined) return
+  // The guard rewrites both on the request.
+  const { method = '', url: target = '' } = request
+  collect(response, (bytes) => {
+    const body = method === 'HEAD' ? '' : bytes?.toString('utf8')
+    watch.check({ method, target, status: response.statusCode, headers: headersIn((response as unknown as { readonly _header: string | null })._header ?? ''), body })
+  })
+})
+
+/** An answer that is written to the connection itself: to an upgrade, or to what is no HTTP. */
+const watchConnection = (socket: Duplex & { readonly localPort?: number }, method: string, target: string): void => {
+  const watch = watched.get(socket.localPort ?? 0)
+  if (watch === undefined) return
+  collect(socket, (bytes) => {
+    const [head = '', body = ''] = (bytes?.toString('utf8') ?? '').split(/\r\n\r\n(.*)/s)
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? 0)
+    // What follows 101 is another protocol.
+    if (status > 101) watch.check({ method, target, status, headers: headersIn(head), body })
+  })
+}
+
+const hooked = new WeakSet<Server>()
+
+subscribe('net.server.socket', (message) => {
+  const { server } = (message as { readonly socket: { readonly server?: unknown } }).socket
+  if (!(server instanceof Server) || hooked.has(server)) return
+  hooked.add(server)
+  server.prependListener('upgrade', (request: IncomingMessage, socket: Duplex) => watchConnection(socket, request.method ?? '', request.url ?? ''))
+  server.prependListener('clientError', (_error: Error, socket: Duplex) => watchConnection(socket, '', '/api/v1'))
 })
 
 // A file that never stops its service fails as well.

@@ -85,7 +85,7 @@ const headersOfStatus: Readonly<Record<number, readonly string[]>> = {
   405: ['Allow'],
   409: ['Retry-After'],
   429: ['Retry-After-Always', ...rate, 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
-  503: ['Retry-After-Always'],
+  503: ['Retry-After'],
 }
 
 /** Headers of a refusal. The refusal of a keyed change may be a replay. */

@@ -52,7 +52,7 @@ const generalMeaning: Readonly<Record<number, string>> = {
   431: 'The request headers are too large.',
   429: 'Too many requests; try again after `Retry-After` seconds.',
   500: 'Something went wrong on our side; the request id finds it in the log.',
-  503: 'The service or something it needs is not available; try again after `Retry-After` seconds.',
+  503: 'The service or something it needs is not available. Where `Retry-After` is sent, try again after so many seconds.',
 }
 
 const generalStatuses = (route: Route): readonly number[] => {
@@ -105,6 +105,9 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
   kubernetes: (registry) => registry.reference('KubernetesStatus', statusKeys, () => ({ type: 'object', properties: statusKeys, required: ['kind', 'status', 'message', 'code'] })),
 }
 
+/** What is no whole request has no route yet, nor the shape of error bodies that a route may have. */
+const refusedBeforeRouting: readonly number[] = [408, 431]
+
 const errorResponse = (status: number, tags: readonly string[], error: Schema, isReplayable: boolean): Response => {
   const named = tags.length === 0 ? undefined : `\`${tags.join('`, `')}\`: ${tags.map(words).join('; ')}.`
   const description = [generalMeaning[status], named].filter((part) => part !== undefined).join(' ')
@@ -128,8 +131,9 @@ const errorResponses = (
     tagsByStatus.set(status, [...(tagsByStatus.get(status) ?? []), failure.tag])
   }
   const error = errorSchemas[route.dialect ?? 'platform'](registry)
+  const beforeRouting = errorSchemas.platform(registry)
   const sorted = [...tagsByStatus].sort(([a], [b]) => a - b)
-  return Object.fromEntries(sorted.map(([status, tags]) => [String(status), errorResponse(status, [...new Set(tags)], error, isReplayable)]))
+  return Object.fromEntries(sorted.map(([status, tags]) => [String(status), errorResponse(status, [...new Set(tags)], refusedBeforeRouting.includes(status) ? beforeRouting : error, isReplayable)]))
 }
 
 const redirectResponse: Response = {
