@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts'
 import { watchAnswers } from '../support/watch-answers.ts'
 
 // Each answer is held against the document by the service of the test itself (test/support/watch-answers.ts).
-test('every operation answers as its document says, whoever asks', async (t) => {
+test('what the service answers is what its own document says', async (t) => {
   const service = await startPopulatedService()
   t.teardown(() => service.stop())
   const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
@@ -36,9 +36,11 @@ test('what a generated client meets beside the well-formed request is documented
   const statusOf = async (...request: Parameters<typeof service.send>): Promise<number> => (await service.send(...request)).status
   t.is(await statusOf('GET', '/api/v1/user', { token, headers: { Sudo: 'nobody-here' } }), 404)
   t.is(await statusOf('GET', '/api/v1/version', { token, headers: { Sudo: 'nobody-here' } }), 404)
+  t.is(await statusOf('GET', '/api/v1/user', { token, headers: { Sudo: 'first' } }), 404)
   for (const page of ['-1', '0', 'x', '1'.repeat(30)]) t.is(await statusOf('GET', `/api/v1/admin/users?page=${page}&limit=${page}`, { token }), 200)
   const keyed = (username: string) => ({ token, headers: { 'Idempotency-Key': 'one-key' }, body: { username } })
   t.deepEqual([await statusOf('POST', '/api/v1/orgs', keyed('first')), await statusOf('POST', '/api/v1/orgs', keyed('second'))], [201, 422])
+  t.is(await statusOf('GET', '/api/v1/user', { token, headers: { Sudo: 'first' } }), 422, 'an organization')
   t.is((await service.send('POST', '/api/v1/orgs', keyed('first'))).headers['idempotency-replayed'], 'true')
   t.is(await statusOf('POST', '/api/v1/orgs', { token, headers: { 'Idempotency-Key': 'with a space' }, body: { username: 'third' } }), 400)
   t.is(await statusOf('DELETE', '/api/v1/orgs/first', { token, headers: { 'Content-Type': 'text/plain' }, body: 'text' }), 415)

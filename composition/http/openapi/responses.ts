@@ -48,7 +48,7 @@ const generalMeaning: Readonly<Record<number, string>> = {
   412: 'The object has changed since the version that `If-Match` names.',
   413: 'The body is larger than this route takes.',
   415: 'The body is not JSON in UTF-8, or it is compressed.',
-  422: 'The body does not have the documented shape: `message` and `errors` name the fields; or the Idempotency-Key was used for another request.',
+  422: 'The body does not have the documented shape: `message` and `errors` name the fields; or the Idempotency-Key was used for another request, or `Sudo` names no person.',
   431: 'The request headers are too large.',
   429: 'Too many requests; try again after `Retry-After` seconds.',
   500: 'Something went wrong on our side; the request id finds it in the log.',
@@ -63,7 +63,8 @@ const generalStatuses = (route: Route): readonly number[] => {
     ...(access.kind === 'public' ? [] : [403]),
     ...(access.kind === 'granted' && access.hiddenAs === 'not-found' ? [404] : []),
     ...(pathNames(route.path).length === 0 ? [] : [route.badPathAs ?? 404]),
-    ...(honoursSudo(route) ? [403, 404] : []),
+    // `Sudo` may name a missing user, or an organization.
+    ...(honoursSudo(route) ? [403, 404, 422] : []),
     408,
     ...(refusesIfMatch(route) ? [412] : []),
     ...(isKeyed(route) ? [409, 422] : []),
