@@ -99,6 +99,8 @@ export const settingsTable = {
   rememberDays: withDefault('MOORAGE_REMEMBER_DAYS', wholeNumber(0, 365), '30',
     'How long a browser that was told to remember a login opens new sessions without the password; 0: none is remembered.'),
   taskWorkers: withDefault('MOORAGE_TASK_WORKERS', wholeNumber(1, 64), '4', 'Tasks that this instance does at a time, such as installing a chart.'),
+  drainSeconds: withDefault('MOORAGE_DRAIN_SECONDS', wholeNumber(0, 15), '5',
+    'After SIGTERM: how long /readyz says no while the API still answers, so that a load balancer sends nothing more.'),
   rateLimitPerMinute: withDefault('MOORAGE_RATE_LIMIT_PER_MINUTE', wholeNumber(0, 10_000_000), '120000',
     'Requests a minute for each caller (or address, when nobody is signed in) on this instance; 0 for no limit.'),
   helm: absentUnlessSet('MOORAGE_HELM', words,

@@ -38,6 +38,7 @@ export const recordedExchange = (method: string, path: string, options: { readon
       return true
     },
     onDrain: () => undefined,
+    onStop: () => undefined,
     end() {
       answer.ended = true
       wake()
