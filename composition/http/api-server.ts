@@ -157,28 +157,32 @@ const listenOn = (node: Server, { host, port }: ListenAddress): Promise<ListenAd
     })
   })
 
-/** Turns of the event loop; a flood of connections does not keep a stop waiting for ever. */
-const mostTurns = 1_000
+/** A flood of connections does not keep a stop waiting for longer. */
+const longestAcceptMs = 1_000
 
 /**
  * Stops listening. The kernel resets connections that it has accepted and we have not, so this happens right after a turn
- * of the event loop that found none.
+ * of the event loop that found none. A turn accepts one: until none is left those that come are put aside, or clients
+ * that are answered would open the next ones faster than they are accepted.
  */
 const stopListening = (node: Server, stopped: () => void): Promise<void> =>
   new Promise((resolve) => {
-    let hasArrived = true
-    const note = (): void => void (hasArrived = true)
-    const look = (turnsLeft: number): void => {
-      if (hasArrived && turnsLeft > 0) {
-        hasArrived = false
-        return void setImmediate(look, turnsLeft - 1)
-      }
-      node.off('connection', note)
+    const listeners = node.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+    const aside: Socket[] = []
+    const ignore = (): void => undefined
+    const lastLook = performance.now() + longestAcceptMs
+    const look = (found: number): void => {
+      if (aside.length !== found && performance.now() < lastLook) return void setImmediate(look, aside.length)
       node.close(stopped)
+      for (const socket of aside) {
+        socket.off('error', ignore)
+        if (!socket.destroyed) for (const listener of listeners) listener.call(node, socket)
+      }
       resolve()
     }
-    node.prependListener('connection', note)
-    setImmediate(look, mostTurns)
+    node.removeAllListeners('connection')
+    node.on('connection', (socket: Socket) => void aside.push(socket.on('error', ignore)))
+    setImmediate(look, -1)
   })
 
 /** So often a stop looks for connections that have become silent. */

@@ -65,6 +65,7 @@ const stream = handleStream(
       if (exchange.path === '/endless') {
         exchange.respond(200, [['content-type', 'text/plain']])
         exchange.write(Buffer.from('first'))
+        exchange.onStop(() => undefined)
         await new Promise<void>((resolve) => call.signal.addEventListener('abort', () => resolve()))
         return right(undefined)
       }
