@@ -1,5 +1,7 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
-import { timedOut } from './mysql-statement.ts'
+import { isConnectionLost } from './driver-errors.ts'
+import { makeSilence, type Silence } from './mysql-silence.ts'
+import { isTimedOut, timedOut } from './mysql-statement.ts'
 import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
 
 /** Where the server is and as whom to speak to it. */
@@ -24,11 +26,16 @@ export interface Limits {
 /** A pool whose every wait is bounded. */
 export interface MysqlPool {
   readonly limits: Limits
-  /** Gives a connection with the session settings in force, or an error. Give it back with `release` or destroy it. */
+  /**
+   * Gives a connection with the session settings in force, or an error: at once while the server has stopped answering.
+   * Give it back with `release` or destroy it.
+   */
   acquire(done: (error: unknown, connection?: PoolConnection) => void): void
   release(connection: PoolConnection): void
   /** Closes a connection that is in use and can no longer be trusted. */
   destroy(connection: PoolConnection): void
+  /** Notes how a statement ended that was asked at that time (`performance.now()`). */
+  note(askedAtMs: number, error: unknown): void
   /** A connection outside the pool, without limits on its statements. */
   openUnbounded(): Promise<Connection>
   load(): QueueLoad
@@ -71,6 +78,14 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   )
   const ready = new WeakSet<object>()
   const open = new Set<PoolConnection>()
+  const lent = new Set<PoolConnection>()
+  const silence = makeSilence(async () => {
+    // What lies idle waits on the same dead link, and each would be found out by a statement that waits in vain.
+    for (const connection of open) if (!lent.has(connection)) connection.destroy()
+    const probe = await openUnbounded(place, limits)
+    silence.heard()
+    probe.destroy()
+  })
   pool.on('connection', (connection) => {
     open.add(connection)
     connection.once('end', () => open.delete(connection))
@@ -78,20 +93,29 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   })
   const destroy = (connection: PoolConnection): void => {
     open.delete(connection)
+    lent.delete(connection)
     connection.destroy()
     places.release()
   }
   return {
     limits,
     load: () => places.load(),
-    acquire: (done) => acquire({ pool, places, ready, destroy, limits }, done),
+    acquire: (done) => acquire({ pool, places, ready, lent, silence, destroy, limits }, done),
+    note: (askedAtMs, error) => {
+      if (isTimedOut(error)) silence.gaveUp(askedAtMs)
+      else if (error === undefined || !isConnectionLost(error)) silence.heard()
+    },
     release: (connection) => {
+      lent.delete(connection)
       connection.release()
       places.release()
     },
     destroy,
     openUnbounded: () => openUnbounded(place, limits),
-    close: () => closePool(pool, open),
+    close: () => {
+      silence.close()
+      return closePool(pool, open)
+    },
   }
 }
 
@@ -99,22 +123,35 @@ interface Acquiring {
   readonly pool: Pool
   readonly places: WaitQueue
   readonly ready: WeakSet<object>
+  readonly lent: Set<PoolConnection>
+  readonly silence: Silence
   readonly destroy: (connection: PoolConnection) => void
   readonly limits: Limits
 }
 
 // The places are as many as the pool's connections, so that the pool itself never queues.
 const acquire = (
-  { pool, places, ready, destroy, limits }: Acquiring,
+  { pool, places, ready, lent, silence, destroy, limits }: Acquiring,
   done: (error: unknown, connection?: PoolConnection) => void,
 ): void => {
+  const silent = silence.refusal()
+  if (silent !== undefined) return done(silent)
   places.take((refused) => {
     if (refused !== undefined) return done(refused)
+    // It may have fallen silent while this one waited.
+    const stillSilent = silence.refusal()
+    if (stillSilent !== undefined) {
+      places.release()
+      return done(stillSilent)
+    }
+    const askedAtMs = performance.now()
     pool.getConnection((error, connection) => {
       if (error !== null) {
+        if ((error as NodeJS.ErrnoException).code === 'ETIMEDOUT') silence.gaveUp(askedAtMs)
         places.release()
         return done(error)
       }
+      lent.add(connection)
       if (ready.has(connection)) return done(undefined, connection)
       setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits.statementTimeoutMilliseconds), (failed) => {
         if (failed !== undefined) {

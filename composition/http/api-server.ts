@@ -6,7 +6,7 @@ import type { AssembledRoute } from '../assemble.ts'
 import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { Connections, NoteEndless } from './connections.ts'
-import { endGently, watchConnections } from './connections.ts'
+import { watchConnections } from './connections.ts'
 import { bindFeedRoute } from './feed-route.ts'
 import type { FeedTimes } from './feed-route.ts'
 import type { Pages } from './guard.ts'
@@ -94,11 +94,10 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
 }
 
 /** Answers what is no HTTP at all, or does not arrive, and closes. Within another answer there is no place for it. */
-const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string, connections: Connections, lingerMs: number): void => {
+const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string, connections: Connections): void => {
   if (error.code === 'ECONNRESET' || !socket.writable || connections.isAnswering(socket)) return void socket.destroy()
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
   refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '', 'platform')
-  endGently(socket, lingerMs)
 }
 
 const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>, noteEndless: NoteEndless): void => {
@@ -203,7 +202,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   server.on('restifyError', (req, res, error) => answerUnrouted(deps, req, res, contextOf(req), error))
   bindAll(server, deps, streams, connections.noteEndless)
   tune(node, limits)
-  node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.docsUrl, connections, limits.linger))
+  node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.docsUrl, connections))
   attachUpgrades(node, deps, guard, tunnels)
   const dropUndecided = deps.tls === undefined ? () => undefined : shareWithTls(node, deps.tls, limits.firstBytes)
 

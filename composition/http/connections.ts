@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { HttpLimits } from './http-limits.ts'
+import { lingerMs } from './http-limits.ts'
 
 /** Notes that an answer has no end of its own. `end` is called when the service stops; it must end the answer soon. */
 export type NoteEndless = (answer: ServerResponse, end: () => void) => void
@@ -32,16 +33,16 @@ interface Connection {
   /** When it was accepted or the last answer was out, and how much had been read then: more is a request that arrives. */
   quietSinceMs: number
   readThen: number
-  /** What the client had taken of its answers when it last took something. */
+  /** Bytes of its answers that the client has taken, and how many looks ago it took some although more was there. */
   taken: number
-  takenAtMs: number
+  looksAgo: number
 }
 
 /**
  * Says goodbye: what was written goes out, then the end. What still arrives is read for a moment and thrown away, since
  * closing a connection with unread bytes resets it, and the client may lose the answer.
  */
-export const endGently = (socket: Duplex, lingerMs: number): void => {
+export const endGently = (socket: Duplex): void => {
   socket.removeAllListeners('data')
   socket.on('data', () => undefined)
   socket.resume()
@@ -58,7 +59,7 @@ const lastOf = <A>(all: Iterable<A>): A | undefined => [...all].at(-1)
 const saysClose = (answer: ServerResponse): boolean => answer.headersSent && answer.getHeader('connection') === 'close'
 
 /** Watches a server's connections from the first on. A connection that leaves HTTP is not among them. */
-export const watchConnections = (server: Server, limits: Pick<HttpLimits, 'unread' | 'linger'>): Connections => {
+export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'unread'>): Connections => {
   const open = new Map<Duplex, Connection>()
   const endless = new Map<ServerResponse, () => void>()
   const tooLate = new WeakSet<IncomingMessage>()
@@ -66,14 +67,13 @@ export const watchConnections = (server: Server, limits: Pick<HttpLimits, 'unrea
   let endsEndless = false
 
   const note = (socket: Socket): void => {
-    const nowMs = performance.now()
-    open.set(socket, { socket, answers: new Set(), quietSinceMs: nowMs, readThen: socket.bytesRead, taken: 0, takenAtMs: nowMs })
+    open.set(socket, { socket, answers: new Set(), quietSinceMs: performance.now(), readThen: socket.bytesRead, taken: 0, looksAgo: 0 })
     socket.once('close', () => open.delete(socket))
     if (isClosing) endsGently(socket)
   }
   // Node closes by it after an answer that says so.
   const endsGently = (socket: Socket): void => {
-    socket.destroySoon = () => endGently(socket, limits.linger)
+    socket.destroySoon = () => endGently(socket)
   }
   const begin = (req: IncomingMessage, res: ServerResponse): void => {
     const connection = open.get(req.socket)
@@ -99,7 +99,7 @@ export const watchConnections = (server: Server, limits: Pick<HttpLimits, 'unrea
   server.on('connection', note)
   server.prependListener('request', begin)
   server.prependListener('upgrade', (_req: IncomingMessage, socket: Duplex) => open.delete(socket))
-  server.once('close', cutUnread(open, limits.unread))
+  server.once('close', cutUnread(open, unread))
 
   return {
     noteEndless(answer, end) {
@@ -118,7 +118,7 @@ export const watchConnections = (server: Server, limits: Pick<HttpLimits, 'unrea
       }
     },
     endIdle(quietMs) {
-      for (const connection of open.values()) if (isIdle(connection, quietMs)) endGently(connection.socket, limits.linger)
+      for (const connection of open.values()) if (isIdle(connection, quietMs)) endGently(connection.socket)
     },
     endEndless() {
       endsEndless = true
@@ -136,22 +136,19 @@ const looks = 30
 
 /**
  * Cuts connections whose client takes nothing of what is written for so long. A socket's own timeout starts again when the
- * kernel took part of a write, and so lets twice the time pass. Answers what ends the looking.
+ * kernel took part of a write, and so lets twice the time pass. Looks are counted and not time: while this process is held
+ * up, clients are not at fault. Answers what ends the looking.
  */
 const cutUnread = (open: ReadonlyMap<Duplex, Connection>, unreadMs: number): (() => void) => {
-  const everyMs = unreadMs / looks
   const look = setInterval(() => {
-    const nowMs = performance.now()
     for (const connection of open.values()) {
-      const { socket, taken, takenAtMs } = connection
+      const { socket, taken } = connection
       const waiting = socket.writableLength
-      const takenNow = socket.bytesWritten - waiting
-      if (waiting === 0 || takenNow !== taken) {
-        connection.taken = takenNow
-        connection.takenAtMs = nowMs
-      } else if (nowMs - takenAtMs >= unreadMs - 1.5 * everyMs) socket.destroy()
+      connection.taken = socket.bytesWritten - waiting
+      connection.looksAgo = waiting === 0 || connection.taken !== taken ? 0 : connection.looksAgo + 1
+      if (connection.looksAgo >= looks - 1) socket.destroy()
     }
-  }, everyMs)
+  }, unreadMs / looks)
   look.unref()
   return () => clearInterval(look)
 }

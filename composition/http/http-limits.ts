@@ -8,8 +8,6 @@ export interface HttpLimits {
   readonly request: number
   /** A client that takes nothing of an answer for so long is cut. */
   readonly unread: number
-  /** How long a connection is still read after the last answer on it, so that closing does not reset that answer. */
-  readonly linger: number
   /** How long a connection stays open between two requests: longer than load balancers keep it. */
   readonly keepAlive: number
 }
@@ -20,6 +18,8 @@ export const httpLimits: HttpLimits = {
   headers: 15_000,
   request: 60_000,
   unread: 30_000,
-  linger: 2_000,
   keepAlive: 75_000,
 }
+
+/** Milliseconds for which a connection is still read after the last answer on it, so that closing does not reset that answer. */
+export const lingerMs = 2_000

@@ -69,6 +69,16 @@ const stream = handleStream(
         await new Promise<void>((resolve) => call.signal.addEventListener('abort', () => resolve()))
         return right(undefined)
       }
+      if (exchange.path === '/flood') {
+        exchange.respond(200, [['content-type', 'text/plain']])
+        while (!call.signal.aborted) {
+          if (!exchange.write(Buffer.alloc(65_536))) await new Promise<void>((resolve) => {
+            exchange.onDrain(resolve)
+            call.signal.addEventListener('abort', () => resolve())
+          })
+        }
+        return right(undefined)
+      }
       const chunks: Uint8Array[] = []
       for await (const chunk of exchange.body ?? []) chunks.push(chunk)
       exchange.respond(201, [['content-type', 'application/octet-stream'], ['x-seen', `${exchange.method} ${exchange.path} ${exchange.query}`]])
