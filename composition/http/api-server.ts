@@ -157,7 +157,7 @@ const listenOn = (node: Server, { host, port }: ListenAddress): Promise<ListenAd
   })
 
 /** A flood of connections does not keep a stop waiting for longer. */
-const longestAcceptMs = 1_000
+const longestAcceptMs = 5_000
 
 /**
  * Stops listening. The kernel resets connections that it has accepted and we have not, so this happens right after a turn

@@ -100,6 +100,7 @@ test('a stop ends a feed in order and is not held up by it', async (a) => {
   await until('three', () => (open.events.length === 3 ? true : undefined))
   await server.stop({ requests: 60_000, streams: 50_000 })
   await a.notThrowsAsync(open.ended)
+  a.true(open.text().endsWith('\n\n: the service stops\n\n'), open.text())
   a.is(seen.left, 1)
 })
 
