@@ -27,7 +27,7 @@ export interface Limits {
 export interface MysqlPool {
   readonly limits: Limits
   /**
-   * Gives a connection with the session settings in force, or an error: at once while the server has stopped answering.
+   * Gives a connection with the session settings in force, or an error: without a wait while the server has stopped answering.
    * Give it back with `release` or destroy it.
    */
   acquire(done: (error: unknown, connection?: PoolConnection) => void): void
@@ -79,12 +79,16 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   const ready = new WeakSet<object>()
   const open = new Set<PoolConnection>()
   const lent = new Set<PoolConnection>()
-  const silence = makeSilence(async () => {
+  const silence = makeSilence({
+    ask: async () => {
+      const probe = await openUnbounded(place, limits)
+      silence.heard()
+      probe.destroy()
+    },
     // What lies idle waits on the same dead link, and each would be found out by a statement that waits in vain.
-    for (const connection of open) if (!lent.has(connection)) connection.destroy()
-    const probe = await openUnbounded(place, limits)
-    silence.heard()
-    probe.destroy()
+    onSilent: () => {
+      for (const connection of open) if (!lent.has(connection)) connection.destroy()
+    },
   })
   pool.on('connection', (connection) => {
     open.add(connection)
@@ -130,37 +134,39 @@ interface Acquiring {
 }
 
 // The places are as many as the pool's connections, so that the pool itself never queues.
-const acquire = (
-  { pool, places, ready, lent, silence, destroy, limits }: Acquiring,
-  done: (error: unknown, connection?: PoolConnection) => void,
-): void => {
-  const silent = silence.refusal()
-  if (silent !== undefined) return done(silent)
-  places.take((refused) => {
-    if (refused !== undefined) return done(refused)
-    // It may have fallen silent while this one waited.
-    const stillSilent = silence.refusal()
-    if (stillSilent !== undefined) {
-      places.release()
-      return done(stillSilent)
-    }
-    const askedAtMs = performance.now()
-    pool.getConnection((error, connection) => {
-      if (error !== null) {
-        if ((error as NodeJS.ErrnoException).code === 'ETIMEDOUT') silence.gaveUp(askedAtMs)
+const acquire = (acquiring: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
+  const { places, silence } = acquiring
+  silence.whenHeard((silent) => {
+    if (silent !== undefined) return done(silent)
+    places.take((refused) => {
+      if (refused !== undefined) return done(refused)
+      // It may have fallen silent while this one waited.
+      silence.whenHeard((nowSilent) => {
+        if (nowSilent === undefined) return connect(acquiring, done)
         places.release()
-        return done(error)
-      }
-      lent.add(connection)
-      if (ready.has(connection)) return done(undefined, connection)
-      setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits.statementTimeoutMilliseconds), (failed) => {
-        if (failed !== undefined) {
-          destroy(connection)
-          return done(failed)
-        }
-        ready.add(connection)
-        done(undefined, connection)
+        done(nowSilent)
       })
+    })
+  })
+}
+
+const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
+  const askedAtMs = performance.now()
+  pool.getConnection((error, connection) => {
+    if (error !== null) {
+      if (error.code === 'ETIMEDOUT') silence.gaveUp(askedAtMs)
+      places.release()
+      return done(error)
+    }
+    lent.add(connection)
+    if (ready.has(connection)) return done(undefined, connection)
+    setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits.statementTimeoutMilliseconds), (failed) => {
+      if (failed !== undefined) {
+        destroy(connection)
+        return done(failed)
+      }
+      ready.add(connection)
+      done(undefined, connection)
     })
   })
 }
