@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { openDatabase } from '../adapters/sql/database.ts'
+import type { MysqlOptions } from '../adapters/sql/mysql-pool.ts'
 import type { SqlDatabase } from '../adapters/sql/statement.ts'
 import type { Settings } from './settings.ts'
 import { settingsTable } from './settings-table.ts'
@@ -10,7 +11,7 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
   let database: SqlDatabase | undefined
   try {
-    database = await openDatabase(settings.databaseUrl.reveal())
+    database = await openDatabase(settings.databaseUrl.reveal(), { mysql: limitsWithin(settings.databaseTimeoutSeconds) })
     await signOfLife(database)
     return database
   } catch (cause) {
@@ -18,6 +19,13 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
     throw new StartRefused([databaseTrouble(settings, cause)])
   }
 }
+
+/** A statement has nine tenths of the time: the rest is for noticing that it ended. */
+const limitsWithin = (seconds: number): MysqlOptions => ({
+  connectTimeoutMilliseconds: seconds * 600,
+  acquireTimeoutMilliseconds: seconds * 400,
+  statementTimeoutMilliseconds: seconds * 900,
+})
 
 /** SQLite looks at its file no earlier than at the first table. */
 const signOfLife = (database: SqlDatabase): Promise<unknown> =>

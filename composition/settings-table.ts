@@ -69,6 +69,8 @@ export const settingsTable = {
   databaseUrl: withDefault('MOORAGE_DATABASE_URL',
     secretUrl(/^(sqlite:.+|mysql:\/\/.+|mysql\+unix:\/\/.+)$/s, 'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/name or mysql+unix://user@/name?socket=PATH'),
     ({ dataDir }) => `sqlite:${dataDir}/moorage.sqlite`, 'Database.', { fallbackText: 'sqlite: in the data folder' }),
+  databaseTimeoutSeconds: withDefault('MOORAGE_DATABASE_TIMEOUT_SECONDS', wholeNumber(1, 60), '5',
+    'How long a request waits for MySQL or MariaDB at most, before it is answered 503.'),
   mail: withDefault('MOORAGE_MAIL', mailUrl, ({ dataDir }) => `folder:${dataDir}/mail`,
     'Where mail goes: folder:PATH writes one .eml file a mail, smtp:// and smtps:// speak to a mail server. smtp:// demands STARTTLS unless the host is this machine or ?tls=off is said.',
     { fallbackText: 'folder: mail in the data folder' }),

@@ -22,7 +22,7 @@ const startLinked = async (t: ExecutionContext) => {
   const api = await startFakeApi()
   api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   const { charts, settings } = await startCharts(await chartOf('harbour'))
-  const service = await startService({ settings: { ...settings, MOORAGE_DATABASE_URL: url.href, MOORAGE_HELM: (await helm())!.helm4 } })
+  const service = await startService({ settings: { ...settings, MOORAGE_DATABASE_URL: url.href, MOORAGE_DATABASE_TIMEOUT_SECONDS: '5', MOORAGE_HELM: (await helm())!.helm4 } })
   t.teardown(async () => {
     link.resume()
     await service.stop()
