@@ -19,7 +19,7 @@ const pauseMilliseconds = 100
 /** Less than any statement waits. */
 const recentMilliseconds = 1000
 /** From the beginning of a silence: a server that was only slow once answers within it, and nothing is refused. */
-const doubtMilliseconds = 400
+const doubtMilliseconds = 300
 
 export interface SilenceDeps {
   /** Opens a connection and calls `heard` when the server has spoken on it. Ends in bounded time. */
