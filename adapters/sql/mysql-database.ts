@@ -74,12 +74,11 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
   const { pool } = parts
   let inUse: PoolConnection | undefined
   let isOver = false
-  let askedAtMs = 0
   const timer = setTimeout(() => {
     isOver = true
     const late = timedOut(statement.sql)
     if (inUse !== undefined) {
-      pool.note(askedAtMs, late)
+      pool.note(late)
       pool.destroy(inUse)
     }
     answered(late, [])
@@ -91,11 +90,10 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
       return answered(refused, [])
     }
     inUse = connection
-    askedAtMs = performance.now()
     execute(connection, statement, binds, (error, answer) => {
       if (isOver) return
       clearTimeout(timer)
-      pool.note(askedAtMs, error)
+      pool.note(error)
       if (error !== undefined && isConnectionLost(error)) pool.destroy(connection)
       else pool.release(connection)
       answered(error, answer)
@@ -120,13 +118,12 @@ const acquire = (pool: MysqlPool): Promise<PoolConnection> =>
 
 /** Waits for work on one connection, and notes whether the server answered. */
 const noted = async <A>(pool: MysqlPool, work: Promise<A>): Promise<A> => {
-  const askedAtMs = performance.now()
   try {
     const answer = await work
-    pool.note(askedAtMs, undefined)
+    pool.note(undefined)
     return answer
   } catch (error) {
-    pool.note(askedAtMs, error)
+    pool.note(error)
     throw error
   }
 }

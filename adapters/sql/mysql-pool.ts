@@ -34,8 +34,8 @@ export interface MysqlPool {
   release(connection: PoolConnection): void
   /** Closes a connection that is in use and can no longer be trusted. */
   destroy(connection: PoolConnection): void
-  /** Notes how a statement ended that was asked at that time (`performance.now()`). */
-  note(askedAtMs: number, error: unknown): void
+  /** Notes how a statement ended, for what comes after it. */
+  note(error: unknown): void
   /** A connection outside the pool, without limits on its statements. */
   openUnbounded(): Promise<Connection>
   load(): QueueLoad
@@ -105,8 +105,8 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
     limits,
     load: () => places.load(),
     acquire: (done) => acquire({ pool, places, ready, lent, silence, destroy, limits }, done),
-    note: (askedAtMs, error) => {
-      if (isTimedOut(error)) silence.gaveUp(askedAtMs)
+    note: (error) => {
+      if (isTimedOut(error)) silence.gaveUp()
       else if (error === undefined || !isConnectionLost(error)) silence.heard()
     },
     release: (connection) => {
@@ -151,10 +151,9 @@ const acquire = (acquiring: Acquiring, done: (error: unknown, connection?: PoolC
 }
 
 const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
-  const askedAtMs = performance.now()
   pool.getConnection((error, connection) => {
     if (error !== null) {
-      if (error.code === 'ETIMEDOUT') silence.gaveUp(askedAtMs)
+      if (error.code === 'ETIMEDOUT') silence.gaveUp()
       places.release()
       return done(error)
     }

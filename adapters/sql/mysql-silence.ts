@@ -9,15 +9,17 @@ export interface Silence {
   whenHeard(done: (refused: Unavailable | undefined) => void): void
   /** Something was answered, be it an error. */
   heard(): void
-  /** What was asked at that time (`performance.now()`) was given up. */
-  gaveUp(askedAtMs: number): void
+  /** A statement or a connection was waited for in vain. */
+  gaveUp(): void
   close(): void
 }
 
 /** Between two attempts to hear something. */
 const pauseMilliseconds = 100
+/** Less than any statement waits. */
+const recentMilliseconds = 1000
 /** From the beginning of a silence: a server that was only slow once answers within it, and nothing is refused. */
-const doubtMilliseconds = 400
+const doubtMilliseconds = 300
 
 export interface SilenceDeps {
   /** Opens a connection and calls `heard` when the server has spoken on it. Ends in bounded time. */
@@ -51,9 +53,9 @@ export const makeSilence = ({ ask, onSilent }: SilenceDeps): Silence => {
       heardAtMs = performance.now()
       if (state !== 'answers') enter('answers')
     },
-    gaveUp: (askedAtMs) => {
+    gaveUp: () => {
       // Where others are answered, one statement or connection is slow, not the server.
-      if (state !== 'answers' || heardAtMs >= askedAtMs) return
+      if (state !== 'answers' || performance.now() - heardAtMs < recentMilliseconds) return
       state = 'doubtful'
       setTimeout(() => {
         if (state !== 'doubtful') return

@@ -41,6 +41,7 @@ function environmentOf(start: ServiceToStart, port: number, opsPort: number, dat
     MOORAGE_KUBERNETES_ALLOW: 'loopback',
     // Nothing is fetched beside a measurement.
     MOORAGE_HELM: 'off',
+    MOORAGE_DRAIN_SECONDS: '0',
     ...(start.databaseUrl === undefined ? {} : { MOORAGE_DATABASE_URL: start.databaseUrl }),
     MOORAGE_PLUGINS: benchPlugin,
     ...start.settings,

@@ -62,8 +62,8 @@ const isOver = (socket: Socket): Promise<unknown> => new Promise((resolve) => so
 const flood = 'GET /api/v1/c/acme/prod/proxy/flood HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n'
 const large = 'GET /api/v1/large HTTP/1.1\r\nHost: a\r\n\r\n'
 
-for (const [what, head] of [['an answer of the proxy', flood], ['a large answer', large]] as const) {
-  test(`a client that takes nothing of ${what} is cut, and what feeds it ends`, async (t) => {
+test('a client that takes nothing of its answer is cut, and what feeds it ends', async (t) => {
+  for (const head of [flood, large]) {
     const own = await hasty({ unread: 300 })
     t.teardown(() => own.stop())
     const client = connect(own.port, '127.0.0.1')
@@ -73,8 +73,8 @@ for (const [what, head] of [['an answer of the proxy', flood], ['a large answer'
     t.is(done.fields['status'], 200)
     client.resume()
     await isOver(client)
-  })
-}
+  }
+})
 
 test('a client that takes its answer slowly is not cut, however long that lasts', async (t) => {
   const own = await hasty({ unread: 300 })
