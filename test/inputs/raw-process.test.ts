@@ -28,7 +28,7 @@ const smuggled = [
   ['Content-Length with Transfer-Encoding', post('Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'), [400]],
   ['two Content-Lengths', post('Content-Length: 4\r\nContent-Length: 5\r\n', 'abcde'), [400]],
   ['Content-Length with a sign', post('Content-Length: +4\r\n', 'abcd'), [400]],
-  ['an obscured Transfer-Encoding', post('Transfer-Encoding: xchunked\r\n', '0\r\n\r\n'), [400]],
+  ['an obscured Transfer-Encoding', post('Transfer-Encoding: xchunked\r\n', '0\r\n\r\n'), [501]],
   ['Transfer-Encoding twice', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n'), [400, 501]],
   ['a chunk size that is none', post('Transfer-Encoding: chunked\r\n', 'zz\r\nabc\r\n0\r\n\r\n'), [400]],
   ['space before the colon', get('Host : localhost\r\n'), [400]],
