@@ -28,8 +28,9 @@ export const makeMatchPath = (template: string): MatchPath => {
       if (decoded === undefined) return undefined
       if (name !== undefined) params[name] = decoded
     }
-    const rest = isOpen ? decodedOf(given.slice(wanted.length).join('/')) : ''
-    if (rest === undefined) return undefined
-    return isOpen ? { ...params, path: rest } : params
+    if (!isOpen) return params
+    // The rest belongs to whoever it is handed to, which may know other escapes.
+    const rest = given.slice(wanted.length).join('/')
+    return { ...params, path: decodedOf(rest) ?? rest }
   }
 }

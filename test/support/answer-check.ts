@@ -33,6 +33,8 @@ export const deliberateExceptions: readonly { readonly why: string; readonly app
 const generalHeaders: ReadonlySet<string> = new Set([
   ...['date', 'connection', 'keep-alive', 'content-type', 'content-length', 'transfer-encoding', 'vary'],
   ...['cache-control', 'x-content-type-options', 'x-frame-options', 'referrer-policy', 'content-security-policy', 'strict-transport-security', 'access-control-expose-headers'],
+  // For reverse proxies, on feeds.
+  'x-accel-buffering',
 ])
 
 const refusalsOfAnyPath: readonly number[] = [400, 404, 405, 408, 413, 431, 500, 503]
