@@ -219,6 +219,10 @@ test('moorage kubeconfig says in plain words what cannot be, and teaches', async
   t.is((await version(at, credential.status.token)).status, 200)
   for (const words of [['prod'], ['credential', 'prod']]) t.like(await run(words), { code: 2, err: 'A cluster is named as OWNER/CLUSTER, as acme/prod, not prod.' })
   for (const words of [['acme/none'], ['credential', 'acme/none']]) t.is((await run(words)).code, 1)
+  for (const words of [[at], ['credential', at]]) {
+    t.regex((await run([...words, '--server', 'http://127.0.0.1:9'])).err, /^http:\/\/127\.0\.0\.1:9 does not answer/)
+    t.regex((await run([...words, '--server', 'moorage'])).err, /takes a URL/)
+  }
   t.regex((await run([at], 'wrong')).err, /access token is not valid/)
   for (const words of [['--help'], ['credential', '--help']]) for (const part of ['--server', '--token-file', 'MOORAGE_TOKEN', 'Examples:']) t.true((await run(words)).out.includes(part), part)
 })

@@ -58,7 +58,8 @@ test.serial('no query brings the service out of step', async (t) => {
       for (const text of ['a=%', 'a=%zz', 'a=%2']) await expect(text, [400])
       for (const [name, codec] of Object.entries(propsOf(asked.bound.route.query))) {
         const isList = repeatedItem(optionalInner(codec) ?? codec) !== undefined
-        await expect(`${name}=1&${name}=2`, isList ? undefined : [400])
+        // A token is a credential on every route, and two that differ are refused before the query is read.
+        await expect(`${name}=1&${name}=2`, isList ? undefined : [name === 'token' ? 401 : 400])
         for (const value of [...integers, ...names.map(encodeURIComponent), 'x'.repeat(8000), '%25_%25_']) await expect(`${name}=${value}`)
       }
     }

@@ -73,7 +73,7 @@ const statements = (db: SqlDatabase) => ({
   ),
   lockOwner: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('users').where('id', p('userId')).select('id').forUpdate()),
   ofCluster: db.prepare((k, p: (n: 'userId' | 'clusterId') => Knex.Value) =>
-    k('access_tokens').where('only_cluster_id', p('clusterId')).where('user_id', p('userId')).select(...tokenColumns).orderBy('id'),
+    k('access_tokens').where('only_cluster_id', p('clusterId')).where('user_id', p('userId')).select(...tokenColumns).orderBy(['created_at', 'id']),
   ),
   all: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('access_tokens').where('user_id', p('userId')).select('id')),
 })
