@@ -5,6 +5,7 @@ import { describeAudit } from './commands/describe-audit.ts'
 import { describeBus } from './commands/describe-bus.ts'
 import { describeConfig } from './commands/describe-config.ts'
 import { describeHelm } from './commands/describe-helm.ts'
+import { describeKubeconfig } from './commands/describe-kubeconfig.ts'
 import { describeMigrate } from './commands/describe-migrate.ts'
 import { describeService } from './commands/describe-service.ts'
 import { describeTasks } from './commands/describe-tasks.ts'
@@ -22,7 +23,7 @@ export const runCommandLine = async (words: readonly string[], context: CommandC
     exitCode = await work()
   }
   const program = makeProgram(context)
-  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus, describeTasks, describeHelm]) describe(program, run, context)
+  for (const describe of [describeService, describeMigrate, describeConfig, describeAdmin, describeAudit, describeBus, describeTasks, describeKubeconfig, describeHelm]) describe(program, run, context)
   inherit(program, program)
   try {
     await program.parseAsync([...words], { from: 'user' })

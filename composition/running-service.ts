@@ -59,6 +59,8 @@ export interface RunningService {
   readonly firstAdmin: FirstAdmin | undefined
   readonly assembly: Assembly
   readonly container: Container
+  /** Resolves when the log says which helm there is. */
+  readonly helmTold: Promise<void>
   /** Readiness says no at once, requests in flight end, jobs hand back, everything closes. True when all did in order. */
   stop(): Promise<boolean>
 }
@@ -84,8 +86,8 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     setStarted()
     // What an earlier process left behind goes out now, not when its job's lease has ended.
     composition.container.resolve(MailBellToken).ring()
-    composition.container.resolve(HelmSupplyToken).start()
-    return { ...listening, firstAdmin }
+    const helmTold = composition.container.resolve(HelmSupplyToken).start()
+    return { ...listening, firstAdmin, helmTold }
   } catch (error) {
     await stops.run()
     throw error
@@ -95,13 +97,14 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
 const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: Log): Promise<void> => {
   if (!settings.migrate) return refuseOtherSchema(database)
   try {
-    await migrateUp(database, { say: (line) => log.info({}, line) })
+    const applied = await migrateUp(database, { say: (line) => log.info({ isStep: true }, line) })
+    if (applied.length > 0) log.info({}, `the database schema is up to date: ${applied.length} ${applied.length === 1 ? 'migration' : 'migrations'} ran`)
   } catch (error) {
     throw error instanceof MigrationRefused ? new StartRefused([error.message]) : error
   }
 }
 
-interface Listening extends Omit<RunningService, 'firstAdmin'> {
+interface Listening extends Omit<RunningService, 'firstAdmin' | 'helmTold'> {
   setStarted(): void
 }
 

@@ -5,8 +5,11 @@ import { removeLeftOvers } from './work-folder.ts'
 
 /** Sees at the service's start that there is a helm. */
 export interface HelmSupply {
-  /** Looks, says what it found, and fetches the bundled one in the background when there is none. Never throws. */
-  start(): void
+  /**
+   * Looks, says what it found, and fetches the bundled one in the background when there is none. Resolves when the first is
+   * said; never rejects.
+   */
+  start(): Promise<void>
   /** Gives up what it fetches. */
   stop(): Promise<void>
 }
@@ -22,6 +25,7 @@ export const makeHelmSupply = (deps: {
 }): HelmSupply => {
   const { finder, bundled, log, setting } = deps
   const stopping = new AbortController()
+  const told = Promise.withResolvers<void>()
   let running: Promise<void> | undefined
 
   const say = async (): Promise<string | undefined> => {
@@ -33,7 +37,8 @@ export const makeHelmSupply = (deps: {
 
   const fetch = async (why: string): Promise<void> => {
     log.info({ reason: why }, 'no helm was found, so the bundled one is fetched in the background; packages cannot be changed before')
-    await bundled.install((line) => log.info({}, line), stopping.signal)
+    told.resolve()
+    await bundled.install((line) => log.info({ isStep: true }, line), stopping.signal)
     finder.forget()
     await say()
   }
@@ -54,7 +59,10 @@ export const makeHelmSupply = (deps: {
 
   return {
     start() {
-      running ??= supply().catch((error: unknown) => log.warn({ reason: (error as Error).message }, 'helm could not be looked for'))
+      running ??= supply()
+        .catch((error: unknown) => log.warn({ reason: (error as Error).message }, 'helm could not be looked for'))
+        .finally(() => told.resolve())
+      return told.promise
     },
     async stop() {
       stopping.abort()

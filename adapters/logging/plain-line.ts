@@ -1,9 +1,14 @@
+import type { BatchedLines } from './batched-lines.ts'
+
 const levelNames: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' }
-const shownElsewhere: ReadonlySet<string> = new Set(['name', 'hostname', 'pid', 'level', 'time', 'msg', 'v'])
+const shownElsewhere: ReadonlySet<string> = new Set(['name', 'hostname', 'pid', 'level', 'time', 'msg', 'v', 'isStep'])
+
+type LogRecord = Readonly<Record<string, unknown>>
 
 /** A log line of JSON as a person at a terminal reads it: time, level, message, then the fields. */
-export const plainLine = (json: string): string => {
-  const record = JSON.parse(json) as Readonly<Record<string, unknown>>
+export const plainLine = (json: string): string => plainText(JSON.parse(json) as LogRecord)
+
+const plainText = (record: LogRecord): string => {
   const fields = Object.entries(record)
     .filter(([name]) => !shownElsewhere.has(name))
     .map(([name, value]) => `${name}=${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
@@ -14,3 +19,38 @@ export const plainLine = (json: string): string => {
 
 /** A terminal obeys control characters, and a value may come from outside. */
 const printable = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+
+/** Log lines for people. */
+export interface PlainLines extends Pick<BatchedLines, 'add'> {
+  /** Takes the step that is shown off the terminal, so that others can write to it. */
+  clear(): void
+}
+
+const clearLine = '\r\u001b[2K'
+
+/**
+ * Writes each record as a plain line. A step of longer work (`isStep`) is shown at the foot of a terminal until the next
+ * record takes its place; elsewhere it is left out. `columns` tells how wide the terminal is; undefined where there is none.
+ */
+export const makePlainLines = (lines: Pick<BatchedLines, 'add'>, columns: (() => number) | undefined): PlainLines => {
+  let isShown = false
+  const clear = (): void => {
+    if (isShown) lines.add(clearLine)
+    isShown = false
+  }
+  return {
+    clear,
+    add(json) {
+      const record = JSON.parse(json) as LogRecord
+      if (record['isStep'] === true && Number(record['level']) < 40) {
+        if (columns === undefined) return
+        clear()
+        lines.add(printable(String(record['msg'])).slice(0, Math.max(0, columns() - 1)))
+        isShown = true
+        return
+      }
+      clear()
+      lines.add(plainText(record))
+    },
+  }
+}

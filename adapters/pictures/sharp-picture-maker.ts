@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import sharp from 'sharp'
+import { accountNameKey } from '../../core/kernel/account-name.ts'
 import type { PictureMaker } from '../../core/kernel/picture.ts'
 import { PictureRefused, PicturesBusy } from '../../core/kernel/picture.ts'
 
@@ -35,6 +37,34 @@ const draw = async (bytes: Uint8Array, side: number): Promise<Buffer | undefined
   }
 }
 
+const cells = 7
+const pixelsPerCell = 40
+const ground = [240, 240, 240] as const
+
+/** Colours on which white and black text are both legible. */
+const inks = [
+  [182, 73, 73], [176, 104, 52], [140, 122, 44], [88, 132, 58], [48, 134, 96], [44, 128, 140],
+  [58, 112, 172], [92, 92, 184], [130, 82, 176], [164, 74, 150], [176, 74, 112], [104, 112, 124],
+] as const
+
+/**
+ * The picture of a name: five rows of five cells within a margin, mirrored, in one colour. The digest of the name decides
+ * which of the fifteen cells of the left half and the middle have the colour.
+ */
+const drawName = (name: string): Promise<Buffer> => {
+  const digest = hash('sha256', accountNameKey(name), 'buffer')
+  const ink = inks[digest.readUInt8(0) % inks.length] ?? inks[0]
+  const isInked = (row: number, column: number): boolean =>
+    row >= 0 && row < 5 && column >= 0 && column < 5 && digest.readUInt8(1 + row * 3 + Math.min(column, 4 - column)) % 2 === 1
+  const pixels = Array.from({ length: cells * cells }, (_, i) => (isInked(Math.floor(i / cells) - 1, (i % cells) - 1) ? ink : ground))
+  return sharp(Uint8Array.from(pixels.flat()), { raw: { width: cells, height: cells, channels: 3 } })
+    .resize(cells * pixelsPerCell, cells * pixelsPerCell, { kernel: 'nearest' })
+    .png()
+    .toBuffer()
+}
+
+const plainBytes = (buffer: Buffer): Uint8Array => new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
+
 /**
  * PictureMaker on libvips. A hundred kilobytes can take a core for most of a second, on threads that files and names are
  * read on as well: so pictures are drawn in turn, and a crowd of them is turned away.
@@ -48,6 +78,7 @@ export const makeSharpPictureMaker = (turns: Turns): PictureMaker => ({
     const png = await drawing
     return png === undefined
       ? left(PictureRefused('The picture cannot be opened, or it is larger than a picture of this kind needs to be.'))
-      : right(new Uint8Array(png.buffer, png.byteOffset, png.length))
+      : right(plainBytes(png))
   },
+  ofName: async (name) => plainBytes(await drawName(name)),
 })

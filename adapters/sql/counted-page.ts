@@ -3,7 +3,7 @@ import type { Page } from '../../core/kernel/page.ts'
 import type { Num } from './statement.ts'
 
 /** Counting stops here: an exact number of more rows than this helps nobody and costs a scan. */
-const countCap = 10_000
+export const countCap = 10_000
 
 /** Counts the rows of a query, up to one beyond the cap. */
 export const countOf = (k: Knex, rows: Knex.QueryBuilder, cap = countCap): Knex.QueryBuilder =>

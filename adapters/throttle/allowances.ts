@@ -10,7 +10,7 @@ import { makeSharedLimiter } from './shared-limiter.ts'
 import { networkOf } from './source-network.ts'
 
 /** Those that are counted by the network of an IP address; the others by what the subject says. */
-const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset'])
+const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset', 'address-check-network'])
 
 /** The numbers of docs/decisions/registration.md, mail.md and invitations.md. */
 export const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
@@ -21,6 +21,8 @@ export const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
   'invitation-address': { points: 5, seconds: 24 * 3600 },
   'invitation-mailbox': { points: 20, seconds: 24 * 3600 },
   'email-confirmation': { points: 40, seconds: 24 * 3600 },
+  'address-check': { points: 30, seconds: 3600 },
+  'address-check-network': { points: 120, seconds: 3600 },
 }
 
 export interface AllowancesDeps {
@@ -42,6 +44,8 @@ export const makeAllowances = ({ counters, key, log }: AllowancesDeps): Allowanc
     'invitation-address': makeSharedLimiter(counters, onStoreAway, allowanceLimits['invitation-address']),
     'invitation-mailbox': makeSharedLimiter(counters, onStoreAway, allowanceLimits['invitation-mailbox']),
     'email-confirmation': makeSharedLimiter(counters, onStoreAway, allowanceLimits['email-confirmation']),
+    'address-check': makeSharedLimiter(counters, onStoreAway, allowanceLimits['address-check']),
+    'address-check-network': makeSharedLimiter(counters, onStoreAway, allowanceLimits['address-check-network']),
   }
   return {
     async take(kind, subject) {

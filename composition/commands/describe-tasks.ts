@@ -1,16 +1,10 @@
 import type { Command } from 'commander'
-import { examples } from './command-options.ts'
+import { examples, withServer } from './command-options.ts'
 import type { Describe } from './describe.ts'
 import type { ServerOptions } from './task-server.ts'
 import type { ListOptions } from './tasks.ts'
 
-/** These commands speak to a running server as any client does: they need no settings of it. */
-const withServer = (command: Command): Command =>
-  command
-    .option('--server <url>', 'where the service is (also MOORAGE_SERVER; http://127.0.0.1:3000 unless told)')
-    .option('--token-file <file>', 'file that holds your access token (else MOORAGE_TOKEN)')
-    .option('--ca-file <file>', 'certificate to trust, PEM, where the server has a self-signed one')
-    .option('--json', 'print what the server says as JSON')
+const withServerAndJson = (command: Command): Command => withServer(command).option('--json', 'print what the server says as JSON')
 
 export const describeTasks: Describe = (program, run, context) => {
   const tasks = program
@@ -21,7 +15,7 @@ Each of these commands asks a running server over HTTP, in your name: give it an
 (write:cluster to cancel).
 ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...', 'moorage tasks list --state running', 'moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11')}`)
 
-  withServer(tasks.command('list'))
+  withServerAndJson(tasks.command('list'))
     .description('List your tasks, the newest first.')
     .option('--account <name>', 'all tasks of an account where you may connect to clusters')
     .option('--state <state>', 'queued, running, succeeded, failed, cancelled or unknown')
@@ -31,13 +25,13 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .addHelpText('after', examples('moorage tasks list', 'moorage tasks list --account acme --state failed --json'))
     .action((options: ListOptions) => run(async () => (await import('./tasks.ts')).tasksList(context, options)))
 
-  withServer(tasks.command('show'))
+  withServerAndJson(tasks.command('show'))
     .description('Show how a task stands, or how it ended.')
     .argument('<id>', 'the id that the request was answered with')
     .addHelpText('after', examples('moorage tasks show 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
     .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksShow(context, options, id)))
 
-  withServer(tasks.command('watch'))
+  withServerAndJson(tasks.command('watch'))
     .description('Follow a task until its end. It may be stopped and started again at any time: the task goes on by itself.')
     .argument('<id>', 'the id that the request was answered with')
     .addHelpText('after', `
@@ -48,7 +42,7 @@ Exit codes: 0 the task succeeded, 1 it did not or cannot be seen, 130 interrupte
 ${examples('moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', 'moorage tasks watch "$ID" && echo installed')}`)
     .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks-watch.ts')).tasksWatch(context, options, id)))
 
-  withServer(tasks.command('cancel'))
+  withServerAndJson(tasks.command('cancel'))
     .description('Ask for the end of a task. One that waits ends at once; a running one as soon as its work allows.')
     .argument('<id>', 'the id that the request was answered with')
     .addHelpText('after', examples('moorage tasks cancel 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))

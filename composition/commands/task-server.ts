@@ -4,6 +4,7 @@ import { makeUndiciApiClient } from '../../adapters/api-client/undici-api-client
 import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import type { CommandContext, ExitCode } from '../command-context.ts'
+import { printable } from './task-view.ts'
 
 /** Options of the commands that speak to a running server. */
 export interface ServerOptions {
@@ -17,6 +18,8 @@ export interface TaskServer {
   readonly client: Client
   readonly api: ApiClient
   readonly url: string
+  /** The access token that asks. */
+  readonly token: string
 }
 
 const defaultServer = 'http://127.0.0.1:3000'
@@ -36,13 +39,19 @@ export const onServer = async (context: CommandContext, options: ServerOptions, 
   const headers = { authorization: `Bearer ${token}` }
   const api = makeUndiciApiClient({ server: url, headers, ...(options.caFile === undefined ? {} : { caFile: options.caFile }) })
   try {
-    return await work({ client: makeClient(api.send), api, url })
+    return await work({ client: makeClient(api.send), api, url, token })
   } catch (error) {
     context.say(unreachable(url, error))
     return 1
   } finally {
     await api.close()
   }
+}
+
+/** Says why the server refused; the exit code for it. */
+export const told = (context: CommandContext, message: string): ExitCode => {
+  context.say(printable(message))
+  return 1
 }
 
 /** Why a server gave no answer, for a person. */

@@ -4,7 +4,7 @@ import { taskStates } from '../../core/tasks/types.ts'
 import type { CommandContext, ExitCode } from '../command-context.ts'
 import { printJson } from '../command-context.ts'
 import type { ServerOptions } from './task-server.ts'
-import { onServer } from './task-server.ts'
+import { onServer, told } from './task-server.ts'
 import { printable } from './task-view.ts'
 
 type ShownTask = (typeof TaskWire)['_A']
@@ -72,8 +72,3 @@ export const tasksCancel = (context: CommandContext, options: ServerOptions, id:
     else context.print(answer.value.state === 'cancelled' ? 'Cancelled: it had not begun.' : `Asked for its end. See how it ends: moorage tasks watch ${id}`)
     return 0
   })
-
-const told = (context: CommandContext, message: string): ExitCode => {
-  context.say(printable(message))
-  return 1
-}

@@ -23,6 +23,10 @@ export interface AuthenticatedRoute {
   readonly loads?: 'profile' | undefined
   /** Absent: no. */
   readonly servesConfined?: boolean
+  /** Absent: no. */
+  readonly servesClusterTokens?: boolean
+  /** Absent: no. */
+  readonly makesToken?: boolean
   readonly beforePasswordChange?: boolean
 }
 
@@ -36,10 +40,18 @@ const wantsPassword = unauthenticated('This route takes HTTP Basic with the pass
 
 export type AuthenticateDeps = ProveByCookiesDeps & Pick<BinderDeps, 'isAccessToken' | 'takesQueryTokens'>
 
-const sudoRefusal = (kind: Credential['kind'], sudo: ReturnType<typeof sudoOf>, route: AuthenticatedRoute): Refusal | undefined => {
+/** Says that no token is wanted, in the query of a route that makes one. */
+const noToken = 'none'
+
+/** Whether the request asks for a token to be made. HEAD asks how the answer looks, and nobody would read the token. */
+const makesToken = ({ method, params }: RequestContext, route: AuthenticatedRoute): boolean =>
+  route.makesToken === true && method !== 'HEAD' && !params.has('token', noToken)
+
+const sudoRefusal = (kind: Credential['kind'], sudo: ReturnType<typeof sudoOf>, route: AuthenticatedRoute, context: RequestContext): Refusal | undefined => {
   if (sudo.login === undefined) return undefined
   if (sudo.contradicts) return refusal(400, 'ContradictingSudo', 'Query and header name two different users to act as.')
   if (kind === 'session') return refusal(403, 'NotPermitted', 'A session cannot act as another user; use a token.')
+  if (context.makesToken === true) return refusal(403, 'NotPermitted', 'No token is made while acting as another user; ask with token=none.')
   if (route.refusesSudo) return refusal(403, 'NotPermitted', 'This route cannot be used while acting as another user.')
   return undefined
 }
@@ -51,8 +63,21 @@ const isConfined = (principal: Principal): boolean => principal.scopes.publicOnl
 const mustChangeFirst = (principal: Principal, route: AuthenticatedRoute): boolean =>
   principal.mustChangePassword === true && route.beforePasswordChange !== true
 
+/** A token for one cluster, on a route that is not its Kubernetes API. */
+const isElsewhere = (principal: Principal, route: AuthenticatedRoute): boolean =>
+  principal.onlyClusterId !== undefined && route.servesClusterTokens !== true
+
+/** The query without the words of the route's own that stand where a token could. */
+const credentialParams = (params: URLSearchParams, route: AuthenticatedRoute): URLSearchParams => {
+  if (route.makesToken !== true || !params.has('token', noToken)) return params
+  const rest = new URLSearchParams(params)
+  rest.delete('token', noToken)
+  return rest
+}
+
 /** What the proven caller may not do on this route, whatever the object. */
 const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refusal | undefined => {
+  if (isElsewhere(principal, route)) return refusal(403, 'AccessDenied', 'This token is for the Kubernetes API of one cluster and reaches nothing else.')
   if (route.scope !== undefined && !allows(principal.scopes, route.scope)) {
     const { level, category } = route.scope
     return refusal(403, 'ScopeMissing', `The token does not carry the scope "${level}:${category}".`)
@@ -90,7 +115,7 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     const cookies = carriedCookies(req, context, deps)
     if (cookies === undefined) return orNobody(route, nothingSent)
     if (route.access.kind === 'password') return left(wantsPassword)
-    const refused = sudoRefusal('session', sudoOf(req, context.params), route)
+    const refused = sudoRefusal('session', sudoOf(req, context.params), route, context)
     if (refused !== undefined) return orNobody(route, refused)
     const proven = await proveByCookies(req, context, cookies)
     return isLeft(proven) ? orNobody(route, proven.left) : proven
@@ -106,7 +131,7 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     const crossSite = crossSiteBasicRefusal(req, context, deps)
     if (crossSite !== undefined) return left(crossSite)
     const sudo = sudoOf(req, context.params)
-    const refused = sudoRefusal(credential.kind, sudo, route)
+    const refused = sudoRefusal(credential.kind, sudo, route, context)
     if (refused !== undefined) return left(refused)
     const before = provenByPassword.get(req)
     const proven =
@@ -119,11 +144,13 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
   }
 
   return async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
-    const carried = carriedCredential(req, context.params, deps.isAccessToken, deps.takesQueryTokens)
+    context.makesToken = makesToken(context, route)
+    const carried = carriedCredential(req, credentialParams(context.params, route), deps.isAccessToken, deps.takesQueryTokens)
     if (carried.kind === 'bad') return left(unauthenticated(carried.message))
     const proven = carried.kind === 'none' ? await byCookies(req, context, route) : await byCredential(req, context, route, carried.credential)
     if (isLeft(proven) || proven.right === undefined) return proven
-    if (route.access.kind === 'public' && mustChangeFirst(proven.right, route)) return right(undefined)
+    const isNobody = mustChangeFirst(proven.right, route) || isElsewhere(proven.right, route)
+    if (route.access.kind === 'public' && isNobody) return right(undefined)
     context.principal = proven.right
     const denied = principalRefusal(proven.right, route)
     return denied === undefined ? right(proven.right) : left(denied)

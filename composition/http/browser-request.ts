@@ -7,7 +7,8 @@ import type { RequestContext } from './request-context.ts'
 
 const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
-export const isSafe = (req: IncomingMessage): boolean => safeMethods.includes(req.method ?? '')
+export const isSafe = (req: IncomingMessage, context: RequestContext): boolean =>
+  safeMethods.includes(req.method ?? '') && context.makesToken !== true
 
 const crossSite = refusal(403, 'CrossSiteRequest', 'What a browser sends unasked (a session cookie, a remembered password) is not accepted on a request from another site.')
 
@@ -35,13 +36,17 @@ const ownOrigins = (req: IncomingMessage, context: RequestContext, deps: Pick<Bi
  */
 export const crossSiteBasicRefusal = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): Refusal | undefined => {
   const isBasic = /^basic /i.test(req.headers.authorization?.trim() ?? '')
-  const isHarmless = isSafe(req) && req.headers.upgrade === undefined
+  const isHarmless = isSafe(req, context) && req.headers.upgrade === undefined
   return isBasic && !isHarmless ? crossSiteRefusal(req, context, deps) : undefined
 }
 
-/** A change with a session cookie needs proof that a script of our own page asked for it: only such can read `_csrf`. */
-export const csrfRefusal = (req: IncomingMessage, sessionKey: Secret, csrf: BinderDeps['csrf']): Refusal | undefined => {
-  if (isSafe(req)) return undefined
+/**
+ * A change with a session cookie needs proof that a script of our own page asked for it: only such can read `_csrf`. For a
+ * GET that is a change the browser's own word that a page of this origin asked will do: links and pictures carry no header.
+ */
+export const csrfRefusal = (req: IncomingMessage, context: RequestContext, sessionKey: Secret, csrf: BinderDeps['csrf']): Refusal | undefined => {
+  if (isSafe(req, context)) return undefined
+  if (context.makesToken === true && req.headers['sec-fetch-site'] === 'same-origin') return undefined
   const presented = req.headers['x-csrf-token']
   if (typeof presented === 'string' && csrf.matches(sessionKey, presented)) return undefined
   return refusal(403, 'CsrfTokenMissing', 'A change with a session cookie needs the header X-Csrf-Token, equal to the cookie _csrf.')

@@ -33,8 +33,9 @@ export interface CheckedRequest {
   readonly rateHeaders: Readonly<Record<string, string>>
 }
 
-const reachOf = ({ servesConfined, beforePasswordChange }: Route) => ({
+const reachOf = ({ servesConfined, beforePasswordChange, makesToken }: Route) => ({
   servesConfined: servesConfined === true,
+  makesToken: makesToken === true,
   beforePasswordChange: beforePasswordChange === true,
 })
 
@@ -82,6 +83,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
         grant: current.right as never,
         page: pageRequest(context.params),
         expectedVersion: expectedVersion.right,
+        ...(context.makesToken === true ? { makesToken: true } : {}),
       },
       bodyText: read.text,
       rateHeaders: rate.headers,

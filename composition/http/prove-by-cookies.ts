@@ -42,7 +42,7 @@ export const makeProveByCookies =
     const lasting = sessionKey === undefined ? undefined : await proveSession(deps, req, context, sessionKey)
     if (lasting !== undefined && (!isLeft(lasting) || lasting.left.status !== 401 || remembered === undefined)) return lasting
     if (remembered === undefined) throw new Error('a request without cookies is not to be proven by them')
-    if (!isSafe(req)) return left(askFirst)
+    if (!isSafe(req, context)) return left(askFirst)
     if (!hasAnswerAhead(req, context)) return lasting ?? left(askFirst)
     return resume(deps, context, remembered)
   }
@@ -60,7 +60,7 @@ const proveSession = async (
   context: RequestContext,
   sessionKey: Secret,
 ): Promise<Either<Refusal, Principal>> => {
-  const refused = csrfRefusal(req, sessionKey, csrf)
+  const refused = csrfRefusal(req, context, sessionKey, csrf)
   if (refused !== undefined) return left(refused)
   const proven = await authenticator.authenticate({ kind: 'session', sessionKey }, undefined, context.sourceIp)
   return isLeft(proven) ? left(refusalOf(proven.left)) : proven

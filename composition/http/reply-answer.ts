@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import type { Page, PageRequest } from '../../core/kernel/page.ts'
 import type { Binary, CookieChange, Versioned } from '../../plugins/kit/reply.ts'
-import { Redirect, YamlAnswer } from '../../plugins/kit/reply.ts'
+import { NoContent, Redirect, YamlAnswer } from '../../plugins/kit/reply.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { entityTag, noneMatch } from './conditional.ts'
@@ -13,10 +13,10 @@ import type { Answer } from './write-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
-/** JSON with an entity tag on reads, so that a poller pays for the bytes once. */
-const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>): Answer => {
+/** JSON with an entity tag on reads, so that a poller pays for the bytes once. No read of a token that was made for it is repeated. */
+const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>, makesToken = false): Answer => {
   const body = toWireJson(value)
-  if (route.method !== 'GET' && version === undefined) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
+  if ((route.method !== 'GET' && version === undefined) || makesToken) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
   const etag = entityTag(body, version)
   const all = { ...jsonType, ETag: etag, ...headers }
   return {
@@ -70,9 +70,10 @@ export const makeReply = (
   deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>,
 ): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
   const answer = makeDeclaredReply(route, deps)
-  if (route.ok.redirects === undefined && route.ok.isYamlToo !== true) return answer
+  if (route.ok.redirects === undefined && route.ok.isYamlToo !== true && route.ok.isEmptyToo !== true) return answer
   return (result, context, request) => {
     if (result instanceof Redirect) return redirected(route, deps.baseUrl, context, result)
+    if (result instanceof NoContent) return { status: 204, headers: {}, body: undefined }
     return result instanceof YamlAnswer ? yamlAnswer(route, result) : answer(result, context, request)
   }
 }
@@ -85,7 +86,7 @@ const makeDeclaredReply = (
   const encode = (value: unknown): unknown => (ok.codec as t.Any).encode(value)
   switch (ok.kind) {
     case 'json':
-      return (result) => tagged(route, encode(result), undefined, {})
+      return (result, context) => tagged(route, encode(result), undefined, {}, context.makesToken)
     case 'versioned':
       return (result) => {
         const { value, version } = result as Versioned<unknown>

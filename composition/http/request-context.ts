@@ -27,6 +27,8 @@ export interface RequestContext {
   /** A failure's tag, for the access log. */
   code: string | undefined
   idempotencyRecordId: number | undefined
+  /** A GET that makes an access token: for everything but its method it is a change. */
+  makesToken?: boolean
   /** Open for as long as its client likes: how long says nothing about the service. */
   isEndless?: boolean
   /** The session that a remembered login opened on this request: whoever is asked again is asked of it. */

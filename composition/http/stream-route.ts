@@ -57,7 +57,7 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
     level: 'read' | 'write',
   ): Promise<Either<Refusal, Admission>> => {
     const scope = { category: route.scopeCategory, level }
-    const proven = await authenticate(req, context, { access: route.access, scope, refusesSudo: false })
+    const proven = await authenticate(req, context, { access: route.access, scope, refusesSudo: false, servesClusterTokens: route.servesClusterTokens === true })
     if (isLeft(proven)) {
       const refused = spendRefused(deps.rateLimit, context, proven.left)
       recordRefusal(deps, callOf(context, signal), route.access, refused)

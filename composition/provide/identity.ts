@@ -11,6 +11,8 @@ import { SessionResumptionToken } from '../../core/identity/remembered-ports.ts'
 import { makeSessionResumption } from '../../core/identity/resume-session.ts'
 import { SiteRulesStoreToken } from '../../core/identity/site-ports.ts'
 import { ContentDigestToken } from '../../core/identity/avatar-ports.ts'
+import { makeClusterTokens } from '../../core/identity/cluster-token.ts'
+import { ClusterTokensToken } from '../../core/identity/cluster-token-ports.ts'
 import { makeConfinedTokens } from '../../core/identity/confined-token.ts'
 import { ConfinedTokensToken } from '../../core/identity/confined-token-ports.ts'
 import { makeAuthenticator } from '../../core/identity/authenticate.ts'
@@ -91,6 +93,15 @@ export const provideIdentity: Provide = (container, boot) => {
   container.provideValue(BackgroundToken, background)
   container.provide(ConfinedTokensToken, (resolve) =>
     makeConfinedTokens({ digest: resolve(TokenDigestToken), entropy: resolve(EntropyToken), clock: resolve(ClockToken) }),
+  )
+  container.provide(ClusterTokensToken, (resolve) =>
+    makeClusterTokens({
+      unitOfWork: resolve(IdentityUnitOfWorkToken),
+      digest: resolve(TokenDigestToken),
+      entropy: resolve(EntropyToken),
+      clock: resolve(ClockToken),
+      lifeSeconds: boot.settings.kubeconfigHours * hour,
+    }),
   )
   container.provideValue(OneTimePasswordsToken, otpauthOneTimePasswords)
   container.provideValue(QrCodesToken, pngQrCodes)

@@ -26,7 +26,7 @@ export const makeAuthorizer = (deps: {
     const sighting = await deps.facts.locate(principal.userId, locator)
     if (sighting === undefined) return left(locator.type === 'role' ? outsider(locator.org) : hidden(locator))
 
-    const subject = subjectOf(principal, sighting.standing)
+    const subject = subjectOf(principal, sighting.standing, sighting.object)
     const isInsider = subject.standing.isMember || subject.isSiteAdmin
     const isHeld = demands === 'met' && subject.standing.isMember && !subject.isSiteAdmin
     const barred = isHeld ? entryRefusal(principal, subject.standing.entry, deps.clock.now()) : undefined

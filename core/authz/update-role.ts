@@ -2,7 +2,10 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Standing } from '../kernel/access.ts'
 import type { OrgId, RoleId } from '../kernel/brand.ts'
+import { isSameSet } from '../kernel/changed-fields.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { PermissionRef } from '../kernel/permission.ts'
+import { permissionKey } from '../kernel/permission.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { CreateRoleDeps, CreateRoleFailure } from './create-role.ts'
 import { roleAudit } from './role-audit.ts'
@@ -46,7 +49,7 @@ export const makeUpdateRole =
       if (isLeft(taken)) return taken
       const role = taken.right
       const permissions = wanted.permissions ?? role.permissions
-      if (wanted.permissions !== undefined || wanted.teamIds !== undefined) {
+      if (!isSamePermissions(permissions, role.permissions) || !isSameSet([...new Set(wanted.teamIds ?? role.teamIds)], role.teamIds)) {
         const given = mayGivePermissions(schema, giver, permissions)
         if (isLeft(given)) return given
       }
@@ -58,12 +61,18 @@ export const makeUpdateRole =
         permissions,
         teamIds: teamIds.right,
       }
+      if (isSameContent(role, content)) return right(role)
       const replaced = await roles.replace(role, content, clock.now())
       if (isLeft(replaced)) return replaced
       await audit.record(roleAudit('role.updated', replaced.right, suppliedParts(wanted)))
       return right(replaced.right)
     })
   }
+
+const isSamePermissions = (a: readonly PermissionRef[], b: readonly PermissionRef[]): boolean => isSameSet(a.map(permissionKey), b.map(permissionKey))
+
+const isSameContent = (a: RoleContent, b: RoleContent): boolean =>
+  a.name === b.name && a.description === b.description && isSameSet(a.teamIds, b.teamIds) && isSamePermissions(a.permissions, b.permissions)
 
 /** Checks what can be checked without the stored role. */
 const parseChange = (

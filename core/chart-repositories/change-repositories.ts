@@ -8,7 +8,7 @@ import {
   ChartRepositoryChanged, ChartRepositoryMissing, ChartRepositoryOvertaken, ChartRepositoryRefused,
   type ChartRepositoryStore, type ChartRepositoryUnitOfWork, type PemReader,
 } from './ports.ts'
-import { checkRepositoryName, draftOf, heldBy, type RepositoryClaim, type RepositoryDraft } from './repository-rules.ts'
+import { checkRepositoryName, draftOf, heldBy, isSameDraft, type RepositoryClaim, type RepositoryDraft } from './repository-rules.ts'
 import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, SealedChartRepository } from './types.ts'
 
 /** Repositories of one account. */
@@ -81,8 +81,10 @@ export const makeEditRepository = (deps: Deps) => {
     if (stored === undefined) return left(noSuch())
     const stale = () => left(ChartRepositoryChanged('The chart repository was changed since it was read. Nothing was changed.'))
     if (expectedVersion !== undefined && expectedVersion !== stored.version) return stale()
-    const draft = draftOf(deps.pem, claim, { ...stored, credentials: await deps.safe.open(stored) })
+    const before = { ...stored, credentials: await deps.safe.open(stored) }
+    const draft = draftOf(deps.pem, claim, before)
     if (isLeft(draft)) return draft
+    if (isSameDraft(before, draft.right)) return right(stored)
     const content = await contentOf(deps, accountId, draft.right)
     const at = deps.clock.now()
     return deps.unitOfWork.run<Failures, ChartRepository>(call, async ({ repositories, audit }) => {

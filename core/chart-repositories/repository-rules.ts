@@ -94,6 +94,18 @@ export interface RepositoryDraft {
   readonly credentials: RepositoryCredentials
 }
 
+const plainCredentials = ({ username, password, token, authorityPem, certificatePem, keyPem }: RepositoryCredentials): readonly (string | undefined)[] => [
+  username, password?.reveal(), token?.reveal(), authorityPem, certificatePem, keyPem?.reveal(),
+]
+
+/** Whether two drafts store the same. */
+export const isSameDraft = (a: RepositoryDraft, b: RepositoryDraft): boolean => {
+  const others = plainCredentials(b.credentials)
+  return (
+    a.url === b.url && a.isPlainHttp === b.isPlainHttp && a.description === b.description && plainCredentials(a.credentials).every((text, i) => text === others[i])
+  )
+}
+
 /**
  * What a request makes of a repository. Credentials do not move to another host: once the address leads elsewhere, only
  * those that come with the same request are kept.

@@ -46,6 +46,9 @@ export const makeCreateCredential = (deps: Deps) =>
     })
   }
 
+const changedFieldsOf = (before: CredentialSpec, after: CredentialSpec): readonly string[] =>
+  Object.keys({ ...before.fields, ...after.fields }).filter((name) => JSON.stringify(before.fields[name]) !== JSON.stringify(after.fields[name]))
+
 /** Replaces a credential of the caller, found by the name in the body. Secrets that were left open stay while the type does. */
 export const makeReplaceCredential = (deps: Deps) =>
   async (call: SignedInCall, body: FreeObject): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialMissing'> | Failure<'CredentialChanged'>, void> => {
@@ -57,11 +60,12 @@ export const makeReplaceCredential = (deps: Deps) =>
     const before = await deps.safe.open(stored)
     const spec = deps.complete(sent.right, before)
     if (isLeft(spec)) return spec
+    const fields = changedFieldsOf(before, spec.right)
+    if (before.type === spec.right.type && stored.ownerId === sent.right.ownerId && fields.length === 0) return right(undefined)
     const content = await seal(deps, call, sent.right, spec.right)
     return deps.unitOfWork.run<Failure<'CredentialChanged'>, void>(call, async (stores) => {
       const isReplaced = await stores.credentials.replace(userId, stored.id, stored.version, content, deps.clock.now())
       if (!isReplaced) return left(CredentialChanged('The credential was changed by another request at the same moment. Nothing was changed; send it again.'))
-      const fields = Object.keys({ ...before.fields, ...spec.right.fields }).filter((name) => JSON.stringify(before.fields[name]) !== JSON.stringify(spec.right.fields[name]))
       await stores.audit.record({
         action: 'cloud_credential.changed', objectType: 'cloud_credential', objectId: stored.id, objectName: stored.name, tenantId: userId,
         changes: { type: spec.right.type, fields: before.type === spec.right.type ? fields : Object.keys(spec.right.fields) },

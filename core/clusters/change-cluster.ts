@@ -25,8 +25,13 @@ export interface ClusterWish {
 
 export type ChangeFailure = IdentifyFailure | Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | Failure<'ClusterChanged'> | Failure<'AccessDenied'>
 
+/** What is wrong with a name in the body of a request about the cluster of this name; undefined when nothing is. */
+export const nameMismatch = (name: string, claimed: string | undefined): string | undefined =>
+  claimed === undefined || claimed === '' || claimed === name ? undefined : 'A cluster keeps the name in the path; the name in the body is another.'
+
 const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => {
-  if (wish.name !== undefined && wish.name !== '' && wish.name !== cluster.name) return 'A cluster keeps the name in the path; the name in the body is another.'
+  const misnamed = nameMismatch(cluster.name, wish.name)
+  if (misnamed !== undefined) return misnamed
   if (wish.claimedOwnerId !== undefined && wish.claimedOwnerId !== cluster.ownerId) return 'basicInfo.ownerID is not the account in the path.'
   if (wish.claimedUid !== undefined && wish.claimedUid !== cluster.uid) return 'basicInfo.clusterUID is not the UID of this cluster.'
   return undefined

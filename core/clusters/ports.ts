@@ -75,7 +75,7 @@ export interface ClusterStore {
   change(id: ClusterId, version: number, change: ClusterChange): Outcome<Failure<'ClusterChanged'>, Cluster>
   /** Writes what was seen; the version stays, for no request depends on it. Silently nothing when the record is gone. */
   observe(id: ClusterId, status: ClusterStatus, facts: ClusterFacts | undefined, at: Date): Promise<void>
-  /** Deletes the record with the direct grants on it. True when there was one. */
+  /** Deletes the record with the direct grants on it and the access tokens that are for it alone. True when there was one. */
   remove(id: ClusterId): Promise<boolean>
 }
 export const ClusterStoreToken = token<ClusterStore>('clusters.ClusterStore')

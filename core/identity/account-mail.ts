@@ -43,6 +43,17 @@ export const renamedMail = (user: Pick<User, 'id' | 'primaryEmail'>, from: strin
   accountId: user.id,
 })
 
+/** To the primary address: an administrator who acts as the user did it, not the user. */
+export const emailsChangedMail = (user: Owner & Pick<User, 'primaryEmail'>, done: 'added' | 'removed', texts: readonly string[], at: Date): Mail => ({
+  to: user.primaryEmail,
+  subject: `An administrator ${done} e-mail addresses of your account`,
+  paragraphs: [
+    `An administrator ${done} e-mail addresses of the account ${user.login} at ${at.toISOString()}: ${texts.join(', ')}.`,
+    'If you did not expect this, ask an administrator.',
+  ],
+  accountId: user.id,
+})
+
 /** To the address that was the primary one until now. */
 export const primaryEmailChangedMail = (user: Owner, oldEmail: string, at: Date, by: ChangedBy): Mail => ({
   to: oldEmail,

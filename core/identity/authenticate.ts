@@ -19,7 +19,7 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
   const mark = makeMarkUsed(deps.background)
   const proveToken = makeProveToken(deps, mark)
   const proveSession = makeProveSession(deps, mark)
-  const provePassword = makeProvePassword(deps)
+  const provePassword = makeProvePassword(deps, mark)
   const impersonate = makeImpersonate(deps.credentials)
 
   const prove = (credential: Credential, sourceIp: string, loads: 'profile' | undefined) => {

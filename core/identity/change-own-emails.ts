@@ -5,14 +5,16 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import { emailsChangedMail, postIfAddressed } from './account-mail.ts'
 import type { Allowances } from './allowance-ports.ts'
+import { auditedUser } from './audited-user.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { DomainNames, IdentityChanges } from './ports.ts'
 import { releaseLapsedClaim } from './lapsed-claims.ts'
 import { makePostConfirmation, mayPostConfirmations } from './post-confirmation.ts'
 import type { PostConfirmationDeps } from './post-confirmation.ts'
 import { emailDomainRefused, isDomainAllowed } from './site-rules.ts'
-import type { EmailAddress, EmailRecord } from './types.ts'
+import type { EmailAddress, EmailRecord, User } from './types.ts'
 
 /** The address is none of the caller's. */
 export const EmailMissing = defineFailure('EmailMissing', 'Unprocessable')
@@ -39,15 +41,25 @@ const parseAll = (texts: readonly string[], domains: DomainNames): Either<Failur
   return right([...byKey.values()])
 }
 
-const recordChange = (stores: IdentityChanges, call: SignedInCall, action: string, count: number): Promise<void> =>
-  stores.audit.record({
-    action,
-    objectType: 'user',
-    objectId: call.principal.userId,
-    objectName: call.principal.login,
-    tenantId: call.principal.userId,
-    changes: { addresses: count },
-  })
+/** Records the change; the owner learns of one that an administrator made, since such an address leads to a new password. */
+const recordChange = async (
+  stores: IdentityChanges,
+  { principal }: SignedInCall,
+  user: User,
+  done: 'added' | 'removed',
+  texts: readonly string[],
+  at: Date,
+): Promise<void> => {
+  await stores.audit.record({ action: `email.${done}`, ...auditedUser(user), changes: { addresses: texts.length } })
+  if (principal.impersonator !== undefined) await postIfAddressed(stores.mail, emailsChangedMail(user, done, texts, at))
+}
+
+/** The caller's row, locked until the transaction ends. */
+const lockCaller = async (stores: IdentityChanges, { principal }: SignedInCall): Promise<User> => {
+  const user = await stores.users.lock(principal.userId)
+  if (user === undefined) throw new Error('the account of a proven caller is gone')
+  return user
+}
 
 export type AddEmailsFailure = Failure<'EmailInvalid'> | Failure<'EmailTaken'> | Failure<'EmailDomainRefused'> | Failure<'TooManyEmails'> | Failure<'TooManyMails'>
 
@@ -78,8 +90,8 @@ export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDep
     const allowed = await mayPostConfirmations(deps.allowances, call.principal.userId, emails.right.length)
     if (isLeft(allowed)) return allowed
     return deps.unitOfWork.run<AddEmailsFailure, readonly EmailRecord[]>(call, async (stores) => {
-      const { userId, login } = call.principal
-      await stores.users.lock(userId)
+      const user = await lockCaller(stores, call)
+      const { id: userId, login } = user
       const checked = await checkAdded(stores, call, emails.right)
       if (isLeft(checked)) return checked
       for (const email of emails.right) {
@@ -88,7 +100,7 @@ export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDep
         if (isLeft(added)) return added
         await postConfirmation(stores, { userId, login, email: email.text })
       }
-      await recordChange(stores, call, 'email.added', emails.right.length)
+      await recordChange(stores, call, user, 'added', emails.right.map(({ text }) => text), deps.clock.now())
       return right(await stores.emails.list(userId))
     })
   }
@@ -98,20 +110,19 @@ type RemoveFailure = Failure<'EmailMissing'> | Failure<'EmailIsPrimary'>
 
 /** Removes addresses of the caller, all or none. */
 export const makeRemoveOwnEmails =
-  (deps: Pick<ChangeOwnEmailsDeps, 'unitOfWork' | 'domains'>) =>
+  (deps: Pick<ChangeOwnEmailsDeps, 'unitOfWork' | 'domains' | 'clock'>) =>
   async (call: SignedInCall, texts: readonly string[]): Outcome<RemoveFailure, void> => {
     const emails = parseAll(texts, deps.domains)
     // What is no address is none of the caller's either.
     if (isLeft(emails)) return left(EmailMissing('You have no such e-mail address.'))
     return deps.unitOfWork.run<RemoveFailure, void>(call, async (stores) => {
-      const { userId } = call.principal
-      await stores.users.lock(userId)
-      const own = await stores.emails.list(userId)
-      const found = emails.right.map((email) => own.find((record) => record.email.toLowerCase() === email.key))
-      if (found.some((record) => record === undefined)) return left(EmailMissing('You have no such e-mail address.'))
-      if (found.some((record) => record?.isPrimary === true)) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
-      await stores.emails.remove(userId, found.flatMap((record) => (record === undefined ? [] : [record.id])))
-      await recordChange(stores, call, 'email.removed', found.length)
+      const user = await lockCaller(stores, call)
+      const own = await stores.emails.list(user.id)
+      const found = emails.right.flatMap((email) => own.find((record) => record.email.toLowerCase() === email.key) ?? [])
+      if (found.length < emails.right.length) return left(EmailMissing('You have no such e-mail address.'))
+      if (found.some((record) => record.isPrimary)) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
+      await stores.emails.remove(user.id, found.map(({ id }) => id))
+      await recordChange(stores, call, user, 'removed', found.map(({ email }) => email), deps.clock.now())
       return right(undefined)
     })
   }

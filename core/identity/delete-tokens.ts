@@ -12,19 +12,23 @@ interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
 }
 
+/** Removes a token of the caller, and records it. False when the caller has no such token. */
+const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: SignedInCall, id: TokenId): Promise<boolean> => {
+  const name = await stores.tokens.remove(userId, id)
+  if (name === undefined) return false
+  await stores.audit.record({ action: 'token.deleted', objectType: 'token', objectId: id, objectName: name, tenantId: userId })
+  return true
+}
+
+const tokenMissing = (): Failure<'AccessTokenMissing'> => AccessTokenMissing('You have no such token.')
+
 /** Removes those of the ids that are tokens of the caller; answers how many. The next request with one of them is 401. */
 export const makeDeleteTokens =
   (deps: Deps) =>
   async (call: SignedInCall, ids: readonly TokenId[]): Outcome<never, number> =>
     deps.unitOfWork.run<never, number>(call, async (stores) => {
-      const { userId } = call.principal
       let removed = 0
-      for (const id of new Set(ids)) {
-        const name = await stores.tokens.remove(userId, id)
-        if (name === undefined) continue
-        removed += 1
-        await stores.audit.record({ action: 'token.deleted', objectType: 'token', objectId: id, objectName: name, tenantId: userId })
-      }
+      for (const id of new Set(ids)) if (await removeOwn(stores, call, id)) removed += 1
       return right(removed)
     })
 
@@ -34,6 +38,19 @@ export const makeDeleteToken = (deps: Deps) => {
   return async (call: SignedInCall, id: TokenId): Outcome<Failure<'AccessTokenMissing'>, void> => {
     const removed = await deleteTokens(call, [id])
     if (isLeft(removed)) return removed
-    return removed.right === 0 ? left(AccessTokenMissing('You have no such token.')) : right(undefined)
+    return removed.right === 0 ? left(tokenMissing()) : right(undefined)
   }
 }
+
+/** An id as it stands in a path; one beyond 2^53-1 is no token's. */
+const idForm = /^[1-9][0-9]{0,15}$/
+
+/** Removes one token of the caller, named by its id or by its name. Digits are an id first. */
+export const makeDeleteNamedToken =
+  (deps: Deps) =>
+  async (call: SignedInCall, idOrName: string): Outcome<Failure<'AccessTokenMissing'>, void> =>
+    deps.unitOfWork.run<Failure<'AccessTokenMissing'>, void>(call, async (stores) => {
+      if (idForm.test(idOrName) && (await removeOwn(stores, call, Number(idOrName) as TokenId))) return right(undefined)
+      const named = await stores.tokens.idOfName(call.principal.userId, idOrName)
+      return named !== undefined && (await removeOwn(stores, call, named)) ? right(undefined) : left(tokenMissing())
+    })

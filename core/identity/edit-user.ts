@@ -1,4 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { changedFields, isUnchanged } from '../kernel/changed-fields.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
@@ -10,7 +11,7 @@ import { parseEmailAddress } from './email-address.ts'
 import { userMissing } from './find-user.ts'
 import { checkPassword } from './password-policy.ts'
 import type { DomainNames, IdentityChanges } from './ports.ts'
-import { changedFields, ProfileInvalid, profileProblem } from './profile-rules.ts'
+import { ProfileInvalid, readProfile } from './profile-rules.ts'
 import { replacePrimaryEmail } from './primary-email.ts'
 import { resetSecondFactorOf } from './reset-second-factor.ts'
 import type { SetPasswordDeps } from './set-password.ts'
@@ -74,12 +75,13 @@ const applyEdit = async (
   if (loses && (await isLastActingAdmin(stores, user))) return left(LastAdmin('This is the last active site administrator.'))
   const isLetIn = !user.isActive && after.isActive && prepared.email === undefined
   if (isLetIn && (await waitsWithoutAddress(stores, user))) return left(ProfileInvalid('Give this account an e-mail address first.'))
-  if (prepared.email !== undefined) {
-    const replaced = await replacePrimaryEmail(stores, user, prepared.email, now)
+  const email = prepared.email?.key === user.primaryEmail.toLowerCase() ? undefined : prepared.email
+  if (email !== undefined) {
+    const replaced = await replacePrimaryEmail(stores, user, email, now)
     if (isLeft(replaced)) return replaced
   }
   const changed = changedFields(user, changes)
-  if (Object.keys(changed).length > 0) await stores.users.update(user.id, changes)
+  if (!isUnchanged(changed)) await stores.users.update(user.id, changes)
   if (prepared.phc !== undefined) {
     await stores.users.replacePassword(user.id, prepared.phc, undefined, after.mustChangePassword)
     await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, now)
@@ -88,12 +90,14 @@ const applyEdit = async (
   if (prepared.removesSecondFactor) await resetSecondFactorOf(stores, user, now)
   const isShutOut = !after.isActive || after.prohibitLogin
   if (isShutOut || prepared.phc !== undefined) await stores.sessions.removeAll(user.id, undefined)
+  const isTold = !isUnchanged(changed) || email !== undefined || prepared.phc !== undefined || prepared.removesSecondFactor
+  if (!isTold) return right(user)
   await stores.audit.record({
     action: 'user.updated',
     ...auditedUser(user),
     changes: {
       ...changed,
-      ...(prepared.email === undefined ? {} : { email: 'changed' }),
+      ...(email === undefined ? {} : { email: 'changed' }),
       ...(prepared.phc === undefined ? {} : { password: 'changed' }),
     },
   })
@@ -108,12 +112,15 @@ const applyEdit = async (
 export const makeEditUser =
   (deps: EditUserDeps) =>
   async (call: Call, login: string, input: EditUserInput): Outcome<EditUserFailure, User> => {
-    const { email: emailText, password, removesSecondFactor = false, ...changes } = input
+    const { email: emailText, password, removesSecondFactor = false, ...fields } = input
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) return left(userMissing())
-    const problem = profileProblem(changes)
-    if (problem !== undefined) return left(ProfileInvalid(problem))
-    const email = emailText === undefined ? right(undefined) : parseEmailAddress(emailText, deps.domains)
+    const read = readProfile(fields)
+    if (isLeft(read)) return read
+    const changes = read.right
+    // Who has no address is shown an empty one.
+    const keepsEmail = emailText === undefined || (emailText === '' && found.primaryEmail === '')
+    const email = keepsEmail ? right(undefined) : parseEmailAddress(emailText, deps.domains)
     if (isLeft(email)) return email
     let phc: string | undefined
     if (password !== undefined) {

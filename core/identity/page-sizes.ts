@@ -1,4 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
+import { changedFields, isUnchanged } from '../kernel/changed-fields.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
@@ -22,12 +23,15 @@ export const makeChangePageSizes =
       const { userId } = call.principal
       const user = await stores.users.lock(userId)
       if (user === undefined) throw new Error('the account of a proven caller is gone')
-      const sizes = { ...defaultPageSizes, ...(await stores.pageSizes.find(userId)), ...changes }
+      const current = (await stores.pageSizes.find(userId)) ?? defaultPageSizes
+      const changed = changedFields(current, changes)
+      if (isUnchanged(changed)) return right(current)
+      const sizes = { ...current, ...changed }
       await stores.pageSizes.put(userId, sizes)
       await stores.audit.record({
         action: 'user.page_sizes_changed',
         ...auditedUser(user),
-        changes: { ...changes },
+        changes: changed,
       })
       return right(sizes)
     })

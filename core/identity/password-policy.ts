@@ -24,6 +24,8 @@ export interface PasswordPolicy {
 }
 
 const productName = 'moorage'
+/** The setting behind `minLength`, for messages. */
+const lengthSetting = 'MOORAGE_PASSWORD_MIN_LENGTH'
 
 /** Words of a person's context that a guess would start from; short ones would forbid too much. */
 const contextWords = (context: PasswordContext, siteWords: readonly string[]): readonly string[] =>
@@ -46,7 +48,7 @@ const isRun = (text: string): boolean => {
 }
 
 /**
- * Decides whether a password may be chosen: its length, not what it is made of; and not one that is guessed first.
+ * Decides whether a password may be chosen, and says which rule refuses it: its length, not what it is made of; and not one that is guessed first.
  * Length counts Unicode characters. No truncation, no change of case.
  */
 export const checkPassword = (
@@ -57,14 +59,22 @@ export const checkPassword = (
   const text = password.reveal()
   const length = [...text].length
   const refused = (message: string): Either<Failure<'PasswordTooWeak'>, Secret> => left(PasswordTooWeak(message))
-  if (length < policy.minLength) return refused(`A password has at least ${policy.minLength} characters.`)
-  if (text.length > maxPasswordLength) return refused(`A password has at most ${maxPasswordLength} characters.`)
+  if (length < policy.minLength) {
+    return refused(`This password is too short: it has ${length} of at least ${policy.minLength} characters (${lengthSetting}).`)
+  }
+  if (text.length > maxPasswordLength) return refused(`This password is too long: a password has at most ${maxPasswordLength} characters.`)
   const lower = text.toLowerCase()
-  if (isRepetition(lower) || isRun(lower)) return refused('This password repeats itself.')
-  if (policy.common.includes(lower) || policy.common.includes(stem(lower))) return refused('Many people use this password.')
+  if (isRepetition(lower)) return refused('This password repeats itself.')
+  if (isRun(lower)) return refused('This password is a run of neighbouring characters.')
+  if (policy.common.includes(lower)) return refused('This password is on the list of common passwords. No setting changes that list.')
+  if (policy.common.includes(stem(lower))) {
+    return refused('This password contains a common password, and only digits and signs around it. No setting changes the list of common passwords.')
+  }
   const resembles = contextWords(context, policy.siteWords?.() ?? []).some((word) => {
     const rest = lower.split(word).join('')
     return rest.length < lower.length && rest.length < policy.minLength / 2
   })
-  return resembles ? refused('This password is too close to the name, the e-mail address or this site.') : right(password)
+  return resembles
+    ? refused(`This password is too close to the name, the e-mail address or this site: less than half of ${policy.minLength} characters (${lengthSetting}) remain beside it.`)
+    : right(password)
 }

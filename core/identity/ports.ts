@@ -1,5 +1,5 @@
 import type { AuditTrail } from '../kernel/audit.ts'
-import type { OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
+import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
@@ -164,12 +164,14 @@ export interface PasswordRecord {
   readonly hasSecondFactor: boolean
   /** The enrolled one's reference. */
   readonly secondFactorRef: string | undefined
+  readonly lastLoginAt: Date | undefined
 }
 export interface TokenGrant {
   readonly account: AccountState
   readonly tokenId: TokenId
   readonly scopeWords: readonly string[]
   readonly onlyOrgId: OrgId | undefined
+  readonly onlyClusterId?: ClusterId
   readonly createdAt: Date
   readonly expiresAt: Date | undefined
   readonly lastUsedAt: Date | undefined
@@ -194,8 +196,10 @@ export interface CredentialStore {
   passwordByKey(key: string): Promise<PasswordRecord | undefined>
   /** The kind of account that has this name, and its state when it is a user. */
   accountByName(name: string): Promise<AccountState | 'organization' | undefined>
-  /** Moves the mark forward only, so that late writers do no harm. */
-  markTokenUsed(id: TokenId, at: Date): Promise<void>
+  /** Moves the marks of the token and of its owner's last login forward only, so that late writers do no harm. */
+  markTokenUsed(id: TokenId, ownerId: UserId, at: Date): Promise<void>
+  /** Moves the mark of the last login forward only. */
+  markPasswordUsed(userId: UserId, at: Date): Promise<void>
   markSessionSeen(id: SessionId, at: Date, idleExpiresAt: Date): Promise<void>
 }
 export const CredentialStoreToken = token<CredentialStore>('identity.CredentialStore')
@@ -209,10 +213,14 @@ export interface UserStore {
   byLogin(login: string): Promise<User | undefined>
   /** What kind of account has the name, without regard to case. */
   kindOfName(name: string): Promise<'user' | 'organization' | undefined>
-  /** Whose login starts with `prefix` (lower case), by login; `id` narrows to one user. The total is exact up to 1,000, and no page lies beyond. */
-  search(viewer: Viewer, prefix: string, id: UserId | undefined, page: PageRequest): Promise<Page<User>>
-  /** All users whose login starts with `prefix` (lower case), by login unless told. The total is exact up to 10,000. */
-  list(prefix: string, page: PageRequest, listing?: UserListing): Promise<Page<User>>
+  /**
+   * Those whose login and full name start with `text` (lower case), by login; then those who have it elsewhere in the
+   * login, at the start of a word of the full name or, where the viewer sees all, in an address, in the order of what
+   * follows there. `id` narrows to one user. At most 1,000 are found and counted, whatever the text.
+   */
+  search(viewer: Viewer, text: string, id: UserId | undefined, page: PageRequest): Promise<Page<User>>
+  /** All users who have `text` (lower case) in the places of `search`, addresses included; in its order unless told. The total is exact up to 10,000. */
+  list(text: string, page: PageRequest, listing?: UserListing): Promise<Page<User>>
   /** The user who was renamed away from this name, while nobody else has taken it. */
   byFormerLogin(login: string): Promise<User | undefined>
   /** Gives a user another name; the old one leads to it until somebody takes it. Failures: UserNameTaken. */
@@ -265,8 +273,8 @@ export interface EmailStore {
   isTaken(key: string): Promise<boolean>
   /** Who has the address, whether it is verified or not. */
   ownerOf(key: string): Promise<UserId | undefined>
-  /** All users' addresses that start with `prefix` (lower case), in their order. */
-  listAll(prefix: string, page: PageRequest): Promise<Page<UserEmail>>
+  /** All users' addresses that hold `text` (lower case), in their order; those that start with it come first. */
+  listAll(text: string, page: PageRequest): Promise<Page<UserEmail>>
   insert(userId: UserId, email: EmailAddress, verified: boolean, isPrimary: boolean, at: Date): Outcome<Failure<'EmailTaken'>, void>
   /** Of this user only; the ids of other users' addresses are passed over. */
   remove(userId: UserId, ids: readonly number[]): Promise<void>
@@ -292,6 +300,8 @@ export interface AccessTokenStore {
   /** In the order of making. */
   list(userId: UserId, page: PageRequest): Promise<Page<AccessTokenRecord>>
   insert(record: NewAccessToken): Outcome<Failure<'TokenNameTaken'>, TokenId>
+  /** The token of this name, in this spelling. */
+  idOfName(userId: UserId, name: string): Promise<TokenId | undefined>
   /** The name of the token that went; undefined when the user has no such token. */
   remove(userId: UserId, id: TokenId): Promise<string | undefined>
   removeAll(userId: UserId): Promise<number>
@@ -301,6 +311,10 @@ export interface AccessTokenStore {
   replaceValue(userId: UserId, id: TokenId, value: NewTokenValue): Promise<void>
   /** Whether the token is there with the value that it was given at `createdAt`. */
   isInForce(userId: UserId, id: TokenId, createdAt: Date | undefined): Promise<boolean>
+  /** Holds the row of the tokens' owner, a person or a robot account, until the transaction ends. */
+  lockOwner(userId: UserId): Promise<void>
+  /** Those that are confined to the cluster, in the order of making. */
+  ofCluster(userId: UserId, clusterId: ClusterId): Promise<readonly AccessTokenRecord[]>
 }
 
 /**

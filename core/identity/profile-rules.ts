@@ -1,27 +1,34 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { User, UserChanges } from './types.ts'
+import type { UserChanges } from './types.ts'
 
 export const ProfileInvalid = defineFailure('ProfileInvalid', 'Unprocessable')
 
 const webAddress = /^https?:\/\/[^\s/?#@]+(?:[/?#]\S*)?$/i
-const languageTag = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/
+const languageTag = /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/
 
-/** What is wrong with the texts of a profile; undefined when nothing is. Lengths are the codec's to check. */
-export const profileProblem = (changes: Pick<UserChanges, 'website' | 'language'>): string | undefined => {
-  if (changes.website !== undefined && changes.website !== '' && !webAddress.test(changes.website)) {
-    return 'The website is no http or https address.'
-  }
-  if (changes.language !== undefined && !languageTag.test(changes.language)) return 'The language is no language tag, as en-US.'
-  return undefined
+/** The usual case of one part of a language tag, RFC 5646 §2.1.1. */
+const subtagCase = (subtag: string): string => {
+  if (/^[a-z]{2}$/.test(subtag)) return subtag.toUpperCase()
+  return /^[a-z]{4}$/.test(subtag) ? subtag.charAt(0).toUpperCase() + subtag.slice(1) : subtag
 }
 
-/** The fields that really change, as an audit row tells them: all of them are facts that site admins see anyway. */
-export const changedFields = (user: User, changes: UserChanges): Record<string, string | boolean> => {
-  const changed: Record<string, string | boolean> = {}
-  for (const [field, value] of Object.entries(changes) as [keyof UserChanges, string | boolean | undefined][]) {
-    if (value !== undefined && user[field] !== value) changed[field] = value
-  }
-  return changed
+/** The usual spelling of a language tag: `de_de` is `de-DE`. What follows a part of one character stays in lower case. */
+const languageSpelling = (tag: string): string => {
+  const subtags = tag.toLowerCase().split(/[-_]/)
+  const single = subtags.findIndex((subtag) => subtag.length === 1)
+  return subtags.map((subtag, i) => (i === 0 || (single !== -1 && i > single) ? subtag : subtagCase(subtag))).join('-')
+}
+
+/** The changes with their language in its usual spelling; an empty text clears a field. Lengths are the codec's to check. */
+export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>(changes: C): Either<Failure<'ProfileInvalid'>, C> => {
+  const { website, language } = changes
+  if (website !== undefined && website !== '' && !webAddress.test(website)) return left(ProfileInvalid('The website is no http or https address.'))
+  if (language === undefined || language === '') return right(changes)
+  if (!languageTag.test(language)) return left(ProfileInvalid('The language is no language tag, as en-US.'))
+  return right({ ...changes, language: languageSpelling(language) })
 }
 
 /** The given fields alone: an absent one must not overwrite. */

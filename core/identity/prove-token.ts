@@ -27,7 +27,9 @@ export const makeProveToken =
     const grant = await (loads === 'profile' ? deps.credentials.tokenWithProfileByHash(hash) : deps.credentials.tokenByHash(hash))
     const now = deps.clock.now()
     if (grant === undefined || !grant.account.isEnabled || isExpired(grant, now)) return left(badToken())
-    if (isMarkDue(grant.lastUsedAt, now)) mark(`token ${grant.tokenId}`, now, () => deps.credentials.markTokenUsed(grant.tokenId, now))
+    if (isMarkDue(grant.lastUsedAt, now)) {
+      mark(`token ${grant.tokenId}`, now, () => deps.credentials.markTokenUsed(grant.tokenId, grant.account.userId, now))
+    }
     return right(tokenPrincipal(grant))
   }
 
@@ -44,6 +46,7 @@ const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: Use
   tokenCreatedAt: grant.createdAt,
   ...(grant.expiresAt === undefined ? {} : { tokenExpiresAt: grant.expiresAt }),
   ...(grant.onlyOrgId === undefined ? {} : { onlyOrgId: grant.onlyOrgId }),
+  ...(grant.onlyClusterId === undefined ? {} : { onlyClusterId: grant.onlyClusterId }),
   ...(grant.profile === undefined ? {} : { profile: grant.profile }),
 })
 

@@ -1,4 +1,4 @@
-import type { OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
+import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
 import type { RememberedId } from './remembered-ports.ts'
 
 export const userVisibilities = ['public', 'limited', 'private'] as const
@@ -20,8 +20,12 @@ export interface User {
   readonly allowCreateOrganization: boolean
   readonly hideEmail: boolean
   readonly visibility: UserVisibility
-  /** A BCP 47 tag. */
+  /** A BCP 47 tag; empty when the user chose none. */
   readonly language: string
+  /** How a user interface looks for the user. The words are the interface's: nothing here reads them. */
+  readonly theme: string
+  readonly diffViewStyle: string
+  readonly hideActivity: boolean
   readonly website: string
   readonly location: string
   readonly description: string
@@ -79,6 +83,9 @@ export type UserChanges = Partial<
     | 'hideEmail'
     | 'visibility'
     | 'language'
+    | 'theme'
+    | 'diffViewStyle'
+    | 'hideActivity'
     | 'website'
     | 'location'
     | 'description'
@@ -119,6 +126,10 @@ export interface AccessTokenRecord {
   readonly onlyOrgId: OrgId | undefined
   /** The name of that organization, where it was read along. */
   readonly onlyOrgName?: string
+  /** The one cluster whose Kubernetes API it is for. */
+  readonly onlyClusterId?: ClusterId
+  /** That cluster as `owner/name`, where it was read along. */
+  readonly onlyClusterName?: string
   /** When the value that counts now was made. */
   readonly createdAt: Date
   readonly expiresAt: Date | undefined
@@ -142,6 +153,7 @@ export interface NewAccessToken {
   readonly lastEight: string
   readonly scopeWords: readonly string[]
   readonly onlyOrgId: OrgId | undefined
+  readonly onlyClusterId?: ClusterId
   /** Who made it: the user, or the site admin at the command line. */
   readonly createdBy: UserId | undefined
   readonly createdAt: Date

@@ -1,5 +1,9 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { accountNameKey, parseAccountName } from '../kernel/account-name.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { Allowances } from './allowance-ports.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { DomainNames, IdentityStores } from './ports.ts'
 import { emailDomainRefused, isDomainAllowed } from './site-rules.ts'
@@ -23,14 +27,27 @@ export const makeValidateName =
     return kind === undefined ? valid : { status: 'USER_EXISTS', message: 'Another user or organization has this name.' }
   }
 
-/** Judges an e-mail address. */
+/** So many addresses were asked about already. */
+export const TooManyAddressChecks = defineFailure('TooManyAddressChecks', 'Backoff')
+
+export interface ValidateEmailDeps {
+  readonly stores: IdentityStores
+  readonly domains: DomainNames
+  readonly allowances: Allowances
+}
+
+/** Judges an e-mail address. Whether an account has it is told so often only, to the user and to the user's network. */
 export const makeValidateEmail =
-  (deps: { readonly stores: IdentityStores; readonly domains: DomainNames }) =>
-  async (text: string): Promise<Verdict> => {
+  (deps: ValidateEmailDeps) =>
+  async ({ principal, sourceIp }: SignedInCall, text: string): Outcome<Failure<'TooManyAddressChecks'>, Verdict> => {
     const email = parseEmailAddress(text, deps.domains)
-    if (isLeft(email)) return { status: 'INVALID', message: email.left.message }
+    if (isLeft(email)) return right({ status: 'INVALID', message: email.left.message })
     const rules = await deps.stores.siteRules.read()
-    if (!isDomainAllowed(rules, email.right)) return { status: 'NOT_ALLOWED', message: emailDomainRefused(rules).message }
+    if (!isDomainAllowed(rules, email.right)) return right({ status: 'NOT_ALLOWED', message: emailDomainRefused(rules).message })
+    const retryAfterSeconds =
+      (await deps.allowances.take('address-check', String(principal.impersonator?.userId ?? principal.userId))) ??
+      (await deps.allowances.take('address-check-network', sourceIp))
+    if (retryAfterSeconds !== undefined) return left(TooManyAddressChecks('You asked about many addresses; wait before the next one.', { retryAfterSeconds }))
     const isTaken = await deps.stores.emails.isTaken(email.right.key)
-    return isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is in use.' } : valid
+    return right(isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is in use.' } : valid)
   }

@@ -18,5 +18,7 @@ export interface PictureMaker {
    * Failures: PictureRefused, PicturesBusy.
    */
   square(bytes: Uint8Array, side: number): Outcome<ReturnType<typeof PictureRefused> | ReturnType<typeof PicturesBusy>, Uint8Array>
+  /** The square PNG that stands for a name: always the same for the same name, without regard to case. Nothing is kept. */
+  ofName(name: string): Promise<Uint8Array>
 }
 export const PictureMakerToken = token<PictureMaker>('kernel.PictureMaker')

@@ -1,4 +1,4 @@
-import type { OrgId, SessionId, TokenId, UserId } from './brand.ts'
+import type { ClusterId, OrgId, SessionId, TokenId, UserId } from './brand.ts'
 import type { Secret } from './secret.ts'
 import type { ScopeSet } from './token-scope.ts'
 
@@ -14,6 +14,8 @@ export interface Principal {
   readonly tokenExpiresAt?: Date
   /** Set when the token is confined to one organization. */
   readonly onlyOrgId?: OrgId
+  /** Set when the token is confined to the Kubernetes API of one cluster. */
+  readonly onlyClusterId?: ClusterId
   readonly sessionId?: SessionId
   /** For method `password`: the hash that it was compared with, so that a change can tell whether it is still in force. */
   readonly provenPhc?: Secret

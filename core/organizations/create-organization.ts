@@ -6,7 +6,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { OrganizationCreationDenied } from './failures.ts'
 import { ownersTeamName, parseOrganizationName } from './names.ts'
-import { emptyProfile, parseProfile } from './organization-profile.ts'
+import { emptyProfile, ordinaryOrgType, parseProfile } from './organization-profile.ts'
 import type { ProfileInput } from './organization-profile.ts'
 import type { NewTeam, OrganizationStores } from './ports.ts'
 import type { Organization } from './types.ts'
@@ -33,7 +33,7 @@ export const makeCreateOrganization =
   async (call: SignedInCall, input: CreateOrganizationInput): Outcome<Refusal, Organization> => {
     const name = parseOrganizationName(input.name)
     if (isLeft(name)) return name
-    const profile = parseProfile(input)
+    const profile = parseProfile(input, ordinaryOrgType)
     if (isLeft(profile)) return profile
     const { principal } = call
     if (principal.onlyOrgId !== undefined) {
@@ -48,7 +48,7 @@ export const makeCreateOrganization =
         ...emptyProfile,
         ...profile.right,
         name: name.right,
-        orgType: 0,
+        orgType: ordinaryOrgType,
         createdAt,
       })
       if (isLeft(inserted)) return inserted

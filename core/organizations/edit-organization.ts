@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { OrgId } from '../kernel/brand.ts'
+import { changedFields, isUnchanged } from '../kernel/changed-fields.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -11,22 +12,30 @@ import type { Organization } from './types.ts'
 
 type Refusal = Failure<'OrganizationFieldRefused' | 'OrganizationMissing' | 'OrganizationChanged'>
 
-/** Changes the fields that are given, and no others. */
+const missing = () => OrganizationMissing('There is no such organization.')
+const changedSince = () => OrganizationChanged('The organization was changed in the meantime.')
+
+/** Changes the fields that are given and differ, and no others. */
 export const makeEditOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
-  async (
+  (
     call: SignedInCall,
     id: OrgId,
     input: ProfileInput,
     expectedVersion: number | undefined,
-  ): Outcome<Refusal, Organization> => {
-    const changes = parseProfile(input)
-    if (isLeft(changes)) return changes
-    return deps.uow.run<Refusal, Organization>(call, async ({ organizations, audit }) => {
-      const isUpdated = await organizations.update(id, changes.right, expectedVersion)
+  ): Outcome<Refusal, Organization> =>
+    deps.uow.run<Refusal, Organization>(call, async ({ organizations, audit }) => {
+      const before = await organizations.findById(id)
+      if (before === undefined) return left(missing())
+      const parsed = parseProfile(input, before.orgType)
+      if (isLeft(parsed)) return parsed
+      if (expectedVersion !== undefined && expectedVersion !== before.version) return left(changedSince())
+      const changes = changedFields(before, parsed.right)
+      if (isUnchanged(changes)) return right(before)
+      const isUpdated = await organizations.update(id, changes, expectedVersion)
       const organization = await organizations.findById(id)
-      if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
-      if (!isUpdated) return left(OrganizationChanged('The organization was changed in the meantime.'))
+      if (organization === undefined) return left(missing())
+      if (!isUpdated) return left(changedSince())
       await audit.record({
         action: 'organization.edited',
         objectType: 'organization',
@@ -34,10 +43,9 @@ export const makeEditOrganization =
         objectName: organization.name,
         tenantId: id,
         changes: {
-          fields: Object.keys(changes.right),
-          ...(changes.right.visibility === undefined ? {} : { visibility: changes.right.visibility }),
+          fields: Object.keys(changes),
+          ...(changes.visibility === undefined ? {} : { visibility: changes.visibility }),
         },
       })
       return right(organization)
     })
-  }

@@ -1,6 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { OrgId, TeamId, UserId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { changedFields, isUnchanged } from '../kernel/changed-fields.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { RobotChanged, RobotMissing } from './failures.ts'
@@ -35,11 +36,10 @@ export const makeEditRobot =
       if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
       const moved = await moveTeams(held, robot, input, deps.clock.now())
       if (isLeft(moved)) return moved
-      const changes = {
-        ...(input.description === undefined ? {} : { description: input.description }),
-        ...(input.isActive === undefined ? {} : { isActive: input.isActive }),
-      }
-      if (!(await stores.robots.update(orgId, id, changes, expectedVersion))) {
+      const changed = changedFields(robot, { description: input.description, isActive: input.isActive })
+      const isNoChange = isUnchanged(changed) && !moved.right
+      if (isNoChange && (expectedVersion === undefined || expectedVersion === robot.version)) return right(robot)
+      if (!(await stores.robots.update(orgId, id, changed, expectedVersion))) {
         return left(RobotChanged('The robot account was changed by somebody else meanwhile.'))
       }
       const after = await stores.robots.find(orgId, id)
@@ -50,17 +50,18 @@ export const makeEditRobot =
         objectId: id,
         objectName: robot.login,
         tenantId: orgId,
-        changes: { fields: Object.keys(input), active: after.isActive, teams: after.teamIds },
+        changes: { fields: [...Object.keys(changed), ...(moved.right ? ['teamIds'] : [])], active: after.isActive, teams: after.teamIds },
       })
       return right(after)
     })
 
+/** Whether the teams changed. */
 const moveTeams = async (
   held: HeldOrganization,
   robot: Robot,
   { teamIds, isActive }: EditRobotInput,
   at: Date,
-): Outcome<Failure<'RobotRefused' | 'BeyondOwnRights'>, void> => {
+): Outcome<Failure<'RobotRefused' | 'BeyondOwnRights'>, boolean> => {
   const wanted = [...new Set(teamIds ?? robot.teamIds)]
   const added = wanted.filter((id) => !robot.teamIds.includes(id))
   const teams = await readRobotTeams(held, wanted)
@@ -69,7 +70,8 @@ const moveTeams = async (
     const given = await mayWield(held, teams.right)
     if (isLeft(given)) return given
   }
-  for (const id of robot.teamIds) if (!wanted.includes(id)) await held.stores.teams.removeMember(id, robot.id)
+  const gone = robot.teamIds.filter((id) => !wanted.includes(id))
+  for (const id of gone) await held.stores.teams.removeMember(id, robot.id)
   for (const team of teams.right) if (added.includes(team.id)) await held.stores.teams.addMember(team, robot.id, at)
-  return right(undefined)
+  return right(gone.length + added.length > 0)
 }

@@ -1,6 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { RoleId, TeamId } from '../kernel/brand.ts'
+import { changedFields, isSameSet, isUnchanged } from '../kernel/changed-fields.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { TeamChanged } from './failures.ts'
@@ -37,26 +38,32 @@ export const makeEditTeam =
       const roleIds = input.roleIds === undefined ? undefined : [...new Set(input.roleIds)]
       const allowed = await judge(held, changes.right, roleIds)
       if (isLeft(allowed)) return allowed
-      const updated = await stores.teams.update(id, changes.right, expectedVersion)
+      if (expectedVersion !== undefined && expectedVersion !== team.version) return left(changedSince())
+      const changed = changedFields(team, changes.right)
+      const changesRoles = roleIds !== undefined && !isSameSet(roleIds, team.roleIds)
+      if (isUnchanged(changed) && !changesRoles) return right({ team, organization })
+      const updated = await stores.teams.update(id, changed, expectedVersion)
       if (isLeft(updated)) return updated
-      if (!updated.right) return left(TeamChanged('The team was changed in the meantime.'))
-      if (roleIds !== undefined) await stores.teams.replaceRoles(team, roleIds)
+      if (!updated.right) return left(changedSince())
+      if (changesRoles) await stores.teams.replaceRoles(team, roleIds)
       await stores.audit.record({
         action: 'team.edited',
         objectType: 'team',
         objectId: id,
-        objectName: changes.right.name ?? team.name,
+        objectName: changed.name ?? team.name,
         tenantId: team.orgId,
         changes: {
-          fields: Object.keys(changes.right),
-          ...(changes.right.permission === undefined ? {} : { permission: changes.right.permission }),
-          ...(roleIds === undefined ? {} : { roles: roleIds }),
+          fields: Object.keys(changed),
+          ...(changed.permission === undefined ? {} : { permission: changed.permission }),
+          ...(changesRoles ? { roles: roleIds } : {}),
         },
       })
-      const changed = await stores.teams.findById(id)
-      if (changed === undefined) throw new Error('The team that was just changed is not there.')
-      return right({ team: changed, organization })
+      const after = await stores.teams.findById(id)
+      if (after === undefined) throw new Error('The team that was just changed is not there.')
+      return right({ team: after, organization })
     })
+
+const changedSince = () => TeamChanged('The team was changed in the meantime.')
 
 const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<FormRefusal, TeamChanges> => {
   const guarded = guardOwnersTeam(team, input)

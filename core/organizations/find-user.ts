@@ -1,11 +1,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
+import { maySee } from '../identity/find-user.ts'
 import type { OrgId, UserId } from '../kernel/brand.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { AccountNotEligible, MemberMissing } from './failures.ts'
 import type { MembershipStore } from './ports.ts'
 import type { AccountSummary } from './types.ts'
+import { viewerOf } from './viewer.ts'
 
 /** Names a user as a request does. */
 export type UserRef = { readonly name: string } | { readonly id: number }
@@ -13,7 +15,25 @@ export type UserRef = { readonly name: string } | { readonly id: number }
 export const findAccount = (memberships: MembershipStore, ref: UserRef): Promise<AccountSummary | undefined> =>
   'name' in ref ? memberships.findAccount(ref.name) : memberships.findAccountById(ref.id)
 
-/** The user's id, whatever the user's state: for reading and removing. */
+/** No user has this id. */
+const noUser = 0 as UserId
+
+/**
+ * The user's id, whatever the user's state; an id that no user has for anything else. So a question about a missing user
+ * costs the queries of one about a user whom the caller does not see, and has the same answer.
+ */
+export const userIdOf = (account: AccountSummary | undefined): UserId => (account?.kind === 'user' ? (account.id as UserId) : noUser)
+
+/** Whether the caller may learn that the user exists, apart from organizations that they share. */
+export const isShown = (call: SignedInCall, account: AccountSummary | undefined): boolean => {
+  const id = userIdOf(account)
+  if (account?.seenAs === undefined) return false
+  const { userId, isSiteAdmin, publicOnly, onlyOrgId } = viewerOf(call)
+  const viewer = publicOnly || onlyOrgId !== undefined ? { userId: undefined, isSiteAdmin: false } : { userId, isSiteAdmin }
+  return call.principal.userId === id || maySee(viewer, { id, ...account.seenAs })
+}
+
+/** The user's id, whatever the user's state, for those who see all users. */
 export const asUser = (account: AccountSummary | undefined): Either<Failure<'MemberMissing'>, UserId> =>
   account?.kind === 'user' ? right(account.id as UserId) : left(MemberMissing('There is no such user.'))
 
@@ -31,7 +51,7 @@ export const findNewMember = async (
   if (account === undefined) return left(MemberMissing('There is no such user.'))
   if (account.kind !== 'user') return left(AccountNotEligible('An organization cannot be a member.'))
   const id = account.id as UserId
-  const isSeen = !account.isPrivate || caller.isSiteAdmin || caller.userId === id || (await memberships.find(orgId, id)) !== undefined
+  const isSeen = account.seenAs?.visibility !== 'private' || caller.isSiteAdmin || caller.userId === id || (await memberships.find(orgId, id)) !== undefined
   if (!isSeen) return left(MemberMissing('There is no such user.'))
   return account.isActive
     ? right({ id, name: account.name })

@@ -4,6 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Call, SignedInCall } from '../kernel/principal.ts'
 import { MemberMissing } from './failures.ts'
+import { isShown, userIdOf } from './find-user.ts'
 import type { MembershipStore, OrganizationStore } from './ports.ts'
 import type { Organization } from './types.ts'
 import { viewerOf, visibleWithoutMembership } from './viewer.ts'
@@ -36,18 +37,22 @@ export const makeListOwnOrganizations =
       : deps.organizations.listOfUser(userId, page)
   }
 
-/** Another user's organizations, as far as the caller may know of them. */
+/**
+ * Another user's organizations, as far as the caller may know of them. Of a user whom the caller does not see, those that
+ * they share; without any, the user is not there.
+ */
 export const makeListOrganizationsOfUser =
   (deps: Stores) =>
   async (call: SignedInCall, login: string, page: PageRequest): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
     const account = await deps.memberships.findAccount(login)
-    if (account?.kind !== 'user') return left(MemberMissing(`There is no user "${login}".`))
-    const userId = account.id as UserId
+    const userId = userIdOf(account)
     const viewer = viewerOf(call)
     const isUnlimited = !viewer.publicOnly && viewer.onlyOrgId === undefined
     if (isUnlimited && (viewer.isSiteAdmin || viewer.userId === userId)) {
       return right(await deps.organizations.listOfUser(userId, page))
     }
     const asMember = isUnlimited ? viewer.userId : undefined
-    return right(await deps.organizations.listOfUserSeenBy(userId, asMember, visibleWithoutMembership(viewer), page))
+    const isSeen = isShown(call, account)
+    const listed = await deps.organizations.listOfUserSeenBy(userId, asMember, isSeen ? visibleWithoutMembership(viewer) : [], page)
+    return isSeen || listed.total > 0 ? right(listed) : left(MemberMissing(`There is no user "${login}".`))
   }

@@ -10,8 +10,8 @@ export const profileLimits = { fullName: 100, email: 254, description: 255, webs
 /** What a caller may ask for: an absent field stays as it is, empty text clears it, an empty visibility is no change. */
 export interface ProfileInput extends Partial<Omit<OrganizationProfile, 'visibility'>> {
   readonly visibility?: Visibility | ''
-  /** Words that older clients send; `client` is a kind of organization that is not made here. */
-  readonly orgType?: string
+  /** A word that older clients send, or the number that is shown; `client` is a kind of organization that is not made here. */
+  readonly orgType?: string | number
 }
 
 const webAddress = /^https?:\/\/[^\s/?#\\@]+(?:[/?#]\S*)?$/i
@@ -30,7 +30,13 @@ export const emptyProfile: OrganizationProfile = {
 
 const textFields = Object.keys(profileLimits) as readonly (keyof typeof profileLimits)[]
 
-const problemsOf = (input: ProfileInput): readonly string[] => {
+const orgTypeProblem = (sent: ProfileInput['orgType'], current: number): string | undefined => {
+  if (sent === 'client') return 'A client organization is created at /user/client/create.'
+  if (typeof sent === 'number') return sent === current ? undefined : 'orgType cannot be changed.'
+  return sent === undefined || orgTypes.includes(sent) ? undefined : 'orgType is not known.'
+}
+
+const problemsOf = (input: ProfileInput, orgType: number): readonly string[] => {
   const problems: string[] = []
   for (const field of textFields) {
     const text = input[field]
@@ -39,14 +45,20 @@ const problemsOf = (input: ProfileInput): readonly string[] => {
   if (input.website && !webAddress.test(input.website)) problems.push('website is no http or https address.')
   if (input.fleetEndpoint && !webAddress.test(input.fleetEndpoint)) problems.push('fleetManagementClusterEndPoint is no http or https address.')
   if (input.email && !mailAddress.test(input.email)) problems.push('email is no mail address.')
-  if (input.orgType === 'client') problems.push('A client organization is created at /user/client/create.')
-  else if (input.orgType !== undefined && !orgTypes.includes(input.orgType)) problems.push('orgType is not known.')
+  const typeProblem = orgTypeProblem(input.orgType, orgType)
+  if (typeProblem !== undefined) problems.push(typeProblem)
   return problems
 }
 
-/** Checks the fields that are there and answers exactly those. */
-export const parseProfile = (input: ProfileInput): Either<Failure<'OrganizationFieldRefused'>, Partial<OrganizationProfile>> => {
-  const problems = problemsOf(input)
+/** What an organization is that is of no special kind. */
+export const ordinaryOrgType = 0
+
+/** Checks the fields that are there and answers exactly those. `orgType` is the organization's own, which stays. */
+export const parseProfile = (
+  input: ProfileInput,
+  orgType: number,
+): Either<Failure<'OrganizationFieldRefused'>, Partial<OrganizationProfile>> => {
+  const problems = problemsOf(input, orgType)
   if (problems.length > 0) return left(OrganizationFieldRefused(problems.join(' '), { errors: problems }))
   const texts = Object.fromEntries(textFields.filter((field) => input[field] !== undefined).map((field) => [field, input[field]]))
   return right({ ...texts, ...(input.visibility ? { visibility: input.visibility } : {}) })

@@ -5,7 +5,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { barredIn } from './barred-in.ts'
 import { LastOwner, MemberMissing } from './failures.ts'
-import { asUser, findAccount } from './find-user.ts'
+import { findAccount, userIdOf } from './find-user.ts'
 import type { UserRef } from './find-user.ts'
 import { inOrganization } from './in-organization.ts'
 import type { MemberChangeDeps } from './in-organization.ts'
@@ -19,16 +19,15 @@ export const makeRemoveMember =
   (call: SignedInCall, id: OrgId, ref: UserRef): Outcome<Refusal, void> =>
     inOrganization<Refusal, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const account = await findAccount(stores.memberships, ref)
-      const userId = asUser(account)
-      const isSelf = !isLeft(userId) && userId.right === call.principal.userId
+      const userId = userIdOf(account)
+      const isSelf = userId === call.principal.userId
       if (!isSelf) {
         const barred = await barredIn(stores, deps.clock, call, id)
         if (barred !== undefined) return left(barred)
         const isAllowed = mustHold(rights, 'remove members')
         if (isLeft(isAllowed)) return isAllowed
       }
-      if (isLeft(userId)) return userId
-      const standing = await stores.memberships.standing(id, userId.right)
+      const standing = await stores.memberships.standing(id, userId)
       if (!standing.isMember) return left(MemberMissing('The user is no member of this organization.'))
       const below = isSelf ? right(undefined) : mayChange(rights, standing.level)
       if (isLeft(below)) return below
@@ -38,14 +37,14 @@ export const makeRemoveMember =
           return left(LastOwner('An organization keeps at least one owner. Make somebody else an owner first.'))
         }
       }
-      await stores.memberships.remove(id, userId.right)
+      await stores.memberships.remove(id, userId)
       await stores.audit.record({
         action: 'organization.member_removed',
         objectType: 'organization',
         objectId: id,
         objectName: organization.name,
         tenantId: id,
-        changes: { user: userId.right, login: account?.name ?? '' },
+        changes: { user: userId, login: account?.name ?? '' },
       })
       return right(undefined)
     })

@@ -1,11 +1,11 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { OrgId } from '../kernel/brand.ts'
 import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { barredIn } from './barred-in.ts'
 import { BeyondOwnRights, MemberMissing } from './failures.ts'
-import { asUser, findAccount } from './find-user.ts'
+import { findAccount, userIdOf } from './find-user.ts'
 import type { UserRef } from './find-user.ts'
 import { inOrganization } from './in-organization.ts'
 import type { MemberChangeDeps } from './in-organization.ts'
@@ -19,22 +19,19 @@ export const makeSetMemberVisibility =
     inOrganization<Refusal, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const barred = await barredIn(stores, deps.clock, call, id)
       if (barred !== undefined) return left(barred)
-      const account = await findAccount(stores.memberships, ref)
-      const userId = asUser(account)
-      const isSelf = !isLeft(userId) && userId.right === call.principal.userId
-      if (!isSelf && !rights.isOwner) return left(BeyondOwnRights('Only owners decide this for other members.'))
-      if (isLeft(userId)) return userId
-      const membership = await stores.memberships.find(id, userId.right)
+      const userId = userIdOf(await findAccount(stores.memberships, ref))
+      if (userId !== call.principal.userId && !rights.isOwner) return left(BeyondOwnRights('Only owners decide this for other members.'))
+      const membership = await stores.memberships.find(id, userId)
       if (membership === undefined) return left(MemberMissing('The user is no member of this organization.'))
       if (membership.isPublic === isPublic) return right(undefined)
-      await stores.memberships.setPublic(id, userId.right, isPublic)
+      await stores.memberships.setPublic(id, userId, isPublic)
       await stores.audit.record({
         action: isPublic ? 'organization.member_published' : 'organization.member_concealed',
         objectType: 'organization',
         objectId: id,
         objectName: organization.name,
         tenantId: id,
-        changes: { user: userId.right },
+        changes: { user: userId },
       })
       return right(undefined)
     })

@@ -3,9 +3,9 @@ import type { Clock } from '../kernel/clock.ts'
 import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { OrganizationMissing } from './failures.ts'
+import { MemberMissing, OrganizationMissing } from './failures.ts'
 import { makeFindOrganization } from './find-organization.ts'
-import { asUser } from './find-user.ts'
+import { isShown, userIdOf } from './find-user.ts'
 import type { MembershipStore, OrganizationStore } from './ports.ts'
 import type { Standing } from './types.ts'
 
@@ -25,11 +25,13 @@ export const makeTellPermissions = (deps: {
     if (isLeft(found)) return found
     const { organization, viewer, isMember, barred } = found.right
     if (barred !== undefined) return left(barred)
-    const userId = asUser(await deps.memberships.findAccount(login))
-    const isSelf = !isLeft(userId) && userId.right === viewer.userId
+    const account = await deps.memberships.findAccount(login)
+    const userId = userIdOf(account)
+    const isSelf = userId === viewer.userId
     if (!isSelf && !isMember && !viewer.isSiteAdmin) {
       return left(OrganizationMissing('You are not a member of this organization.'))
     }
-    return isLeft(userId) ? userId : right(await deps.memberships.standing(organization.id, userId.right))
+    const standing = await deps.memberships.standing(organization.id, userId)
+    return standing.isMember || isShown(call, account) ? right(standing) : left(MemberMissing('There is no such user.'))
   }
 }

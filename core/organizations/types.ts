@@ -1,3 +1,4 @@
+import type { User } from '../identity/types.ts'
 import type { Standing as FullStanding } from '../kernel/access.ts'
 import { levels } from '../kernel/access.ts'
 import type { EntryRules } from '../kernel/entry-rules.ts'
@@ -71,8 +72,8 @@ export interface AccountSummary {
   readonly name: string
   /** Whether a user may act: active and not prohibited. */
   readonly isActive: boolean
-  /** Whether a user is shown to nobody but site admins and fellow members. */
-  readonly isPrivate: boolean
+  /** What decides who sees a user; absent for an organization. */
+  readonly seenAs?: Pick<User, 'visibility' | 'isActive'>
 }
 
 /** A membership's own facts. */

@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { ClusterMissing, type ClusterStore } from '../clusters/ports.ts'
+import type { Cluster } from '../clusters/types.ts'
 import type { DriverConfiguration, DriverConfigurationStore, StorageDriverOf } from './ports.ts'
 import { DriverRefused, type DriverUnitOfWork } from './read-ports.ts'
 import type { StorageDriver } from './types.ts'
@@ -38,6 +39,11 @@ interface Deps {
 
 const epoch = new Date(0)
 
+/** What stands when nothing was stored: id 0. */
+const usualOf = ({ ownerId, uid }: Pick<Cluster, 'ownerId' | 'uid'>): DriverConfiguration => ({
+  id: 0, userId: ownerId, clusterUid: uid, driver: usualDriver, createdAt: epoch, updatedAt: epoch,
+})
+
 /** Which driver is used on a cluster: shown and set. A change moves no release from one driver to the other. */
 export const makeDriverConfigurations = (deps: Deps) => {
   const clusterOf = async (grant: AccessGrant) => {
@@ -45,12 +51,10 @@ export const makeDriverConfigurations = (deps: Deps) => {
     return cluster === undefined ? left(ClusterMissing('There is no such cluster.')) : right(cluster)
   }
 
-  /** What stands when nothing was stored: id 0. */
   const usual = async (grant: AccessGrant): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> => {
     const cluster = await clusterOf(grant)
     if (isLeft(cluster)) return cluster
-    const { ownerId, uid } = cluster.right
-    return right({ id: 0, userId: ownerId, clusterUid: uid, driver: usualDriver, createdAt: epoch, updatedAt: epoch })
+    return right(usualOf(cluster.right))
   }
 
   return {
@@ -70,6 +74,8 @@ export const makeDriverConfigurations = (deps: Deps) => {
       if (isLeft(cluster)) return cluster
       const { id, ownerId, uid } = cluster.right
       return deps.driverUnitOfWork.run<never, DriverConfiguration>(call, async (stores) => {
+        const current = (await stores.drivers.find(ownerId, uid)) ?? usualOf(cluster.right)
+        if (current.driver === driver.right) return right(current)
         const stored = await stores.drivers.put(ownerId, uid, driver.right, deps.clock.now())
         await stores.audit.record({
           action: 'package_driver.set', objectType: 'cluster', objectId: id, objectName: cluster.right.name, tenantId: ownerId,

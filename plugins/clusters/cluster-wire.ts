@@ -1,10 +1,14 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { shortAge } from '../../core/clusters/age.ts'
 import type { ImportJudgement } from '../../core/clusters/check-cluster.ts'
 import type { ClusterClaim } from '../../core/clusters/import-cluster.ts'
 import type { ClusterWish } from '../../core/clusters/change-cluster.ts'
+import { AccessConfigRefused } from '../../core/clusters/ports.ts'
 import { hostingProviders, type Cluster, type HostingProvider } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
 import { unixSeconds } from '../../core/kernel/instant.ts'
 import type { ClusterInfo, ClusterInfoModel, ConnectOptions, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
 
@@ -103,11 +107,16 @@ const nothing: ClusterWish = {
   accessConfig: undefined,
 }
 
-export const connectWish = (options: t.TypeOf<typeof ConnectOptions>): ClusterWish => ({
-  ...nothing,
-  name: options.name,
-  accessConfig: options.accessConfig,
-})
+/** What the body asks for. The access config stands under any of the names that clients give it. */
+export const connectWish = (options: t.TypeOf<typeof ConnectOptions>): Either<Failure<'AccessConfigRefused'>, ClusterWish> => {
+  const sent = [options.accessConfig, options.kubeConfig, options.kubeconfig].filter((text) => text !== undefined && text !== '')
+  const [accessConfig, ...others] = [...new Set(sent)]
+  if (others.length > 0) return left(AccessConfigRefused('accessConfig and kubeConfig are two names of one thing, and differ.'))
+  if ((options.credential ?? '') !== '') {
+    return left(AccessConfigRefused('credential: no stored credential connects a cluster. Send a kubeconfig as accessConfig, and nothing as credential.'))
+  }
+  return right({ ...nothing, name: options.name, accessConfig })
+}
 
 export const updateWish = (options: t.TypeOf<typeof ImportClusterOption>): ClusterWish => ({
   ...nothing,

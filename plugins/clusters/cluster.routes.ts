@@ -9,12 +9,14 @@ import {
   ClusterUnreachable,
   CredentialRefused,
 } from '../../core/clusters/ports.ts'
+import { NotAuthenticated, NotPermitted } from '../../core/identity/ports.ts'
 import { read, requires, write } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import {
   accessConfigFaults,
+  ClientConfigQuery,
   ClusterInfoModel,
   clusterInPath,
   ClusterPath,
@@ -66,14 +68,20 @@ export const getClientConfig = defineRoute({
   path: '/clusters/{owner}/{cluster}/client-config',
   summary: 'Get a kubeconfig that leads to the cluster through this service',
   description:
-    'A JSON string with the text of a kubeconfig. It points at the proxy of this service and never carries the stored ' +
-    'credential, nor a token: put one of your own access tokens in the marked place. Where the service is reached by plain http, which kubectl sends no token to, that place is in the address.',
+    'A JSON string with the text of a kubeconfig that works as it is. It points at the proxy of this service and never carries ' +
+    'the stored credential: its token is made for it, reaches the Kubernetes API of this cluster and nothing else, does no more ' +
+    'and lives no longer than the token that asks, and expires after a day unless the service is set otherwise. It stands among ' +
+    'your access tokens; of a person and cluster ten live at a time, and the oldest goes. So this GET is a change: with a session ' +
+    'cookie it needs the header X-Csrf-Token, unless a browser says that a page of this origin asks. With `token=none` nothing ' +
+    'is made, and the kubeconfig has a marked place for a token of your own.',
   tag: v1,
   access: requires('can_connect', clusterInPath),
   scope: read('cluster'),
   params: ClusterPath,
+  query: ClientConfigQuery,
+  makesToken: true,
   ok: json(200, t.string, 'apiVersion: v1\nkind: Config\n...'),
-  failures: [ClusterMissing],
+  failures: [ClusterMissing, NotAuthenticated, NotPermitted],
 })
 
 export const getClusterStatus = defineRoute({
@@ -94,8 +102,10 @@ export const connectCluster = defineRoute({
   id: 'clusters.connectCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/connect',
-  summary: 'Store an access config for a cluster, or look at it anew',
-  description: 'Without an access config the stored credential is tried again (`operation=re-connect`).',
+  summary: 'Store an access config for a cluster, or look at it again',
+  description:
+    'The access config (also spelled `kubeConfig`) must be readable and lead to this cluster, and a `name` must be its name. Without one ' +
+    'the stored credential is tried again (`operation=re-connect`). `credential` is refused: no stored credential of a cloud connects a cluster.',
   tag: v2,
   access: requires('can_reconfigure', clusterInPath),
   scope: write('cluster'),

@@ -1,12 +1,13 @@
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
-import type { makeChangeCluster } from '../../core/clusters/change-cluster.ts'
+import { nameMismatch, type makeChangeCluster } from '../../core/clusters/change-cluster.ts'
 import type { makeCheckCluster, makeValidateImport } from '../../core/clusters/check-cluster.ts'
 import { clientConfig } from '../../core/clusters/client-config.ts'
 import type { makeImportCluster } from '../../core/clusters/import-cluster.ts'
 import type { makeListUserClusters } from '../../core/clusters/list-clusters.ts'
-import { ClusterMissing, type ClusterStore, type PublicAddress } from '../../core/clusters/ports.ts'
+import { ClusterMismatch, ClusterMissing, type ClusterStore, type PublicAddress } from '../../core/clusters/ports.ts'
 import type { RefreshStatus } from '../../core/clusters/refresh-status.ts'
 import type { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
+import type { ClusterTokens } from '../../core/identity/cluster-token-ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { ClusterId } from '../../core/kernel/brand.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
@@ -29,6 +30,7 @@ export interface ClusterHandlers {
   readonly clusters: ClusterStore
   readonly clock: Clock
   readonly kubernetesUrl: PublicAddress['kubernetesUrl']
+  readonly clusterTokens: ClusterTokens
   readonly check: ReturnType<typeof makeCheckCluster>
   readonly validate: ReturnType<typeof makeValidateImport>
   readonly importOne: ReturnType<typeof makeImportCluster>
@@ -82,9 +84,14 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
     const changed = await h.change(call, idOf(grant), updateWish(body))
     return isLeft(changed) ? changed : right(toClusterInfoModel(changed.right, h.clock.now()))
   }),
-  handle(getClientConfig, async ({ grant }) => {
+  handle(getClientConfig, async ({ call, grant, query, makesToken }) => {
     const found = await h.clusters.get(idOf(grant))
-    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(clientConfig(h.kubernetesUrl(), found))
+    if (found === undefined) return left(ClusterMissing('There is no such cluster.'))
+    if (makesToken !== true) return right(clientConfig(h.kubernetesUrl(), found))
+    const made = await h.clusterTokens.issue(call, { ...found, maxTokenLifeDays: grant.standing.entry?.maxTokenLifeDays ?? 0 }, query.expirationSeconds)
+    if (isLeft(made)) return made
+    const { value, expiresAt } = made.right
+    return right(clientConfig(h.kubernetesUrl(), found, { token: value.reveal(), expiresAt }))
   }),
   handle(getClusterStatus, async ({ grant }) => {
     const seen = await h.refresh(idOf(grant))
@@ -92,7 +99,10 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
   }),
   handle(connectCluster, async ({ call, grant, body }) => {
     const wish = connectWish(body)
-    const changed = wish.accessConfig === undefined || wish.accessConfig === '' ? undefined : await h.change(call, idOf(grant), wish)
+    if (isLeft(wish)) return wish
+    const mismatch = nameMismatch(grant.objectName, wish.right.name)
+    if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
+    const changed = wish.right.accessConfig === undefined ? undefined : await h.change(call, idOf(grant), wish.right)
     if (changed !== undefined && isLeft(changed)) return changed
     const seen = await h.refresh(idOf(grant), { evenIfFresh: changed === undefined })
     return isLeft(seen) ? seen : right(toClusterInfoModel(seen.right, h.clock.now()))

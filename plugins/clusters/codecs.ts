@@ -8,9 +8,11 @@ import {
   FreeObjectCodec,
   int32,
   listOf,
+  noted,
   oneOf,
   optional,
   patternText,
+  queryIntFrom,
   request,
   SafeInteger,
   PathName,
@@ -78,7 +80,14 @@ export const ImportOptions = request(
   'ImportOptions',
 )
 export const ConnectOptions = request(
-  { name: optional(freeText(255)), credential: optional(freeText(253)), accessConfig: optional(AccessConfig) },
+  {
+    name: optional(freeText(255)),
+    credential: optional(freeText(253)),
+    accessConfig: optional(AccessConfig),
+    // As other clients of this interface spell it.
+    kubeConfig: optional(AccessConfig),
+    kubeconfig: optional(AccessConfig),
+  },
   'ConnectOptions',
 )
 export const ReconfigureOptions = request({ basicInfo: optional(BasicInfo), components: optional(ComponentOptions) }, 'ReconfigureOptions')
@@ -88,6 +97,14 @@ export const ImportClusterOption = request(
   'ImportClusterOption',
 )
 
+export const ClientConfigQuery = request(
+  {
+    // An access token may stand here as on every route, so any text is taken.
+    token: optional(noted(freeText(4096), { description: '`none` for a kubeconfig with a place for a token instead of one.' })),
+    expirationSeconds: optional(noted(queryIntFrom(60, 604_800), { description: 'A shorter life for the token than what is set for all.' })),
+  },
+  'ClientConfigQuery',
+)
 export const ClusterListQuery = request(
   { provider: optional(freeText(64)), limit: optional(freeText(16)) },
   'ClusterListQuery',

@@ -19,6 +19,7 @@ import { makeRefreshStatus } from '../../core/clusters/refresh-status.ts'
 import { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
 import { makeStillAllowed } from '../../core/clusters/still-allowed.ts'
 import { makeAnswerWiderForm } from '../../core/clusters/wider-forms.ts'
+import { ClusterTokensToken } from '../../core/identity/cluster-token-ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
@@ -40,6 +41,7 @@ export const clustersPlugin = definePlugin({
     authorizer: AuthorizerToken,
     clock: ClockToken,
     clusters: ClusterStoreToken,
+    clusterTokens: ClusterTokensToken,
     codec: CredentialCodecToken,
     entropy: EntropyToken,
     parser: KubeconfigParserToken,
@@ -55,6 +57,7 @@ export const clustersPlugin = definePlugin({
     const handlers = clusterHandlers({
       clusters: given.clusters,
       clock: given.clock,
+      clusterTokens: given.clusterTokens,
       kubernetesUrl: () => given.address.kubernetesUrl(),
       check: makeCheckCluster(deps),
       validate: makeValidateImport(deps),

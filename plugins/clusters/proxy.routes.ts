@@ -21,6 +21,7 @@ export const proxyRoute: StreamRoute<ProxyTag> = {
   tag: 'Kubernetes Proxy',
   access: requires('can_connect', clusterInPath),
   scopeCategory: 'cluster',
+  servesClusterTokens: true,
   failures: [ProxyPathRefused, ProxyBodyRefused, ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused],
 }
 

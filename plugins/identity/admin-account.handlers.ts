@@ -14,7 +14,7 @@ import { emailWire } from './email-wire.ts'
 import type { IdentityGiven } from './needs.ts'
 import { passwordPolicyOf } from './password-policy-of.ts'
 import { profileWire } from './profile-wire.ts'
-import { prefixOf } from './user-listing.ts'
+import { searchTextOf } from './user-listing.ts'
 import { userWire, viewerOf } from './user-wire.ts'
 
 /** The id that a text of digits is; 0, which nobody has, for what no id can be. */
@@ -25,7 +25,7 @@ const emailRoutes = ({ stores }: IdentityGiven): readonly BoundRoute[] => [
     right(mapPage(await stores.emails.listAll('', page), ({ email, login }) => emailWire(email, login))),
   ),
   handle(adminSearchEmails, async ({ query, page }) =>
-    right(mapPage(await stores.emails.listAll(prefixOf(query.q), page), ({ email, login }) => emailWire(email, login))),
+    right(mapPage(await stores.emails.listAll(searchTextOf(query.q), page), ({ email, login }) => emailWire(email, login))),
   ),
 ]
 

@@ -16,7 +16,7 @@ import type { EditUserOption } from './codecs.ts'
 import type { IdentityGiven } from './needs.ts'
 import { passwordPolicyOf } from './password-policy-of.ts'
 import { PasswordsDiffer } from './settings.routes.ts'
-import { listingOf, prefixOf } from './user-listing.ts'
+import { listingOf, searchTextOf } from './user-listing.ts'
 import { userWire, viewerOf } from './user-wire.ts'
 
 const editOf = (body: t.TypeOf<typeof EditUserOption>): EditUserInput =>
@@ -47,7 +47,7 @@ const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       const listing = listingOf(query)
       if (listing === undefined) return right({ items: [], total: 0 })
       const viewer = viewerOf(call.principal)
-      return right(mapPage(await stores.users.list(prefixOf(query.q), page, listing), (user) => userWire(settings.baseUrl(), viewer, user)))
+      return right(mapPage(await stores.users.list(searchTextOf(query.q), page, listing), (user) => userWire(settings.baseUrl(), viewer, user)))
     }),
     handle(adminCreateUser, async ({ call, body }) => {
       const createdAt = creationTime(body.created_at, given.clock.now())

@@ -49,7 +49,7 @@ export const getAvatarSettings = defineRoute({
   method: 'GET',
   path: '/user/settings/avatar',
   summary: "Tell where the caller's picture is",
-  description: '`source` is `local` for an uploaded picture and empty for none; `gravatar` and `federavatar` are constant: pictures of other services are not used.',
+  description: '`source` is `local` for an uploaded picture and empty for the one that is drawn for the name; `gravatar` and `federavatar` are constant: pictures of other services are not used.',
   tag,
   access: signedIn,
   scope: read('user'),
@@ -94,4 +94,17 @@ export const showAvatar = defineRoute({
   params: request({ digest: patternText(/^[\w-]{43}$/, 43, 'the digest of a picture') }, 'AvatarPath'),
   ok: binary([pictureType], 'A PNG'),
   failures: [AvatarMissing],
+})
+
+export const showDrawnAvatar = defineRoute({
+  id: 'identity.showDrawnAvatar',
+  method: 'GET',
+  path: '/avatars/drawn/{name}',
+  summary: 'Show the picture that is drawn for a name',
+  description: 'The picture of users and organizations that have no other. Every name has one, so it tells nothing of who exists.',
+  tag: 'Miscellaneous',
+  access: anyone,
+  params: request({ name: patternText(/^[\w.+-]{1,63}$/, 63, 'a name') }, 'DrawnAvatarPath'),
+  ok: binary([pictureType], 'A PNG'),
+  failures: [],
 })

@@ -49,7 +49,7 @@ export const userExample: UserBody = {
   username: 'ada',
   full_name: 'Ada Lovelace',
   email: 'ada@noreply.platform.example',
-  avatar_url: '',
+  avatar_url: 'https://platform.example/api/v1/avatars/drawn/ada',
   html_url: 'https://platform.example/ada',
   language: '',
   is_admin: false,
@@ -87,6 +87,8 @@ export const AccessToken = answer(
     scopes: t.array(t.string),
     /** The one organization that it reaches; absent when it reaches all that its owner does. */
     org: optional(t.string),
+    /** `owner/name` of the one cluster whose Kubernetes API it is for; it reaches nothing else. */
+    cluster: optional(t.string),
     created_at: DateTime,
     last_used_at: optional(DateTime),
     expires_at: optional(DateTime),
@@ -116,6 +118,7 @@ export const SettingsAccessToken = answer(
     expDate: SafeInteger,
     scopes: t.array(t.string),
     org: optional(t.string),
+    cluster: optional(t.string),
   },
   'SettingsAccessToken',
 )
@@ -188,7 +191,16 @@ export const UserSettings = answer(
   },
   'UserSettings',
 )
-export const UserSettingsOptions = request({ ...profileFields, hide_email: optional(t.boolean) }, 'UserSettingsOptions')
+export const UserSettingsOptions = request(
+  {
+    ...profileFields,
+    theme: optional(freeText(64)),
+    diff_view_style: optional(freeText(64)),
+    hide_email: optional(t.boolean),
+    hide_activity: optional(t.boolean),
+  },
+  'UserSettingsOptions',
+)
 
 export const Profile = answer(
   {

@@ -24,7 +24,7 @@ import {
 } from './console.routes.ts'
 import type { IdentityGiven } from './needs.ts'
 import { passwordPolicyOf } from './password-policy-of.ts'
-import { listingOf, prefixOf } from './user-listing.ts'
+import { listingOf, searchTextOf } from './user-listing.ts'
 
 const consoleUser = (user: User) => ({
   ID: user.id,
@@ -70,7 +70,7 @@ const userRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
     handle(consoleListUsers, async ({ query, page }) => {
       const listing = listingOf(query)
       if (listing === undefined) return right({ items: [], total: 0 })
-      return right(mapPage(await given.stores.users.list(prefixOf(query.q), page, listing), consoleUser))
+      return right(mapPage(await given.stores.users.list(searchTextOf(query.q), page, listing), consoleUser))
     }),
     handle(consoleCreateUser, async ({ call, body }) => {
       const created = await create(call, {

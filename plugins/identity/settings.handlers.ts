@@ -22,10 +22,10 @@ const settingsWire = (user: User) => ({
   description: user.description,
   location: user.location,
   language: user.language,
-  theme: '',
-  diff_view_style: '',
+  theme: user.theme,
+  diff_view_style: user.diffViewStyle,
   hide_email: user.hideEmail,
-  hide_activity: false,
+  hide_activity: user.hideActivity,
 })
 
 export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
@@ -40,8 +40,8 @@ export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   return [
     handle(getUserSettings, async ({ call }) => right(settingsWire(await caller(call.principal.userId)))),
     handle(editUserSettings, async ({ call, body }) => {
-      const { full_name: fullName, hide_email: hideEmail, ...rest } = body
-      const edited = await edit(call, presentFields({ fullName, hideEmail, ...rest }))
+      const { full_name: fullName, hide_email: hideEmail, diff_view_style: diffViewStyle, hide_activity: hideActivity, ...rest } = body
+      const edited = await edit(call, presentFields({ fullName, hideEmail, diffViewStyle, hideActivity, ...rest }))
       return isLeft(edited) ? edited : right(settingsWire(edited.right))
     }),
     handle(getProfile, async ({ call }) => right(profileWire(await caller(call.principal.userId)))),

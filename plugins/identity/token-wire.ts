@@ -9,6 +9,7 @@ export const tokenWire = (token: AccessTokenRecord, value = '') => ({
   token_last_eight: token.lastEight,
   scopes: [...token.scopeWords],
   org: token.onlyOrgName,
+  cluster: token.onlyClusterName,
   created_at: token.createdAt.toISOString(),
   last_used_at: token.lastUsedAt?.toISOString(),
   expires_at: token.expiresAt?.toISOString(),
@@ -39,4 +40,5 @@ export const settingsTokenWire = (token: AccessTokenRecord, now: Date, value = '
   ...tokenInfoWire(token, now, value),
   scopes: [...token.scopeWords],
   org: token.onlyOrgName,
+  cluster: token.onlyClusterName,
 })

@@ -1,11 +1,10 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { TokenId } from '../../core/kernel/brand.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import { parseInstant } from '../../core/kernel/instant.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { makeCreateToken, TokenExpiryInvalid } from '../../core/identity/create-token.ts'
-import { makeDeleteToken } from '../../core/identity/delete-tokens.ts'
+import { makeDeleteNamedToken } from '../../core/identity/delete-tokens.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
@@ -19,7 +18,7 @@ const refusal = (call: SignedInCall, username: string): Failure<'NotYourTokens'>
 
 export const tokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const create = makeCreateToken(given)
-  const remove = makeDeleteToken(given)
+  const remove = makeDeleteNamedToken(given)
   return [
     handle(listTokens, async ({ call, params, page }) => {
       const refused = refusal(call, params.username)
@@ -36,7 +35,7 @@ export const tokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
     }),
     handle(deleteToken, async ({ call, params }) => {
       const refused = refusal(call, params.username)
-      return refused === undefined ? remove(call, params.id as TokenId) : left(refused)
+      return refused === undefined ? remove(call, params.id) : left(refused)
     }),
   ]
 }

@@ -4,7 +4,7 @@ import { TokenExpiryInvalid, TokenNameInvalid, TokenOrgInvalid } from '../../cor
 import { NotAuthenticated, TokenNameTaken } from '../../core/identity/ports.ts'
 import { ScopeExceeded, ScopesEmpty, ScopeUnknown } from '../../core/identity/scope-words.ts'
 import { withPassword } from '../kit/access.ts'
-import { PathId, PathName, request } from '../kit/codecs.ts'
+import { freeText, PathName, request } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
 import { AccessToken, CreateAccessTokenOption, UserPath } from './codecs.ts'
@@ -58,10 +58,11 @@ export const deleteToken = defineRoute({
   method: 'DELETE',
   path: '/users/{username}/tokens/{id}',
   summary: "Delete one of the caller's own access tokens",
+  description: "`id` is the token's id or its name. Digits are an id first, and a name where no token of the caller has that id. A name with a slash, which no path holds, goes by its id.",
   tag,
   access: withPassword,
   refusesSudo: true,
-  params: request({ username: PathName, id: PathId }, 'UserTokenPath'),
+  params: request({ username: PathName, id: freeText(255, 1) }, 'UserTokenPath'),
   ok: empty(204),
   failures: [NotYourTokens, AccessTokenMissing],
 })

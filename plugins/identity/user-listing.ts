@@ -23,7 +23,7 @@ export const UsersQuery = request(
 )
 
 export const usersQueryText =
-  '`q` narrows to names that start so, `login_name` to one name; `is_active`, `is_admin`, `is_restricted`, `is_prohibit_login`, `is_2fa_enabled` and `visibility` to users who are so. ' +
+  '`q` narrows to users who have this text in the name, at the start of a word of the full name, or in an address; those whose name starts with it come first. `login_name` narrows to one name; `is_active`, `is_admin`, `is_restricted`, `is_prohibit_login`, `is_2fa_enabled` and `visibility` to users who are so. ' +
   'Every user is of the source 0, so another `source_id` finds nobody. `sort` is alphabetically (also for an unknown word), reversealphabetically, newest, oldest, recentlogin or leastrecentlogin.'
 
 /** Words that clients of code-hosting servers send for the same orders. */
@@ -34,7 +34,8 @@ const otherWords = new Map<string, UserOrder>([
 const orderNamed = (word: string | undefined): UserOrder | undefined =>
   userOrders.find((order) => order === word) ?? otherWords.get(word ?? '')
 
-export const prefixOf = (text: string | undefined): string => (text ?? '').normalize('NFC').toLowerCase()
+/** Texts are looked for without regard to case. */
+export const searchTextOf = (text: string | undefined): string => (text ?? '').normalize('NFC').toLowerCase()
 
 /** Undefined when no user can be meant. */
 export const listingOf = (query: t.TypeOf<typeof UsersQuery>): UserListing | undefined =>

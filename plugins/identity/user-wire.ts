@@ -1,4 +1,5 @@
 import type { User, Viewer } from '../../core/identity/types.ts'
+import { accountNameKey } from '../../core/kernel/account-name.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
 import type { UserBody } from './codecs.ts'
 
@@ -13,9 +14,9 @@ const domainOf = (baseUrl: string): string => {
 
 const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${domainOf(baseUrl)}`
 
-/** Where a picture is shown; empty for who has none. */
-export const avatarUrl = (baseUrl: string, digest: string | undefined): string =>
-  digest === undefined ? '' : `${baseUrl}/api/v1/avatars/${digest}`
+/** Where the picture of a user or an organization is shown: the uploaded one, or the one that is drawn for the name. */
+export const avatarUrl = (baseUrl: string, { name, digest }: { readonly name: string; readonly digest: string | undefined }): string =>
+  `${baseUrl}/api/v1/avatars/${digest ?? `drawn/${encodeURIComponent(accountNameKey(name))}`}`
 
 const anyone: Viewer = { userId: undefined, isSiteAdmin: false }
 
@@ -36,7 +37,7 @@ export const userWire = (baseUrl: string, viewer: Viewer, user: User, isClientOr
     username: user.login,
     full_name: user.fullName,
     email: showsEmail ? user.primaryEmail : placeholderEmail(user.login, baseUrl),
-    avatar_url: avatarUrl(baseUrl, user.avatarDigest),
+    avatar_url: avatarUrl(baseUrl, { name: user.login, digest: user.avatarDigest }),
     html_url: `${baseUrl}/${user.login}`,
     language: isFull ? user.language : '',
     is_admin: isFull && user.isAdmin,

@@ -7,8 +7,8 @@ import { Redirect } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
-import { getCaller, getUser, searchUsers } from './user.routes.ts'
-import { prefixOf } from './user-listing.ts'
+import { getCaller, getUser, listPublicKeys, listSigningKeys, searchUsers } from './user.routes.ts'
+import { searchTextOf } from './user-listing.ts'
 import { userWire, viewerOf } from './user-wire.ts'
 
 export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundRoute[] => {
@@ -27,7 +27,7 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
       const viewer = viewerOf(call.principal)
       // Older clients send 0 for 'any user'.
       const uid = query.uid === undefined || query.uid === 0 ? undefined : (query.uid as UserId)
-      return right(mapPage(await stores.users.search(viewer, prefixOf(query.q), uid, page), (user) => userWire(settings.baseUrl(), viewer, user)))
+      return right(mapPage(await stores.users.search(viewer, searchTextOf(query.q), uid, page), (user) => userWire(settings.baseUrl(), viewer, user)))
     }),
     handle(getUser, async ({ call, params }) => {
       const viewer = viewerOf(call.principal)
@@ -36,5 +36,7 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
       if (renamed !== undefined && maySee(viewer, renamed)) return right(new Redirect(307, `/users/${renamed.login}`))
       return isLeft(user) ? user : right(userWire(settings.baseUrl(), viewer, user.right))
     }),
+    handle(listPublicKeys, () => Promise.resolve(right([]))),
+    handle(listSigningKeys, () => Promise.resolve(right([]))),
   ]
 }

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { UserMissing } from '../../core/identity/find-user.ts'
 import { anyone, read, signedIn } from '../kit/access.ts'
-import { freeText, optional, QueryId, request } from '../kit/codecs.ts'
+import { FreeObjectCodec, freeText, listOf, optional, QueryId, request } from '../kit/codecs.ts'
 import { json, listWithin, orRedirect } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
 import { User, userExample, UserPath, UserSearchResult } from './codecs.ts'
@@ -29,8 +29,9 @@ export const searchUsers = defineRoute({
   id: 'identity.searchUsers',
   method: 'GET',
   path: '/users/search',
-  summary: 'Find users whose name starts with a text',
-  description: 'Without regard to case, by name; at most 50 a page. `uid` narrows to one user. Counting stops at 1,000, and so do the pages.',
+  summary: 'Find users by a part of the name',
+  description:
+    'Without regard to case: users whose name starts with `q` first, by name, then those who have it elsewhere in the name or at the start of a word of the full name. Site admins find users by parts of addresses as well. At most 50 a page. `uid` narrows to one user. Counting stops at 1,000, and so do the pages.',
   tag,
   access: anyone,
   query: request({ q: optional(freeText(255)), uid: optional(QueryId) }, 'UserSearchQuery'),
@@ -49,4 +50,24 @@ export const getUser = defineRoute({
   params: UserPath,
   ok: orRedirect(json(200, User, userExample), 307),
   failures: [UserMissing],
+})
+
+const noKeys = { tag, access: signedIn, scope: read('user'), ok: json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list'), failures: [] } as const
+
+export const listPublicKeys = defineRoute({
+  ...noKeys,
+  id: 'identity.listPublicKeys',
+  method: 'GET',
+  path: '/user/keys',
+  summary: "List the caller's SSH keys: there are none",
+  description: 'This service keeps no SSH keys. Clients of this family ask for them at sign-in and take a refusal for a failed one.',
+})
+
+export const listSigningKeys = defineRoute({
+  ...noKeys,
+  id: 'identity.listSigningKeys',
+  method: 'GET',
+  path: '/user/gpg_keys',
+  summary: "List the caller's GPG keys: there are none",
+  description: 'This service keeps no GPG keys. Clients of this family ask for them at sign-in and take a refusal for a failed one.',
 })

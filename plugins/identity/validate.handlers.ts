@@ -1,4 +1,4 @@
-import { right } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Verdict } from '../../core/identity/validate-names.ts'
 import { makeValidateEmail, makeValidateName } from '../../core/identity/validate-names.ts'
 import type { BoundRoute } from '../kit/route.ts'
@@ -14,6 +14,9 @@ export const validateRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   return [
     handle(validateUsername, async ({ query }) => wire(await name(query.user_name ?? ''))),
     handle(validateOrgname, async ({ query }) => wire(await name(query.user_name ?? '', query.org))),
-    handle(validateEmail, async ({ query }) => wire(await email(query.email ?? ''))),
+    handle(validateEmail, async ({ call, query }) => {
+      const verdict = await email(call, query.email ?? '')
+      return isLeft(verdict) ? verdict : wire(verdict.right)
+    }),
   ]
 }

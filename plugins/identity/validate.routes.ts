@@ -1,3 +1,4 @@
+import { TooManyAddressChecks } from '../../core/identity/validate-names.ts'
 import { read, signedIn } from '../kit/access.ts'
 import { freeText, optional, request } from '../kit/codecs.ts'
 import { json } from '../kit/reply.ts'
@@ -40,10 +41,11 @@ export const validateEmail = defineRoute({
   method: 'POST',
   path: '/user/validate/email',
   summary: 'Tell whether an e-mail address could be added',
+  description: 'At most 30 addresses an hour for a user, and 120 for a network.',
   tag,
   access: signedIn,
   scope: read('user'),
   query: request({ email: Words }, 'ValidateEmailQuery'),
   ok,
-  failures: [],
+  failures: [TooManyAddressChecks],
 })

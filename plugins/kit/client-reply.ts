@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { HeaderBag } from '../../core/kernel/exchange.ts'
 import type { CookieChange, RedirectStatus } from './reply.ts'
-import { Redirect, YamlAnswer } from './reply.ts'
+import { NoContent, Redirect, YamlAnswer } from './reply.ts'
 import type { Route } from './route.ts'
 import type { SendReply, SendRequest } from './send.ts'
 import { fromWireJson } from '../../core/kernel/wire-json.ts'
@@ -107,6 +107,7 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
 export const readReply = <R>(route: Route, request: SendRequest, reply: SendReply): ClientReply<R> => {
   const { status, headers, body: text } = reply
   if (status === route.ok.status) return { ok: true, status, headers, value: readValue(route, request, reply) as R, text }
+  if (status === 204 && route.ok.isEmptyToo === true) return { ok: true, status, headers, value: new NoContent() as R, text }
   if (route.ok.redirects?.includes(status as RedirectStatus)) {
     const value = new Redirect(status as RedirectStatus, headerText(headers, 'location') ?? '')
     return { ok: true, status, headers, value: value as R, text }

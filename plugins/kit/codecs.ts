@@ -149,6 +149,18 @@ export const QueryInt = noted(
   { type: 'integer', format: 'int64' },
 )
 
+/** A whole number of a range in a query string. */
+export const queryIntFrom = (min: number, max: number): t.Type<number, string, unknown> => {
+  const isWithin = (u: unknown): u is number => typeof u === 'number' && Number.isSafeInteger(u) && u >= min && u <= max
+  const codec = new t.Type<number, string, unknown>(
+    `integer from ${min} to ${max}`,
+    isWithin,
+    (u, c) => (typeof u === 'string' && /^[0-9]{1,16}$/.test(u) && isWithin(Number(u)) ? t.success(Number(u)) : t.failure(u, c)),
+    String,
+  )
+  return noted(codec, { type: 'integer', format: 'int64', minimum: min, maximum: max })
+}
+
 /** An id in a query string. As with `PathId`, beyond 2^53-1 it is well formed but names nothing: it decodes to -1. */
 export const QueryId = noted(
   new t.Type<number, string, unknown>(

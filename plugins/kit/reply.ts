@@ -35,6 +35,11 @@ export class YamlAnswer {
   }
 }
 
+/** 204, answered instead of the declared value. */
+export class NoContent {
+  readonly status = 204
+}
+
 /** 302: look there; 307: send the same request there. */
 export type RedirectStatus = 302 | 307
 
@@ -87,6 +92,8 @@ export interface ReplySpec<Result> {
   readonly redirects?: readonly RedirectStatus[]
   /** The handler may answer a `YamlAnswer` instead. */
   readonly isYamlToo?: boolean
+  /** The handler may answer a `NoContent` instead. */
+  readonly isEmptyToo?: boolean
   readonly __result?: Result
 }
 
@@ -178,3 +185,6 @@ export const orRedirect = <R>(reply: ReplySpec<R>, ...redirects: readonly Redire
 
 /** The same JSON reply, or YAML of the same value: the handler may answer a `YamlAnswer`. */
 export const orYaml = <R>(reply: ReplySpec<R>): ReplySpec<R | YamlAnswer> => ({ ...reply, isYamlToo: true })
+
+/** The same reply, or 204 without a body: the handler may answer a `NoContent`. */
+export const orNoContent = <R>(reply: ReplySpec<R>): ReplySpec<R | NoContent> => ({ ...reply, isEmptyToo: true })

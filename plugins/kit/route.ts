@@ -70,6 +70,12 @@ export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F ext
   readonly loads?: 'profile'
   /** Not allowed while a site admin impersonates (credentials would be planted). */
   readonly refusesSudo?: boolean
+  /**
+   * A GET whose answer holds an access token that is made for it, unless its query says `token=none`, which is no credential
+   * there. Making one is a change: a session cookie needs the proof that a change needs, nothing is answered from a cache,
+   * and HEAD makes none.
+   */
+  readonly makesToken?: boolean
   /** For access `signed-in`: knows how to serve a token for one organization or for public objects, which others refuse. */
   readonly servesConfined?: boolean
   /** Open to a user whose password must be changed first; other routes refuse, and public ones take such a user for nobody. */
@@ -92,6 +98,8 @@ export interface RouteInput<P, Q, B, X extends Access> {
   readonly page: PageRequest
   /** From `If-Match`: the row version that the change is meant for. */
   readonly expectedVersion: number | undefined
+  /** Of a route with `makesToken`: whether this request is to make one. */
+  readonly makesToken?: boolean
 }
 
 /** Declares a route: keeps its types for the handler and the client. Nothing is registered. */
@@ -128,6 +136,8 @@ export interface StreamRoute<F extends string = string> {
   readonly access: GrantedAccess
   /** Scope category; reading methods need read, the others write, an upgrade needs write. */
   readonly scopeCategory: RequiredScope['category']
+  /** Open to a token that is confined to a cluster, which is refused everywhere else. */
+  readonly servesClusterTokens?: boolean
   readonly failures: readonly FailureType<F>[]
 }
 

@@ -9,7 +9,7 @@ import { makeActOnMember } from '../../core/organizations/act-on-member.ts'
 import { MemberMissing } from '../../core/organizations/failures.ts'
 import type { FoundOrganization } from '../../core/organizations/find-organization.ts'
 import { makeFindOrganization } from '../../core/organizations/find-organization.ts'
-import { asUser } from '../../core/organizations/find-user.ts'
+import { userIdOf } from '../../core/organizations/find-user.ts'
 import { makeRemoveMember } from '../../core/organizations/remove-member.ts'
 import { makeRevokeOrganizationToken } from '../../core/organizations/revoke-organization-token.ts'
 import { makeSetMemberVisibility } from '../../core/organizations/set-member-visibility.ts'
@@ -45,6 +45,7 @@ const usersOf = async (given: OrganizationGiven, call: Call, page: Page<UserId>)
   return { ...page, items: users.map((user) => userWire(baseUrl, viewerOf(call.principal), user)) }
 }
 
+/** The same for a user who does not exist: members learn who the members are, not who else has an account. */
 const notMember = () => left(MemberMissing('The user is no member of this organization.'))
 
 const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
@@ -74,9 +75,8 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       if (!isMember && !viewer.isSiteAdmin) {
         return right(new Redirect(302, `/orgs/${organization.name}/public_members/${params.username}`))
       }
-      const userId = asUser(await memberships.findAccount(params.username))
-      if (isLeft(userId)) return userId
-      return (await memberships.find(organization.id, userId.right)) === undefined ? notMember() : right(undefined)
+      const userId = userIdOf(await memberships.findAccount(params.username))
+      return (await memberships.find(organization.id, userId)) === undefined ? notMember() : right(undefined)
     }),
     handle(listPublicMembers, async ({ call, params, page }) => {
       const found = await findSeen(call, params.orgname)
@@ -86,16 +86,14 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     handle(checkPublicMember, async ({ call, params }) => {
       const found = await findSeen(call, params.orgname)
       if (isLeft(found)) return found
-      const userId = asUser(await memberships.findAccount(params.username))
-      if (isLeft(userId)) return userId
-      const membership = await memberships.find(found.right.organization.id, userId.right)
+      const userId = userIdOf(await memberships.findAccount(params.username))
+      const membership = await memberships.find(found.right.organization.id, userId)
       return membership?.isPublic === true ? right(undefined) : notMember()
     }),
     handle(getMemberProfile, async ({ call, grant, params }) => {
-      const userId = asUser(await memberships.findAccount(params.username))
-      if (isLeft(userId)) return userId
-      const isMember = (await memberships.find(orgOf(grant), userId.right)) !== undefined
-      const user = isMember ? await given.identity.users.byId(userId.right) : undefined
+      const userId = userIdOf(await memberships.findAccount(params.username))
+      const isMember = (await memberships.find(orgOf(grant), userId)) !== undefined
+      const user = isMember ? await given.identity.users.byId(userId) : undefined
       if (user === undefined) return notMember()
       const shown = userWire(given.identitySettings.baseUrl(), viewerOf(call.principal), user)
       const { full_name, email, website, location, language, description } = shown

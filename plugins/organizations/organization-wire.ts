@@ -16,7 +16,7 @@ export const organizationWire = (place: Place, call: Call, organization: Organiz
   username: organization.name,
   full_name: organization.fullName,
   email: viewerOf(call).userId === undefined ? '' : organization.email,
-  avatar_url: avatarUrl(place.identitySettings.baseUrl(), organization.avatarDigest),
+  avatar_url: avatarUrl(place.identitySettings.baseUrl(), { name: organization.name, digest: organization.avatarDigest }),
   description: organization.description,
   website: organization.website,
   location: organization.location,
@@ -32,7 +32,7 @@ export const teamWire = (place: Place, call: Call, { team, organization }: TeamI
   description: team.description,
   organization: organizationWire(place, call, organization),
   permission: team.permission,
-  units: null,
+  units: [],
   units_map: {},
   includes_all_repositories: false,
   can_create_org_repo: false,
@@ -47,7 +47,7 @@ interface ProfileBody {
   readonly website: string | undefined
   readonly location: string | undefined
   readonly visibility: '' | 'public' | 'limited' | 'private' | undefined
-  readonly orgType: string | undefined
+  readonly orgType: string | number | undefined
   readonly fleetManagementClusterEndPoint: string | undefined
 }
 

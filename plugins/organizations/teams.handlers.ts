@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { RoleId, TeamId, UserId } from '../../core/kernel/brand.ts'
+import type { RoleId, TeamId } from '../../core/kernel/brand.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { makeActOnTeam } from '../../core/organizations/act-on-team.ts'
 import { makeAddTeamMember } from '../../core/organizations/add-team-member.ts'
@@ -8,6 +8,7 @@ import { makeDeleteTeam } from '../../core/organizations/delete-team.ts'
 import { makeEditTeam } from '../../core/organizations/edit-team.ts'
 import { MemberMissing } from '../../core/organizations/failures.ts'
 import { makeFindTeam, makeListOwnTeams, makeListTeams, makeSearchTeams } from '../../core/organizations/list-teams.ts'
+import { userIdOf } from '../../core/organizations/find-user.ts'
 import { makeRemoveTeamMember } from '../../core/organizations/remove-team-member.ts'
 import { userWire, viewerOf } from '../identity/user-wire.ts'
 import type { BoundRoute } from '../kit/route.ts'
@@ -106,9 +107,8 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       return right({ ...listed, items: users.map((user) => userWire(identitySettings.baseUrl(), viewerOf(call.principal), user)) })
     }),
     handle(getTeamMember, async ({ call, params }) => {
-      const account = await memberships.findAccount(params.username)
-      const userId = account?.kind === 'user' ? (account.id as UserId) : undefined
-      const isMember = userId !== undefined && (await teams.hasMember(params.teamid as TeamId, userId))
+      const userId = userIdOf(await memberships.findAccount(params.username))
+      const isMember = await teams.hasMember(params.teamid as TeamId, userId)
       const user = isMember ? await identity.users.byId(userId) : undefined
       if (user === undefined) return left(MemberMissing('The user is not in this team.'))
       return right(userWire(identitySettings.baseUrl(), viewerOf(call.principal), user))

@@ -2,7 +2,8 @@ import * as t from 'io-ts'
 import { answer, freeText, optional, request, SafeInteger } from '../kit/codecs.ts'
 
 const HelmDriver = request({ pkg3: optional(request({ driverName: optional(freeText(64)) }, 'HelmDriverOfVersion')) }, 'HelmDriver')
-export const TillerOptions = request({ driver: optional(HelmDriver) }, 'TillerOptions')
+/** `data` is where the driver is shown. */
+export const TillerOptions = request({ driver: optional(HelmDriver), data: optional(request({ driver: optional(HelmDriver) }, 'TillerData')) }, 'TillerOptions')
 
 export const ConsoleConfig = answer(
   {

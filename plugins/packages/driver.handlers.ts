@@ -27,7 +27,7 @@ export const driverHandlers = (given: Parameters<typeof makeDriverConfigurations
       return isLeft(found) ? found : right(toConsoleConfig(found.right))
     }),
     handle(setDriver, async ({ call, grant, body }) => {
-      const stored = await configurations.set(call, grant, body.driver?.pkg3?.driverName ?? '')
+      const stored = await configurations.set(call, grant, (body.driver ?? body.data?.driver)?.pkg3?.driverName ?? '')
       return isLeft(stored) ? stored : right(toConsoleConfig(stored.right))
     }),
     handle(getDefaultDriver, async ({ grant }) => {

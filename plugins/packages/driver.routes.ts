@@ -37,7 +37,7 @@ export const setDriver = defineRoute({
   path: '/clusters/{owner}/{cluster}/helm/tiller-config',
   summary: 'Set the driver that keeps the releases of a cluster',
   description:
-    '`Secret` or `ConfigMap`, in any case; the default where none is given. It holds for every release operation on the cluster under this owner. ' +
+    '`Secret` or `ConfigMap`, in any case; the default where none is given. What is shown can be sent back: without `driver`, the one in `data` counts. It holds for every release operation on the cluster under this owner. ' +
     'Releases are not moved: what the other driver keeps is not seen any more until the driver is set back.',
   tag,
   access: requires('can_connect', clusterInPath),

@@ -18,6 +18,7 @@ const customTeam = 113 as TeamId
 const foreignTeam = 121 as TeamId
 const view = { namespace: 'cluster_mgmt', action: 'view clusters' }
 const connect = { namespace: 'cluster_mgmt', action: 'connect to clusters' }
+const importing = { namespace: 'cluster_mgmt', action: 'import clusters' }
 const rename = { namespace: 'org_mgmt', action: 'rename' }
 
 /** One owner, one admin, and someone whose custom role lets them edit roles and view clusters. */
@@ -99,10 +100,12 @@ for (const database of eachDatabase()) {
   })
 
   onBench('a role stronger than its editor can be renamed, but not handed to a team or kept in a new list', async (t, bench) => {
-    const strong = unwrap(await create(bench, owner, { name: 'strong', permissions: [view, connect] }))
+    const strong = unwrap(await create(bench, owner, { name: 'strong', permissions: [view, connect, importing] }))
     t.is(tagOf(await update(bench, editor, strong.id, { name: 'renamed' })), 'done')
     t.is(tagOf(await update(bench, editor, strong.id, { teamIds: [customTeam] })), 'PermissionNotHeld')
     t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view, connect] })), 'PermissionNotHeld')
+    const sentBack = { name: 'again', permissions: [importing, view, connect], teamIds: [] }
+    t.is(tagOf(await update(bench, editor, strong.id, sentBack)), 'done', 'permissions and teams stay')
     t.is(tagOf(await update(bench, editor, strong.id, { permissions: [view], teamIds: [customTeam] })), 'done')
   })
 

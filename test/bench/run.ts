@@ -16,6 +16,7 @@ import { roundTrips } from './rows/round-trips.ts'
 import type { MeasureRow } from './rows/row.ts'
 import { signInStorm } from './rows/sign-in-storm.ts'
 import { startTime } from './rows/start-time.ts'
+import { userSearch } from './rows/user-search.ts'
 import { formatComparison, formatGoals, summary, type BenchLine } from './table.ts'
 import { measureUsersView } from './users-view.ts'
 
@@ -36,6 +37,7 @@ const rows: Readonly<Record<RowNumber, { readonly measure: MeasureRow; readonly 
   17: { measure: accessLog, sides: 2, extraSeconds: 4 },
   18: { measure: startTime, sides: 0, extraSeconds: 25 },
   19: { measure: releaseLists, sides: 0, extraSeconds: 90 },
+  20: { measure: userSearch, sides: 0, extraSeconds: 120 },
 }
 const usersViewSides = 10
 const usersViewExtraSeconds = 20

@@ -1,11 +1,10 @@
 import test from 'ava'
-import { parse } from 'yaml'
-import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
 import { credentialPlace } from '../../core/clusters/open-connection.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/brand.ts'
 import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
+import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { expectStatus, importCluster, makePeople, type Person } from './cluster-world.ts'
 
@@ -176,19 +175,33 @@ test('reconfigure changes what is recorded, remove forgets it', async (t) => {
   await expectStatus(importCluster(service.send, owner.token, home, name, fake.kubeconfig()), 200)
 })
 
-test('client-config leads to the proxy and carries no credential', async (t) => {
-  const { at, name, org: home } = await imported()
-  const { json } = await expectStatus(service.send('GET', `/api/v1/clusters/${at}/client-config`, as(owner)), 200)
-  t.is(typeof json, 'string')
-  t.false(json.includes(fake.token))
-  const config = parse(json)
-  t.is(config['current-context'], `${name}.${home}`)
-  const server = new URL(config.clusters[0].cluster.server)
-  t.is(server.pathname, `/api/v1/clusters/${at}/proxy`)
-  // kubectl sends its token by https only, and trusts what the kubeconfig says.
-  t.is(server.protocol, 'https:')
-  t.regex(Buffer.from(config.clusters[0].cluster['certificate-authority-data'], 'base64').toString(), /^-----BEGIN CERTIFICATE-----/)
-  t.deepEqual(config.users[0].user, { token: tokenPlaceholder })
+test('what connect is sent is read and checked, whatever the name of its field; 422 and nothing changed otherwise', async (t) => {
+  const [own, other] = [await startFakeKubernetes(), await startFakeKubernetes()]
+  t.teardown(async () => void (await Promise.all([own.stop(), other.stop()])))
+  const { at, name } = await imported(own)
+  const connect = (body: object): Promise<ServiceAnswer> => service.send('POST', `/api/v1/clustersv2/${at}/connect`, as(owner, body))
+  const unreadable = ['hello', 'apiVersion: v1\nkind: Config\n', '{', Buffer.from(own.kubeconfig()).toString('base64')]
+  const wrong: readonly object[] = [
+    ...['accessConfig', 'kubeConfig', 'kubeconfig'].flatMap((key) => [...unreadable, other.kubeconfig(), own.kubeconfig({ token: 'wrong' })].map((text) => ({ [key]: text }))),
+    { accessConfig: own.kubeconfig(), kubeConfig: other.kubeconfig() },
+    { credential: 'unknown' },
+    { credential: 'unknown', accessConfig: own.kubeconfig() },
+    { name: 'another' },
+    { name: 'another', accessConfig: own.kubeconfig() },
+    { accessConfig: 7 },
+    { kubeConfig: {} },
+  ]
+  for (const body of wrong) {
+    const answer = await connect(body)
+    t.is(answer.status, 422, JSON.stringify(body).slice(0, 80))
+    t.false(answer.text.includes(own.token))
+  }
+  t.is((await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))).status, 200)
+  Object.assign(own, { token: 'fake-rotated' })
+  for (const body of [{ kubeConfig: own.kubeconfig() }, { name, kubeconfig: own.kubeconfig(), accessConfig: '' }, { name }, {}]) {
+    t.is((await expectStatus(connect(body), 200)).json.status.phase, 'Active')
+    t.is((await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))).status, 200)
+  }
 })
 
 test('every route tells a stranger nothing', async (t) => {

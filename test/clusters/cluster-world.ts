@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -12,6 +11,8 @@ export const expectStatus = async (answer: Promise<ServiceAnswer>, status: numbe
   if (got.status !== status) throw new Error(`expected ${status}, got ${got.status}: ${got.text}`)
   return got
 }
+
+export const peoplesPassword = 'quiet-harbour-lantern-7'
 
 export interface Person {
   readonly login: string
@@ -26,7 +27,7 @@ export const makePeople = (service: TestService) => {
   return {
     person: async (name: string): Promise<Person> => {
       const login = `${name}-${unique()}`
-      const body = { username: login, email: `${login}@example.com`, password: 'quiet-harbour-lantern-7', must_change_password: false }
+      const body = { username: login, email: `${login}@example.com`, password: peoplesPassword, must_change_password: false }
       await expectStatus(send('POST', '/api/v1/admin/users', { ...admin, body }), 201)
       return { login, token: await service.tokenFor(login) }
     },
@@ -67,11 +68,11 @@ export const importCluster = async (
 ): Promise<ServiceAnswer> =>
   send('POST', `/api/v1/clustersv2/${owner}/import`, { token, body: { basicInfo: { name, ...basicInfo }, provider: { accessConfig } } })
 
-/** The service's own client-config, the token put in its place as its user would. */
+/** The service's own client-config in a file, as it is. */
 export const clientKubeconfig = async (service: TestService, person: Person, owner: string, name: string): Promise<{ path: string; remove: () => void }> => {
   const answer = await expectStatus(service.send('GET', `/api/v1/clusters/${owner}/${name}/client-config`, { token: person.token }), 200)
   const folder = mkdtempSync(join(tmpdir(), 'moorage-kubeconfig-'))
   const path = join(folder, 'config')
-  writeFileSync(path, (answer.json as string).replaceAll(tokenPlaceholder, person.token), { mode: 0o600 })
+  writeFileSync(path, answer.json as string, { mode: 0o600 })
   return { path, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }

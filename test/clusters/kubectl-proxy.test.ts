@@ -1,13 +1,18 @@
 import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { kubectl, kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
 import { runCommand, type CommandResult } from '../support/components/run-command.ts'
 import { echoPort, startStubKubelet, type StubKubelet } from '../support/components/stub-kubelet.ts'
+import { cleanEnvironment } from '../support/service-process.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { clientKubeconfig, expectStatus, importCluster, makePeople, type Person } from './cluster-world.ts'
+import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassword, type Person } from './cluster-world.ts'
 
 /** An unmodified kubectl, a kubeconfig from the service, the whole service, a real kube-apiserver behind it. */
 const test = needing('kubernetes', 'kubelet', 'kubectl')
@@ -73,6 +78,45 @@ test('get, apply, patch and delete', async (t) => {
   const gone = await run(namespace, ['get', 'configmap', 'chart'])
   t.is(gone.status, 1)
   t.regex(gone.stderr, /NotFound/)
+})
+
+test('moorage kubeconfig: kubectl runs it for a credential, which is used again while it counts; nothing that lasts stands in a file', async (t) => {
+  const namespace = await cluster.createNamespace()
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-exec-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const member = await people.person('operator')
+  await people.teamWithRole(owner, org, [member], connectPermissions)
+  const environment = cleanEnvironment({ PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`, MOORAGE_SERVER: service.baseUrl, MOORAGE_TOKEN: member.token, XDG_CACHE_HOME: join(folder, 'cache') })
+  const bin = fileURLToPath(new URL('../../composition/bin/moorage.mjs', import.meta.url))
+  const printed = await runCommand(process.execPath, [bin, 'kubeconfig', `${org}/${clusterName}`, '--command', bin], { environment, timeoutMilliseconds: 60_000 })
+  t.is(printed.status, 0, printed.stderr)
+  t.false(printed.stdout.includes('moor_'))
+  const path = join(folder, 'config')
+  writeFileSync(path, printed.stdout)
+  const kubectlAs = (words: readonly string[], input?: string): Promise<CommandResult> =>
+    runCommand(kubectlPath, ['--kubeconfig', path, '--namespace', namespace, ...words], { environment, timeoutMilliseconds: 60_000, ...(input === undefined ? {} : { input }) })
+  const made = async (): Promise<readonly number[]> => {
+    const { json } = await expectStatus(service.send('GET', `/api/v1/users/${member.login}/tokens`, { basic: [member.login, peoplesPassword] }), 200)
+    return (json as { id: number; cluster?: string }[]).filter((token) => token.cluster === `${org}/${clusterName}`).map(({ id }) => id)
+  }
+  const applied = await kubectlAs(['apply', '-f', '-'], configMap({ depth: '3' }))
+  t.is(applied.stdout, 'configmap/chart created\n', applied.stderr)
+  t.is((await kubectlAs(['get', 'configmap', 'chart', '-o', 'jsonpath={.data.depth}'])).stdout, '3')
+  const [first, ...others] = await made()
+  t.deepEqual(others, [])
+  await expectStatus(service.send('DELETE', `/api/v1/users/${member.login}/tokens/${first}`, { basic: [member.login, peoplesPassword] }), 204)
+  const again = await kubectlAs(['get', 'configmap', 'chart', '-o', 'jsonpath={.data.depth}'])
+  t.is(again.stdout, '3', again.stderr)
+  t.is((await made()).length, 1)
+  for (const name of readdirSync(join(folder, 'cache'), { recursive: true, withFileTypes: true })) {
+    if (!name.isFile()) continue
+    const file = join(name.parentPath, name.name)
+    t.is(statSync(file).mode & 0o777, 0o600)
+    t.false(readFileSync(file, 'utf8').includes(member.token))
+  }
+  const refused = await runCommand(kubectlPath, ['--kubeconfig', path, 'get', 'namespaces'], { environment: { ...environment, MOORAGE_TOKEN: '' }, timeoutMilliseconds: 60_000 })
+  t.is(refused.status, 1)
+  t.regex(refused.stderr, /Set MOORAGE_TOKEN/)
 })
 
 test('get --watch sees changes as they come', async (t) => {

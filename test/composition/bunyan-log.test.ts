@@ -1,6 +1,6 @@
 import test from 'ava'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
-import { plainLine } from '../../adapters/logging/plain-line.ts'
+import { makePlainLines, plainLine } from '../../adapters/logging/plain-line.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const capture = (level: 'info' | 'debug' = 'info') => {
@@ -64,4 +64,24 @@ test('at a terminal a line is plain text, and no value can steer the terminal', 
   const { log, lines } = capture()
   log.warn({ route: '/user', status: 503, ip: '\u001b[2Jcleared' }, 'request\nforged')
   t.regex(plainLine(lines[0] ?? ''), /^\d\d:\d\d:\d\d warn  request forged route=\/user status=503 ip= \[2Jcleared\n$/)
+})
+
+test('for people a step of longer work gives way to the next record, at a terminal; elsewhere it is left out', (t) => {
+  const written = (columns: number | undefined) => {
+    const out: string[] = []
+    const plain = makePlainLines({ add: (text) => void out.push(text) }, columns === undefined ? undefined : () => columns)
+    const { log } = makeBunyanLog({ level: 'info', lines: plain })
+    log.info({ isStep: true }, 'step one of many')
+    log.info({ isStep: true }, 'step\u001b[2J')
+    log.info({}, 'done')
+    plain.clear()
+    log.info({ isStep: true }, 'after')
+    plain.clear()
+    plain.clear()
+    log.warn({ isStep: true }, 'trouble')
+    return out.map((text) => text.replace(/^\d\d:\d\d:\d\d/, ''))
+  }
+  const clear = '\r\u001b[2K'
+  t.deepEqual(written(9), ['step one', clear, 'step [2J', clear, ' info  done\n', 'after', clear, ' warn  trouble\n'])
+  t.deepEqual(written(undefined), [' info  done\n', ' warn  trouble\n'])
 })

@@ -92,3 +92,36 @@ test('a large result reaches a slow reader of a pipe whole', async (t) => {
   t.true(text.length > 300_000, 'more than a pipe holds')
   t.notThrows(() => JSON.parse(text))
 })
+
+/** Starts the service at a terminal, with nothing in its data folder, and interrupts it when its address stands there. */
+const firstStart = (name: string, format: Readonly<Record<string, string>> = {}): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const environment = { MOORAGE_DATA_DIR: join(folder, name), MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0', MOORAGE_HELM: 'off', ...format }
+    const child = spawn('script', ['--quiet', '--return', '--command', `exec '${process.execPath}' '${mainFile}' serve`, '/dev/null'], { env: cleanEnvironment(environment), stdio: ['pipe', 'pipe', 'inherit'] })
+    let text = ''
+    let isStopping = false
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      if (isStopping || !/shown only this once/.test(text)) return
+      isStopping = true
+      child.stdin.write('\u0003')
+    })
+    child.once('error', reject)
+    child.once('exit', () => resolve(text))
+  })
+
+test('the first start at a terminal prints a line for the schema, one for helm, then the address and the password', async (t) => {
+  const seen = (await firstStart('terminal')).split('\r\n').map((line) => line.split('\u001b[2K').at(-1) ?? '')
+  const end = seen.findIndex((line) => line.includes('Password'))
+  const time = '\\d\\d:\\d\\d:\\d\\d info  '
+  const expected = [`^${time}the database schema is up to date: \\d+ migrations ran$`, `^${time}helm is off: packages can be read, not changed$`, '^Moorage v\\S+ is ready\\.$', '^  API ', '^  Docs ', '^  Health ', '^  Admin ', '^  Password ']
+  t.is(end, expected.length - 1, seen.join('\n'))
+  for (const [index, pattern] of expected.entries()) t.regex(seen[index] ?? '', new RegExp(pattern))
+})
+
+test('MOORAGE_LOG_FORMAT=json gives a terminal lines of JSON', async (t) => {
+  const lines = (await firstStart('json', { MOORAGE_LOG_FORMAT: 'json' })).split('\r\n').map((line) => line.replace('^C', '')).filter((line) => line.startsWith('{'))
+  const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg)
+  t.true(messages.filter((message) => message.startsWith('Migrating the database: ')).length > 20)
+  t.true(messages.includes('ready'))
+})

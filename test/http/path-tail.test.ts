@@ -5,7 +5,7 @@ import * as t from 'io-ts'
 import { read, signedIn } from '../../plugins/kit/access.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import { freeText, optional, PathName, PathTail, request } from '../../plugins/kit/codecs.ts'
-import { binary, json, orYaml, YamlAnswer } from '../../plugins/kit/reply.ts'
+import { binary, json, NoContent, orNoContent, orYaml, YamlAnswer } from '../../plugins/kit/reply.ts'
 import { body, defineRoute, handle } from '../../plugins/kit/route.ts'
 import { httpSend } from '../support/http-send.ts'
 import { startStubServer, type StubServer } from './stub-server.ts'
@@ -23,6 +23,10 @@ const getModel = defineRoute({
   ok: orYaml(json(200, t.type({ name: t.string }), { name: 'x' })),
 })
 const makeModel = defineRoute({ ...misc, id: 'stub.makeModel', method: 'PUT', path: '/model', ok: orYaml(json(200, t.type({ name: t.string }), { name: 'x' })) })
+const setModel = defineRoute({
+  ...misc, id: 'stub.setModel', method: 'POST', path: '/model', body: body(request({ name: optional(freeText(50)) }, 'ModelOf'), {}),
+  ok: orNoContent(json(200, t.type({ name: t.string }), { name: 'x' })),
+})
 
 const test = anyTest as TestFn<{ server: StubServer }>
 test.before(async (each) => {
@@ -33,6 +37,7 @@ test.before(async (each) => {
     handle(listFiles, async () => right(['list'])),
     handle(getModel, async ({ query }) => right(query.format === 'yaml' ? new YamlAnswer('name: x\n') : { name: 'x' })),
     handle(makeModel, async () => right(new YamlAnswer('name: x\n'))),
+    handle(setModel, async ({ body: { name } }) => right(name === undefined ? new NoContent() : { name })),
   ])
 })
 test.after.always((each) => each.context.server.stop())
@@ -102,4 +107,12 @@ test('a value is answered as JSON, or as YAML to whoever asks for it', async (ea
   each.is(again.status, 304)
   const made = await client.call(makeModel)
   each.deepEqual([made.ok ? made.value : undefined, made.headers['etag']], [new YamlAnswer('name: x\n'), undefined])
+})
+
+test('a value is answered as JSON, or 204 stands for it', async (each) => {
+  const client = makeClient(httpSend(each.context.server.baseUrl), '/api/v1', { authorization: 'token good' })
+  const named = await client.call(setModel, { body: { name: 'y' } })
+  each.deepEqual([named.status, named.ok ? named.value : undefined], [200, { name: 'y' }])
+  const unnamed = await client.call(setModel, { body: { name: undefined } })
+  each.deepEqual([unnamed.status, unnamed.text, unnamed.ok ? unnamed.value : undefined], [204, '', new NoContent()])
 })

@@ -109,6 +109,35 @@ onEachDatabase('use is marked once a minute, also by many requests at once', asy
   t.deepEqual(record?.lastUsedAt, new Date('2026-05-01T08:01:00.000Z'))
 })
 
+onEachDatabase('the last login is told for tokens and Basic too, to the minute, never backwards', async (t, world) => {
+  const [ada, bob] = [await world.user('ada'), await world.user('bob')]
+  const root = await world.user('root', { isAdmin: true })
+  const tokens = [await tokenOf(world, ada), await tokenOf(world, ada)] as const
+  const lastOf = async ({ id }: User) => (await world.deps.stores.users.byId(id))?.lastLoginAt?.toISOString()
+  const use = async (credential: Credential, sudo?: string) => {
+    t.like(await proven(world, credential, sudo), { _tag: 'Right' })
+    return world.settled()
+  }
+  t.deepEqual([await lastOf(ada), await lastOf(bob)], [undefined, undefined])
+  t.is(await use(bearer(tokens[0])), 1)
+  t.is(await lastOf(ada), '2026-05-01T08:00:00.000Z')
+  world.passSeconds(30)
+  t.is(await use(basic('ada', password)), 0, 'within the minute')
+  await world.deps.credentials.markPasswordUsed(ada.id, new Date('2026-05-01T07:00:00.000Z'))
+  await world.deps.credentials.markTokenUsed((await world.deps.stores.tokens.list(ada.id, { page: 1, limit: 1 })).items[0]!.id, ada.id, new Date('2026-05-01T07:00:00.000Z'))
+  t.is(await lastOf(ada), '2026-05-01T08:00:00.000Z', 'a late writer does no harm')
+  t.is(await use(basic('bob@example.org', password)), 1)
+  t.is(await lastOf(bob), '2026-05-01T08:00:30.000Z')
+  world.passSeconds(60)
+  t.is(await use(bearer(tokens[1])), 1)
+  t.is(await lastOf(ada), '2026-05-01T08:01:30.000Z')
+  t.is(await use(basic('root', password), 'bob'), 1)
+  t.deepEqual([await lastOf(root), await lastOf(bob)], ['2026-05-01T08:01:30.000Z', '2026-05-01T08:00:30.000Z'], 'who acts as another has come, the other has not')
+  t.like(await proven(world, basic('bob', 'wrong')), refused)
+  t.is(await world.settled(), 0)
+  t.like(await world.deps.stores.users.byId(bob.id), { version: bob.version }, 'use is no change of the account')
+})
+
 onEachDatabase('a token and a session cost one query each', async (t, world, db) => {
   const ada = await world.user('ada')
   const token = await tokenOf(world, ada)

@@ -14,7 +14,7 @@ const askJson = (method: string, path: string, body: unknown) =>
 const avatarUrl = async (): Promise<string> => ((await (await ask('GET', '/user')).json()) as { avatar_url: string }).avatar_url
 
 test.serial('a picture given as base64 is shown to whoever knows its address, and goes again', async (t) => {
-  t.is(await avatarUrl(), '')
+  const drawn = await avatarUrl()
   t.is((await askJson('POST', '/user/avatar', { image: (await picture('red')).toString('base64') })).status, 204)
   const url = await avatarUrl()
   const shown = await fetch(url)
@@ -24,7 +24,7 @@ test.serial('a picture given as base64 is shown to whoever knows its address, an
   t.is(width, height)
   t.is((await fetch(url, { headers: { 'if-none-match': shown.headers.get('etag') ?? '' } })).status, 304)
   t.is((await ask('DELETE', '/user/avatar')).status, 204)
-  t.is(await avatarUrl(), '')
+  t.is(await avatarUrl(), drawn)
   t.is((await fetch(url)).status, 404)
   t.is((await ask('DELETE', '/user/avatar')).status, 204)
 })
@@ -38,7 +38,7 @@ test.serial('a browser form does the same', async (t) => {
   t.deepEqual(settings, { source: 'local', avatar: await avatarUrl(), gravatar: '', federavatar: false } as never)
   t.is((await fetch(settings.avatar)).status, 200)
   t.is((await ask('POST', '/user/settings/avatar/delete')).status, 200)
-  t.like(await (await ask('GET', '/user/settings/avatar')).json(), { source: '', avatar: '' })
+  t.like(await (await ask('GET', '/user/settings/avatar')).json(), { source: '', avatar: await avatarUrl() })
 })
 
 test.serial('what is no picture changes nothing', async (t) => {
@@ -68,15 +68,40 @@ test('a search tells how many there are, and where the next page is', async (t) 
 })
 
 test.serial("an organization's picture is changed by who may edit it, and shown in its profile", async (t) => {
-  t.is((await askJson('POST', '/orgs', { username: 'pictured', visibility: 'private' })).status, 201)
+  t.is((await askJson('POST', '/orgs', { username: 'Pictured', visibility: 'private' })).status, 201)
   const shownUrl = async () => ((await (await ask('GET', '/orgs/pictured')).json()) as { avatar_url: string }).avatar_url
+  const drawn = await shownUrl()
+  t.is(await (await ask('GET', '/orgs/pictured/avatar')).json(), drawn as never)
+  t.is((await fetch(drawn)).headers.get('content-type'), 'image/png')
   const set = await askJson('POST', '/orgs/pictured/avatar', { image: (await picture('navy')).toString('base64') })
-  t.is(set.status, 200)
-  t.deepEqual(await set.json(), { avatar: await shownUrl() } as never)
+  t.deepEqual([set.status, await set.text()], [204, ''], 'as for a user')
   t.is((await fetch(await shownUrl())).status, 200)
+  const form = new FormData()
+  form.set('source', 'local')
+  form.set('avatar', new Blob([new Uint8Array(await picture('teal'))], { type: 'image/jpeg' }), 'logo.jpg')
+  const byForm = await ask('POST', '/orgs/pictured/avatar/', { body: form })
+  t.is(byForm.status, 200)
+  t.deepEqual(await byForm.json(), { avatar: await shownUrl() } as never)
   t.is(await (await ask('GET', '/orgs/pictured/avatar/')).json(), (await shownUrl()) as never)
   t.is((await askJson('POST', '/orgs/pictured/avatar', {})).status, 422)
   t.is((await ask('POST', '/orgs/pictured/avatar/delete')).status, 200)
-  t.is(await shownUrl(), '')
+  t.is(await shownUrl(), drawn)
   t.is((await ask('DELETE', '/orgs/pictured/avatar')).status, 204)
+})
+
+test('a name has a picture, whether or not there is an account of that name', async (t) => {
+  t.is((await askJson('POST', '/admin/users', { username: 'hidden', email: 'hidden@example.org', password: 'a long passphrase', visibility: 'private' })).status, 201)
+  const url = ((await (await ask('GET', '/users/hidden')).json()) as { avatar_url: string }).avatar_url
+  const shown = await fetch(url)
+  const bytes = Buffer.from(await shown.arrayBuffer())
+  t.deepEqual([shown.status, shown.headers.get('content-type'), shown.headers.get('cache-control')], [200, 'image/png', 'public, max-age=86400'])
+  const { width, height } = await sharp(bytes).metadata()
+  t.true(width > 64 && width === height)
+  t.is((await fetch(url, { headers: { 'if-none-match': shown.headers.get('etag') ?? '' } })).status, 304)
+  const missing = await fetch(url.replace('hidden', 'nobody-has-this'))
+  const headersOf = (answer: Response) => [...answer.headers.keys()].sort()
+  t.deepEqual([missing.status, headersOf(missing)], [200, headersOf(shown)])
+  t.not(missing.headers.get('etag'), shown.headers.get('etag'), 'another name, another picture')
+  t.is((await fetch(url.replace('hidden', 'HIDDEN'))).headers.get('etag'), shown.headers.get('etag'))
+  for (const name of ['a%20b', 'x'.repeat(64), '%F0%9F%98%80']) t.is((await fetch(url.replace('hidden', name))).status, 404, name)
 })

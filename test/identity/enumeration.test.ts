@@ -1,7 +1,14 @@
 import test from 'ava'
+import type { Either } from 'fp-ts/lib/Either.js'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
+import { makeListOrganizationsOfUser } from '../../core/organizations/list-organizations.ts'
+import { makeTellPermissions } from '../../core/organizations/tell-permissions.ts'
+import { callBy, firstPage, makeBench } from '../organizations/bench.ts'
+import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { shown } from '../support/outcome.ts'
+import { declaredRoutes } from '../support/declared-routes.ts'
+import { shown, tagOf } from '../support/outcome.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService } from '../support/service.ts'
 import { makeLockingWorld } from './locking-world.ts'
@@ -44,6 +51,28 @@ for (const database of eachDatabase()) {
       t.is(await world.afterwards(), 1, 'the owner is told after the answer, once')
       await world.pass(3600)
       t.is((await world[surface]('ada'))._tag, 'Right')
+    }
+  })
+}
+
+for (const database of eachDatabase()) {
+  test(`${database.name}: a question about a private user costs the statements of one about nobody`, async (t) => {
+    const db = await database.open()
+    t.teardown(() => db.close())
+    const { counting, count } = counted(db)
+    const bench = makeBench(counting)
+    const [eve, hidden] = [await bench.user('eve'), await bench.user('hidden')]
+    await bench.organization('evil', eve)
+    await db.query((k) => k('users').where('id', hidden).update({ visibility: 'private' }))
+    const [orgsOf, permissionsOf] = [makeListOrganizationsOfUser(bench), makeTellPermissions(bench)]
+    const cost = async (ask: (name: string) => Promise<Either<Failure, unknown>>, name: string) => {
+      const before = count()
+      return [tagOf(await ask(name)), count() - before]
+    }
+    for (const ask of [(name: string) => orgsOf(callBy(eve), name, firstPage), (name: string) => permissionsOf(callBy(eve), name, 'evil')]) {
+      const [ofHidden, ofMissing] = [await cost(ask, 'hidden'), await cost(ask, 'absent')]
+      t.deepEqual(ofHidden, ofMissing)
+      t.is(ofHidden[0], 'MemberMissing')
     }
   })
 }
@@ -92,6 +121,69 @@ test('at sign-in and at Basic, unknown, wrong and locked are one answer, byte fo
     t.is((await signIn('bob', password, '203.0.113.9')).status, 429)
     t.is((await basic('bob', password, '203.0.113.10')).status, 200)
     t.is((await send('GET', '/user', { token, headers: from('203.0.113.9') })).status, 200, 'a token is nothing that is guessed')
+  } finally {
+    await service.stop()
+  }
+})
+
+/** Path parameters that may name a user. */
+const naming = ['username', 'target', 'owner', 'org', 'orgname'] as const
+
+test('a private user and a missing one are one answer to whoever does not see the user, on every route that names one', async (t) => {
+  const service = await startService()
+  try {
+    const send: typeof service.send = (method, path, options) => service.send(method, `/api/v1${path}`, options)
+    const password = 'a long passphrase'
+    const ids = new Map<string, number>()
+    for (const username of ['eve', 'sam', 'hidden']) {
+      const body = { username, email: `${username}@example.org`, password, ...(username === 'hidden' ? { visibility: 'private' } : {}) }
+      ids.set(username, (await send('POST', '/admin/users', { token: service.adminToken, body })).json.id)
+    }
+    const tokens = { eve: await service.tokenFor('eve'), sam: await service.tokenFor('sam'), nobody: undefined }
+    t.is((await send('POST', '/orgs', { token: tokens.eve, body: { username: 'evil', visibility: 'public' } })).status, 201)
+    const { json: teams } = await send('GET', '/orgs/evil/teams', { token: tokens.eve })
+    const fixed: Readonly<Record<string, string>> = { username: 'eve', target: 'sam', owner: 'eve', org: 'evil', orgname: 'evil', teamid: String(teams[0].id) }
+    const filled = (path: string, slot: string, name: string) =>
+      pathNames(path).reduce((whole, key) => whole.replace(`{${key}}`, key === slot ? name : (fixed[key] ?? '1')), path.replace(/\*$/, 'api'))
+    const compared: string[] = []
+    const compare = async (what: string, method: string, path: (name: string) => string, names: readonly [string, string], body?: unknown) => {
+      for (const [caller, token] of Object.entries(tokens)) {
+        const answers = await Promise.all(
+          names.map(async (name) => {
+            const answer = await service.send(method, path(name), { ...(token === undefined ? {} : { token }), ...(body === undefined ? {} : { body }) })
+            return JSON.stringify(sameBytes(answer)).replaceAll(/hidden|absent/g, 'NAME')
+          }),
+        )
+        t.is(answers[0], answers[1], `${what} as ${caller}`)
+      }
+      compared.push(what)
+    }
+    for (const { bound, fullPath } of declaredRoutes()) {
+      const { id } = bound.route
+      const method = bound.kind === 'json' ? bound.route.method : 'GET'
+      const body = id === 'organizations.setMembership' ? { role: 'member' } : undefined
+      for (const slot of naming.filter((name) => pathNames(fullPath).includes(name))) {
+        await compare(`${id} {${slot}}`, method, (name) => filled(fullPath, slot, name), ['hidden', 'absent'], body)
+      }
+    }
+    t.true(compared.length > 100, `${compared.length} compared`)
+    const [hiddenId, absentId] = [String(ids.get('hidden')), String(Number(ids.get('hidden')) + 1000)]
+    for (const path of ['/orgs/evil/members/action/public', '/orgs/evil/members/action/remove', `/orgs/evil/teams/${teams[0].id}/action/add`, '/users/search']) {
+      await compare(path, path === '/users/search' ? 'GET' : 'POST', (id) => `/api/v1${path}?uid=${id}`, [hiddenId, absentId])
+    }
+    for (const name of ['hidden', 'absent']) {
+      t.is((await send('GET', `/users/${name}/orgs`, { token: tokens.sam })).json.message, `There is no user "${name}".`)
+      t.is((await send('GET', `/orgs/evil/members/${name}`, { token: tokens.eve })).json.message, 'The user is no member of this organization.')
+    }
+    t.is((await send('GET', '/users/hidden/orgs', { token: await service.tokenFor('hidden', ['public-only', 'read:organization', 'read:user']) })).status, 200, 'oneself')
+    t.is((await send('GET', '/users/hidden/orgs/evil/permissions', { token: await service.tokenFor('hidden') })).status, 200, 'oneself')
+    t.is((await send('GET', '/users/hidden/orgs', { token: service.adminToken })).status, 200)
+    const role = { body: { role: 'member' }, token: service.adminToken }
+    t.is((await send('PUT', '/orgs/evil/memberships/hidden', role)).status, 200)
+    t.deepEqual((await send('GET', '/users/hidden/orgs', { token: tokens.eve })).json.map((org: { username: string }) => org.username), ['evil'], 'fellow members know')
+    t.is((await send('GET', '/users/hidden/orgs', { token: tokens.sam })).status, 404)
+    t.is((await send('GET', '/users/hidden/orgs/evil/permissions', { token: tokens.eve })).status, 200)
+    t.is((await send('GET', '/orgs/evil/members/hidden', { token: tokens.eve })).status, 204)
   } finally {
     await service.stop()
   }

@@ -178,6 +178,21 @@ test('who sees what of a user', async (t) => {
   t.is((await send('GET', '/users/hidden', { token: service.adminToken })).status, 200)
 })
 
+test('search: the middle of a name, words of a full name; addresses for site admins alone', async (t) => {
+  await makeUser('otherIt', { full_name: 'Olive Tamarind' })
+  const logins = async (path: string, token?: string) =>
+    (await send('GET', path, token === undefined ? {} : { token })).json.data.map((user: { login: string }) => user.login)
+  const found = (q: string, token?: string) => logins(`/users/search?q=${encodeURIComponent(q)}`, token)
+  const bob = await service.tokenFor('bob')
+  for (const q of ['It', 'herit', 'HERIT', 'tamar', 'olive T']) t.true((await found(q, bob)).includes('otherIt'), q)
+  t.deepEqual(await found('it@exam', bob), [])
+  t.deepEqual(await found('it@exam', service.adminToken), ['otherIt'])
+  t.deepEqual((await send('GET', '/admin/users?q=it%40exam', { token: service.adminToken })).json.map((user: { login: string }) => user.login), ['otherIt'])
+  t.deepEqual((await send('GET', '/admin/emails/search?q=herIT%40', { token: service.adminToken })).json.map(({ username }: { username: string }) => username), ['otherIt'])
+  await send('PATCH', '/admin/users/otherIt', { token: service.adminToken, body: { visibility: 'private' } })
+  t.deepEqual([await found('herit', bob), await found('herit', service.adminToken), await found('herit', await service.tokenFor('otherIt'))], [[], ['otherIt'], ['otherIt']])
+})
+
 test('search: prefix, no wildcards, limits', async (t) => {
   const found = async (query: string) => (await send('GET', `/users/search?${query}`)).json
   t.like(await found('q=AD'), { ok: true })
@@ -244,6 +259,35 @@ test('settings: what is absent stays, an empty text clears, mistakes are 422', a
   t.like(profile.json, { name: 'prof', description: 'd', keep_email_private: false, email: 'prof@example.org' })
   t.is((await send('POST', '/user/settings/profile', { token, body: { name: 'other' } })).status, 422)
   t.deepEqual((await send('GET', '/user/settings/profile', { token })).json, profile.json)
+})
+
+test('settings: a language is cleared, or read in its usual spelling; what user interfaces need is kept', async (t) => {
+  await makeUser('polly')
+  const token = await service.tokenFor('polly')
+  const patch = (body: object) => send('PATCH', '/user/settings', { token, body })
+  const spellings = { de_de: 'de-DE', 'EN-us': 'en-US', zh_hant_tw: 'zh-Hant-TW', fr: 'fr', 'sr-latn': 'sr-Latn', en_t_jp: 'en-t-jp', '': '' }
+  for (const [sent, kept] of Object.entries(spellings)) {
+    t.is((await patch({ language: sent })).json.language, kept, sent)
+  }
+  t.is((await send('GET', '/user/settings', { token })).json.language, '')
+  t.is((await send('POST', '/user/settings/profile', { token, body: { language: 'pt_br' } })).json.language, 'pt-BR')
+  t.is((await send('PATCH', '/admin/users/polly', { token: service.adminToken, body: { language: '' } })).json.language, '')
+  const chosen = { theme: 'forgejo-dark', diff_view_style: 'split', hide_activity: true }
+  t.like((await patch(chosen)).json, chosen)
+  t.like((await patch({ location: 'Leeds' })).json, { ...chosen, location: 'Leeds' })
+  t.like((await send('GET', '/user/settings', { token })).json, chosen)
+  t.like((await patch({ theme: '' })).json, { ...chosen, theme: '' })
+  for (const body of [{ theme: 'x'.repeat(65) }, { hide_activity: 'yes' }, { diff_view_style: 7 }, { language: 'de--de' }, { language: 'd' }]) t.is((await patch(body)).status, 422, JSON.stringify(body))
+})
+
+test('clients of this family ask for keys at sign-in: there are none', async (t) => {
+  await makeUser('keyless')
+  const token = await service.tokenFor('keyless')
+  for (const path of ['/user/keys', '/user/gpg_keys', '/user/keys?page=1&limit=50']) {
+    const { status, text } = await send('GET', path, { token })
+    t.deepEqual([status, text], [200, '[]'], path)
+    t.is((await send('GET', path)).status, 401)
+  }
 })
 
 test('a changed password: old one needed, other sessions end, tokens stay', async (t) => {
@@ -324,6 +368,48 @@ test('names and addresses are judged before they are sent', async (t) => {
   t.is(await verdict('email?email=free%40example.org'), 'VALID')
   t.is(await verdict('email?email=BOB%40example.org'), 'USER_EXISTS')
   t.is(await verdict('email?email=bob'), 'INVALID')
+})
+
+test('an address is asked about so often only, by one user and as one user', async (t) => {
+  await makeUser('asker')
+  const [token, as] = [await service.tokenFor('asker'), await service.tokenFor('eve')]
+  const ask = (who: object, address: string, more = '') => send('POST', `/user/validate/email?email=${address}%40example.org${more}`, who)
+  const answers = []
+  for (let n = 0; n < 31; n++) answers.push(await ask({ token }, `guess-${n}`))
+  t.deepEqual(answers.map(({ status }) => status), [...Array.from({ length: 30 }, () => 200), 429])
+  const [free, taken] = [await ask({ token }, 'nobody'), await ask({ token }, 'bob')]
+  t.is(free.json.code, 'TooManyAddressChecks')
+  t.deepEqual(sameBytes(free).text, sameBytes(taken).text)
+  t.true(Number(free.headers['retry-after']) > 0 && Number(free.headers['retry-after']) <= 3600)
+  t.is((await send('POST', '/user/validate/email?email=none', { token })).json.Status, 'INVALID', 'what tells nothing of anybody is not counted')
+  t.is((await ask({ token: as }, 'bob')).json.Status, 'USER_EXISTS')
+  t.is((await ask({ token: service.adminToken }, 'bob', '&sudo=asker')).status, 200, 'the one who acts is the one who asks')
+})
+
+test('a token is deleted by its id or by its name; digits are an id first', async (t) => {
+  await makeUser('namer')
+  await makeUser('namesake')
+  const basic = ['namer', password] as const
+  const make = async (name: string, who: readonly [string, string] = basic): Promise<number> =>
+    (await send('POST', `/users/${who[0]}/tokens`, { basic: who, body: { name } })).json.id
+  const names = async () => (await send('GET', '/users/namer/tokens', { basic })).json.map((token: { name: string }) => token.name)
+  const remove = async (idOrName: string) => (await send('DELETE', `/users/namer/tokens/${encodeURIComponent(idOrName)}`, { basic })).status
+  const first = await make('ci build 1')
+  await make(String(first))
+  await make('9'.repeat(30))
+  const foreign = await make('theirs', ['namesake', password])
+  t.is(await remove('CI build 1'), 404)
+  t.is(await remove('theirs'), 404)
+  t.is(await remove(String(foreign)), 404)
+  t.is(await remove(String(first)), 204)
+  t.deepEqual(await names(), [String(first), '9'.repeat(30)], 'the id came first')
+  t.is(await remove(String(first)), 204)
+  t.deepEqual(await names(), ['9'.repeat(30)])
+  t.is(await remove('9'.repeat(30)), 204)
+  await make('ci build 1')
+  t.is(await remove('ci build 1'), 204)
+  t.is(await remove('ci build 1'), 404)
+  t.is((await send('GET', '/users/namesake/tokens', { basic: ['namesake', password] })).json.length, 1)
 })
 
 test('GET /user tells client organizations only when asked, and no secret is ever logged', async (t) => {

@@ -105,11 +105,11 @@ test('whoever adds and removes addresses reaches forty strangers a day, not all'
   t.true(Number(refused.headers['retry-after']) > 3600)
 })
 
-test('nobody adds or removes addresses while acting as somebody else: the mail that goes there sets passwords', async (t) => {
+test('the settings form of addresses is the user\'s own: refused while acting as somebody else', async (t) => {
   await makeUser('sudoed')
   const acting = { token: service.adminToken, headers: { Sudo: 'sudoed' } }
-  t.is((await send('POST', '/user/emails', { ...acting, body: { emails: ['mallory@second.example'] } })).status, 403)
-  t.is((await send('DELETE', '/user/emails', { ...acting, body: { emails: ['sudoed@example.org'] } })).status, 403)
+  t.is((await send('POST', '/user/settings/account/email', { ...acting, body: { email: 'mallory@second.example' } })).status, 403)
+  t.is((await send('POST', '/user/settings/account/email/delete?id=1', acting)).status, 403)
   t.is((await emailsOf('sudoed')).length, 1)
 })
 

@@ -10,8 +10,11 @@ export const onEachDatabase = (title: string, body: (t: ExecutionContext, world:
   for (const database of eachDatabase()) {
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
+      const world = makeIdentityWorld(db)
       try {
-        await body(t, makeIdentityWorld(db), db)
+        await body(t, world, db)
+        // What goes on in the background needs the database.
+        await world.settled()
       } finally {
         await db.close()
       }

@@ -8,7 +8,9 @@ import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
 import { hasAccessTokenForm, lastEightOf, makeAccessToken, randomBase62 } from '../../core/identity/access-token.ts'
 import { crc32 } from '../../core/identity/crc32.ts'
 import { parseEmailAddress } from '../../core/identity/email-address.ts'
+import { settingsTable } from '../../composition/settings-table.ts'
 import { checkPassword } from '../../core/identity/password-policy.ts'
+import { readProfile } from '../../core/identity/profile-rules.ts'
 import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from '../../core/identity/scope-words.ts'
 import { servesReset } from '../../core/identity/reset-rules.ts'
 import { isMarkDue, isSessionAlive, newSessionTimes, renewedIdleExpiry } from '../../core/identity/session-rules.ts'
@@ -24,6 +26,22 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 test('crc32 is the one of zip', (t) => {
   t.is(crc32('123456789'), 0xcbf43926)
   fc.assert(fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => crc32(text) === zlibCrc32(text)))
+})
+
+test('a language that was read is read again as it is', (t) => {
+  const subtag = fc.stringMatching(/^[A-Za-z0-9]{1,8}$/)
+  const tag = fc.tuple(fc.stringMatching(/^[A-Za-z]{2,8}$/), fc.array(fc.tuple(fc.constantFrom('-', '_'), subtag).map((pair) => pair.join('')), { maxLength: 3 }))
+  fc.assert(
+    fc.property(tag, ([first, rest]) => {
+      const language = [first, ...rest].join('')
+      const read = readProfile({ language })
+      if (isLeft(read)) return false
+      const spelled = read.right.language
+      t.is(spelled.toLowerCase(), language.toLowerCase().replaceAll('_', '-'))
+      t.deepEqual(readProfile({ language: spelled }), read)
+      return true
+    }),
+  )
 })
 
 test('a made token has the form, and one changed character breaks it', (t) => {
@@ -155,6 +173,19 @@ test('passwords: short, overlong, common, repeated, sequential and personal ones
   const onSite = (password: string) => isRight(checkPassword({ minLength: 12, common, siteWords: () => ['harbour.example.org'] }, secret(password), { login: 'ada', emails: [] }))
   t.false(onSite('harbour.example.org1'), 'the host')
   t.true(onSite('sailing to the far moorage by night'), 'a long phrase that has the word')
+  const says = (password: string) => {
+    const checked = checkPassword({ minLength: 12, common }, secret(password), { login: 'ada', emails: [] })
+    return isRight(checked) ? 'fine' : checked.left.message
+  }
+  t.regex(says('elevenchars'), /is too short: it has 11 of at least 12 characters \(MOORAGE_PASSWORD_MIN_LENGTH\)/)
+  t.true(Object.values(settingsTable).some(({ env }) => env === 'MOORAGE_PASSWORD_MIN_LENGTH'))
+  t.regex(says('1qaz2wsx3edc'), /is on the list of common passwords/)
+  t.regex(says('hedgehog!9371'), /contains a common password/)
+  t.notRegex(says('hedgehog!9371'), /is on the list/)
+  t.regex(says('x'.repeat(257)), /is too long/)
+  t.regex(says('abcabcabcabc'), /repeats itself/)
+  t.regex(says('abcdefghijklm'), /is a run/)
+  t.regex(says('Moorage-2026'), /too close to .*MOORAGE_PASSWORD_MIN_LENGTH/)
   t.is(common.includes('password'), true)
   t.is(common.includes(''), false)
   t.is(common.includes('password\nqwerty'), false)

@@ -263,3 +263,27 @@ test('who signs in to an account that waits for its address is told what to do',
   t.is(refused.status, 405)
   t.regex(refused.json.message as string, /not confirmed.*ask for a new password.*administrator/)
 })
+
+test('a site admin manages the addresses of a user: recorded as both, the owner is told', async (t) => {
+  await makeUser('managed')
+  const own = { token: await service.tokenFor('managed') }
+  const body = { emails: ['moved@example.net'] }
+  const asAdmin = (method: string, options: object = {}) => send(method, '/user/emails?sudo=managed', { token: service.adminToken, ...options })
+  const added = await asAdmin('POST', { body })
+  t.is(added.status, 201)
+  t.is(added.headers['x-sudo-by'], 'admin')
+  t.like(added.json[1], { email: 'moved@example.net', username: 'managed', verified: false })
+  t.is((await asAdmin('GET')).json.length, 2)
+  t.is((await send('POST', '/user/emails?sudo=managed', { ...own, body })).status, 403)
+  t.is((await asAdmin('DELETE', { body: { emails: ['managed@example.org'] } })).status, 422, 'the primary one stays')
+  t.is((await asAdmin('DELETE', { body })).status, 204)
+  t.is((await send('GET', '/user/emails', own)).json.length, 1)
+  const rows = await database.query<{ action: string; actor_name: string; impersonator_name: string }>((k) =>
+    k('audit_events').where({ object_name: 'managed' }).where('action', 'like', 'email.%').orderBy('id').select('action', 'actor_name', 'impersonator_name'))
+  t.deepEqual(rows.map((row) => ({ ...row })), ['email.added', 'email.removed'].map((action) => ({ action, actor_name: 'managed', impersonator_name: 'admin' })))
+  for (const [n, done] of ['added', 'removed'].entries()) {
+    const { subject, text } = await mails.nth('managed@example.org', n + 1)
+    t.is(subject, `An administrator ${done} e-mail addresses of your account`)
+    t.regex(text ?? '', /moved@example\.net/)
+  }
+})

@@ -111,7 +111,7 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
     t.is(await stores.users.byLogin('ada'), undefined)
     t.is((await stores.users.byFormerLogin('ADA'))?.login, 'Countess')
     t.deepEqual((await stores.users.list('countess', page)).items.map(({ id }) => id), [ada], 'it is found by the new name')
-    t.is((await stores.users.list('ada', page)).total, 0)
+    t.is((await stores.users.list('ada ada', page)).total, 0)
     unwrap(await stores.users.rename((await stores.users.byId(ada))!, 'COUNTESS'))
     t.is((await stores.users.byId(ada))?.login, 'COUNTESS', 'another case of the same name')
     await added(stores, 'ada2')
@@ -156,12 +156,14 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
     t.deepEqual([second.items.length, second.total], [0, 2])
   })
 
-  contract('addresses of all users are found by their beginning', async (t, stores) => {
+  contract('addresses of all users are found by their parts, those that start with the text first', async (t, stores) => {
     const ids = [await added(stores, 'Ada'), await added(stores, 'bob')]
     const all = await stores.emails.listAll('', page)
     t.deepEqual(all.items.map(({ email, login }) => [email.email, login, email.userId]), [['Ada@Example.org', 'Ada', ids[0]], ['bob@Example.org', 'bob', ids[1]]])
     t.is(all.total, 2)
     t.deepEqual((await stores.emails.listAll('bob@', page)).items.map(({ login }) => login), ['bob'])
+    t.deepEqual((await stores.emails.listAll('b', page)).items.map(({ login }) => login), ['bob'])
+    t.deepEqual((await stores.emails.listAll('a', page)).items.map(({ login }) => login), ['Ada', 'bob'])
     t.is((await stores.emails.listAll('%', page)).total, 0)
     t.is(await stores.emails.ownerOf('ada@example.org'), ids[0])
     t.is(await stores.emails.ownerOf('eve@example.org'), undefined)

@@ -85,7 +85,7 @@ const decideDeclared = (route: AssembledRoute, method: string, who: Standing, ca
   const { access } = route.bound.route
   if (carrier === 'none') return access.kind === 'public' ? 'admitted' : 'unauthenticated'
   if (access.kind === 'password' && carrier !== 'password') return 'unauthenticated'
-  const refusesSudo = route.bound.kind === 'json' && route.bound.route.refusesSudo === true
+  const refusesSudo = route.bound.kind === 'json' && (route.bound.route.refusesSudo === true || route.bound.route.makesToken === true)
   if (who.actsAsAnother && refusesSudo) return 'denied'
   if (!who.isValid) return 'unauthenticated'
   if (!carries(who.scopes, scopeOf(route, method))) return 'denied'

@@ -9,7 +9,7 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
   onBench('accounts are told apart', async (t, bench) => {
     const ada = await bench.user('Ada')
     const id = await addOrganization(bench, 'acme')
-    t.deepEqual(await bench.memberships.findAccount('ADA'), { id: ada, kind: 'user', name: 'Ada', isActive: true, isPrivate: false })
+    t.deepEqual(await bench.memberships.findAccount('ADA'), { id: ada, kind: 'user', name: 'Ada', isActive: true, seenAs: { visibility: 'public', isActive: true } })
     t.like(await bench.memberships.findAccountById(id), { id, kind: 'organization', name: 'acme' })
     t.is(await bench.memberships.findAccount('nobody'), undefined)
     t.is(await bench.memberships.findAccountById(999999), undefined)

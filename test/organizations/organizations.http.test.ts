@@ -20,7 +20,7 @@ test.serial('creating: 201 with all keys, the caller alone in Owners; bad, reser
   const { id, ...rest } = made.json
   t.true(Number.isSafeInteger(id))
   t.deepEqual(rest, {
-    name: 'Sams.Org', username: 'Sams.Org', full_name: 'S', email: '', avatar_url: '', description: '', website: 'https://s.example',
+    name: 'Sams.Org', username: 'Sams.Org', full_name: 'S', email: '', avatar_url: `${world.service.baseUrl}/api/v1/avatars/drawn/sams.org`, description: '', website: 'https://s.example',
     location: '', fleetManagementClusterEndPoint: '', visibility: 'public', orgType: 0, repo_admin_change_team_access: false,
   })
   const teams = (await world.as('sam', 'GET', '/orgs/Sams.Org/teams')).json

@@ -6,12 +6,15 @@ import type { Level } from '../../core/kernel/access.ts'
 import { levels, reaches } from '../../core/kernel/access.ts'
 import { permissionKey } from '../../core/kernel/permission.ts'
 import { parseTeamName } from '../../core/organizations/names.ts'
-import { parseProfile, profileLimits } from '../../core/organizations/organization-profile.ts'
+import type { ProfileInput } from '../../core/organizations/organization-profile.ts'
+import { ordinaryOrgType, parseProfile, profileLimits } from '../../core/organizations/organization-profile.ts'
 import { mayChange, mayGive, rightsOf } from '../../core/organizations/rights.ts'
 import { canSee, viewerIn, visibleWithoutMembership } from '../../core/organizations/viewer.ts'
 import type { Viewer } from '../../core/organizations/viewer.ts'
 import { visibilities } from '../../core/organizations/types.ts'
 import { catalogue } from './bench.ts'
+
+const parseOrdinary = (input: ProfileInput) => parseProfile(input, ordinaryOrgType)
 
 test('names: the forms of the interface are read, what a path or a client could trip over is not', (t) => {
   for (const name of ['a', '1', 'tu1', 'A-b_c.d', 'x'.repeat(40)]) t.true(isRight(parseAccountName(name)), name)
@@ -45,23 +48,25 @@ test('team names: dots, dashes and underscores, no spaces, not the word of the c
 })
 
 test('profile: exactly what was sent comes back', (t) => {
-  t.deepEqual(parseProfile({}), { _tag: 'Right', right: {} })
-  t.deepEqual(parseProfile({ website: '', visibility: '' }), { _tag: 'Right', right: { website: '' } })
+  t.deepEqual(parseOrdinary({}), { _tag: 'Right', right: {} })
+  t.deepEqual(parseOrdinary({ website: '', visibility: '' }), { _tag: 'Right', right: { website: '' } })
   const text = (max: number) => fc.string({ maxLength: max })
   const given = fc.record(
     { fullName: text(profileLimits.fullName), description: text(profileLimits.description), location: text(profileLimits.location) },
     { requiredKeys: [] },
   )
-  fc.assert(fc.property(given, (input) => void t.deepEqual(parseProfile(input), { _tag: 'Right', right: input } as never)))
+  fc.assert(fc.property(given, (input) => void t.deepEqual(parseOrdinary(input), { _tag: 'Right', right: input } as never)))
 })
 
 test('profile: addresses that are none, too long texts and kinds that are made elsewhere are refused, all at once', (t) => {
   const bad = ['javascript:alert(1)', 'https://', 'https://user@evil.example', 'ftp://x.example', 'https://a b', 'x']
-  for (const website of bad) t.true(isLeft(parseProfile({ website })), website)
-  for (const website of ['https://a.example', 'http://a.example:80/x?y#z', 'HTTPS://a.example']) t.true(isRight(parseProfile({ website })), website)
-  const all = parseProfile({ website: 'x', email: 'x', fleetEndpoint: 'x', location: 'x'.repeat(51), orgType: 'client' })
+  for (const website of bad) t.true(isLeft(parseOrdinary({ website })), website)
+  for (const website of ['https://a.example', 'http://a.example:80/x?y#z', 'HTTPS://a.example']) t.true(isRight(parseOrdinary({ website })), website)
+  const all = parseOrdinary({ website: 'x', email: 'x', fleetEndpoint: 'x', location: 'x'.repeat(51), orgType: 'client' })
   t.is(isLeft(all) ? all.left.errors?.length : 0, 5)
-  t.true(isLeft(parseProfile({ orgType: 'guild' })))
+  t.true(isLeft(parseOrdinary({ orgType: 'guild' })))
+  t.true(isRight(parseOrdinary({ orgType: 0 })))
+  t.true(isLeft(parseOrdinary({ orgType: 1 })), 'the kind stays')
 })
 
 const level = fc.constantFrom(...levels)

@@ -24,7 +24,7 @@ test.serial('creating: what older clients send is taken, defaults fill in, all k
   const made = await world.as('ada', 'POST', '/orgs/acme/teams', sent)
   t.is(made.status, 201, made.text)
   t.like(made.json, {
-    name: 'Sdk', description: '', permission: 'write', units: null, units_map: {}, includes_all_repositories: false,
+    name: 'Sdk', description: '', permission: 'write', units: [], units_map: {}, includes_all_repositories: false,
     can_create_org_repo: false, type: 'kubernetes', role_ids: [], organization: { username: 'acme' },
   })
   t.is((await world.as('ada', 'POST', '/orgs/acme/teams', { name: 'Bare' })).json.permission, 'read', 'no units: no 500')

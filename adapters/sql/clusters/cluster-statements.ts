@@ -95,6 +95,7 @@ const writes = (db: SqlDatabase) => ({
     k('clusters').where('id', p('id')).update({ kubernetes_version: p('kubernetesVersion'), node_count: p('nodeCount'), managers: p('managers') }),
   ),
   removeGrants: db.prepare((k, p: (n: 'id') => Knex.Value) => k('object_grants').where('object_type', 'cluster').where('object_id', p('id')).del()),
+  removeTokens: db.prepare((k, p: (n: 'id') => Knex.Value) => k('access_tokens').where('only_cluster_id', p('id')).del()),
   remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('clusters').where('id', p('id')).del()),
 })
 

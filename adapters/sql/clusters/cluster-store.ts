@@ -114,6 +114,7 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
       },
       async remove(id) {
         await runner.run(s.removeGrants, { id })
+        await runner.run(s.removeTokens, { id })
         return (await runner.run(s.remove, { id })).affected > 0
       },
     }

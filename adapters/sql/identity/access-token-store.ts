@@ -12,7 +12,7 @@ import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
 import type { TokenRow } from './rows.ts'
 import { tokenColumns, tokenOf } from './rows.ts'
 
-type InsertBind = 'userId' | 'name' | 'hash' | 'lastEight' | 'scopes' | 'onlyOrgId' | 'createdBy' | 'createdAt' | 'expiresAt'
+type InsertBind = 'userId' | 'name' | 'hash' | 'lastEight' | 'scopes' | 'onlyOrgId' | 'onlyClusterId' | 'createdBy' | 'createdAt' | 'expiresAt'
 
 type ValueBind = 'userId' | 'id' | 'hash' | 'lastEight' | 'createdAt' | 'expiresAt'
 
@@ -25,7 +25,13 @@ const withOrganization = (k: Knex, p: (n: 'userId') => Knex.Value): Knex.QueryBu
 
 const statements = (db: SqlDatabase) => ({
   list: db.prepare((k, p: (n: 'userId' | 'limit' | 'offset') => Knex.Value & number) =>
-    withOrganization(k, p).orderBy('t.id').limit(p('limit')).offset(p('offset')),
+    withOrganization(k, p)
+      .leftJoin('clusters as c', 'c.id', 't.only_cluster_id')
+      .leftJoin('accounts as co', 'co.id', 'c.owner_id')
+      .select('c.name as only_cluster_name', 'co.name as only_cluster_owner')
+      .orderBy('t.id')
+      .limit(p('limit'))
+      .offset(p('offset')),
   ),
   count: db.prepare((k, p: (n: 'userId') => Knex.Value) => countOf(k, k('access_tokens').where('user_id', p('userId')).select('id'))),
   insert: db.prepare((k, p: (n: InsertBind) => Knex.Value) =>
@@ -36,6 +42,7 @@ const statements = (db: SqlDatabase) => ({
       last_eight: p('lastEight'),
       scopes: p('scopes'),
       only_org_id: p('onlyOrgId'),
+      only_cluster_id: p('onlyClusterId'),
       created_by: p('createdBy'),
       created_at: p('createdAt'),
       expires_at: p('expiresAt'),
@@ -43,6 +50,9 @@ const statements = (db: SqlDatabase) => ({
   ),
   nameOf: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).select('name').forUpdate(),
+  ),
+  idOfName: db.prepare((k, p: (n: 'userId' | 'name') => Knex.Value) =>
+    k('access_tokens').where('user_id', p('userId')).where('name', p('name')).select('id'),
   ),
   remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).delete(),
@@ -60,6 +70,10 @@ const statements = (db: SqlDatabase) => ({
   ),
   madeAt: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).select('created_at'),
+  ),
+  lockOwner: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('users').where('id', p('userId')).select('id').forUpdate()),
+  ofCluster: db.prepare((k, p: (n: 'userId' | 'clusterId') => Knex.Value) =>
+    k('access_tokens').where('only_cluster_id', p('clusterId')).where('user_id', p('userId')).select(...tokenColumns).orderBy('id'),
   ),
   all: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('access_tokens').where('user_id', p('userId')).select('id')),
 })
@@ -81,6 +95,7 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
           lastEight: record.lastEight,
           scopes: record.scopeWords.join(' '),
           onlyOrgId: record.onlyOrgId ?? null,
+          onlyClusterId: record.onlyClusterId ?? null,
           createdBy: record.createdBy ?? null,
           createdAt: record.createdAt.getTime(),
           expiresAt: record.expiresAt?.getTime() ?? null,
@@ -90,6 +105,10 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
         if (isUniqueViolation(error, 'name')) return left(TokenNameTaken('You have a token of this name already.'))
         throw error
       }
+    },
+    async idOfName(userId, name) {
+      const row = await runner.first<{ id: Num }>(s.idOfName, { userId, name })
+      return row === undefined ? undefined : (Number(row.id) as TokenId)
     },
     async remove(userId, id) {
       const row = await runner.first<{ name: string }>(s.nameOf, { userId, id })
@@ -110,6 +129,12 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
     async isInForce(userId, id, createdAt) {
       const row = await runner.first<{ created_at: Num }>(s.madeAt, { userId, id })
       return row !== undefined && Number(row.created_at) === createdAt?.getTime()
+    },
+    async lockOwner(userId) {
+      await runner.first(s.lockOwner, { userId })
+    },
+    async ofCluster(userId, clusterId) {
+      return (await runner.all<TokenRow>(s.ofCluster, { userId, clusterId })).map(tokenOf)
     },
   })
 }

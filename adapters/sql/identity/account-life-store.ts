@@ -4,8 +4,9 @@ import { pageOffset } from '../../../core/kernel/page.ts'
 import type { AccountLifeStore } from '../../../core/identity/account-life-ports.ts'
 import type { CountRow } from '../counted-page.ts'
 import { countOf, pageOf } from '../counted-page.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import type { Bind, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
 import { optionalInstant } from './rows.ts'
+import { makeSearchTerms } from './search-terms.ts'
 
 type P<N extends string> = (name: N) => Knex.Value & number
 
@@ -72,45 +73,48 @@ const idsOf = (rows: readonly IdRow[]): readonly UserId[] => rows.map((row) => N
 /** The beginning and end of accounts on SQL: columns of the users' own rows, so that they go with them. */
 export const makeSqlAccountLifeStore = (db: SqlDatabase): ((runner: SqlRunner) => AccountLifeStore) => {
   const s = statements(db)
-  return (runner) => ({
-    async markUnconfirmed(id, since) {
-      await runner.run(s.markUnconfirmed, { id, at: since.getTime() })
-    },
-    async confirm(id) {
-      return (await runner.run(s.confirm, { id })).affected > 0
-    },
-    async unconfirmedBefore(at, after, limit) {
-      return idsOf(await runner.all<IdRow>(s.unconfirmedBefore, { at: at.getTime(), after, limit }))
-    },
-    async lockState(id) {
-      const row = await runner.first<StateRow>(s.lockState, { id })
-      if (row === undefined) return undefined
-      return row.deactivated_at !== null ? 'deactivated' : row.unconfirmed_since !== null ? 'unconfirmed' : undefined
-    },
-    async deactivate(id, by, at) {
-      return (await runner.run(s.deactivate, { id, by, at: at.getTime() })).affected > 0
-    },
-    async deactivatedAt(id) {
-      const row = await runner.first<{ deactivated_at: number | string | null }>(s.deactivatedAt, { id })
-      return row === undefined ? undefined : optionalInstant(row.deactivated_at)
-    },
-    async reactivate(id) {
-      return (await runner.run(s.reactivate, { id })).affected > 0
-    },
-    async deactivated(page) {
-      const rows = await runner.all<DeactivatedRow>(s.deactivated, { limit: page.limit, offset: pageOffset(page) })
-      const items = rows.map((row) => ({
-        userId: Number(row.id) as UserId,
-        login: row.login,
-        fullName: row.full_name,
-        primaryEmail: row.email ?? '',
-        deactivatedAt: new Date(Number(row.deactivated_at)),
-        deactivatedBy: row.by_login ?? undefined,
-      }))
-      return pageOf(items, await runner.first<CountRow>(s.countDeactivated, {}))
-    },
-    async deactivatedBefore(at, after, limit) {
-      return idsOf(await runner.all<IdRow>(s.deactivatedBefore, { at: at.getTime(), after, limit }))
-    },
-  })
+  const bindTerms = makeSearchTerms(db)
+  return (runner) => {
+    /** Runs a change of who sees the user; true when there was one. */
+    const shown = async (id: UserId, statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<boolean> => {
+      if ((await runner.run(statement, { id, ...binds })).affected === 0) return false
+      await bindTerms(runner).showUser(id)
+      return true
+    }
+    return {
+      async markUnconfirmed(id, since) {
+        await shown(id, s.markUnconfirmed, { at: since.getTime() })
+      },
+      confirm: (id) => shown(id, s.confirm, {}),
+      async unconfirmedBefore(at, after, limit) {
+        return idsOf(await runner.all<IdRow>(s.unconfirmedBefore, { at: at.getTime(), after, limit }))
+      },
+      async lockState(id) {
+        const row = await runner.first<StateRow>(s.lockState, { id })
+        if (row === undefined) return undefined
+        return row.deactivated_at !== null ? 'deactivated' : row.unconfirmed_since !== null ? 'unconfirmed' : undefined
+      },
+      deactivate: (id, by, at) => shown(id, s.deactivate, { by, at: at.getTime() }),
+      async deactivatedAt(id) {
+        const row = await runner.first<{ deactivated_at: number | string | null }>(s.deactivatedAt, { id })
+        return row === undefined ? undefined : optionalInstant(row.deactivated_at)
+      },
+      reactivate: (id) => shown(id, s.reactivate, {}),
+      async deactivated(page) {
+        const rows = await runner.all<DeactivatedRow>(s.deactivated, { limit: page.limit, offset: pageOffset(page) })
+        const items = rows.map((row) => ({
+          userId: Number(row.id) as UserId,
+          login: row.login,
+          fullName: row.full_name,
+          primaryEmail: row.email ?? '',
+          deactivatedAt: new Date(Number(row.deactivated_at)),
+          deactivatedBy: row.by_login ?? undefined,
+        }))
+        return pageOf(items, await runner.first<CountRow>(s.countDeactivated, {}))
+      },
+      async deactivatedBefore(at, after, limit) {
+        return idsOf(await runner.all<IdRow>(s.deactivatedBefore, { at: at.getTime(), after, limit }))
+      },
+    }
+  }
 }

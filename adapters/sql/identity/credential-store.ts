@@ -3,15 +3,16 @@ import type { SessionId, TokenId } from '../../../core/kernel/brand.ts'
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
 import type { SqlDatabase } from '../statement.ts'
 import type { SessionRow, StateRow, UserRow } from './rows.ts'
-import { optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
+import { onlyClusterOf, optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
 
 /** What a request needs of its token; `t` is the token's row. */
-const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.created_at as token_created_at', 't.expires_at as token_expires_at', 't.last_used_at'] as const
+const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.only_cluster_id', 't.created_at as token_created_at', 't.expires_at as token_expires_at', 't.last_used_at'] as const
 
 interface GrantRow extends StateRow {
   readonly token_id: number | string
   readonly scopes: string
   readonly only_org_id: number | string | null
+  readonly only_cluster_id: number | string | null
   readonly token_created_at: number | string
   readonly token_expires_at: number | string | null
   readonly last_used_at: number | string | null
@@ -22,6 +23,7 @@ const grantOf = (row: GrantRow): TokenGrant => ({
   tokenId: Number(row.token_id) as TokenId,
   scopeWords: wordsOf(row.scopes),
   onlyOrgId: orgIdOf(row.only_org_id),
+  ...onlyClusterOf(row),
   createdAt: new Date(Number(row.token_created_at)),
   expiresAt: optionalInstant(row.token_expires_at),
   lastUsedAt: optionalInstant(row.last_used_at),
@@ -58,7 +60,7 @@ const statements = (db: SqlDatabase) => ({
       .where('a.lower_name', p('key'))
       // A robot account has no password: it costs what an unknown name costs.
       .whereNull('u.robot_org_id')
-      .select(...stateColumns, 'u.password_hash', enrolledSecondFactor(k)),
+      .select(...stateColumns, 'u.password_hash', 'u.last_login_at', enrolledSecondFactor(k)),
   ),
   passwordByEmail: db.prepare((k, p: (n: 'key') => Knex.Value) =>
     k('emails as e')
@@ -66,7 +68,7 @@ const statements = (db: SqlDatabase) => ({
       .join('accounts as a', 'a.id', 'u.id')
       .where('e.lower_email', p('key'))
       .where('e.verified', 1)
-      .select(...stateColumns, 'u.password_hash', enrolledSecondFactor(k)),
+      .select(...stateColumns, 'u.password_hash', 'u.last_login_at', enrolledSecondFactor(k)),
   ),
   accountByName: db.prepare((k, p: (n: 'key') => Knex.Value) =>
     k('accounts as a')
@@ -81,6 +83,21 @@ const statements = (db: SqlDatabase) => ({
       .where((older) => older.whereNull('last_used_at').orWhere('last_used_at', '<', p('at')))
       .update({ last_used_at: p('at') }),
   ),
+  // MySQL changes both rows in one statement. The owner's is locked first, as by whoever changes the owner's tokens.
+  markTokenAndOwner: db.prepare((k, p: (n: 'id' | 'ownerId' | 'at') => Knex.Value & number) =>
+    k.raw(
+      `update users as u straight_join access_tokens as t on t.user_id = u.id
+      set u.last_login_at = greatest(coalesce(u.last_login_at, 0), cast(? as signed)), t.last_used_at = greatest(coalesce(t.last_used_at, 0), cast(? as signed))
+      where u.id = ? and t.id = ?`,
+      [p('at'), p('at'), p('ownerId'), p('id')],
+    ),
+  ),
+  markUser: db.prepare((k, p: (n: 'id' | 'at') => Knex.Value) =>
+    k('users')
+      .where('id', p('id'))
+      .where((older) => older.whereNull('last_login_at').orWhere('last_login_at', '<', p('at')))
+      .update({ last_login_at: p('at') }),
+  ),
   markSession: db.prepare((k, p: (n: 'id' | 'at' | 'idle') => Knex.Value) =>
     k('sessions')
       .where('id', p('id'))
@@ -89,7 +106,7 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-type PasswordRow = StateRow & { readonly password_hash: string; readonly second_factor_ref: string | null }
+type PasswordRow = StateRow & Pick<UserRow, 'last_login_at'> & { readonly password_hash: string; readonly second_factor_ref: string | null }
 
 /** Reads credentials straight from the pool: no transaction, one prepared query each. */
 export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
@@ -113,15 +130,27 @@ export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
       const row = await db.first<PasswordRow>(key.includes('@') ? s.passwordByEmail : s.passwordByName, { key })
       if (row === undefined) return undefined
       const secondFactorRef = row.second_factor_ref ?? undefined
-      return { account: stateOf(row), phc: row.password_hash, hasSecondFactor: secondFactorRef !== undefined, secondFactorRef }
+      return {
+        account: stateOf(row), phc: row.password_hash, hasSecondFactor: secondFactorRef !== undefined, secondFactorRef,
+        lastLoginAt: optionalInstant(row.last_login_at),
+      }
     },
     async accountByName(name) {
       const row = await db.first<StateRow & { readonly kind: string }>(s.accountByName, { key: name.toLowerCase() })
       if (row === undefined) return undefined
       return row.kind === 'user' ? stateOf(row) : 'organization'
     },
-    async markTokenUsed(id, at) {
-      await db.run(s.markToken, { id, at: at.getTime() })
+    async markTokenUsed(id, ownerId, at) {
+      const binds = { id, ownerId, at: at.getTime() }
+      if (db.dialect === 'mysql') await db.run(s.markTokenAndOwner, binds)
+      else
+        await db.transaction(async (tx) => {
+          await tx.run(s.markUser, { id: ownerId, at: at.getTime() })
+          await tx.run(s.markToken, binds)
+        })
+    },
+    async markPasswordUsed(userId, at) {
+      await db.run(s.markUser, { id: userId, at: at.getTime() })
     },
     async markSessionSeen(id, at, idleExpiresAt) {
       await db.run(s.markSession, { id, at: at.getTime(), idle: idleExpiresAt.getTime() })

@@ -9,7 +9,17 @@ import { countOf, pageOf } from '../counted-page.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 import type { EmailRow } from './rows.ts'
-import { emailColumns, emailOf, prefixRange } from './rows.ts'
+import { emailColumns, emailOf } from './rows.ts'
+import { matchedEmails, prefixRange } from './search-statements.ts'
+import { makeSearchTerms } from './search-terms.ts'
+
+/** A page of addresses `e`, each with its owner's name. */
+const withLogin = (k: Knex, p: (n: 'limit' | 'offset') => Knex.Value & number): Knex.QueryBuilder =>
+  k('emails as e')
+    .join('accounts as a', 'a.id', 'e.user_id')
+    .limit(p('limit'))
+    .offset(p('offset'))
+    .select(...emailColumns.map((column) => `e.${column}`), 'a.name as login')
 
 const statements = (db: SqlDatabase) => ({
   list: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
@@ -17,19 +27,12 @@ const statements = (db: SqlDatabase) => ({
   ),
   isTaken: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('id')),
   ownerOf: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('user_id')),
-  listAll: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number) =>
-    k('emails as e')
-      .join('accounts as a', 'a.id', 'e.user_id')
-      .where('e.lower_email', '>=', p('from'))
-      .where('e.lower_email', '<', p('to'))
-      .orderBy('e.lower_email')
-      .limit(p('limit'))
-      .offset(p('offset'))
-      .select(...emailColumns.map((column) => `e.${column}`), 'a.name as login'),
+  listAll: db.prepare((k, p: (n: 'limit' | 'offset') => Knex.Value & number) => withLogin(k, p).orderBy('e.lower_email')),
+  countAll: db.prepare((k) => countOf(k, k('emails').select('id'))),
+  search: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number) =>
+    withLogin(k, p).join(matchedEmails(k, p).as('found'), 'found.email_id', 'e.id').orderBy([{ column: 'found.place' }, { column: 'e.lower_email' }]),
   ),
-  countAll: db.prepare((k, p: (n: 'from' | 'to') => Knex.Value) =>
-    countOf(k, k('emails').where('lower_email', '>=', p('from')).where('lower_email', '<', p('to')).select('id')),
-  ),
+  countSearch: db.prepare((k, p: (n: 'from' | 'to') => Knex.Value) => countOf(k, k.from(matchedEmails(k, p).as('found')).select('found.email_id'))),
   insert: db.prepare((k, p: (n: 'userId' | 'email' | 'key' | 'verified' | 'verifiedAt' | 'isPrimary' | 'at') => Knex.Value) =>
     k('emails').insert({
       user_id: p('userId'),
@@ -60,46 +63,52 @@ const statements = (db: SqlDatabase) => ({
 /** Addresses on SQL: unique over all users by their key, whatever two requests do at once. */
 export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => EmailStore) => {
   const s = statements(db)
-  return (runner) => ({
-    async list(userId) {
-      return (await runner.all<EmailRow>(s.list, { userId })).map(emailOf)
-    },
-    async isTaken(key) {
-      return (await runner.first(s.isTaken, { key })) !== undefined
-    },
-    async ownerOf(key) {
-      const row = await runner.first<{ user_id: number | string }>(s.ownerOf, { key })
-      return row === undefined ? undefined : (Number(row.user_id) as UserId)
-    },
-    async listAll(prefix, page) {
-      const range = prefixRange(prefix)
-      const rows = await runner.all<EmailRow & { readonly login: string }>(s.listAll, { ...range, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(rows.map((row) => ({ email: emailOf(row), login: row.login })), await runner.first<CountRow>(s.countAll, range))
-    },
-    async insert(userId, email, verified, isPrimary, at) {
-      try {
-        await runner.run(s.insert, { userId, email: email.text, key: email.key, verified, verifiedAt: verified ? at.getTime() : null, isPrimary, at: at.getTime() })
-        return right(undefined)
-      } catch (error) {
-        if (isUniqueViolation(error, 'lower_email')) return left(EmailTaken('This e-mail address is in use.'))
-        throw error
-      }
-    },
-    async remove(userId, ids) {
-      for (const id of ids) await runner.run(s.remove, { userId, id })
-    },
-    async verify(userId, key, at) {
-      return (await runner.run(s.verify, { userId, key, at: at.getTime() })).affected === 1
-    },
-    async releaseUnconfirmed(key, before) {
-      const row = await runner.first<{ id: number | string; user_id: number | string }>(s.lapsed, { key, before: before.getTime() })
-      if (row === undefined) return undefined
-      const removed = await runner.run(s.removeUnconfirmed, { id: Number(row.id) })
-      return removed.affected === 1 ? (Number(row.user_id) as UserId) : undefined
-    },
-    async makePrimary(userId, id) {
-      await runner.run(s.dropPrimary, { userId })
-      await runner.run(s.makePrimary, { userId, id })
-    },
-  })
+  const bindTerms = makeSearchTerms(db)
+  return (runner) => {
+    const terms = bindTerms(runner)
+    return {
+      async list(userId) {
+        return (await runner.all<EmailRow>(s.list, { userId })).map(emailOf)
+      },
+      async isTaken(key) {
+        return (await runner.first(s.isTaken, { key })) !== undefined
+      },
+      async ownerOf(key) {
+        const row = await runner.first<{ user_id: number | string }>(s.ownerOf, { key })
+        return row === undefined ? undefined : (Number(row.user_id) as UserId)
+      },
+      async listAll(text, page) {
+        const [list, count] = text === '' ? [s.listAll, s.countAll] : [s.search, s.countSearch]
+        const range = text === '' ? {} : prefixRange(text)
+        const rows = await runner.all<EmailRow & { readonly login: string }>(list, { ...range, limit: page.limit, offset: pageOffset(page) })
+        return pageOf(rows.map((row) => ({ email: emailOf(row), login: row.login })), await runner.first<CountRow>(count, range))
+      },
+      async insert(userId, email, verified, isPrimary, at) {
+        try {
+          await runner.run(s.insert, { userId, email: email.text, key: email.key, verified, verifiedAt: verified ? at.getTime() : null, isPrimary, at: at.getTime() })
+          await terms.learnEmail(email.key)
+          return right(undefined)
+        } catch (error) {
+          if (isUniqueViolation(error, 'lower_email')) return left(EmailTaken('This e-mail address is in use.'))
+          throw error
+        }
+      },
+      async remove(userId, ids) {
+        for (const id of ids) await runner.run(s.remove, { userId, id })
+      },
+      async verify(userId, key, at) {
+        return (await runner.run(s.verify, { userId, key, at: at.getTime() })).affected === 1
+      },
+      async releaseUnconfirmed(key, before) {
+        const row = await runner.first<{ id: number | string; user_id: number | string }>(s.lapsed, { key, before: before.getTime() })
+        if (row === undefined) return undefined
+        const removed = await runner.run(s.removeUnconfirmed, { id: Number(row.id) })
+        return removed.affected === 1 ? (Number(row.user_id) as UserId) : undefined
+      },
+      async makePrimary(userId, id) {
+        await runner.run(s.dropPrimary, { userId })
+        await runner.run(s.makePrimary, { userId, id })
+      },
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/brand.ts'
+import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/brand.ts'
 import type { AccessTokenRecord, AccountState, EmailRecord, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
 import type { Num } from '../statement.ts'
 
@@ -20,6 +20,9 @@ export interface UserRow {
   readonly hide_email: Num
   readonly visibility: string
   readonly language: string
+  readonly theme: string
+  readonly diff_view_style: string
+  readonly hide_activity: Num
   readonly website: string
   readonly location: string
   readonly description: string
@@ -42,6 +45,9 @@ const plainColumns = [
   'hide_email',
   'visibility',
   'language',
+  'theme',
+  'diff_view_style',
+  'hide_activity',
   'website',
   'location',
   'description',
@@ -79,6 +85,9 @@ export const userOf = (row: UserRow): User => ({
   hideEmail: truth(row.hide_email),
   visibility: row.visibility as UserVisibility,
   language: row.language,
+  theme: row.theme,
+  diffViewStyle: row.diff_view_style,
+  hideActivity: truth(row.hide_activity),
   website: row.website,
   location: row.location,
   description: row.description,
@@ -119,15 +128,6 @@ export const visibleTo =
     )
   }
 
-/** Sorts after every text that starts with the prefix before it: the greatest code point. */
-const afterAll = '\u{10FFFF}'
-
-/** The texts that start with a prefix, as a range of an index that compares by bytes. */
-export const prefixRange = (prefix: string): { readonly from: string; readonly to: string } => ({ from: prefix, to: prefix + afterAll })
-
-/** The search is open to everybody, so its count stops earlier: it must cost little however many users there are. */
-export const searchCountCap = 1_000
-
 export interface StateRow {
   readonly user_id: Num
   readonly login: string
@@ -154,13 +154,19 @@ export interface TokenRow {
   readonly only_org_id: Num | null
   /** Where the organization was joined. */
   readonly only_org_name?: string | null
+  readonly only_cluster_id: Num | null
+  /** Where the cluster was joined. */
+  readonly only_cluster_name?: string | null
+  readonly only_cluster_owner?: string | null
   readonly created_at: Num
   readonly expires_at: Num | null
   readonly last_used_at: Num | null
 }
-export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'scopes', 'only_org_id', 'created_at', 'expires_at', 'last_used_at'] as const
+export const tokenColumns = ['id', 'user_id', 'name', 'last_eight', 'scopes', 'only_org_id', 'only_cluster_id', 'created_at', 'expires_at', 'last_used_at'] as const
 export const wordsOf = (scopes: string): readonly string[] => scopes.split(' ').filter((word) => word !== '')
 export const orgIdOf = (value: Num | null): OrgId | undefined => (value === null ? undefined : (Number(value) as OrgId))
+export const onlyClusterOf = (row: Pick<TokenRow, 'only_cluster_id'>): { readonly onlyClusterId?: ClusterId } =>
+  row.only_cluster_id === null ? {} : { onlyClusterId: Number(row.only_cluster_id) as ClusterId }
 export const optionalInstant = instantOf
 
 export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
@@ -171,6 +177,8 @@ export const tokenOf = (row: TokenRow): AccessTokenRecord => ({
   scopeWords: wordsOf(row.scopes),
   onlyOrgId: orgIdOf(row.only_org_id),
   ...(typeof row.only_org_name === 'string' ? { onlyOrgName: row.only_org_name } : {}),
+  ...onlyClusterOf(row),
+  ...(typeof row.only_cluster_name === 'string' ? { onlyClusterName: `${row.only_cluster_owner}/${row.only_cluster_name}` } : {}),
   createdAt: new Date(Number(row.created_at)),
   expiresAt: instantOf(row.expires_at),
   lastUsedAt: instantOf(row.last_used_at),

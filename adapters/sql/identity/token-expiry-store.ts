@@ -29,6 +29,8 @@ const statements = (db: SqlDatabase) => ({
       .whereRaw('t.expires_at - t.created_at > ?', [p('life')])
       .where(notWarned('t.warned_days', p('days')))
       .where('u.is_active', true)
+      // One of a kubeconfig is made again with the kubeconfig.
+      .whereNull('t.only_cluster_id')
       .select('t.id', 't.user_id', 'a.name as login', 'e.email', 't.name', 't.last_eight', 't.expires_at')
       .orderBy(['t.expires_at', 't.id'])
       .limit(p('limit')),

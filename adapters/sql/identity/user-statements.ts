@@ -3,7 +3,8 @@ import { listSlots, paddedList } from '../authz/padded-list.ts'
 import { countOf } from '../counted-page.ts'
 import type { SqlDatabase } from '../statement.ts'
 import type { ViewerBind } from './rows.ts'
-import { searchCountCap, selectUsers, visibleTo } from './rows.ts'
+import { selectUsers, visibleTo } from './rows.ts'
+import { isFound } from './search-statements.ts'
 
 type RowBind =
   | 'id'
@@ -18,6 +19,9 @@ type RowBind =
   | 'hideEmail'
   | 'visibility'
   | 'language'
+  | 'theme'
+  | 'diffViewStyle'
+  | 'hideActivity'
   | 'website'
   | 'location'
   | 'description'
@@ -35,6 +39,9 @@ const changeable = (p: P<RowBind>): Record<string, Knex.Value> => ({
   hide_email: p('hideEmail'),
   visibility: p('visibility'),
   language: p('language'),
+  theme: p('theme'),
+  diff_view_style: p('diffViewStyle'),
+  hide_activity: p('hideActivity'),
   website: p('website'),
   location: p('location'),
   description: p('description'),
@@ -46,18 +53,13 @@ const endsWaiting = (k: Knex, p: P<'isActive'>): Record<string, Knex.Raw> =>
     ['deactivated_at', 'deactivated_by', 'unconfirmed_since'].map((column) => [column, k.raw('case when ? = 1 then null else ?? end', [p('isActive'), column])]),
   )
 
-/**
- * A prefix search is a range over the index of `search_name`, which both databases compare by bytes: it reads the rows
- * that it answers and stops at the limit, however many users there are. A pattern with LIKE would need its wildcards
- * escaped, and SQLite would not use the index for it. Ordering by the same column costs no sort, and since a space
- * sorts before every character of a login it is the order of logins. Robot accounts are no people.
- */
-const startingWith = (query: Knex.QueryBuilder, p: P<'from' | 'to'>): Knex.QueryBuilder =>
-  query.where('u.search_name', '>=', p('from')).where('u.search_name', '<', p('to')).whereNull('u.robot_org_id')
+/** Robot accounts are no people. */
+const people = (k: Knex): Knex.QueryBuilder => k('users as u').whereNull('u.robot_org_id')
 
 /**
  * A page of users whose ids are found first, in the order of the index: MariaDB would otherwise join, and then sort,
- * every user that the prefix matches before it cuts the page out.
+ * every user before it cuts the page out. Since a space sorts before every character of a login, the order of
+ * `search_name` is the order of logins.
  */
 const pageOfUsers = (k: Knex, matching: Knex.QueryBuilder, p: (name: 'limit' | 'offset') => Knex.Value & number): Knex.QueryBuilder =>
   selectUsers(k)
@@ -72,19 +74,11 @@ const reads = (db: SqlDatabase) => ({
     selectUsers(k).join('account_redirects as r', 'r.account_id', 'u.id').where('r.lower_name', p('key')),
   ),
   kindOfName: db.prepare((k, p: P<'key'>) => k('accounts').where('lower_name', p('key')).select('kind')),
-  search: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset' | ViewerBind) => Knex.Value & number) =>
-    pageOfUsers(k, startingWith(k('users as u'), p).modify(visibleTo(k, p)), p),
-  ),
-  countSearch: db.prepare((k, p: (n: 'from' | 'to' | ViewerBind) => Knex.Value & number) =>
-    countOf(k, startingWith(k('users as u').select('u.id'), p).modify(visibleTo(k, p)), searchCountCap),
-  ),
   searchOne: db.prepare((k, p: (n: 'from' | 'to' | 'id' | ViewerBind) => Knex.Value & number) =>
-    startingWith(selectUsers(k), p).where('u.id', p('id')).modify(visibleTo(k, p)),
+    selectUsers(k).where('u.id', p('id')).modify(isFound(k, p)).modify(visibleTo(k, p)),
   ),
-  list: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number) =>
-    pageOfUsers(k, startingWith(k('users as u'), p), p),
-  ),
-  countList: db.prepare((k, p: P<'from' | 'to'>) => countOf(k, startingWith(k('users as u').select('u.id'), p))),
+  list: db.prepare((k, p: (n: 'limit' | 'offset') => Knex.Value & number) => pageOfUsers(k, people(k), p)),
+  countList: db.prepare((k) => countOf(k, people(k).select('u.id'))),
   passwordPhc: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).select('password_hash')),
   anyAdmin: db.prepare((k) => k('users').where('is_admin', 1).select('id').limit(1)),
   lock: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).whereNull('robot_org_id').select('id').forUpdate()),

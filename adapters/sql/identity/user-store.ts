@@ -2,6 +2,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../../core/kernel/brand.ts'
 import { accountNameKey } from '../../../core/kernel/account-name.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
+import { maySee } from '../../../core/identity/find-user.ts'
 import type { UserStore } from '../../../core/identity/ports.ts'
 import { UserNameTaken } from '../../../core/identity/ports.ts'
 import type { NewUser, User } from '../../../core/identity/types.ts'
@@ -10,7 +11,11 @@ import { pageOf } from '../counted-page.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 import type { UserRow } from './rows.ts'
-import { prefixRange, searchCountCap, userOf, viewerBinds } from './rows.ts'
+import { userOf, viewerBinds } from './rows.ts'
+import type { MatchRow } from './search-statements.ts'
+import { prefixRange, searchCountCap, searchStatements, usersOfMatches } from './search-statements.ts'
+import type { SearchTerms } from './search-terms.ts'
+import { makeSearchTerms } from './search-terms.ts'
 import { listingBinds, userListStatements } from './user-list-statements.ts'
 import { userStatements } from './user-statements.ts'
 
@@ -32,6 +37,9 @@ const columnsOf = (user: Omit<User, 'id' | 'primaryEmail' | 'avatarDigest' | 'fo
   hideEmail: user.hideEmail,
   visibility: user.visibility,
   language: user.language,
+  theme: user.theme,
+  diffViewStyle: user.diffViewStyle,
+  hideActivity: user.hideActivity,
   website: user.website,
   location: user.location,
   description: user.description,
@@ -44,6 +52,9 @@ const freshUser = (user: NewUser) =>
     allowCreateOrganization: true,
     hideEmail: true,
     language: 'en-US',
+    theme: '',
+    diffViewStyle: '',
+    hideActivity: false,
     website: '',
     location: '',
     description: '',
@@ -52,7 +63,7 @@ const freshUser = (user: NewUser) =>
 type Statements = ReturnType<typeof userStatements>
 type ListStatements = ReturnType<typeof userListStatements>
 
-type Finding = 'byId' | 'byIds' | 'byLogin' | 'byFormerLogin' | 'kindOfName' | 'search' | 'list'
+type Finding = 'byId' | 'byIds' | 'byLogin' | 'byFormerLogin' | 'kindOfName' | 'list'
 
 const finding = (s: Statements, lists: ListStatements, runner: SqlRunner): Pick<UserStore, Finding> => ({
   async byId(id) {
@@ -74,23 +85,13 @@ const finding = (s: Statements, lists: ListStatements, runner: SqlRunner): Pick<
     if (row === undefined) return undefined
     return row.kind === 'user' ? 'user' : 'organization'
   },
-  async search(viewer, prefix, id, page) {
-    const binds = { ...prefixRange(prefix), ...viewerBinds(viewer) }
-    if (id !== undefined) {
-      const row = page.page === 1 ? await runner.first<UserRow>(s.searchOne, { ...binds, id }) : undefined
-      return row === undefined ? { items: [], total: 0 } : { items: [userOf(row)], total: 1 }
-    }
-    const offset = pageOffset(page)
-    // Skipping rows costs as much as reading them, so nobody pages deeper than the count goes.
-    const rows = offset < searchCountCap ? await runner.all<UserRow>(s.search, { ...binds, limit: page.limit, offset }) : []
-    return pageOf(rows.map(userOf), await runner.first<CountRow>(s.countSearch, binds), searchCountCap)
-  },
-  async list(prefix, page, listing) {
-    const isNarrowed = listing !== undefined && Object.keys(listing).length > 0
-    const binds = { ...prefixRange(prefix), ...(isNarrowed ? listingBinds(listing) : {}) }
-    const statement = isNarrowed ? lists.narrowed[listing.order ?? 'alphabetically'] : s.list
+  async list(text, page, listing) {
+    const isPlain = text === '' && (listing === undefined || Object.keys(listing).length === 0)
+    const chosen = text === '' ? lists.narrowed : lists.matching
+    const binds = isPlain ? {} : { ...(text === '' ? {} : prefixRange(text)), ...listingBinds(listing) }
+    const statement = isPlain ? s.list : chosen.page[listing?.order ?? 'alphabetically']
     const rows = await runner.all<UserRow>(statement, { ...binds, limit: page.limit, offset: pageOffset(page) })
-    return pageOf(rows.map(userOf), await runner.first<CountRow>(isNarrowed ? lists.countNarrowed : s.countList, binds))
+    return pageOf(rows.map(userOf), await runner.first<CountRow>(isPlain ? s.countList : chosen.count, binds))
   },
   async byFormerLogin(login) {
     const row = await runner.first<UserRow>(s.byFormerLogin, { key: accountNameKey(login) })
@@ -98,9 +99,29 @@ const finding = (s: Statements, lists: ListStatements, runner: SqlRunner): Pick<
   },
 })
 
+const searching = (s: Statements, matchesFor: ReturnType<typeof searchStatements>, runner: SqlRunner, byIds: UserStore['byIds']): Pick<UserStore, 'search'> => ({
+  async search(viewer, text, id, page) {
+    const range = prefixRange(text)
+    if (id !== undefined) {
+      const row = page.page === 1 ? await runner.first<UserRow>(s.searchOne, { ...range, ...viewerBinds(viewer), id }) : undefined
+      return row === undefined ? { items: [], total: 0 } : { items: [userOf(row)], total: 1 }
+    }
+    const rows = await runner.all<MatchRow>(matchesFor(viewer, text), { ...range, viewerId: viewer.userId ?? 0, limit: searchCountCap + 1 })
+    const found = usersOfMatches(rows)
+    const reached = found.slice(0, searchCountCap)
+    const items = await byIds(reached.slice(pageOffset(page), pageOffset(page) + page.limit))
+    return {
+      // Between the two statements a user may have become private.
+      items: items.filter((user) => maySee(viewer, user)),
+      total: reached.length,
+      ...(rows.length > searchCountCap ? { totalIsCapped: true } : {}),
+    }
+  },
+})
+
 const nameTaken = () => left(UserNameTaken('Another user or organization has this name.'))
 
-const naming = (s: Statements, runner: SqlRunner): Pick<UserStore, 'insert' | 'rename'> => {
+const naming = (s: Statements, terms: SearchTerms, runner: SqlRunner): Pick<UserStore, 'insert' | 'rename'> => {
   const insertAccount = async (user: NewUser): Promise<UserId | undefined> => {
     const key = accountNameKey(user.login)
     try {
@@ -124,12 +145,14 @@ const naming = (s: Statements, runner: SqlRunner): Pick<UserStore, 'insert' | 'r
       await runner.run(s.dropRedirect, { key })
       if (oldKey !== key) await runner.run(s.insertRedirect, { key: oldKey, id: user.id })
       await runner.run(s.renameUser, { id: user.id, searchName: searchNameOf(to, user.fullName) })
+      await terms.learnUser(user.id)
       return right(undefined)
     },
     async insert(user) {
       const id = await insertAccount(user)
       if (id === undefined) return nameTaken()
       await runner.run(s.insertUser, { id, phc: user.passwordPhc, at: user.createdAt.getTime(), ...freshUser(user) })
+      await terms.learnUser(id)
       return right(id)
     },
   }
@@ -139,18 +162,26 @@ const naming = (s: Statements, runner: SqlRunner): Pick<UserStore, 'insert' | 'r
 export const makeSqlUserStore = (db: SqlDatabase): ((runner: SqlRunner) => UserStore) => {
   const s = userStatements(db)
   const lists = userListStatements(db)
+  const matchesFor = searchStatements(db)
+  const bindTerms = makeSearchTerms(db)
   return (runner) => {
     const found = finding(s, lists, runner)
-    const { byId } = found
+    const { byId, byIds } = found
+    const terms = bindTerms(runner)
     return {
       ...found,
-      ...naming(s, runner),
+      ...searching(s, matchesFor, runner, byIds),
+      ...naming(s, terms, runner),
       async lock(id) {
         return (await runner.first(s.lock, { id })) === undefined ? undefined : byId(id)
       },
       async update(id, changes) {
         const user = await byId(id)
-        if (user !== undefined) await runner.run(s.update, { id, ...columnsOf({ ...user, ...changes }) })
+        if (user === undefined) return
+        const after = { ...user, ...changes }
+        await runner.run(s.update, { id, ...columnsOf(after) })
+        if (after.fullName !== user.fullName) await terms.learnUser(id)
+        else if (after.visibility !== user.visibility || after.isActive !== user.isActive) await terms.showUser(id)
       },
       async passwordPhc(id) {
         return (await runner.first<{ password_hash: string }>(s.passwordPhc, { id }))?.password_hash

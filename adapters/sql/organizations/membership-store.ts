@@ -4,6 +4,7 @@ import { levels } from '../../../core/kernel/access.ts'
 import type { Level } from '../../../core/kernel/access.ts'
 import type { UserId } from '../../../core/kernel/brand.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
+import type { UserVisibility } from '../../../core/identity/types.ts'
 import type { MembershipStore } from '../../../core/organizations/ports.ts'
 import type { AccountSummary, Standing } from '../../../core/organizations/types.ts'
 import type { EntryRow } from '../authz/standing-rows.ts'
@@ -116,7 +117,7 @@ const summaryOf = (row: AccountRow): AccountSummary => ({
   kind: row.kind === 'user' ? 'user' : 'organization',
   name: row.name,
   isActive: Number(row.is_active) === 1 && Number(row.prohibit_login) === 0,
-  isPrivate: row.visibility === 'private',
+  ...(row.visibility === null ? {} : { seenAs: { visibility: row.visibility as UserVisibility, isActive: Number(row.is_active) === 1 } }),
 })
 
 interface StandingRow {

@@ -149,6 +149,7 @@ const redirectResponse: Response = {
 export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
   [String(route.ok.status)]: okResponse(route.ok, registry),
   ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.' } } : {}),
+  ...(route.ok.isEmptyToo === true ? { 204: { description: 'Done, no body', headers: requestId } } : {}),
   ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), redirectResponse])),
   ...errorResponses(generalStatuses(route), route.failures, route, registry),
 })
