@@ -90,7 +90,7 @@ export const settingsTable = {
     'Password of the first site admin.', { fallbackText: 'generated, printed once on stdout' }),
   keyring: withDefault('MOORAGE_KEYRING', words, ({ dataDir }) => `${dataDir}/keyring.json`,
     'Key-encryption keys for secrets at rest, made at first start with mode 0600.', { fallbackText: 'keyring.json in the data folder' }),
-  trustedProxies: withDefault('MOORAGE_TRUSTED_PROXIES', listOf(addressRange), '', 'Address ranges whose forwarded headers count.'),
+  trustedProxies: withDefault('MOORAGE_TRUSTED_PROXIES', listOf(addressRange), '', 'Address ranges whose X-Forwarded-For, and without a base URL X-Forwarded-Proto and -Host, count.'),
   passwordMinLength: withDefault('MOORAGE_PASSWORD_MIN_LENGTH', wholeNumber(8, 64), '12', 'Least characters of a password.'),
   sessionCookie: withDefault('MOORAGE_SESSION_COOKIE', matching(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, _ and -'), 'moorage_session',
     'Session cookie name (`__Host-` is put before it by HTTPS, and when the base URL is https).'),

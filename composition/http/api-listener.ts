@@ -12,20 +12,22 @@ import type { RequestObserver } from './access-log.ts'
 import { makeAccessLog } from './access-log.ts'
 import type { ApiServer } from './api-server.ts'
 import { makeApiServer } from './api-server.ts'
-import { makeClientIp } from './client-ip.ts'
+import { makeTrustedProxies } from './client-ip.ts'
 import { hostCookieName } from './cookies.ts'
 import { buildDocument } from './openapi/document.ts'
+import { makeOwnAddress } from './own-address.ts'
 import { makePages } from './pages.ts'
 import { makeRateLimit } from './rate-limit.ts'
 
 /**
  * The API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must be known
- * already: links, cookies and error bodies name it.
+ * already: it decides on cookies, and mails lead there.
  */
 export const makeApiListener = (boot: Boot, container: Container, assembly: Assembly, observers: readonly RequestObserver[]): ApiServer => {
   const { settings, log } = boot
   const baseUrl = boot.baseUrl()
   const sessionCookie = hostCookieName(settings.sessionCookie, baseUrl.startsWith('https:'))
+  const proxies = makeTrustedProxies(settings.trustedProxies)
   const routes = assembly.routes.filter((route) => route.listener === 'api')
   return makeApiServer({
     authenticator: container.resolve(AuthenticatorToken),
@@ -42,12 +44,13 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     sessions: container.resolve(IdentitySettingsToken),
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
-    docsUrl: `${baseUrl}${listenerRoots.api}/swagger`,
+    docsUrl: `${listenerRoots.api}/swagger`,
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: [listenerRoots.api],
-    pages: makePages(() => buildDocument(routes, { baseUrl, sessionCookie, deployment: boot.deployment }), baseUrl),
-    clientIp: makeClientIp(settings.trustedProxies),
+    pages: makePages(() => buildDocument(routes, { baseUrl: settings.baseUrl ?? '', sessionCookie, deployment: boot.deployment })),
+    clientIp: proxies.clientIp,
+    ownAddress: makeOwnAddress({ configured: settings.baseUrl, listening: baseUrl, proxies }),
     tls: boot.tls,
   })
 }

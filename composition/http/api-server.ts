@@ -8,8 +8,8 @@ import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import { bindFeedRoute } from './feed-route.ts'
 import type { FeedTimes } from './feed-route.ts'
-import type { Pages } from './guard.ts'
-import { answerUnrouted, makeFirst, makeGuard } from './guard.ts'
+import type { GuardDeps, Pages } from './guard.ts'
+import { answerUnrouted, codingRefusal, makeFirst, makeGuard } from './guard.ts'
 import { contextOf } from './request-context.ts'
 import type { RestifyServer } from './restify-server.ts'
 import { addRoute, createRestifyServer } from './restify-server.ts'
@@ -23,12 +23,11 @@ export interface ListenAddress {
   readonly port: number
 }
 
-export interface ApiServerDeps extends BinderDeps {
+export interface ApiServerDeps extends BinderDeps, GuardDeps {
   readonly routes: readonly AssembledRoute[]
   /** `/api/v1`, and `/marketplace/api/v1` where one socket serves both. */
   readonly roots: readonly string[]
   readonly pages: Pages
-  readonly clientIp: (req: IncomingMessage) => string
   /** With it the port speaks HTTPS beside HTTP. */
   readonly tls: TlsKeys | undefined
   /** Other times for feeds than those of a service. */
@@ -63,9 +62,14 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 }
 
+/** A length beside a transfer coding has the same code, and is no matter of the coding. */
+const isOtherCoding = ({ code, reason }: NodeJS.ErrnoException & { readonly reason?: string }): boolean =>
+  code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('Content-Length') !== true
+
 /** Answers what is no HTTP at all, and closes. */
 const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  if (isOtherCoding(error)) return refuseUpgrade(socket, codingRefusal, docsUrl, '', 'platform')
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
   refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '', 'platform')
 }
@@ -128,7 +132,7 @@ const listenOn = (node: Server, { host, port }: ListenAddress): Promise<ListenAd
 /** Builds a listener over restify: a guard in `first`, the router, and one composed async handler a route. */
 export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const server = createRestifyServer()
-  const guard = makeGuard(deps.clientIp)
+  const guard = makeGuard(deps)
   const streams = new Set<ServerResponse>()
   const tunnels = new Set<Duplex>()
   const closing = new AbortController()
@@ -140,7 +144,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   bindAll(server, deps, streams, closing.signal)
   const node = server.server
   tune(node)
-  node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.docsUrl))
+  node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl))
   attachUpgrades(node, deps, guard, tunnels)
   const dropUndecided = deps.tls === undefined ? () => undefined : shareWithTls(node, deps.tls)
   let closed: Promise<void> | undefined

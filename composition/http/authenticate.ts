@@ -2,12 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Credential } from '../../core/identity/ports.ts'
+import type { UserId } from '../../core/kernel/brand.ts'
 import type { Principal } from '../../core/kernel/principal.ts'
 import type { RequiredScope } from '../../core/kernel/token-scope.ts'
 import { allows } from '../../core/kernel/token-scope.ts'
 import type { Access } from '../../plugins/kit/access.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { crossSiteBasicRefusal } from './browser-request.ts'
+import type { Carried } from './credentials.ts'
 import { carriedCredential, sudoOf } from './credentials.ts'
 import type { Refusal } from './failure-response.ts'
 import { challenges, refusal, refusalOf } from './failure-response.ts'
@@ -36,6 +38,8 @@ const unauthenticated = (message: string): Refusal =>
 /** The refusal of a request that sent no credential at all; no denial to be told of. */
 export const nothingSent = unauthenticated('Sign in, or send an access token.')
 
+const twoUsers = 'The request carries the credential of one user and the session cookie of another; send one.'
+const notItsOwner = 'The user name beside the access token is not that of its owner; without one, send x-oauth-basic in its place.'
 const wantsPassword = unauthenticated('This route takes HTTP Basic with the password of the account, no token and no session.')
 
 export type AuthenticateDeps = ProveByCookiesDeps & Pick<BinderDeps, 'isAccessToken' | 'takesQueryTokens'>
@@ -104,7 +108,8 @@ const orNobody = (route: AuthenticatedRoute, refused: Refusal): Either<Refusal, 
 
 /**
  * Proves the caller. No credential is fine on public routes only; a wrong one never is. The decision does not depend on
- * how the credential travels. Cookies count only where there is nothing else, and never together with `sudo`.
+ * how the credential travels. Cookies count only where there is nothing else, and never together with `sudo`. `spendCode`
+ * is asked last, before the handler: a request that is refused for another reason costs its client no one-time code.
  */
 export const makeAuthenticate = (deps: AuthenticateDeps) => {
   const proveByCookies = makeProveByCookies(deps)
@@ -125,7 +130,7 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     req: IncomingMessage,
     context: RequestContext,
     route: AuthenticatedRoute,
-    credential: Credential,
+    { credential, owner }: Carried & { readonly kind: 'one' },
   ): Promise<Either<Refusal, Principal>> => {
     if (route.access.kind === 'password' && credential.kind !== 'password') return left(wantsPassword)
     const crossSite = crossSiteBasicRefusal(req, context, deps)
@@ -140,14 +145,34 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
         : await deps.authenticator.proveAgain(before)
     if (isLeft(proven)) return left(refusalOf(proven.left))
     if (credential.kind === 'password') provenByPassword.set(req, proven.right)
-    return proven
+    const actor = proven.right.impersonator ?? proven.right
+    if (owner !== undefined && owner.toLowerCase() !== actor.login.toLowerCase()) return left(unauthenticated(notItsOwner))
+    return (await hasSessionOfAnother(req, context, actor.userId)) ? left(unauthenticated(twoUsers)) : proven
   }
 
-  return async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
+  /** Asked only where a request carries a session beside another credential; one that is over is none. */
+  const hasSessionOfAnother = async (req: IncomingMessage, context: RequestContext, userId: UserId): Promise<boolean> => {
+    const sessionKey = carriedCookies(req, context, deps)?.sessionKey
+    const other = sessionKey === undefined ? undefined : await deps.authenticator.userOfSession(sessionKey)
+    return other !== undefined && other !== userId
+  }
+
+  /** Uses up the one-time code of a caller's password. A public route wants no caller, and spends none. */
+  const spendCode = async (req: IncomingMessage, context: RequestContext, access: Access): Promise<Refusal | undefined> => {
+    const { principal, sourceIp } = context
+    if (principal?.unspentCode === undefined || access.kind === 'public') return undefined
+    const spent = await deps.authenticator.spendCode(principal, sourceIp)
+    if (isLeft(spent)) return refusalOf(spent.left)
+    provenByPassword.set(req, spent.right)
+    context.principal = spent.right
+    return undefined
+  }
+
+  const authenticate = async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
     context.makesToken = makesToken(context, route)
     const carried = carriedCredential(req, credentialParams(context.params, route), deps.isAccessToken, deps.takesQueryTokens)
     if (carried.kind === 'bad') return left(unauthenticated(carried.message))
-    const proven = carried.kind === 'none' ? await byCookies(req, context, route) : await byCredential(req, context, route, carried.credential)
+    const proven = carried.kind === 'none' ? await byCookies(req, context, route) : await byCredential(req, context, route, carried)
     if (isLeft(proven) || proven.right === undefined) return proven
     const isNobody = mustChangeFirst(proven.right, route) || isElsewhere(proven.right, route)
     if (route.access.kind === 'public' && isNobody) return right(undefined)
@@ -155,4 +180,6 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     const denied = principalRefusal(proven.right, route)
     return denied === undefined ? right(proven.right) : left(denied)
   }
+
+  return { authenticate, spendCode }
 }

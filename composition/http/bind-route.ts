@@ -76,7 +76,7 @@ const makeHandle = (deps: BinderDeps, { route, handler }: BoundRoute) => {
     if (isLeft(keyed)) return keyed
     if (keyed.right.kind === 'replay') return right(keyed.right.answer)
     const result = await runKeyed(keyed.right, context, signal, input)
-    const kept = isLeft(result) ? refusalAnswer(result.left, dialectOf(route), deps.docsUrl, context.requestId) : result.right
+    const kept = isLeft(result) ? refusalAnswer(result.left, dialectOf(route), deps.docsUrl, context) : result.right
     await idempotency.finish(keyed.right, kept)
     if (isLeft(result)) return result
     return right({ ...result.right, headers: { ...rateHeaders, ...callerHeaders(context), ...result.right.headers } })

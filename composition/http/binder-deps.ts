@@ -29,9 +29,9 @@ export interface BinderDeps {
   readonly sessions: Pick<IdentitySettings, 'sessionCookie' | 'sessionSeconds'>
   /** Clients reach the service by https; else cookies are Secure only on connections that are encrypted up to here. */
   readonly secureCookies: boolean
-  /** `{base_url}`, without trailing slash. */
+  /** `{base_url}`, without trailing slash. Answers name the address that their request came by instead (`RequestContext.ownAddress`). */
   readonly baseUrl: string
-  /** Where error bodies point: the API description. */
+  /** Where error bodies point, below the service's own address: the API description. */
   readonly docsUrl: string
   readonly accessLog: (exchange: Closing, context: RequestContext) => void
 }

@@ -24,10 +24,14 @@ export const crossSiteRefusal = (req: IncomingMessage, context: RequestContext, 
   return crossSite
 }
 
-/** Where pages of this service live: under the base URL, and under the address that this request was sent to. */
+/** A page of another site signs nobody in, as another user than they believe to be, and nobody out. */
+export const crossSiteSignInRefusal = (...asked: Parameters<typeof crossSiteRefusal>): Refusal | undefined =>
+  crossSiteRefusal(...asked) === undefined ? undefined : refusal(403, 'CrossSiteRequest', 'A page of another site cannot sign anybody in or out here.')
+
+/** Where pages of this service live: under the base URL, under the address that trusted proxies name, and under that which this request was sent to. */
 const ownOrigins = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): readonly string[] => {
   const scheme = context.isEncrypted || deps.secureCookies ? 'https' : 'http'
-  return [new URL(deps.baseUrl).origin, `${scheme}://${(req.headers.host ?? '').toLowerCase()}`]
+  return [new URL(deps.baseUrl).origin, context.ownAddress.url, `${scheme}://${(req.headers.host ?? '').toLowerCase()}`]
 }
 
 /**

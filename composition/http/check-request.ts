@@ -8,6 +8,7 @@ import { makeAuthenticate } from './authenticate.ts'
 import { authorize } from './authorize.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import { readBody } from './body-reader.ts'
+import { crossSiteSignInRefusal } from './browser-request.ts'
 import { parseIfMatch } from './conditional.ts'
 import { decodeBody, decodeParams, decodeQuery } from './decode-request.ts'
 import type { Refusal } from './failure-response.ts'
@@ -44,7 +45,7 @@ const reachOf = ({ servesConfined, beforePasswordChange, makesToken }: Route) =>
  * the body. Nothing that could reveal existence is looked up before authorization.
  */
 export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
-  const authenticate = makeAuthenticate(deps)
+  const { authenticate, spendCode } = makeAuthenticate(deps)
   const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true, loads: route.loads, ...reachOf(route) }
   const bodyLimitBytes = route.body?.limitBytes ?? defaultBodyLimitBytes
 
@@ -55,6 +56,8 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
   }
 
   return async (req: IncomingMessage, context: RequestContext): Promise<Either<Refusal, CheckedRequest>> => {
+    const crossSite = route.ok.kind === 'cookies' ? crossSiteSignInRefusal(req, context, deps) : undefined
+    if (crossSite !== undefined) return left(spendRefused(deps.rateLimit, context, crossSite))
     const proven = await authenticate(req, context, authenticated)
     if (isLeft(proven)) return left(spendRefused(deps.rateLimit, context, proven.left))
     const rate = spendRate(deps.rateLimit, context)
@@ -75,6 +78,8 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     if (isLeft(body)) return body
     const current = performance.now() - provenAtMs > provenForMs ? await proveAgain(req, context) : grant
     if (isLeft(current)) return current
+    const unspent = await spendCode(req, context, route.access)
+    if (unspent !== undefined) return left(unspent)
     return right({
       input: {
         params: params.right,

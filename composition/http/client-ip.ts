@@ -26,14 +26,21 @@ interface Peer {
 const isIn = (address: Address, ranges: readonly Range[]): boolean =>
   ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network as ipaddr.IPv4, bits))
 
-/**
- * The caller's address, canonical. Forwarded headers count only when the peer is a trusted proxy, and then the
- * right-most hop that is not one itself: whatever stands left of it, the caller may have written.
- */
-export const makeClientIp = (trustedProxies: readonly string[]): ((req: IncomingMessage) => string) => {
+/** What the proxies that the operator trusts say of a request. */
+export interface TrustedProxies {
+  /**
+   * The caller's address, canonical. Forwarded headers count only when the peer is a trusted proxy, and then the
+   * right-most hop that is not one itself: whatever stands left of it, the caller may have written.
+   */
+  clientIp(req: IncomingMessage): string
+  /** Whether the other end of the connection is such a proxy. */
+  isPeer(req: Pick<IncomingMessage, 'socket'>): boolean
+}
+
+export const makeTrustedProxies = (trustedProxies: readonly string[]): TrustedProxies => {
   // A peer never changes while its socket is open, and its address takes longer to read than a token to look up.
   const peers = new WeakMap<object, Peer>()
-  const peerOf = ({ socket }: IncomingMessage): Peer | undefined => {
+  const peerOf = ({ socket }: Pick<IncomingMessage, 'socket'>): Peer | undefined => {
     const known = peers.get(socket)
     if (known !== undefined) return known
     const address = parse(socket.remoteAddress ?? '')
@@ -43,19 +50,23 @@ export const makeClientIp = (trustedProxies: readonly string[]): ((req: Incoming
     return peer
   }
   const ranges = trustedProxies.map(parseRange).filter((range): range is Range => range !== undefined)
-  return (req) => {
-    const peer = peerOf(req)
-    if (peer === undefined) return '0.0.0.0'
-    const forwarded = req.headers['x-forwarded-for']
-    if (forwarded === undefined || ranges.length === 0 || !isIn(peer.address, ranges)) return peer.text
-    const hops = String(forwarded).split(',').reverse()
-    let last = peer.address
-    for (const hop of hops) {
-      const address = parse(hop)
-      if (address === undefined) return last.toString()
-      last = address
-      if (!isIn(address, ranges)) return address.toString()
-    }
-    return last.toString()
+  const isTrusted = (peer: Peer | undefined): boolean => peer !== undefined && ranges.length > 0 && isIn(peer.address, ranges)
+  return {
+    isPeer: (req) => isTrusted(peerOf(req)),
+    clientIp(req) {
+      const peer = peerOf(req)
+      if (peer === undefined) return '0.0.0.0'
+      const forwarded = req.headers['x-forwarded-for']
+      if (forwarded === undefined || !isTrusted(peer)) return peer.text
+      const hops = String(forwarded).split(',').reverse()
+      let last = peer.address
+      for (const hop of hops) {
+        const address = parse(hop)
+        if (address === undefined) return last.toString()
+        last = address
+        if (!isIn(address, ranges)) return address.toString()
+      }
+      return last.toString()
+    },
   }
 }

@@ -10,7 +10,7 @@ const maxHeaderLength = 16_384
 const maxValueLength = 4096
 
 /** Whether the connection is encrypted up to this process. */
-export const isEncrypted = (req: IncomingMessage): boolean => (req.socket as Partial<TLSSocket>).encrypted === true
+export const isEncrypted = (req: Pick<IncomingMessage, 'socket'>): boolean => (req.socket as Partial<TLSSocket>).encrypted === true
 
 /** A cookie's name as browsers send it: `__Host-` pins it to this host, which they allow where it is Secure. */
 export const hostCookieName = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name)

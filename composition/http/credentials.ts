@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Credential } from '../../core/identity/ports.ts'
 import { secret } from '../../core/kernel/secret.ts'
+import { headerValues } from './request-target.ts'
 
 /** What a request carries: none, one, or a contradiction. */
 export type Carried =
   | { readonly kind: 'none' }
-  | { readonly kind: 'one'; readonly credential: Credential }
+  /** `owner` is the user name beside a token in HTTP Basic: it must be that of the token's owner. */
+  | { readonly kind: 'one'; readonly credential: Credential; readonly owner?: string }
   | { readonly kind: 'bad'; readonly message: string }
 
 /** The length no genuine credential reaches. */
@@ -14,6 +16,7 @@ const maxCredentialLength = 4096
 const oneTimeCodeHeaders = ['x-otp', 'x-gitea-otp', 'x-forgejo-otp'] as const
 
 const bad = (message: string): Carried => ({ kind: 'bad', message })
+const twoCredentials = bad('The request carries two different credentials; send one.')
 const tokenCredential = (text: string): Credential => ({ kind: 'token', token: secret(text) })
 
 /** The codes that the request carries, each once. */
@@ -21,10 +24,13 @@ const oneTimeCodes = (req: IncomingMessage): readonly string[] => [
   ...new Set(oneTimeCodeHeaders.map((name) => req.headers[name]).filter((value): value is string => typeof value === 'string' && value !== '')),
 ]
 
-/** A token that travels in a Basic header: as the password, or as the user name with an empty or marker password. */
-const basicToken = (login: string, password: string, isToken: (text: string) => boolean): string | undefined => {
-  if (isToken(password)) return password
-  if ((password === '' || password === 'x-oauth-basic') && isToken(login)) return login
+/** What stands for the name, or the password, that a token alone does not need. */
+const placeholder = 'x-oauth-basic'
+
+/** A token that travels in a Basic header: as the password of its owner or of the placeholder, or as the user name, with the placeholder or nothing as password. */
+const basicToken = (login: string, password: string, isToken: (text: string) => boolean): Carried | undefined => {
+  if (isToken(password)) return { kind: 'one', credential: tokenCredential(password), ...(login === placeholder ? {} : { owner: login }) }
+  if ((password === '' || password === placeholder) && isToken(login)) return { kind: 'one', credential: tokenCredential(login) }
   return undefined
 }
 
@@ -51,7 +57,7 @@ const fromHeader = (req: IncomingMessage, header: string, isToken: (text: string
   const basic = decodeBasic(value)
   if (basic === undefined) return bad('The Basic credentials are not "name:password" in base64 of UTF-8.')
   const asToken = basicToken(basic.login, basic.password, isToken)
-  if (asToken !== undefined) return { kind: 'one', credential: tokenCredential(asToken) }
+  if (asToken !== undefined) return asToken
   const [code, another] = oneTimeCodes(req)
   if (another !== undefined) return bad('The request carries two different one-time codes; send one.')
   return {
@@ -64,8 +70,8 @@ const sameCredential = (a: Credential, b: Credential): boolean =>
   a.kind === 'token' && b.kind === 'token' && a.token.reveal() === b.token.reveal()
 
 /**
- * Finds the explicit credential of a request; two that differ are refused rather than ranked. Cookies count only where
- * there is none, since browsers add them unasked.
+ * Finds the explicit credential of a request; two that differ are refused rather than ranked. Cookies prove nobody where
+ * there is one, since browsers add them unasked; those of another user are refused later.
  */
 export const carriedCredential = (
   req: IncomingMessage,
@@ -74,12 +80,12 @@ export const carriedCredential = (
   takesQueryTokens: boolean,
 ): Carried => {
   const explicit: Credential[] = []
-  const header = req.headers.authorization
-  if (header !== undefined && header.trim() !== '') {
-    const carried = fromHeader(req, header, isToken)
-    if (carried.kind !== 'one') return carried
-    explicit.push(carried.credential)
-  } else if (header !== undefined) return bad('The Authorization header is empty.')
+  const [header, ...further] = headerValues(req.rawHeaders, 'authorization')
+  if (header?.trim() === '') return bad('The Authorization header is empty.')
+  if (further.some((other) => other !== header)) return twoCredentials
+  const inHeader: Carried = header === undefined ? { kind: 'none' } : fromHeader(req, header, isToken)
+  if (inHeader.kind === 'bad') return inHeader
+  if (inHeader.kind === 'one') explicit.push(inHeader.credential)
   for (const name of ['token', 'access_token']) {
     for (const value of params.getAll(name)) {
       if (!takesQueryTokens) return bad('This installation takes no access token in the query string: send it in the Authorization header.')
@@ -90,9 +96,9 @@ export const carriedCredential = (
   const first = explicit[0]
   if (first === undefined) return { kind: 'none' }
   if (explicit.some((other) => other !== first && !sameCredential(first, other))) {
-    return bad('The request carries two different credentials; send one.')
+    return twoCredentials
   }
-  return { kind: 'one', credential: first }
+  return inHeader.kind === 'one' ? inHeader : { kind: 'one', credential: first }
 }
 
 /** Who a site admin wants to act as: query `sudo` first, then header `Sudo`. Two different names are a contradiction. */

@@ -1,10 +1,11 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
+import type { ParsedJson } from '../../core/kernel/json-text.ts'
+import { maxJsonDepth, parseJson } from '../../core/kernel/json-text.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import { decodeWith } from './decode.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
-import { parseJson, repeatedKey } from './json-text.ts'
 import { parseQuery, propsOf } from './query-string.ts'
 
 /** The path's parameters as the route declares them. One that cannot exist is 404, or 400 where the route says so. */
@@ -36,17 +37,7 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   const spec = route.body
   if (spec === undefined) return right(undefined)
   const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
-  if (!parsed.ok) {
-    return left(
-      parsed.why === 'depth'
-        ? refusal(400, 'MalformedBody', 'The body nests deeper than 64 levels.')
-        : refusal(spec.malformedAs ?? 400, 'MalformedBody', 'The body is not valid JSON.'),
-    )
-  }
-  const repeated = spec.keysOnce === true && text !== undefined ? repeatedKey(text) : undefined
-  if (repeated !== undefined) {
-    return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${repeated.slice(0, 64)}" stands twice in one object.`))
-  }
+  if (!parsed.ok) return left(unparsed(spec, parsed))
   const value = spec.orQuery === true ? withQueryKeys(parsed.value, Object.keys(propsOf(spec.codec)), params) : parsed.value
   const decoded = decodeWith(spec.codec, value)
   if (decoded.ok) return right(decoded.value)
@@ -54,6 +45,17 @@ export const decodeBody = (route: Route, text: string | undefined, params: URLSe
   const [body, isMissing] = spec.orQuery === true ? ['body or query', value === undefined] : ['body', text === undefined && spec.whenAbsent === undefined]
   const problem = isMissing ? `The request needs a JSON ${body}` : `The ${body} is not valid`
   return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `${problem}: ${errors.join('; ')}.`, { errors }))
+}
+
+const unparsed = (spec: NonNullable<Route['body']>, parsed: ParsedJson & { readonly ok: false }): Refusal => {
+  switch (parsed.why) {
+    case 'depth':
+      return refusal(400, 'MalformedBody', `The body nests deeper than ${maxJsonDepth} levels.`)
+    case 'syntax':
+      return refusal(spec.malformedAs ?? 400, 'MalformedBody', 'The body is not valid JSON.')
+    case 'repeated-key':
+      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${parsed.key.slice(0, 64)}" stands twice in one object.`)
+  }
 }
 
 /** A GET's body with those of its keys that stand in the query string instead; they win. */

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusal } from './failure-response.ts'
 import { isEncrypted } from './cookies.ts'
+import type { OwnAddressOf } from './own-address.ts'
 import type { RequestContext } from './request-context.ts'
 import { attachContext } from './request-context.ts'
 import type { GuardedTarget } from './request-target.ts'
-import { guardTarget } from './request-target.ts'
+import { guardTarget, headerValues } from './request-target.ts'
 import type { Answer } from './write-answer.ts'
 import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from './write-answer.ts'
 
@@ -16,7 +18,7 @@ export interface Pages {
   /** The documentation page, its assets and the API description, by checked path; undefined when it is none of them. */
   documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
   /** Any other GET outside the API. */
-  frontend(path: string): Answer
+  frontend(path: string, ownUrl: string): Answer
 }
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
@@ -24,15 +26,6 @@ const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 const maxUserAgentLength = 255
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const reading: readonly string[] = ['GET', 'HEAD']
-
-/** Every Host header that was sent; Node's `headers` keeps only the first. */
-const hostsOf = (req: IncomingMessage): readonly string[] => {
-  const hosts: string[] = []
-  for (let i = 0; i < req.rawHeaders.length; i += 2) {
-    if (req.rawHeaders[i]?.toLowerCase() === 'host') hosts.push(req.rawHeaders[i + 1] ?? '')
-  }
-  return hosts
-}
 
 const requestIdOf = (req: IncomingMessage): string => {
   const sent = req.headers['x-request-id']
@@ -45,7 +38,7 @@ export interface Guarded {
   readonly refused: Refusal | undefined
 }
 
-const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: string): RequestContext => {
+const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: string, ownAddress: OwnAddress): RequestContext => {
   const { path, query } = target.ok ? target : { path: '', query: '' }
   return {
     requestId: requestIdOf(req),
@@ -56,7 +49,8 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
     path,
     query,
     params: new URLSearchParams(query),
-    isEncrypted: isEncrypted(req),
+    ownAddress,
+    isEncrypted: ownAddress.isDirect ? isEncrypted(req) : ownAddress.url.startsWith('https:'),
     routeId: '',
     routePath: '',
     principal: undefined,
@@ -70,20 +64,32 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
   }
 }
 
-const refusalFor = (target: GuardedTarget, method: string): Refusal | undefined => {
+/** RFC 9112 §6.1: what is sent by another coding is not read as something else. */
+export const codingRefusal = refusal(501, 'UnsupportedTransferEncoding', 'Of transfer codings only "chunked" is understood.', { headers: { Connection: 'close' } })
+
+const refusalFor = (target: GuardedTarget, { method = '', headers }: IncomingMessage): Refusal | undefined => {
   if (!target.ok) return refusal(400, 'BadRequestTarget', target.message, { headers: { Connection: 'close' } })
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return codingRefusal
   if (methods.includes(method)) return undefined
   return refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
 }
 
+/** What the guard asks about a request's way here. */
+export interface GuardDeps {
+  readonly clientIp: (req: IncomingMessage) => string
+  readonly ownAddress: OwnAddressOf
+}
+
 /** Makes the request's context from a checked target. Nothing before this has looked at the Host header or the path. */
 export const makeGuard =
-  (clientIp: (req: IncomingMessage) => string) =>
+  ({ clientIp, ownAddress }: GuardDeps) =>
   (req: IncomingMessage): Guarded => {
-    const target = guardTarget(hostsOf(req), req.url ?? '')
-    const context = contextFor(req, target, clientIp(req))
+    const hosts = headerValues(req.rawHeaders, 'host')
+    const target = guardTarget(hosts, req.url ?? '')
+    const host = target.ok ? hosts[0] : undefined
+    const context = contextFor(req, target, clientIp(req), ownAddress(req, host))
     attachContext(req, context)
-    return { context, refused: refusalFor(target, context.method) }
+    return { context, refused: refusalFor(target, req) }
   }
 
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
@@ -101,7 +107,7 @@ export const makeFirst = (
   const page = (req: IncomingMessage, context: RequestContext): Answer | undefined => {
     const documented = pages.documentation(context.path, req.headers)
     if (documented !== undefined) return documented
-    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path)
+    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path, context.ownAddress.url)
   }
 
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
@@ -109,6 +115,12 @@ export const makeFirst = (
     deps.accessLog(res, context)
     // Only where the operator says that the service is reached by https; written with each answer's own headers.
     if (deps.secureCookies) res.setHeader('Strict-Transport-Security', 'max-age=31536000')
+    if (refused === codingRefusal && !/(?:^|[ ,])chunked$/i.test(req.headers['transfer-encoding'] ?? '')) {
+      // Node finds no end of such a body either, and reports it right behind this event: that report is what is answered.
+      context.status = refused.status
+      context.code = refused.code
+      return false
+    }
     if (refused !== undefined) {
       writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
       return false

@@ -8,9 +8,8 @@ import type { Answer } from './write-answer.ts'
 const docsPrefix = '/api/v1/docs/'
 
 /** What the API listener shows beside its routes. The document is made and serialised when it is first asked for. */
-export const makePages = (makeDocument: () => OpenApiDocument, baseUrl: string): Pages => {
+export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   const assets = makeDocsAssets()
-  const start = startPage(baseUrl)
   const accountPages = makeAccountPages()
   let document: Answer | undefined
   const description = (): Answer => (document ??= openapiJson(makeDocument()))
@@ -22,6 +21,6 @@ export const makePages = (makeDocument: () => OpenApiDocument, baseUrl: string):
       if (path.startsWith(docsPrefix)) return assets(path.slice(docsPrefix.length), String(headers['accept-encoding'] ?? ''))
       return undefined
     },
-    frontend: (path) => accountPages(path) ?? start,
+    frontend: (path, ownUrl) => accountPages(path) ?? startPage(ownUrl),
   }
 }

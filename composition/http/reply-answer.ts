@@ -58,21 +58,22 @@ const yamlAnswer = (route: Route, { text }: YamlAnswer): Answer => {
 /** The listener's root, from a path that the route's template matched. */
 const rootOf = (route: Route, path: string): string => path.split('/').slice(0, 1 - route.path.split('/').length).join('/')
 
-const redirected = (route: Route, baseUrl: string, context: RequestContext, { status, path }: Redirect): Answer => ({
+/** By path alone, so that the client keeps to the scheme and host that it used. */
+const redirected = (route: Route, context: RequestContext, { status, path }: Redirect): Answer => ({
   status,
-  headers: { Location: baseUrl + rootOf(route, context.path) + path },
+  headers: { Location: rootOf(route, context.path) + path },
   body: undefined,
 })
 
 /** Makes the function that turns a handler's result into an answer, as the route declares it. */
 export const makeReply = (
   route: Route,
-  deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>,
+  deps: Pick<BinderDeps, 'secureCookies'>,
 ): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
   const answer = makeDeclaredReply(route, deps)
   if (route.ok.redirects === undefined && route.ok.isYamlToo !== true && route.ok.isEmptyToo !== true) return answer
   return (result, context, request) => {
-    if (result instanceof Redirect) return redirected(route, deps.baseUrl, context, result)
+    if (result instanceof Redirect) return redirected(route, context, result)
     if (result instanceof NoContent) return { status: 204, headers: {}, body: undefined }
     return result instanceof YamlAnswer ? yamlAnswer(route, result) : answer(result, context, request)
   }
@@ -80,7 +81,7 @@ export const makeReply = (
 
 const makeDeclaredReply = (
   route: Route,
-  deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>,
+  deps: Pick<BinderDeps, 'secureCookies'>,
 ): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
   const { ok } = route
   const encode = (value: unknown): unknown => (ok.codec as t.Any).encode(value)
@@ -97,7 +98,7 @@ const makeDeclaredReply = (
         const page = result as Page<unknown>
         const items = page.items.map(encode)
         const value = ok.envelope === undefined ? items : { ...ok.envelope.constants, [ok.envelope.key]: items }
-        return tagged(route, value, undefined, pageHeaders(deps.baseUrl + context.path, context.params, request, page))
+        return tagged(route, value, undefined, pageHeaders(context.ownAddress.url + context.path, context.params, request, page))
       }
     case 'cookies':
       return (result, context) => {

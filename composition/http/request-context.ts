@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Call, Principal } from '../../core/kernel/principal.ts'
+import type { Call, OwnAddress, Principal } from '../../core/kernel/principal.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 
 /** What the binder knows about one request, made before routing and completed on the way. */
@@ -14,7 +14,8 @@ export interface RequestContext {
   readonly path: string
   readonly query: string
   readonly params: URLSearchParams
-  /** Came over TLS that ends in this process. */
+  readonly ownAddress: OwnAddress
+  /** The caller's connection is encrypted: up to this process, or as far as a trusted proxy or the base URL says. */
   readonly isEncrypted: boolean
   /** The template of the route, for logs and metrics; never the raw path. */
   routeId: string
@@ -64,6 +65,7 @@ export const callOf = (context: RequestContext, signal: AbortSignal): Call => ({
   requestId: context.requestId,
   sourceIp: context.sourceIp,
   userAgent: context.userAgent,
+  ownAddress: context.ownAddress,
   operation: context.routeId,
   signal,
   ...(context.idempotencyRecordId === undefined ? {} : { idempotencyRecordId: context.idempotencyRecordId }),

@@ -12,6 +12,15 @@ const refusedInPath = /[\\\0-\x20\x7f]|%(?:2f|5c|00|0a|0d)|[^\x21-\x7e]/i
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 const badPercent = /%(?![0-9A-Fa-f]{2})/
 
+/** Every value of a header that was sent; Node's `headers` keeps the first of some and joins others. */
+export const headerValues = (rawHeaders: readonly string[], name: string): readonly string[] => {
+  const values: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? '')
+  }
+  return values
+}
+
 export const isHost = (host: string | undefined): boolean => {
   if (host === undefined) return false
   const match = hostPattern.exec(host)

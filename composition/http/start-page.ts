@@ -12,7 +12,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const html = (baseUrl: string): string => `<!doctype html>
+const html = (ownUrl: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -33,10 +33,10 @@ const html = (baseUrl: string): string => `<!doctype html>
 </ul>
 <h2>First call</h2>
 <p>Make an access token with your user name and password; it is shown once.</p>
-<pre tabindex="0" role="region" aria-label="Command"><code>curl -u admin ${escapeHtml(baseUrl)}/api/v1/users/admin/tokens \\
+<pre tabindex="0" role="region" aria-label="Command"><code>curl -u admin ${escapeHtml(ownUrl)}/api/v1/users/admin/tokens \\
   -H 'Content-Type: application/json' -d '{"name": "first"}'</code></pre>
 <p>Then send the token, which stands in the answer as <code>sha1</code>, with every call.</p>
-<pre tabindex="0" role="region" aria-label="Command"><code>curl -H 'Authorization: token YOUR_TOKEN' ${escapeHtml(baseUrl)}/api/v1/user</code></pre>
+<pre tabindex="0" role="region" aria-label="Command"><code>curl -H 'Authorization: token YOUR_TOKEN' ${escapeHtml(ownUrl)}/api/v1/user</code></pre>
 <h2>Health</h2>
 <p><code>/livez</code>, <code>/readyz</code> and <code>/metrics</code> answer on a listener of their own, <code>MOORAGE_OPS_LISTEN</code>, which is not public unless the operator makes it so.</p>
 </main>
@@ -45,5 +45,5 @@ const html = (baseUrl: string): string => `<!doctype html>
 </html>
 `
 
-/** What a browser finds at the service's address: what this is and where to go on. */
-export const startPage = (baseUrl: string): Answer => staticAnswer('text/html; charset=utf-8', html(baseUrl), { 'Content-Security-Policy': policy })
+/** What a browser finds at the service's address: what this is and where to go on. `ownUrl` is that address. */
+export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', html(ownUrl), { 'Content-Security-Policy': policy })

@@ -48,7 +48,7 @@ export const pathBelow = (routePath: string, path: string): string => {
 
 /** Authenticates and authorizes a streamed request or an upgrade, before a byte of it is read. */
 export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
-  const authenticate = makeAuthenticate(deps)
+  const { authenticate, spendCode } = makeAuthenticate(deps)
   return async (
     req: IncomingMessage,
     context: RequestContext,
@@ -65,10 +65,11 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
     }
     const rate = spendRate(deps.rateLimit, context)
     if (rate.refused !== undefined) return left(rate.refused)
-    const principal = proven.right
-    if (principal === undefined) throw new Error('a stream route must not be public')
-    const grant = await authorize(deps.authorizer, principal, route.access, { path: params, query: context.params })
-    const call: SignedInCall = { ...callOf(context, signal), principal }
+    if (proven.right === undefined) throw new Error('a stream route must not be public')
+    const decided = await authorize(deps.authorizer, proven.right, route.access, { path: params, query: context.params })
+    const unspent = isLeft(decided) ? undefined : await spendCode(req, context, route.access)
+    const grant = unspent === undefined ? decided : left(unspent)
+    const call: SignedInCall = { ...callOf(context, signal), principal: context.principal ?? proven.right }
     if (!isLeft(grant)) return right({ call, grant: grant.right })
     recordRefusal(deps, call, route.access, grant.left)
     return grant

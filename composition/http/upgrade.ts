@@ -48,7 +48,7 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
 export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext): void => {
   context.code = refused.code
   context.status = refused.status
-  refuseUpgrade(socket, refused, docsUrl, context.requestId)
+  refuseUpgrade(socket, refused, context.ownAddress.url + docsUrl, context.requestId)
 }
 
 const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({

@@ -101,8 +101,8 @@ export const jsonAnswer = (status: number, value: unknown, headers: Answer['head
   body: toWireJson(value),
 })
 
-export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, requestId: string): Answer =>
-  jsonAnswer(refused.status, errorBody(dialect, refused, docsUrl, requestId), refused.headers ?? {})
+export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, { ownAddress, requestId }: RequestContext): Answer =>
+  jsonAnswer(refused.status, errorBody(dialect, refused, ownAddress.url + docsUrl, requestId), refused.headers ?? {})
 
 /** Answers a refusal and notes its code for the access log. */
 export const writeRefusal = (
@@ -114,7 +114,7 @@ export const writeRefusal = (
   docsUrl: string,
 ): void => {
   context.code = refused.code
-  writeAnswer(req, res, context, refusalAnswer(refused, dialect, docsUrl, context.requestId))
+  writeAnswer(req, res, context, refusalAnswer(refused, dialect, docsUrl, context))
 }
 
 export const writeInternalError = (req: IncomingMessage, res: ServerResponse, context: RequestContext, docsUrl: string): void =>

@@ -24,6 +24,7 @@ import {
   PublicAddressToken,
   type ClusterConnections,
 } from '../../core/clusters/ports.ts'
+import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { Boot, Provide } from '../boot.ts'
 import type { Resolve } from '../container.ts'
 
@@ -34,7 +35,7 @@ export const provideClusters: Provide = (container, boot) => {
   const egress = makeEgressPolicy(new Set(settings.kubernetesAllow))
   const pools = makeConnectionPools(egress)
   boot.onStop('connections to clusters', () => pools.close())
-  container.provideValue(PublicAddressToken, { baseUrl: boot.baseUrl, kubernetesUrl: () => kubernetesAddress(boot) })
+  container.provideValue(PublicAddressToken, { kubernetesUrl: ({ ownAddress }) => kubernetesAddress(boot, ownAddress) })
   container.provideValue(CredentialCodecToken, jsonCredentialCodec)
   container.provideValue(KubeconfigParserToken, makeKubeconfigParser())
   container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
@@ -65,11 +66,17 @@ export const provideClusters: Provide = (container, boot) => {
 }
 
 /**
- * The base URL, by https where the port speaks it: kubectl sends its token no other way. A base URL that is https
- * already names what stands in front of the service, whose certificate is not ours to hand out.
+ * The address that the caller uses, by https where the port speaks it: kubectl sends its token no other way. What stands
+ * in front of the service has a certificate of its own, which is not ours to hand out.
  */
-const kubernetesAddress = (boot: Boot): { readonly url: string; readonly caPem: string | undefined } => {
-  const baseUrl = boot.baseUrl()
-  if (boot.tls === undefined || baseUrl.startsWith('https:')) return { url: baseUrl, caPem: undefined }
-  return { url: baseUrl.replace(/^http:/, 'https:'), caPem: boot.tls.isSelfSigned ? boot.tls.certificatePem : undefined }
+const kubernetesAddress = (boot: Boot, ownAddress: OwnAddress | undefined): { readonly url: string; readonly caPem: string | undefined } => {
+  const { url, isDirect } = ownAddress ?? { url: boot.baseUrl(), isDirect: !boot.baseUrl().startsWith('https:') }
+  if (boot.tls === undefined || !isDirect) return { url, caPem: undefined }
+  return { url: byHttps(url), caPem: boot.tls.isSelfSigned ? boot.tls.certificatePem : undefined }
+}
+
+/** The same port by https; it must be written where it is the default of http. */
+const byHttps = (url: string): string => {
+  const { protocol, hostname, port } = new URL(url)
+  return protocol === 'https:' ? url : `https://${hostname}:${port === '' ? '80' : port}`
 }

@@ -20,7 +20,8 @@ import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../
 import { makeTellLocked } from '../../core/identity/tell-locked.ts'
 import { makeSeedSafe } from '../../core/identity/seed-safe.ts'
 import { AttemptThrottleToken, OnLockedToken } from '../../core/identity/throttle-ports.ts'
-import { makeUseOneTimeCode } from '../../core/identity/use-one-time-code.ts'
+import { makeJudgeOneTimeCode, makeSpendOneTimeCode, makeUseOneTimeCode } from '../../core/identity/use-one-time-code.ts'
+import type { UseOneTimeCodeDeps } from '../../core/identity/use-one-time-code.ts'
 import { makeUseRecoveryCode } from '../../core/identity/use-recovery-code.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
@@ -65,18 +66,20 @@ const settingsOf = (boot: Boot): IdentitySettings => ({
 const attemptKeyOf = (boot: Boot) =>
   secret(new Uint8Array(hkdfSync('sha256', boot.keys.audit.reveal(), '', 'moorage attempt counters', 32)))
 
-const useOneTimeCodeOf = (resolve: Resolve, boot: Boot) => {
+const oneTimeCodesOf = (resolve: Resolve, boot: Boot): UseOneTimeCodeDeps => {
   const stores = resolve(IdentityStoresToken)
   const clock = resolve(ClockToken)
-  return makeUseOneTimeCode({
+  const digest = resolve(TokenDigestToken)
+  return {
     secondFactors: stores.secondFactors,
     seeds: makeSeedSafe(boot.secretBox),
     oneTimePasswords: resolve(OneTimePasswordsToken),
     clock,
     throttle: resolve(AttemptThrottleToken),
     onLocked: resolve(OnLockedToken),
-    useRecoveryCode: makeUseRecoveryCode({ stores, clock, unitOfWork: resolve(IdentityUnitOfWorkToken), digest: resolve(TokenDigestToken) }),
-  })
+    useRecoveryCode: makeUseRecoveryCode({ stores, clock, unitOfWork: resolve(IdentityUnitOfWorkToken), digest }),
+    digest,
+  }
 }
 
 export const provideIdentity: Provide = (container, boot) => {
@@ -105,7 +108,7 @@ export const provideIdentity: Provide = (container, boot) => {
   )
   container.provideValue(OneTimePasswordsToken, otpauthOneTimePasswords)
   container.provideValue(QrCodesToken, pngQrCodes)
-  container.provide(UseOneTimeCodeToken, (resolve) => useOneTimeCodeOf(resolve, boot))
+  container.provide(UseOneTimeCodeToken, (resolve) => makeUseOneTimeCode(oneTimeCodesOf(resolve, boot)))
   container.provide(AttemptThrottleToken, () =>
     makeAttemptThrottle({
       counters: makeSqlAttemptCounters(database),
@@ -160,7 +163,8 @@ export const provideIdentity: Provide = (container, boot) => {
       settings: resolve(IdentitySettingsToken),
       throttle: resolve(AttemptThrottleToken),
       onLocked: resolve(OnLockedToken),
-      useOneTimeCode: resolve(UseOneTimeCodeToken),
+      judgeOneTimeCode: makeJudgeOneTimeCode(oneTimeCodesOf(resolve, boot)),
+      spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodesOf(resolve, boot)),
     }),
   )
 }

@@ -5,7 +5,7 @@ import type { AuditTrail } from '../kernel/audit.ts'
 import type { EntryRefusal } from '../kernel/entry-rules.ts'
 import type { Exchange, HeaderBag, UpgradeExchange } from '../kernel/exchange.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
-import type { SignedInCall } from '../kernel/principal.ts'
+import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
@@ -235,9 +235,7 @@ export const MemberClustersToken = token<MemberClusters>('clusters.MemberCluster
 
 /** Where clients reach this service. */
 export interface PublicAddress {
-  /** `{base_url}` without a trailing slash. */
-  baseUrl(): string
-  /** Where a Kubernetes client reaches it, by https wherever there is any, and the certificate to trust when nobody signed it. */
-  kubernetesUrl(): { readonly url: string; readonly caPem: string | undefined }
+  /** Where a Kubernetes client of this caller reaches it, by https wherever there is any, and the certificate to trust when nobody signed it. */
+  kubernetesUrl(call: Pick<Call, 'ownAddress'>): { readonly url: string; readonly caPem: string | undefined }
 }
 export const PublicAddressToken = token<PublicAddress>('clusters.PublicAddress')

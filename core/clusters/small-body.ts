@@ -1,5 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import { parseJson } from '../kernel/json-text.ts'
 import { ProxyBodyRefused } from './ports.ts'
 
 /** Bytes. */
@@ -16,7 +17,9 @@ export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined)
       if (bytes > limit) return left(ProxyBodyRefused('The body is larger than 256 KiB.'))
       text += decoder.decode(chunk, { stream: true })
     }
-    return right(JSON.parse(text + decoder.decode()) as unknown)
+    const parsed = parseJson(text + decoder.decode())
+    if (parsed.ok) return right(parsed.value)
+    return left(ProxyBodyRefused(parsed.why === 'repeated-key' ? `The key "${parsed.key.slice(0, 64)}" stands twice in one object of the body.` : 'The body is not JSON.'))
   } catch {
     return left(ProxyBodyRefused('The body is not JSON.'))
   }

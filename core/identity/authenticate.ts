@@ -1,4 +1,4 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeImpersonate } from './impersonate.ts'
 import { makeMarkUsed } from './mark-used.ts'
 import type { Authenticator, Background, Credential } from './ports.ts'
@@ -9,9 +9,12 @@ import { makeProveSession } from './prove-session.ts'
 import type { ProveSessionDeps } from './prove-session.ts'
 import { makeProveToken } from './prove-token.ts'
 import type { ProveTokenDeps } from './prove-token.ts'
+import type { SpendOneTimeCode } from './second-factor-ports.ts'
+import { isSessionAlive } from './session-rules.ts'
 
 export interface AuthenticateDeps extends ProveTokenDeps, ProveSessionDeps, ProvePasswordDeps {
   readonly background: Background
+  readonly spendOneTimeCode: SpendOneTimeCode
 }
 
 /** Proves callers over a credential store; see the port for its promises. */
@@ -35,5 +38,15 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
       return impersonate(proven.right, sudo)
     },
     proveAgain: makeProvePasswordAgain(deps.credentials),
+    async spendCode(proven, sourceIp) {
+      const { unspentCode, ...rest } = proven
+      if (unspentCode === undefined) return right(proven)
+      const spent = await deps.spendOneTimeCode((proven.impersonator ?? proven).userId, unspentCode, sourceIp)
+      return isLeft(spent) ? spent : right(rest)
+    },
+    async userOfSession(sessionKey) {
+      const grant = await deps.credentials.sessionByHash(deps.digest.digest(sessionKey.reveal()))
+      return grant !== undefined && grant.account.isEnabled && isSessionAlive(grant, deps.clock.now()) ? grant.account.userId : undefined
+    },
   }
 }

@@ -58,7 +58,8 @@ export interface Authenticator {
    * `sudo` is the login that a site admin wants to act as. With `loads`, the caller's profile comes along in the same
    * query where a token proves the caller and nobody is impersonated (see `profileOf`).
    * Failures: NotAuthenticated (unknown, expired, revoked, disabled account, locked), OneTimeCodeRequired, NotPermitted (sudo refused), SudoTargetMissing and
-   * SudoTargetNoUser (both told to those only who may act as others), TooManyAttempts.
+   * SudoTargetNoUser (both told to those only who may act as others), TooManyAttempts. A one-time code is judged and not
+   * spent: see `spendCode`.
    */
   authenticate(
     credential: Credential,
@@ -76,7 +77,7 @@ export interface Authenticator {
   >
   /**
    * For a request that goes on: whether what a password proved for it still holds, with the rights of now. Spends no
-   * attempt and no code. Failures as above.
+   * attempt and no code; one that is unspent stays so. Failures as above.
    */
   proveAgain(
     proven: Principal,
@@ -87,6 +88,13 @@ export interface Authenticator {
     | ReturnType<typeof SudoTargetNoUser>,
     Principal
   >
+  /**
+   * Uses up the one-time code that came with a password, if one did: to be asked once, before anything is done for a
+   * caller. Answers the principal without it. Failure: OneTimeCodeRequired, where another request has used it meanwhile.
+   */
+  spendCode(proven: Principal, sourceIp: string): Outcome<ReturnType<typeof OneTimeCodeRequired>, Principal>
+  /** Whose living session it is; undefined when it is none. One query, and no mark that it was used. */
+  userOfSession(sessionKey: Secret): Promise<UserId | undefined>
 }
 export const AuthenticatorToken = token<Authenticator>('identity.Authenticator')
 

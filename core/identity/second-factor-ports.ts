@@ -1,5 +1,6 @@
 import type { UserId } from '../kernel/brand.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { UnspentCode } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 
@@ -12,6 +13,8 @@ export interface SecondFactorRecord {
   readonly ref: string
   /** Undefined until the first code was right: the second factor does not count before that. */
   readonly enrolledAt: Date | undefined
+  /** The time step of the newest code that was used; undefined before the first. */
+  readonly lastStep: number | undefined
 }
 
 /** Second factors and recovery codes. Each method stays inside one user. */
@@ -29,6 +32,8 @@ export interface SecondFactorStore {
   replaceRecoveryCodes(userId: UserId, hashes: readonly Uint8Array[], at: Date): Promise<void>
   /** True once for each code. */
   useRecoveryCode(userId: UserId, hash: Uint8Array, at: Date): Promise<boolean>
+  /** Whether the code is one of the user's and unused. */
+  hasRecoveryCode(userId: UserId, hash: Uint8Array): Promise<boolean>
   countRecoveryCodes(userId: UserId): Promise<number>
 }
 
@@ -57,6 +62,15 @@ export interface PresentedCode {
  */
 export type UseOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, void>
 export const UseOneTimeCodeToken = token<UseOneTimeCode>('identity.UseOneTimeCode')
+
+/**
+ * Judges a code as `UseOneTimeCode` does, counts a wrong one, and leaves a right one unused: it is right again until
+ * `SpendOneTimeCode` was asked. For requests that may be refused for other reasons than their caller.
+ */
+export type JudgeOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, UnspentCode>
+
+/** Uses up a code that was judged right: true once for each. Failure: OneTimeCodeRequired, where another request was quicker. */
+export type SpendOneTimeCode = (userId: UserId, code: UnspentCode, sourceIp: string) => Outcome<Failure<'OneTimeCodeRequired'>, void>
 
 /** A text as a picture that a phone reads. */
 export interface QrCodes {

@@ -172,7 +172,7 @@ export const makeSignIn = (deps: SignInDeps) => {
   return (call: Call, input: SignInInput): Outcome<SignInFailure | Failure<'SecondFactorNeeded'>, SignedIn> =>
     signIn<Failure<'SecondFactorNeeded'>>(call, input, async ({ hasSecondFactor }) =>
       hasSecondFactor
-        ? left(SecondFactorNeeded('This account has a second factor, so a password alone does not sign in: use POST /user/signin/twofa.'))
+        ? left(SecondFactorNeeded('This account has a second factor, so a password alone does not sign in: use POST /user/signin/twofa. A program gets an access token, which needs no code, by one request: POST /users/{username}/tokens with the password in HTTP Basic and a one-time code in the header X-OTP.'))
         : right(undefined),
     )
 }

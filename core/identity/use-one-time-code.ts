@@ -2,10 +2,14 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { UnspentCode } from '../kernel/principal.ts'
+import { secret } from '../kernel/secret.ts'
 import type { JudgeGuessDeps } from './judge-guess.ts'
 import { makeJudgeGuess } from './judge-guess.ts'
+import type { TokenDigest } from './ports.ts'
 import { OneTimeCodeRequired } from './ports.ts'
-import type { OneTimePasswords, SecondFactorRecord, SecondFactorStore, UseOneTimeCode } from './second-factor-ports.ts'
+import { recoveryCodeKey } from './recovery-codes.ts'
+import type { JudgeOneTimeCode, OneTimePasswords, SecondFactorRecord, SecondFactorStore, SpendOneTimeCode, UseOneTimeCode } from './second-factor-ports.ts'
 import type { SeedSafe } from './seed-safe.ts'
 import type { Attempt } from './throttle-ports.ts'
 import type { UseRecoveryCode } from './use-recovery-code.ts'
@@ -18,13 +22,14 @@ export interface JudgeCodeDeps extends JudgeGuessDeps {
 export interface UseOneTimeCodeDeps extends JudgeCodeDeps {
   readonly secondFactors: SecondFactorStore
   readonly useRecoveryCode: UseRecoveryCode
+  readonly digest: TokenDigest
 }
 
 export type UseOneTimeCodeFailure = Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>
 
 const required = (userId: UserId): Failure<'OneTimeCodeRequired'> =>
   OneTimeCodeRequired(
-    'This account has a second factor: send a current, unused code, in the header X-OTP where the password travels in HTTP Basic. After too many failed attempts wait before the next one.',
+    'This account has a second factor: send a current, unused code, in the header X-OTP where the password travels in HTTP Basic. A program gets an access token, which needs no code, by one request: POST /users/{username}/tokens with HTTP Basic and X-OTP. After too many failed attempts wait before the next one.',
     { about: { tenantId: userId, objectType: 'user', objectId: userId } },
   )
 
@@ -44,7 +49,7 @@ const useStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): 
 }
 
 /**
- * The only place where a code is judged and used up, for every surface: a code of the authenticator by one conditional
+ * Judges a code and uses it up at once: a code of the authenticator by one conditional
  * update of its time step, else a recovery code by one of its row. A wrong, old or used code counts as a failed attempt.
  */
 export const makeUseOneTimeCode = (deps: UseOneTimeCodeDeps): UseOneTimeCode => {
@@ -57,6 +62,42 @@ export const makeUseOneTimeCode = (deps: UseOneTimeCodeDeps): UseOneTimeCode => 
     return isLeft(used) ? used : right(undefined)
   }
 }
+
+/** The step of an authenticator's code that is newer than the last one used. */
+const unusedStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): Promise<UnspentCode | undefined> => {
+  const record = await deps.secondFactors.find(userId)
+  if (record?.enrolledAt === undefined) return undefined
+  const step = await stepOf(deps, record, code)
+  return step === undefined || step <= (record.lastStep ?? 0) ? undefined : { secondFactorRef: record.ref, step }
+}
+
+const unusedRecoveryCode = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): Promise<UnspentCode | undefined> => {
+  const key = recoveryCodeKey(code)
+  if (isLeft(key) || !(await deps.secondFactors.hasRecoveryCode(userId, deps.digest.digest(key.right)))) return undefined
+  return { recoveryCode: secret(code) }
+}
+
+/** Judges a code and leaves it for `makeSpendOneTimeCode`; see the port for its promises. */
+export const makeJudgeOneTimeCode = (deps: UseOneTimeCodeDeps): JudgeOneTimeCode => {
+  const judgeGuess = makeJudgeGuess(deps)
+  return async ({ userId, code: typed, sourceIp }) => {
+    const code = withoutBlanks(typed ?? '')
+    if (code === '') return left(required(userId))
+    const find = isOfAuthenticator(code) ? unusedStep : unusedRecoveryCode
+    return judgeGuess(attemptOf(userId, sourceIp), async () => right(await find(deps, userId, code)), () => required(userId))
+  }
+}
+
+/** Spends a code that `makeJudgeOneTimeCode` found right. One that another request has spent meanwhile was no guess, and is not counted as one. */
+export const makeSpendOneTimeCode =
+  (deps: UseOneTimeCodeDeps): SpendOneTimeCode =>
+  async (userId, code, sourceIp) => {
+    const isSpent =
+      'step' in code
+        ? await deps.secondFactors.useStep(userId, code.secondFactorRef, code.step)
+        : await deps.useRecoveryCode({ userId, code: code.recoveryCode.reveal(), sourceIp })
+    return isSpent ? right(undefined) : left(required(userId))
+  }
 
 /** The step of the first code of a seed that waits for it; `SecondFactorStore.enroll` then uses that step up. */
 export const makeJudgeFirstCode = (deps: JudgeCodeDeps) => {

@@ -8,7 +8,9 @@ import type { Task, TaskEvent } from './types.ts'
 
 /** Another task works on the same thing, or waits to. The message says which, since when and whose. */
 export const TaskLocked = defineFailure('TaskLocked', 'Conflict')
-/** The `response-id` was used for something else within the last hour, or is no UUID. */
+/** A client's `response-id`: one word of a bus subject, where case counts. */
+export const responseIdForm = /^[A-Za-z0-9_-]{1,64}$/
+/** The `response-id` was used for something else within the last hour. */
 export const ResponseIdTaken = defineFailure('ResponseIdTaken', 'Unprocessable')
 /** The tenant has more unfinished tasks than it may. */
 export const TooManyTasks = defineFailure('TooManyTasks', 'Backoff')
@@ -24,7 +26,7 @@ export interface TaskSubmission {
   readonly lockKey?: string
   /** Kept sealed; may hold secrets. At most 2 MiB as JSON. */
   readonly input: FreeObject
-  /** The client's `response-id`. */
+  /** The client's `response-id`, of the form `responseIdForm`. */
   readonly responseId: string | undefined
 }
 

@@ -1,4 +1,3 @@
-import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { actorOf } from '../kernel/actor-calls.ts'
 import type { AccountId, UserId } from '../kernel/brand.ts'
@@ -12,9 +11,9 @@ import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { uuidFrom } from '../kernel/uuid.ts'
 import { toWireJson } from '../kernel/wire-json.ts'
 import type { SubmitFailure, SubmittedTask, TaskBus, Tasks, TaskSubmission } from './ports.ts'
-import { ResponseIdTaken, TaskLocked, TooManyTasks } from './ports.ts'
+import { responseIdForm, ResponseIdTaken, TaskLocked, TooManyTasks } from './ports.ts'
 import type { EventPublisher, InputDigest, NewTask, TaskChanges, TaskKinds, TaskLookups, TaskStores } from './store-ports.ts'
-import { bounded, keptEnded, parseResponseId, pendingEvent, subjectOf } from './task-rules.ts'
+import { bounded, keptEnded, pendingEvent, subjectOf } from './task-rules.ts'
 import type { Task } from './types.ts'
 
 export interface SubmitDeps {
@@ -38,19 +37,17 @@ const removedAtOnce = 2
 /** Where a task's sealed input stands. */
 export const inputPlace = (ref: string, tenantId: number): SealedPlace => ({ table: 'tasks', column: 'sealed_input', tenantId, rowRef: ref })
 
-/** Tasks over a store. Throws when no plugin declares the kind, or the input is too large: mistakes of the code that submits. */
+/** Tasks over a store. Throws when no plugin declares the kind, the `response-id` is of another form, or the input is too large: mistakes of the code that submits. */
 export const makeTasks = (deps: SubmitDeps): Tasks => ({
   async foresee(call, submission) {
-    const checked = check(deps, submission)
-    if (isLeft(checked)) return checked
+    check(deps, submission)
     return foreseen(deps, deps.lookups, {
-      tenantId: submission.tenantId, actorId: call.principal.userId, lockKey: submission.lockKey, responseId: checked.right, digest: digestOf(deps, submission),
+      tenantId: submission.tenantId, actorId: call.principal.userId, lockKey: submission.lockKey, responseId: submission.responseId, digest: digestOf(deps, submission),
     })
   },
   async submit(call, submission) {
-    const checked = check(deps, submission)
-    if (isLeft(checked)) return checked
-    const task = await newTask(deps, call, submission, checked.right)
+    check(deps, submission)
+    const task = await newTask(deps, call, submission)
     const accepted = await deps.unitOfWork.run<SubmitFailure, SubmittedTask>(call, ({ tasks, audit }) =>
       accept(deps, task, tasks, () =>
         audit.record({ action: 'task.submitted', objectType: 'task', objectName: task.title, tenantId: task.tenantId, changes: { kind: task.kind, ref: task.ref } }),
@@ -64,20 +61,20 @@ export const makeTasks = (deps: SubmitDeps): Tasks => ({
   },
 })
 
-const check = (deps: SubmitDeps, { kind, responseId }: TaskSubmission): Either<Failure<'ResponseIdTaken'>, string | undefined> => {
+const check = (deps: SubmitDeps, { kind, responseId }: TaskSubmission): void => {
   if (!deps.kinds.has(kind)) throw new Error(`No plugin declares tasks of the kind ${kind}.`)
-  return responseId === undefined ? right(undefined) : parseResponseId(responseId)
+  if (responseId !== undefined && !responseIdForm.test(responseId)) throw new Error('A response-id was not checked by the route that took it.')
 }
 
 const digestOf = ({ digest }: SubmitDeps, { kind, tenantId, lockKey, input }: TaskSubmission): Uint8Array =>
   digest.digest(toWireJson(['task', kind, tenantId, lockKey ?? null, input]))
 
-const newTask = async (deps: SubmitDeps, call: SignedInCall, submission: TaskSubmission, chosenId: string | undefined): Promise<NewTask> => {
+const newTask = async (deps: SubmitDeps, call: SignedInCall, submission: TaskSubmission): Promise<NewTask> => {
   const { kind, tenantId, about, lockKey } = submission
   const text = toWireJson(submission.input)
   if (text.length > maxInputCharacters) throw new RangeError(`The input of a task is larger than ${maxInputCharacters} characters.`)
   const ref = uuidFrom(deps.entropy.bytes(16))
-  const responseId = chosenId ?? uuidFrom(deps.entropy.bytes(16))
+  const responseId = submission.responseId ?? uuidFrom(deps.entropy.bytes(16))
   return {
     ref,
     responseId,

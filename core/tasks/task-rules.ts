@@ -1,7 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
-import { ResponseIdTaken } from './ports.ts'
 import type { TaskEnd } from './ports.ts'
 import type { NewTaskEvent } from './store-ports.ts'
 import { TaskEnded } from './store-ports.ts'
@@ -35,12 +34,6 @@ const wordsOf: Readonly<Record<TaskState, string>> = {
   cancelled: 'was cancelled',
   unknown: 'was lost, and what became of it is not known',
 }
-
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-/** A client's `response-id`, in lower case: it is one word of a bus subject. */
-export const parseResponseId = (text: string): Either<Failure<'ResponseIdTaken'>, string> =>
-  uuidForm.test(text) ? right(text.toLowerCase()) : left(ResponseIdTaken('The response-id is no UUID, as in 123e4567-e89b-42d3-a456-426614174000.'))
 
 /** As an actor subscribes to it, within the bus account of their own. */
 export const subjectOf = (responseId: string): string => `natjobs.resp.${responseId}`

@@ -17,7 +17,7 @@ export interface Task {
   readonly id: TaskId
   /** UUID: the `id` on the wire. */
   readonly ref: string
-  /** UUID that the client chose (`response-id`), else one of our own; the last word of the subject. */
+  /** What the client chose (`response-id`), else a UUID; the last word of the subject. */
   readonly responseId: string
   /** The bus subject that carries the progress, as its actor subscribes to it. */
   readonly subject: string

@@ -101,7 +101,6 @@ export const createRole = defineRoute({
       permissions: [{ namespace: 'cluster_mgmt', action: 'view clusters' }],
       teamIDs: [31],
     },
-    { keysOnce: true },
   ),
   ok: versioned(201, RoleResponse, viewerExample, 'The new role'),
   failures: roleRefusals,
@@ -135,7 +134,7 @@ export const updateRole = defineRoute({
   scope: write('authz'),
   params: RolePath,
   query: InOrganization,
-  body: body(UpdateRoleRequest, { description: 'Look only' }, { keysOnce: true }),
+  body: body(UpdateRoleRequest, { description: 'Look only' }),
   ok: versioned(200, RoleResponse, viewerExample, 'The role as it is now'),
   failures: [...roleRefusals, RoleMissing, RoleChanged],
 })

@@ -42,7 +42,7 @@ export const createNamed = defineRoute({
   scope: write('cluster'),
   refusesSudo: true,
   params: AccountPath,
-  body: body(CreateChartRepositoryOption, { name: 'internal', url: 'https://charts.example.com/stable', username: 'reader', password: 'a-long-password' }, { limitBytes, keysOnce: true }),
+  body: body(CreateChartRepositoryOption, { name: 'internal', url: 'https://charts.example.com/stable', username: 'reader', password: 'a-long-password' }, { limitBytes }),
   ok: versioned(201, NamedChartRepository, namedExample, 'Created'),
   failures: [ChartRepositoryRefused, ChartRepositoryNameTaken],
 })
@@ -72,7 +72,7 @@ export const editNamed = defineRoute({
   scope: write('cluster'),
   refusesSudo: true,
   params: RepositoryPath,
-  body: body(EditChartRepositoryOption, { description: 'Charts of our own', password: 'another-long-password' }, { limitBytes, keysOnce: true }),
+  body: body(EditChartRepositoryOption, { description: 'Charts of our own', password: 'another-long-password' }, { limitBytes }),
   ok: versioned(200, NamedChartRepository, namedExample),
   failures: [ChartRepositoryChanged, ChartRepositoryMissing, ChartRepositoryOvertaken, ChartRepositoryRefused],
 })

@@ -44,7 +44,7 @@ export const createCredential = defineRoute({
   access: signedIn,
   scope: write('user'),
   refusesSudo: true,
-  body: body(FreeObjectCodec, sent, { limitBytes, keysOnce: true, malformedAs: 422 }),
+  body: body(FreeObjectCodec, sent, { limitBytes, malformedAs: 422 }),
   ok: empty(201),
   failures: [CloudCredentialRefused, CredentialNameTaken],
 })
@@ -59,7 +59,7 @@ export const replaceCredential = defineRoute({
   access: signedIn,
   scope: write('user'),
   refusesSudo: true,
-  body: body(FreeObjectCodec, sent, { limitBytes, keysOnce: true, malformedAs: 422 }),
+  body: body(FreeObjectCodec, sent, { limitBytes, malformedAs: 422 }),
   ok: empty(204),
   failures: [CloudCredentialRefused, CredentialMissing, CredentialChanged],
   statusOf: { CredentialMissing: 422 },

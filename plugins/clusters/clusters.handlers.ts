@@ -87,11 +87,11 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
   handle(getClientConfig, async ({ call, grant, query, makesToken }) => {
     const found = await h.clusters.get(idOf(grant))
     if (found === undefined) return left(ClusterMissing('There is no such cluster.'))
-    if (makesToken !== true) return right(clientConfig(h.kubernetesUrl(), found))
+    if (makesToken !== true) return right(clientConfig(h.kubernetesUrl(call), found))
     const made = await h.clusterTokens.issue(call, { ...found, maxTokenLifeDays: grant.standing.entry?.maxTokenLifeDays ?? 0 }, query.expirationSeconds)
     if (isLeft(made)) return made
     const { value, expiresAt } = made.right
-    return right(clientConfig(h.kubernetesUrl(), found, { token: value.reveal(), expiresAt }))
+    return right(clientConfig(h.kubernetesUrl(call), found, { token: value.reveal(), expiresAt }))
   }),
   handle(getClusterStatus, async ({ grant }) => {
     const seen = await h.refresh(idOf(grant))

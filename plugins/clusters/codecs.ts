@@ -14,6 +14,7 @@ import {
   patternText,
   queryIntFrom,
   request,
+  ResponseId,
   SafeInteger,
   PathName,
 } from '../kit/codecs.ts'
@@ -111,7 +112,7 @@ export const ClusterListQuery = request(
 )
 export const UserClustersQuery = request({ all: optional(freeText(16)) }, 'UserClustersQuery')
 export const OperationQuery = request({ operation: optional(freeText(64)) }, 'OperationQuery')
-export const RemoveQuery = request({ 'response-id': optional(freeText(128)), notify: optional(freeText(16)) }, 'RemoveQuery')
+export const RemoveQuery = request({ 'response-id': optional(ResponseId), notify: optional(freeText(16)) }, 'RemoveQuery')
 
 const Response = answer({ phase: oneOf(...clusterPhases), reason: optional(oneOf(...phaseReasons)), message: optional(t.string) }, 'ClusterStatusResponse')
 export const ClusterInfoStatus = answer(

@@ -58,7 +58,7 @@ export const clustersPlugin = definePlugin({
       clusters: given.clusters,
       clock: given.clock,
       clusterTokens: given.clusterTokens,
-      kubernetesUrl: () => given.address.kubernetesUrl(),
+      kubernetesUrl: given.address.kubernetesUrl,
       check: makeCheckCluster(deps),
       validate: makeValidateImport(deps),
       importOne: makeImportCluster(deps),

@@ -15,7 +15,7 @@ import type { IdentityGiven } from './needs.ts'
 import { passwordPolicyOf } from './password-policy-of.ts'
 import { profileWire } from './profile-wire.ts'
 import { searchTextOf } from './user-listing.ts'
-import { userWire, viewerOf } from './user-wire.ts'
+import { placeOf, userWire, viewerOf } from './user-wire.ts'
 
 /** The id that a text of digits is; 0, which nobody has, for what no id can be. */
 const idOf = (text: string): UserId => (/^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : 0) as UserId
@@ -38,7 +38,7 @@ export const adminAccountRoutes = (given: IdentityGiven): readonly BoundRoute[] 
     ...emailRoutes(given),
     handle(adminGetUser, async ({ call, params }) => {
       const user = await find(params.username)
-      return user === undefined ? left(userMissing()) : right(userWire(settings.baseUrl(), viewerOf(call.principal), user))
+      return user === undefined ? left(userMissing()) : right(userWire(placeOf(settings, call), viewerOf(call.principal), user))
     }),
     handle(adminUpdateProfile, async ({ call, params, body }) => {
       const { name, full_name: fullName, keep_email_private: hideEmail, ...rest } = body

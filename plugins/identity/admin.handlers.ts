@@ -17,7 +17,7 @@ import type { IdentityGiven } from './needs.ts'
 import { passwordPolicyOf } from './password-policy-of.ts'
 import { PasswordsDiffer } from './settings.routes.ts'
 import { listingOf, searchTextOf } from './user-listing.ts'
-import { userWire, viewerOf } from './user-wire.ts'
+import { placeOf, userWire, viewerOf } from './user-wire.ts'
 
 const editOf = (body: t.TypeOf<typeof EditUserOption>): EditUserInput =>
   presentFields({
@@ -47,7 +47,7 @@ const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       const listing = listingOf(query)
       if (listing === undefined) return right({ items: [], total: 0 })
       const viewer = viewerOf(call.principal)
-      return right(mapPage(await stores.users.list(searchTextOf(query.q), page, listing), (user) => userWire(settings.baseUrl(), viewer, user)))
+      return right(mapPage(await stores.users.list(searchTextOf(query.q), page, listing), (user) => userWire(placeOf(settings, call), viewer, user)))
     }),
     handle(adminCreateUser, async ({ call, body }) => {
       const createdAt = creationTime(body.created_at, given.clock.now())
@@ -63,11 +63,11 @@ const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
         sendsNotice: body.send_notify,
         createdAt: createdAt.right,
       })
-      return isLeft(created) ? created : right(userWire(settings.baseUrl(), viewerOf(call.principal), created.right))
+      return isLeft(created) ? created : right(userWire(placeOf(settings, call), viewerOf(call.principal), created.right))
     }),
     handle(adminEditUser, async ({ call, params, body }) => {
       const edited = await edit(call, params.username, editOf(body))
-      return isLeft(edited) ? edited : right(userWire(settings.baseUrl(), viewerOf(call.principal), edited.right))
+      return isLeft(edited) ? edited : right(userWire(placeOf(settings, call), viewerOf(call.principal), edited.right))
     }),
   ]
 }

@@ -5,7 +5,7 @@ import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import { deleteAvatar, discardAvatar, getAvatarSettings, setAvatar, showAvatar, showDrawnAvatar, uploadAvatar } from './avatar.routes.ts'
 import type { IdentityGiven } from './needs.ts'
-import { avatarUrl } from './user-wire.ts'
+import { avatarUrl, placeOf } from './user-wire.ts'
 
 /** A name always has the same picture, but a later release may draw it in another way. */
 const drawnIsFresh = 'public, max-age=86400'
@@ -23,7 +23,7 @@ export const avatarRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       const { userId, login: name } = call.principal
       const digest = (await given.stores.users.byId(userId))?.avatarDigest
       const source = digest === undefined ? '' : 'local'
-      return right({ source, avatar: avatarUrl(given.settings.baseUrl(), { name, digest }), gravatar: '', federavatar: false })
+      return right({ source, avatar: avatarUrl(placeOf(given.settings, call), { name, digest }), gravatar: '', federavatar: false })
     }),
     handle(showAvatar, async ({ params }) => {
       const bytes = await find(params.digest)

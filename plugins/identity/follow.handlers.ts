@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../core/kernel/brand.ts'
 import type { Page } from '../../core/kernel/page.ts'
 import { mapPage } from '../../core/kernel/page.ts'
+import type { Call } from '../../core/kernel/principal.ts'
 import { makeFindUser } from '../../core/identity/find-user.ts'
 import { makeFollowUser, makeUnfollowUser } from '../../core/identity/follow-user.ts'
 import type { User, Viewer } from '../../core/identity/types.ts'
@@ -12,29 +13,29 @@ import {
   unfollowUser,
 } from './follow.routes.ts'
 import type { IdentityGiven } from './needs.ts'
-import { userWire, viewerOf } from './user-wire.ts'
+import { placeOf, userWire, viewerOf } from './user-wire.ts'
 
 const listRoutes = ({ stores, settings }: IdentityGiven): readonly BoundRoute[] => {
   const findUser = makeFindUser(stores)
-  const wire = (viewer: Viewer, page: Page<User>) => right(mapPage(page, (user) => userWire(settings.baseUrl(), viewer, user)))
+  const wire = (call: Call, viewer: Viewer, page: Page<User>) => right(mapPage(page, (user) => userWire(placeOf(settings, call), viewer, user)))
   return [
     handle(listFollowers, async ({ call, params, page }) => {
       const viewer = viewerOf(call.principal)
       const user = await findUser(viewer, params.username)
-      return isLeft(user) ? user : wire(viewer, await stores.follows.followers(viewer, user.right.id, page))
+      return isLeft(user) ? user : wire(call, viewer, await stores.follows.followers(viewer, user.right.id, page))
     }),
     handle(listFollowing, async ({ call, params, page }) => {
       const viewer = viewerOf(call.principal)
       const user = await findUser(viewer, params.username)
-      return isLeft(user) ? user : wire(viewer, await stores.follows.following(viewer, user.right.id, page))
+      return isLeft(user) ? user : wire(call, viewer, await stores.follows.following(viewer, user.right.id, page))
     }),
     handle(listOwnFollowers, async ({ call, page }) => {
       const viewer = viewerOf(call.principal)
-      return wire(viewer, await stores.follows.followers(viewer, call.principal.userId, page))
+      return wire(call, viewer, await stores.follows.followers(viewer, call.principal.userId, page))
     }),
     handle(listOwnFollowing, async ({ call, page }) => {
       const viewer = viewerOf(call.principal)
-      return wire(viewer, await stores.follows.following(viewer, call.principal.userId, page))
+      return wire(call, viewer, await stores.follows.following(viewer, call.principal.userId, page))
     }),
   ]
 }

@@ -49,7 +49,7 @@ export const createSettingsToken = defineRoute({
   access: signedIn,
   scope: write('user'),
   refusesSudo: true,
-  body: body(NewAccessTokenParam, { name: 'laptop', expTime: 0 }, { keysOnce: true }),
+  body: body(NewAccessTokenParam, { name: 'laptop', expTime: 0 }),
   ok: json(201, SettingsAccessToken, { ...tokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }),
   failures: [TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
 })

@@ -48,7 +48,7 @@ export const createToken = defineRoute({
   access: withPassword,
   refusesSudo: true,
   params: UserPath,
-  body: body(CreateAccessTokenOption, { name: 'laptop', scopes: ['read:user', 'write:cluster'], expires_at: '2027-02-19T08:00:00Z' }, { keysOnce: true, malformedAs: 422 }),
+  body: body(CreateAccessTokenOption, { name: 'laptop', scopes: ['read:user', 'write:cluster'], expires_at: '2027-02-19T08:00:00Z' }, { malformedAs: 422 }),
   ok: json(201, AccessToken, { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its value'),
   failures: [NotYourTokens, TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
 })

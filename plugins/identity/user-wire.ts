@@ -1,6 +1,7 @@
 import type { User, Viewer } from '../../core/identity/types.ts'
+import type { IdentitySettings } from '../../core/identity/ports.ts'
 import { accountNameKey } from '../../core/kernel/account-name.ts'
-import type { Principal } from '../../core/kernel/principal.ts'
+import type { Call, Principal } from '../../core/kernel/principal.ts'
 import type { UserBody } from './codecs.ts'
 
 /** What older clients read as 'never'. */
@@ -12,11 +13,24 @@ const domainOf = (baseUrl: string): string => {
   return /^\[|^[\d.]+$/.test(hostname) ? 'localhost' : hostname
 }
 
+/** Where users are shown. */
+export interface Place {
+  /** The service's address as the caller knows it: pictures and pages are below it. */
+  readonly ownUrl: string
+  /** `{base_url}`, whose domain stands for addresses that are not shown: the same for all callers. */
+  readonly baseUrl: string
+}
+
+export const placeOf = (settings: Pick<IdentitySettings, 'baseUrl'>, { ownAddress }: Pick<Call, 'ownAddress'>): Place => {
+  const baseUrl = settings.baseUrl()
+  return { ownUrl: ownAddress?.url ?? baseUrl, baseUrl }
+}
+
 const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${domainOf(baseUrl)}`
 
 /** Where the picture of a user or an organization is shown: the uploaded one, or the one that is drawn for the name. */
-export const avatarUrl = (baseUrl: string, { name, digest }: { readonly name: string; readonly digest: string | undefined }): string =>
-  `${baseUrl}/api/v1/avatars/${digest ?? `drawn/${encodeURIComponent(accountNameKey(name))}`}`
+export const avatarUrl = ({ ownUrl }: Pick<Place, 'ownUrl'>, { name, digest }: { readonly name: string; readonly digest: string | undefined }): string =>
+  `${ownUrl}/api/v1/avatars/${digest ?? `drawn/${encodeURIComponent(accountNameKey(name))}`}`
 
 const anyone: Viewer = { userId: undefined, isSiteAdmin: false }
 
@@ -28,7 +42,7 @@ export const viewerOf = (principal: Principal | undefined): Viewer =>
  * A user as a viewer may see one. The address is real for the user and site admins, and for whoever is signed in when
  * the user does not hide it; standing and last sign-in are told to the user and site admins alone.
  */
-export const userWire = (baseUrl: string, viewer: Viewer, user: User, isClientOrgUser = false): UserBody => {
+export const userWire = (place: Place, viewer: Viewer, user: User, isClientOrgUser = false): UserBody => {
   const isFull = viewer.isSiteAdmin || viewer.userId === user.id
   const showsEmail = isFull || (viewer.userId !== undefined && !user.hideEmail)
   return {
@@ -36,9 +50,9 @@ export const userWire = (baseUrl: string, viewer: Viewer, user: User, isClientOr
     login: user.login,
     username: user.login,
     full_name: user.fullName,
-    email: showsEmail ? user.primaryEmail : placeholderEmail(user.login, baseUrl),
-    avatar_url: avatarUrl(baseUrl, { name: user.login, digest: user.avatarDigest }),
-    html_url: `${baseUrl}/${user.login}`,
+    email: showsEmail ? user.primaryEmail : placeholderEmail(user.login, place.baseUrl),
+    avatar_url: avatarUrl(place, { name: user.login, digest: user.avatarDigest }),
+    html_url: `${place.ownUrl}/${user.login}`,
     language: isFull ? user.language : '',
     is_admin: isFull && user.isAdmin,
     last_login: isFull && user.lastLoginAt !== undefined ? user.lastLoginAt.toISOString() : never,

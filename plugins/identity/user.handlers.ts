@@ -9,7 +9,7 @@ import { handle } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
 import { getCaller, getUser, listPublicKeys, listSigningKeys, searchUsers } from './user.routes.ts'
 import { searchTextOf } from './user-listing.ts'
-import { userWire, viewerOf } from './user-wire.ts'
+import { placeOf, userWire, viewerOf } from './user-wire.ts'
 
 export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundRoute[] => {
   const findUser = makeFindUser(stores)
@@ -21,20 +21,20 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
       const isClientOrgUser = query.check_client_org === 'true' && (await stores.holdings.isClientOrgUser(userId))
       // Who holds such a token learns whose it is, not what the owner keeps to oneself.
       const viewer = { userId: viewerOf(call.principal).userId, isSiteAdmin: false }
-      return right(userWire(settings.baseUrl(), viewer, user, isClientOrgUser))
+      return right(userWire(placeOf(settings, call), viewer, user, isClientOrgUser))
     }),
     handle(searchUsers, async ({ call, query, page }) => {
       const viewer = viewerOf(call.principal)
       // Older clients send 0 for 'any user'.
       const uid = query.uid === undefined || query.uid === 0 ? undefined : (query.uid as UserId)
-      return right(mapPage(await stores.users.search(viewer, searchTextOf(query.q), uid, page), (user) => userWire(settings.baseUrl(), viewer, user)))
+      return right(mapPage(await stores.users.search(viewer, searchTextOf(query.q), uid, page), (user) => userWire(placeOf(settings, call), viewer, user)))
     }),
     handle(getUser, async ({ call, params }) => {
       const viewer = viewerOf(call.principal)
       const user = await findUser(viewer, params.username)
       const renamed = isLeft(user) ? await stores.users.byFormerLogin(params.username) : undefined
       if (renamed !== undefined && maySee(viewer, renamed)) return right(new Redirect(307, `/users/${renamed.login}`))
-      return isLeft(user) ? user : right(userWire(settings.baseUrl(), viewer, user.right))
+      return isLeft(user) ? user : right(userWire(placeOf(settings, call), viewer, user.right))
     }),
     handle(listPublicKeys, () => Promise.resolve(right([]))),
     handle(listSigningKeys, () => Promise.resolve(right([]))),

@@ -1,6 +1,7 @@
 import * as t from 'io-ts'
 import { either } from 'fp-ts/lib/Either.js'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
+import { responseIdForm } from '../../core/tasks/ports.ts'
 
 /** Extra facts of a codec for the OpenAPI walker, kept beside io-ts's own tags. */
 export interface SchemaNote {
@@ -126,6 +127,9 @@ export const PathName = scalar(
   (u): u is string => typeof u === 'string' && u.length >= 1 && u.length <= 253 && /^[\w.-]+$/.test(u),
   { type: 'string', maxLength: 253, pattern: '^[\\w.-]+$' },
 )
+
+/** What a client calls the task that its request starts: the last word of the bus subject that carries the progress. */
+export const ResponseId = patternText(responseIdForm, 64, '1 to 64 of the characters A-Z a-z 0-9 _ and -')
 
 /** The rest of a path, with its slashes: what the `/*` of a route's path stands for. */
 export const PathTail = scalar(

@@ -28,8 +28,6 @@ export interface BodySpec<B> {
   readonly malformedAs?: 400 | 422
   /** `multipart/form-data` is taken too: each field is a text, each file its bytes in base64. */
   readonly orForm?: boolean
-  /** Refuses a body in which an object has a key twice: for bodies that grant something. */
-  readonly keysOnce?: boolean
 }
 
 /** A request body: its codec, an example that decodes, and what differs from the defaults. */

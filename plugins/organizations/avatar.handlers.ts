@@ -1,9 +1,10 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { PictureRefused } from '../../core/kernel/picture.ts'
+import type { Call } from '../../core/kernel/principal.ts'
 import { makeRemoveOrganizationAvatar, makeSetOrganizationAvatar } from '../../core/organizations/change-organization-avatar.ts'
 import { OrganizationMissing } from '../../core/organizations/failures.ts'
 import type { Organization } from '../../core/organizations/types.ts'
-import { avatarUrl } from '../identity/user-wire.ts'
+import { avatarUrl, placeOf } from '../identity/user-wire.ts'
 import { NoContent } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
@@ -14,18 +15,18 @@ import { orgOf } from './organizations.handlers.ts'
 export const avatarRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const set = makeSetOrganizationAvatar(given)
   const remove = makeRemoveOrganizationAvatar(given)
-  const urlOf = ({ name, avatarDigest: digest }: Organization): string => avatarUrl(given.identitySettings.baseUrl(), { name, digest })
+  const urlOf = (call: Call, { name, avatarDigest: digest }: Organization): string => avatarUrl(placeOf(given.identitySettings, call), { name, digest })
   return [
-    handle(getOrganizationAvatar, async ({ grant }) => {
+    handle(getOrganizationAvatar, async ({ call, grant }) => {
       const organization = await given.organizations.findById(orgOf(grant))
-      return organization === undefined ? left(OrganizationMissing('There is no such organization.')) : right(urlOf(organization))
+      return organization === undefined ? left(OrganizationMissing('There is no such organization.')) : right(urlOf(call, organization))
     }),
     handle(setOrganizationAvatar, async ({ call, grant, body }) => {
       const bytes = body.image ?? body.avatar
       if (bytes === undefined) return left(PictureRefused('Send the picture as `image` or `avatar`.'))
       const changed = await set(call, orgOf(grant), bytes)
       if (isLeft(changed)) return changed
-      return right(body.image === undefined ? { avatar: urlOf(changed.right) } : new NoContent())
+      return right(body.image === undefined ? { avatar: urlOf(call, changed.right) } : new NoContent())
     }),
     handle(deleteOrganizationAvatar, ({ call, grant }) => remove(call, orgOf(grant))),
     handle(discardOrganizationAvatar, ({ call, grant }) => remove(call, orgOf(grant))),

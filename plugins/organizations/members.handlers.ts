@@ -16,7 +16,7 @@ import { makeSetMemberVisibility } from '../../core/organizations/set-member-vis
 import { makeSetMembership } from '../../core/organizations/set-membership.ts'
 import type { UserBody } from '../identity/codecs.ts'
 import { tokenInfoWire } from '../identity/token-wire.ts'
-import { userWire, viewerOf } from '../identity/user-wire.ts'
+import { placeOf, userWire, viewerOf } from '../identity/user-wire.ts'
 import { Redirect } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
@@ -41,8 +41,8 @@ import { orgOf } from './organizations.handlers.ts'
 /** Turns a page of ids into a page of users. */
 const usersOf = async (given: OrganizationGiven, call: Call, page: Page<UserId>): Promise<Page<UserBody>> => {
   const users = await given.identity.users.byIds(page.items)
-  const baseUrl = given.identitySettings.baseUrl()
-  return { ...page, items: users.map((user) => userWire(baseUrl, viewerOf(call.principal), user)) }
+  const place = placeOf(given.identitySettings, call)
+  return { ...page, items: users.map((user) => userWire(place, viewerOf(call.principal), user)) }
 }
 
 /** The same for a user who does not exist: members learn who the members are, not who else has an account. */
@@ -95,7 +95,7 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       const isMember = (await memberships.find(orgOf(grant), userId)) !== undefined
       const user = isMember ? await given.identity.users.byId(userId) : undefined
       if (user === undefined) return notMember()
-      const shown = userWire(given.identitySettings.baseUrl(), viewerOf(call.principal), user)
+      const shown = userWire(placeOf(given.identitySettings, call), viewerOf(call.principal), user)
       const { full_name, email, website, location, language, description } = shown
       return right({ name: user.login, full_name, email, keep_email_private: user.hideEmail, website, location, language, description })
     }),
@@ -115,7 +115,7 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       const user = await given.identity.users.byId(userId)
       if (user === undefined) return left(MemberMissing('There is no such user.'))
       return right({
-        user: userWire(given.identitySettings.baseUrl(), viewerOf(call.principal), user),
+        user: userWire(placeOf(given.identitySettings, call), viewerOf(call.principal), user),
         org: organizationWire(given, call, organization),
         role,
         state: 'active',

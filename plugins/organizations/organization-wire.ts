@@ -2,7 +2,7 @@ import { viewerOf } from '../../core/organizations/viewer.ts'
 import type { Organization, TeamInOrganization } from '../../core/organizations/types.ts'
 import type { ProfileInput } from '../../core/organizations/organization-profile.ts'
 import type { Call } from '../../core/kernel/principal.ts'
-import { avatarUrl } from '../identity/user-wire.ts'
+import { avatarUrl, placeOf } from '../identity/user-wire.ts'
 import type { OrganizationBody, TeamBody } from './codecs.ts'
 import type { OrganizationGiven } from './needs.ts'
 
@@ -16,7 +16,7 @@ export const organizationWire = (place: Place, call: Call, organization: Organiz
   username: organization.name,
   full_name: organization.fullName,
   email: viewerOf(call).userId === undefined ? '' : organization.email,
-  avatar_url: avatarUrl(place.identitySettings.baseUrl(), { name: organization.name, digest: organization.avatarDigest }),
+  avatar_url: avatarUrl(placeOf(place.identitySettings, call), { name: organization.name, digest: organization.avatarDigest }),
   description: organization.description,
   website: organization.website,
   location: organization.location,

@@ -119,7 +119,7 @@ export const createRobotToken = defineRoute({
   scope: write('organization'),
   refusesSudo: true,
   params: RobotPath,
-  body: body(CreateAccessTokenOption, { name: 'pipeline', scopes: ['write:cluster'], expires_at: '2027-02-19T08:00:00Z' }, { keysOnce: true }),
+  body: body(CreateAccessTokenOption, { name: 'pipeline', scopes: ['write:cluster'], expires_at: '2027-02-19T08:00:00Z' }),
   ok: json(201, AccessToken, { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its value'),
   failures: [RobotMissing, RobotRefused, BeyondOwnRights, OrganizationMissing, ConfinedTokenRefused, ConfinedTokenExceeds, TokenNameTaken],
 })

@@ -10,7 +10,7 @@ import { MemberMissing } from '../../core/organizations/failures.ts'
 import { makeFindTeam, makeListOwnTeams, makeListTeams, makeSearchTeams } from '../../core/organizations/list-teams.ts'
 import { userIdOf } from '../../core/organizations/find-user.ts'
 import { makeRemoveTeamMember } from '../../core/organizations/remove-team-member.ts'
-import { userWire, viewerOf } from '../identity/user-wire.ts'
+import { placeOf, userWire, viewerOf } from '../identity/user-wire.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { OrganizationGiven } from './needs.ts'
@@ -104,14 +104,14 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     handle(listTeamMembers, async ({ call, params, page }) => {
       const listed = await teams.listMembers(params.teamid as TeamId, page)
       const users = await identity.users.byIds(listed.items)
-      return right({ ...listed, items: users.map((user) => userWire(identitySettings.baseUrl(), viewerOf(call.principal), user)) })
+      return right({ ...listed, items: users.map((user) => userWire(placeOf(identitySettings, call), viewerOf(call.principal), user)) })
     }),
     handle(getTeamMember, async ({ call, params }) => {
       const userId = userIdOf(await memberships.findAccount(params.username))
       const isMember = await teams.hasMember(params.teamid as TeamId, userId)
       const user = isMember ? await identity.users.byId(userId) : undefined
       if (user === undefined) return left(MemberMissing('The user is not in this team.'))
-      return right(userWire(identitySettings.baseUrl(), viewerOf(call.principal), user))
+      return right(userWire(placeOf(identitySettings, call), viewerOf(call.principal), user))
     }),
   ]
 }

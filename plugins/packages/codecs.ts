@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import { completedSource } from '../../core/packages/source-ref.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
 import { path } from '../kit/access.ts'
-import { answer, FreeObjectCodec, freeText, noted, optional, patternText, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, FreeObjectCodec, freeText, noted, optional, patternText, PathName, request, ResponseId, SafeInteger } from '../kit/codecs.ts'
 
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', owner: path('owner'), name: path('cluster') } as const
@@ -52,8 +52,7 @@ export const looseInteger = (min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAF
 /** `json` or `yaml`; anything else stands for the route's own default. */
 export const Format = freeText(16)
 
-/** Whether the task that judges it accepts it is another question: it answers 422 for what is no UUID. */
-export const ResponseIdQuery = request({ 'response-id': optional(freeText(128)) }, 'ResponseIdQuery')
+export const ResponseIdQuery = request({ 'response-id': optional(ResponseId) }, 'ResponseIdQuery')
 
 /** What an accepted task is answered with. */
 export const TaskResponse = answer({ id: t.string, subject: t.string }, 'TaskResponse')

@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { answer, AnyJson, FreeObjectCodec, freeText, listOf, noted, optional, QueryBoolean, request } from '../kit/codecs.ts'
+import { answer, AnyJson, FreeObjectCodec, freeText, listOf, noted, optional, QueryBoolean, request, ResponseId } from '../kit/codecs.ts'
 import { Format, looseInteger } from './codecs.ts'
 
 /** Options and models are objects whose shape is their editor's affair. */
@@ -15,7 +15,7 @@ export const EditorApplication = t.intersection(
 export const FormatQuery = request({ format: optional(Format) }, 'EditorFormatQuery')
 export const ResourcesQuery = request({ format: optional(Format), skipCRDs: optional(QueryBoolean) }, 'EditorResourcesQuery')
 export const ApplyQuery = request(
-  { 'response-id': optional(freeText(128)), installCRDs: optional(QueryBoolean), wait: optional(QueryBoolean), timeout: optional(looseInteger(1, 86_400)) },
+  { 'response-id': optional(ResponseId), installCRDs: optional(QueryBoolean), wait: optional(QueryBoolean), timeout: optional(looseInteger(1, 86_400)) },
   'EditorApplyQuery',
 )
 

@@ -22,7 +22,7 @@ const taskFailures = [ResponseIdTaken, TaskLocked, TooManyTasks] as const
 const loadFailures = [...clusterFailures, ...editorFailures, ...recordFailures, ObjectRefused] as const
 /** The chart is named by an editor, not by the request: that it is not there makes what is asked impossible. */
 const statusOf = { ChartMissing: 422 } as const
-const followed = 'The answer names a task: its progress is on the bus under `subject` and at `/tasks/{id}`. `response-id` is a UUID that the client chooses.'
+const followed = 'The answer names a task: its progress is on the bus under `subject` and at `/tasks/{id}`. `response-id` is what the client chooses as the last word of `subject`.'
 
 export const applyEditor = defineRoute({
   ...common,

@@ -15,7 +15,7 @@ const submitFailures = [
 ] as const
 const followed =
   'The answer names a task: its progress is on the bus under `subject` and at `/tasks/{id}`. ' +
-  '`response-id` is a UUID that the client chooses; the same request with it within an hour is answered as the first time. ' +
+  '`response-id` is what the client chooses as the last word of `subject`; the same request with it within an hour is answered as the first time. ' +
   'While a task works on a release, another one for it is refused by 409.'
 const ofValues =
   'Values: `replaceValues` alone is the whole set; else the chart\'s `valuesFile` with `valuesPatch` (RFC 6902); else with `valueBytes`, `values` (as `--set`), `stringValues` and `kv_pairs` over it, in that order. '

@@ -1,4 +1,5 @@
 import test from 'ava'
+import { parse } from 'yaml'
 import { credentialPlace } from '../../core/clusters/open-connection.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/brand.ts'
@@ -201,6 +202,18 @@ test('what connect is sent is read and checked, whatever the name of its field; 
   for (const body of [{ kubeConfig: own.kubeconfig() }, { name, kubeconfig: own.kubeconfig(), accessConfig: '' }, { name }, {}]) {
     t.is((await expectStatus(connect(body), 200)).json.status.phase, 'Active')
     t.is((await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))).status, 200)
+  }
+})
+
+test('client-config leads where its caller reached the service', async (t) => {
+  const { at } = await imported()
+  const { port } = new URL(service.baseUrl)
+  const hosts: readonly (readonly [host: string, server: string])[] = [
+    [`LOCALHOST:${port}`, `https://localhost:${port}`], ['platform.example:8443', 'https://platform.example:8443'], ['platform.example', 'https://platform.example:80'],
+  ]
+  for (const [host, server] of hosts) {
+    const { json } = await expectStatus(service.send('GET', `/api/v1/clusters/${at}/client-config`, { ...as(owner), headers: { host } }), 200)
+    t.is(parse(json).clusters[0].cluster.server, `${server}/api/v1/clusters/${at}/proxy`, host)
   }
 })
 

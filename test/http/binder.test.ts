@@ -44,6 +44,7 @@ const errorCases: readonly [name: string, path: string, init: RequestInit, statu
   ['a body that is no JSON', '/things', { method: 'POST', headers: jsonHeaders, body: '{' }, 400, 'MalformedBody'],
   ['a body that does not decode', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":5}' }, 422, 'InvalidBody'],
   ['an id written as 1.0', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"a","id":1.0}' }, 422, 'InvalidBody'],
+  ['a key that stands twice', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","name":"y"}' }, 422, 'InvalidBody'],
   ['a form', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' }, 415, 'UnsupportedMediaType'],
   ['text that is JSON', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'text/plain' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
   ['UTF-16', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/json; charset=utf-16' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],

@@ -67,6 +67,44 @@ test.serial('a living session cookie proves a reading request; a change wants th
   t.is(await codeOf(await post(server, { cookie: `${session}; _csrf=csrf-of-session-key` })), '403 CsrfTokenMissing', 'the cookie alone is sent unasked as well')
 })
 
+test.serial('the session of one user beside the credential of another is refused; beside an own one it does not count', async (t) => {
+  const { server } = t.context
+  const basic = (text: string) => `Basic ${btoa(text)}`
+  const own = ['token good', 'Bearer good', basic('ada:pass:word'), basic('ada:good'), basic('good:x-oauth-basic')]
+  for (const authorization of own) {
+    t.is((await get(server, { cookie: session, authorization })).status, 200, authorization)
+    t.is((await post(server, { cookie: session, authorization })).status, 201, `${authorization}: no cookie proved this change`)
+  }
+  for (const path of ['/things/1', '/things', '/admin/x', '/c/acme/prod/proxy/x']) {
+    t.is(await codeOf(await get(server, { cookie: session, authorization: 'token admin' }, path)), path.startsWith('/c/') ? '401 401' : '401 NotAuthenticated', path)
+    t.is((await get(server, { cookie: session }, `${path}?token=admin`)).status, 401, path)
+  }
+  for (const over of ['moorage_session=over', 'moorage_session=session-key; moorage_session=x', remember]) t.is((await get(server, { cookie: over, authorization: 'token admin' }, '/admin/x')).status, 204, over)
+  t.is((await get(server, { cookie: session, authorization: 'token good', sudo: 'eve' })).status, 200, 'who acts is compared, not as whom')
+  t.is((await get(server, { cookie: session, authorization: 'token admin', sudo: 'ada' })).status, 401)
+})
+
+test.serial('a token as the password of HTTP Basic wants the name of its owner, or the placeholder', async (t) => {
+  const { server } = t.context
+  const ask = async (name: string, path = '/things/1') => (await get(server, { authorization: `Basic ${btoa(`${name}:good`)}` }, path)).status
+  for (const name of ['ada', 'ADA', 'x-oauth-basic']) t.is(await ask(name), 200, name)
+  for (const name of ['eve', '', 'root', 'good', 'X-OAuth-Basic', 'ada@example.org']) t.deepEqual([await ask(name), await ask(name, '/things')], [401, 401], name)
+  t.is((await get(server, { authorization: `Basic ${btoa('eve:good')}` }, '/things/1?token=good')).status, 401)
+  t.is((await get(server, { authorization: `Basic ${btoa('ada:good')}` }, '/things/1?token=good')).status, 200)
+})
+
+test.serial('a page of another site signs nobody in or out', async (t) => {
+  const { server } = t.context
+  const signIn = (headers: Record<string, string>) => fetch(`${server.baseUrl}/api/v1/signin`, { method: 'POST', headers })
+  const foreign = [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }, { origin: 'null' }]
+  for (const headers of foreign) {
+    const refused = await signIn(headers)
+    t.deepEqual([await codeOf(refused), refused.headers.getSetCookie()], ['403 CrossSiteRequest', []], JSON.stringify(headers))
+    t.is((await signIn({ ...headers, authorization: 'token good' })).status, 403, JSON.stringify(headers))
+  }
+  for (const headers of [{}, { 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, { origin: server.baseUrl }, { origin: 'http://127.0.0.1:3000' }]) t.is((await signIn(headers)).status, 200, JSON.stringify(headers))
+})
+
 const plantings = ['a=1; moorage_session=session-key; moorage_session=session-key', 'moorage_session=session-key; moorage_session=planted', 'moorage_session=;moorage_session=session-key']
 for (const cookie of plantings) {
   test.serial(`two session cookies of one name are none: ${cookie}`, async (t) => {
@@ -251,13 +289,15 @@ test.serial('who is asked again on an open stream is asked by the session that t
   const authenticator: ApiServerDeps['authenticator'] = {
     authenticate: async (credential) => (credential.kind === 'session' && known.has(credential.sessionKey.reveal()) ? right(principal) : left(NotAuthenticated('Over.'))),
     proveAgain: async (proven) => right(proven),
+    spendCode: async (proven) => right(proven),
+    userOfSession: async () => undefined,
   }
   const csrf = { of: () => 'c', matches: () => false }
   const sessions = { sessionCookie: 'moorage_session', sessionSeconds: 60 }
-  const authenticate = makeAuthenticate({ authenticator, csrf, resumption, sessions, secureCookies: false, baseUrl: 'http://h', isAccessToken: () => false, takesQueryTokens: true })
+  const { authenticate } = makeAuthenticate({ authenticator, csrf, resumption, sessions, secureCookies: false, baseUrl: 'http://h', isAccessToken: () => false, takesQueryTokens: true })
   const route = { access: { kind: 'signed-in' as const }, scope: undefined, refusesSudo: false }
   const ask = async (cookie: string, context: RequestContext) =>
-    isLeft(await authenticate({ headers: { cookie }, method: 'GET', socket: {} } as unknown as IncomingMessage, context, route)) ? 'refused' : 'proven'
+    isLeft(await authenticate({ headers: { cookie }, rawHeaders: [], method: 'GET', socket: {} } as unknown as IncomingMessage, context, route)) ? 'refused' : 'proven'
   const fresh = () => ({ params: new URLSearchParams(), sourceIp: '192.0.2.7', setCookies: [], resumedKey: undefined, principal: undefined }) as unknown as RequestContext
 
   const resumed = fresh()

@@ -1,7 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { toWireJson } from '../../core/kernel/wire-json.ts'
-import { depthExceeds, parseJson, repeatedKey } from '../../composition/http/json-text.ts'
+import { readSmallJson } from '../../core/clusters/small-body.ts'
+import { parseJson } from '../../core/kernel/json-text.ts'
 
 const valueOf = (text: string): unknown => {
   const parsed = parseJson(text)
@@ -43,8 +45,8 @@ test('nesting beyond 64 is refused before it is built', (t) => {
   t.true(parseJson('['.repeat(64) + ']'.repeat(64)).ok)
   t.deepEqual(parseJson('['.repeat(65) + ']'.repeat(65)), { ok: false, why: 'depth' })
   t.deepEqual(parseJson('['.repeat(200_000)), { ok: false, why: 'depth' })
-  t.false(depthExceeds('"[[[[[[[["', 2))
-  t.false(depthExceeds('"\\"[[[["', 2))
+  t.true(parseJson(`"${'['.repeat(100)}"`).ok)
+  t.true(parseJson(`"\\"${'['.repeat(100)}"`).ok)
 })
 
 for (const text of ['', '{', 'NaN', '[1,]', '\ufeff{}', '{} {}', "{'a':1}", '01', '+1', '0x10']) {
@@ -57,9 +59,18 @@ test('a key named __proto__ stays a key and reaches no prototype', (t) => {
   t.is(({} as Record<string, unknown>)['polluted'], undefined)
 })
 
-test('a key that stands twice in one object is found, whatever lies between', (t) => {
+test('a key that stands twice in one object is refused and named, whatever lies between', (t) => {
   const repeated = ['{"a":1,"a":2}', '{"a":{"b":[{"a":1}]},"a":1}', '[{"x":"{","a":",","a":""}]', '{"a":[1,2],"b":{},"a":0}', '{"a":1,"\\u0061":2}', '{ "a" :"\\"" , "a":1}']
-  for (const text of repeated) t.is(repeatedKey(text), 'a', text)
-  for (const text of ['{"a":{"a":{"a":"a"}}}', '[{"a":1},{"a":1}]', '["a","a"]', '{"b":"a","a":"b"}', '"a"', '1', '{"b":["a","a"],"a":"a,\\"a\\":"}']) t.is(repeatedKey(text), undefined, text)
-  fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => repeatedKey(JSON.stringify(value)) === undefined))
+  for (const text of repeated) t.deepEqual(parseJson(text), { ok: false, why: 'repeated-key', key: 'a' }, text)
+  t.deepEqual(parseJson('{"b":{"__proto__":1,"__proto__":2}}'), { ok: false, why: 'repeated-key', key: '__proto__' })
+  t.deepEqual(parseJson('{"b":1.0,"n":12345678901234567890,"b":2}'), { ok: false, why: 'repeated-key', key: 'b' })
+  for (const text of ['{"a":{"a":{"a":"a"}}}', '[{"a":1},{"a":1}]', '["a","a"]', '{"b":"a","a":"b"}', '"a"', '1', '{"b":["a","a"],"a":"a,\\"a\\":"}']) t.true(parseJson(text).ok, text)
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => parseJson(JSON.stringify(value)).ok))
+})
+
+test('the bodies that the Kubernetes proxy reads itself have each key once as well', async (t) => {
+  const read = (text: string) => readSmallJson((async function* () { yield Buffer.from(text) })())
+  t.deepEqual(await read('{"resources":[]}'), right({ resources: [] }))
+  const refused = await read('{"resources":[],"resources":[{"name":"b"}]}')
+  t.true(isLeft(refused) && refused.left.message.includes('"resources" stands twice'))
 })

@@ -1,9 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
 import * as t from 'io-ts'
-import { makeClientIp } from '../../composition/http/client-ip.ts'
+import { makeTrustedProxies } from '../../composition/http/client-ip.ts'
 import { entityTag, noneMatch, parseIfMatch } from '../../composition/http/conditional.ts'
 import { decodeWith } from '../../composition/http/decode.ts'
+import { makeOwnAddress } from '../../composition/http/own-address.ts'
 import { pageRequest } from '../../composition/http/paging.ts'
 import { parseQuery } from '../../composition/http/query-string.ts'
 import { networkOf } from '../../adapters/throttle/source-network.ts'
@@ -14,14 +15,28 @@ const from = (peer: string, forwarded?: string) =>
   ({ socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } }) as never
 
 test('forwarded addresses count only behind a trusted proxy, and then the right-most stranger', (a) => {
-  a.is(makeClientIp([])(from('203.0.113.9', '1.2.3.4')), '203.0.113.9')
-  const ip = makeClientIp(['10.0.0.0/8', '::1'])
+  a.is(makeTrustedProxies([]).clientIp(from('203.0.113.9', '1.2.3.4')), '203.0.113.9')
+  const ip = makeTrustedProxies(['10.0.0.0/8', '::1']).clientIp
   a.is(ip(from('203.0.113.9', '1.2.3.4')), '203.0.113.9')
   a.is(ip(from('10.1.1.1', '6.6.6.6, 203.0.113.9, 10.2.2.2')), '203.0.113.9')
   a.is(ip(from('::ffff:10.1.1.1', '203.0.113.9')), '203.0.113.9')
   a.is(ip(from('::1', 'not an address, 203.0.113.9')), '203.0.113.9')
   a.is(ip(from('10.1.1.1', 'garbage')), '10.1.1.1')
   a.is(ip(from('10.1.1.1', '10.9.9.9')), '10.9.9.9')
+})
+
+test('forwarded schemes and hosts count only behind a trusted proxy, and only where they are some', (a) => {
+  const proxies = makeTrustedProxies(['10.0.0.0/8'])
+  const ownUrl = makeOwnAddress({ configured: undefined, listening: 'http://127.0.0.1:3000', proxies })
+  const asked = (peer: string, headers: Record<string, string>, encrypted = false) => ({ socket: { remoteAddress: peer, encrypted }, headers }) as never
+  const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'Front.Example' }
+  a.deepEqual(ownUrl(asked('10.1.1.1', forwarded), 'inner'), { url: 'https://front.example', isDirect: false })
+  a.deepEqual(ownUrl(asked('203.0.113.9', forwarded), 'inner'), { url: 'http://inner', isDirect: true })
+  a.deepEqual(ownUrl(asked('203.0.113.9', forwarded, true), 'Inner:8443'), { url: 'https://inner:8443', isDirect: true })
+  a.deepEqual(ownUrl(asked('10.1.1.1', { 'x-forwarded-proto': 'ftp', 'x-forwarded-host': 'a@b' }), 'inner'), { url: 'http://inner', isDirect: true })
+  a.deepEqual(ownUrl(asked('10.1.1.1', {}, true), undefined), { url: 'https://127.0.0.1:3000', isDirect: true })
+  const fixed = makeOwnAddress({ configured: 'https://platform.example', listening: 'http://127.0.0.1:3000', proxies })
+  a.is(fixed(asked('10.1.1.1', forwarded), 'inner').url, 'https://platform.example')
 })
 
 test('entity tags: every pair of bodies and versions has its own', (a) => {

@@ -48,9 +48,34 @@ for (const [name, payload, statuses] of cases) {
 test('what could be read as two requests, and every method that no route has, is refused', async (t) => {
   const { port } = t.context.server
   const head = `POST /api/v1/things HTTP/1.1\r\nHost: localhost\r\n${token}`
-  const smuggled = ['Content-Length: 4\r\nTransfer-Encoding: chunked', 'Content-Length: 4\r\nContent-Length: 5', 'Content-Length: +4', 'Transfer-Encoding: xchunked', 'Transfer-Encoding : chunked']
+  const smuggled = ['Content-Length: 4\r\nTransfer-Encoding: chunked', 'Content-Length: 4\r\nContent-Length: 5', 'Content-Length: +4', 'Transfer-Encoding : chunked']
   for (const headers of smuggled) t.is((await rawRequest(port, `${head}${headers}\r\n\r\n0\r\n\r\n`)).status, 400, headers)
   for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'MKCOL']) t.is((await rawRequest(port, `${method} /api/v1/things/1 HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`)).status, 405, method)
+})
+
+test('a body in another transfer coding than chunked is 501, whatever else is around it', async (t) => {
+  const { port, lines } = t.context.server
+  const head = (path: string) => `POST /api/v1/${path} HTTP/1.1\r\nHost: localhost\r\n${token}Content-Type: application/json\r\n`
+  for (const coding of ['xchunked', 'gzip, chunked', 'identity', 'gzip', 'chunked, gzip', 'chunked, chunked', 'chunked;q=1', 'identity\r\nTransfer-Encoding: chunked']) {
+    for (const path of ['things', 'signin', 'nothing']) {
+      const reply = await rawRequest(port, `${head(path)}Transfer-Encoding: ${coding}\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`, 1000)
+      t.deepEqual([reply.status, reply.text.match(/HTTP\/1\.1 /g)?.length, reply.closed], [501, 1, true], `${coding} ${path}: ${reply.text}`)
+      t.regex(reply.text, /only \\"chunked\\"/)
+    }
+  }
+  t.is((await rawRequest(port, `${head('things')}Transfer-Encoding: Chunked\r\n\r\nc\r\n{"name":"x"}\r\n0\r\n\r\n`)).status, 201)
+  t.false(lines.some(({ fields }) => fields['operation'] === 'stub.signin'), 'nothing of it reached a handler')
+})
+
+test('of two Authorization headers neither is chosen: they are refused unless they are one', async (t) => {
+  const { port } = t.context.server
+  const ask = async (...values: string[]) => (await rawRequest(port, get(`Host: localhost\r\n${values.map((value) => `Authorization: ${value}\r\n`).join('')}`))).status
+  t.is(await ask('token good', 'token good'), 200)
+  t.is(await ask('token good', 'token admin'), 401)
+  t.is(await ask('token good', 'token nope'), 401)
+  t.is(await ask('token good', `Basic ${btoa('ada:pass:word')}`), 401)
+  t.is(await ask('token good', ''), 401)
+  t.is(await ask('', 'token good'), 401)
 })
 
 test('a request without Host is refused with a body that says so', async (t) => {

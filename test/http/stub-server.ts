@@ -3,6 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { makeAccessLog } from '../../composition/http/access-log.ts'
 import type { ApiServerDeps } from '../../composition/http/api-server.ts'
 import { makeApiServer } from '../../composition/http/api-server.ts'
+import { makeTrustedProxies } from '../../composition/http/client-ip.ts'
+import { makeOwnAddress } from '../../composition/http/own-address.ts'
 import type { AccessGrant, ObjectLocator } from '../../core/kernel/access.ts'
 import type { AccountId, UserId } from '../../core/kernel/brand.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
@@ -50,6 +52,10 @@ const authenticate: ApiServerDeps['authenticator']['authenticate'] = async (cred
   if (who === undefined) return left(NotAuthenticated('The credential is not valid.'))
   return right(sudo === undefined ? who : { ...who, login: sudo, impersonator: { userId: who.userId, login: who.login } })
 }
+
+const spendCode: ApiServerDeps['authenticator']['spendCode'] = async (proven) => right(proven)
+
+const userOfSession: ApiServerDeps['authenticator']['userOfSession'] = async (key) => (key.reveal() === 'session-key' ? principal.userId : undefined)
 
 const grants = async (
   _principal: Principal,
@@ -110,7 +116,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   const log = logInto(lines)
   const baseUrl = 'http://127.0.0.1:3000'
   const server = makeApiServer({
-    authenticator: { authenticate, proveAgain: async (proven) => right(proven) },
+    authenticator: { authenticate, proveAgain: async (proven) => right(proven), spendCode, userOfSession },
     authorizer: { authorize: grants },
     csrf: { of: (key: Secret) => `csrf-of-${key.reveal()}`, matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}` },
     idempotency: memoryIdempotency(),
@@ -129,7 +135,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     resumption: { resume: async () => left(NotAuthenticated('There is no such login.')) },
     secureCookies: false,
     baseUrl,
-    docsUrl: `${baseUrl}/api/v1/swagger`,
+    docsUrl: '/api/v1/swagger',
     accessLog: makeAccessLog(log, []),
     routes: routes.map((bound) => ({
       pluginId: 'stub',
@@ -145,6 +151,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
       frontend: () => ({ status: 200, headers: { 'Content-Type': 'text/html; charset=utf-8' }, body: '<!doctype html>start' }),
     },
     clientIp: () => '127.0.0.1',
+    ownAddress: makeOwnAddress({ configured: baseUrl, listening: baseUrl, proxies: makeTrustedProxies([]) }),
     tls: undefined,
     ...overrides,
   })

@@ -22,7 +22,7 @@ import type { Background, IdentitySettings, PasswordHasher } from '../../core/id
 import { makeSeedSafe } from '../../core/identity/seed-safe.ts'
 import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/throttle-ports.ts'
 import type { User } from '../../core/identity/types.ts'
-import { makeUseOneTimeCode } from '../../core/identity/use-one-time-code.ts'
+import { makeJudgeOneTimeCode, makeSpendOneTimeCode, makeUseOneTimeCode } from '../../core/identity/use-one-time-code.ts'
 import { makeUseRecoveryCode } from '../../core/identity/use-recovery-code.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
@@ -96,13 +96,14 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
     secretBox: testBox,
     oneTimePasswords: otpauthOneTimePasswords,
   }
-  const useOneTimeCode = makeUseOneTimeCode({
+  const oneTimeCodes = {
     ...plain,
     seeds: makeSeedSafe(testBox),
     secondFactors: plain.stores.secondFactors,
     useRecoveryCode: makeUseRecoveryCode(plain),
-  })
-  const deps = { ...plain, useOneTimeCode, busPasses: { passFor: () => Promise.resolve(undefined) } }
+  }
+  const codes = { useOneTimeCode: makeUseOneTimeCode(oneTimeCodes), judgeOneTimeCode: makeJudgeOneTimeCode(oneTimeCodes), spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes) }
+  const deps = { ...plain, ...codes, busPasses: { passFor: () => Promise.resolve(undefined) } }
   const createUser = makeCreateUser(deps)
   return {
     deps,

@@ -103,6 +103,46 @@ test('with HTTP Basic the code travels in X-OTP or under its older names, but no
   t.is((await send('GET', '/user')).headers['x-otp'], undefined)
 })
 
+test('a code is judged where it travels, and used up by what wants its caller alone', async (t) => {
+  const basic = await makeUser('thrifty')
+  const { seed, codes } = await enrolled({ basic })
+  const tokens = '/users/thrifty/tokens'
+  const named = (name: string) => ({ body: { name } })
+  for (const code of [fresh(seed), codes[0] ?? '']) {
+    const withIt = { basic, ...withCode(code) }
+    // What needs no sign-in, and what is refused whoever asks.
+    for (const path of ['/version', '/users/thrifty', '/users/search?q=th']) t.is((await send('GET', path, withIt)).status, 200, path)
+    t.is((await send('GET', '/users/thrifty', withIt)).json.email, 'thrifty@example.org', 'proven there all the same')
+    t.is((await send('GET', '/nothing', withIt)).status, 404)
+    t.is((await send('GET', '/admin/users', withIt)).status, 403)
+    t.is((await send('GET', '/orgs/nothing/teams', withIt)).status, 404)
+    t.is((await send('POST', tokens, { ...withIt, body: { name: '' } })).status, 422)
+    t.is((await send('POST', tokens, { ...withIt, body: '{' })).status, 422)
+    t.is((await send('POST', tokens, { ...withIt, headers: { ...withIt.headers, 'Content-Type': 'text/plain' }, body: '{}' })).status, 415)
+    t.is((await send('GET', `${tokens}?page=x&page=y`, withIt)).status, 400)
+    // One request makes a token; then the code is gone, everywhere.
+    const made = await send('POST', tokens, { ...withIt, ...named(code) })
+    t.is(made.status, 201, made.text)
+    t.is((await send('GET', '/user', { token: made.json.sha1 })).status, 200)
+    for (const path of ['/version', tokens]) t.true(isCodeRequired(await send('GET', path, withIt)), path)
+  }
+  t.true(isCodeRequired(await send('GET', '/version', { basic, ...withCode('000000') })), 'a wrong one never is fine')
+  const [one = '', two = ''] = codes.slice(1)
+  const race = await Promise.all([1, 2, 3, 4].map((n) => send('POST', tokens, { basic, ...withCode(one), ...named(`race ${n}`) })))
+  t.deepEqual(race.map(({ status }) => status).toSorted(), [201, 401, 401, 401])
+  const sudo = { headers: { ...withCode(two).headers, Sudo: 'admin' } }
+  t.is((await send('GET', '/user', { basic, ...sudo })).status, 403)
+  t.is((await send('GET', '/user', { basic, ...withCode(two) })).status, 200, 'a refused sudo used nothing up')
+})
+
+test('who lacks a code is told how a program gets a token in one request', async (t) => {
+  const basic = await makeUser('told')
+  await enrolled({ basic })
+  const refused = [await send('GET', '/user', { basic }), await send('POST', '/user/signin', { body: { username: 'told', password } })]
+  t.deepEqual(refused.map(({ status }) => status), [401, 405])
+  for (const { json } of refused) t.regex(json.message, /POST \/users\/\{username\}\/tokens with .*HTTP Basic and .*X-OTP/)
+})
+
 test('sign-in says 405 for an enrolled account after the right password only, 404 before', async (t) => {
   const basic = await makeUser('doors')
   const signIn = (text: string) => send('POST', '/user/signin', { body: { username: 'doors', password: text } })

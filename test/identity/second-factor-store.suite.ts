@@ -49,7 +49,7 @@ const seedCases = (kept: Kept): void => {
     t.is(await store.find(ada), undefined)
     t.true(await store.offer(ada, seed, 'first', at))
     const waiting = await store.find(ada)
-    t.deepEqual({ ...waiting, sealedSeed: [...(waiting?.sealedSeed ?? [])] }, { userId: ada, sealedSeed: [...seed], ref: 'first', enrolledAt: undefined })
+    t.deepEqual({ ...waiting, sealedSeed: [...(waiting?.sealedSeed ?? [])] }, { userId: ada, sealedSeed: [...seed], ref: 'first', enrolledAt: undefined, lastStep: undefined })
     t.true(await store.offer(ada, otherSeed, 'second', at))
     t.is((await store.find(ada))?.ref, 'second')
     t.false(await store.enroll(ada, 'first', 100, at), 'the seed that was replaced')
@@ -101,6 +101,7 @@ const stepCases = (kept: Kept): void => {
     t.false(await store.useStep(ada, 'ref', 102))
     t.false(await store.useStep(ada, 'ref', 101))
     t.true(await store.useStep(ada, 'ref', 103))
+    t.is((await store.find(ada))?.lastStep, 103)
     t.true(await store.useStep(bob, 'ref', 101), 'the steps of another are not touched')
   })
 
@@ -122,7 +123,10 @@ const recoveryCases = (kept: Kept): void => {
     await store.replaceRecoveryCodes(ada, hashes('code'), at)
     await store.replaceRecoveryCodes(bob, hashes('of bob', 3), at)
     t.false(await store.useRecoveryCode(bob, hash('code 0'), at), 'the code of another')
+    const has = async () => [await store.hasRecoveryCode(ada, hash('code 0')), await store.hasRecoveryCode(bob, hash('code 0'))]
+    t.deepEqual(await has(), [true, false])
     t.true(await store.useRecoveryCode(ada, hash('code 0'), at))
+    t.deepEqual(await has(), [false, false])
     t.false(await store.useRecoveryCode(ada, hash('code 0'), at))
     t.false(await store.useRecoveryCode(ada, hash('no such code'), at))
     t.deepEqual([await store.countRecoveryCodes(ada), await store.countRecoveryCodes(bob)], [9, 3])

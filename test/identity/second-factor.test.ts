@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import type { AttemptKind } from '../../core/identity/throttle-ports.ts'
 import { makeDisableSecondFactor } from '../../core/identity/disable-second-factor.ts'
 import { makeEnrollSecondFactor } from '../../core/identity/enroll-second-factor.ts'
@@ -39,8 +40,10 @@ const appOf = (world: IdentityWorld) => {
       world.passSeconds(30)
       return { seed, codes }
     },
-    withPassword: (login: string, oneTimeCode?: string, text = password) =>
-      world.authenticator.authenticate({ kind: 'password', login, password: secret(text), oneTimeCode }, undefined, '192.0.2.1'),
+    withPassword: async (login: string, oneTimeCode?: string, text = password) => {
+      const proven = await world.authenticator.authenticate({ kind: 'password', login, password: secret(text), oneTimeCode }, undefined, '192.0.2.1')
+      return isLeft(proven) ? proven : world.authenticator.spendCode(proven.right, '192.0.2.1')
+    },
     proof: (passCode?: string, text = password) => ({ password: secret(text), passCode }),
   }
 }

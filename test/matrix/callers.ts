@@ -88,7 +88,9 @@ export const callers = async (service: PopulatedService): Promise<readonly Calle
 }
 
 /** Two genuine credentials of two people in one request. */
-export const conflicting = (one: string, other: string): readonly Presented[] => [
+export const conflicting = (one: string, other: string, session: Presented): readonly Presented[] => [
+  { how: 'token and session cookie', carrier: 'token', headers: { ...session.headers, authorization: `token ${one}` }, query: {} },
+  { how: 'query and session cookie', carrier: 'token', headers: session.headers, query: { token: one } },
   { how: 'header and query', carrier: 'token', headers: { authorization: `token ${one}` }, query: { token: other } },
   { how: 'token and access_token', carrier: 'token', headers: {}, query: { token: one, access_token: other } },
 ]

@@ -3,7 +3,7 @@ import * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import { toWireJson } from '../../core/kernel/wire-json.ts'
-import { parseJson } from '../../composition/http/json-text.ts'
+import { parseJson } from '../../core/kernel/json-text.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 

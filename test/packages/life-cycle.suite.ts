@@ -208,7 +208,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
     await refused(422, `${releases}/`, 'POST', { ...source, releaseName: 'Not A Name', namespace })
     await refused(422, `${releases}/`, 'POST', { ...source, releaseName: 'x'.repeat(54), namespace })
     await refused(422, `${releases}/`, 'POST', { ...source, releaseName: '--help', namespace })
-    await refused(422, `${releases}/?response-id=nonsense`, 'POST', { ...source, releaseName: 'web', namespace })
+    await refused(400, `${releases}/?response-id=no.word`, 'POST', { ...source, releaseName: 'web', namespace })
     await refused(404, `${releases}/web/`, 'PUT', { ...source, namespace })
     await refused(404, `${releases}/web/`, 'DELETE', { namespace })
     await refused(404, `${releases}/web/rollback`, 'POST', { namespace })
@@ -216,7 +216,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
   })
 
   on('the same response-id is one task, however often it is sent', async (t, bench, namespace) => {
-    const id = randomUUID()
+    const id = `once_${randomUUID()}`
     const body = { ...chartSource(bench.charts, 'minimal'), releaseName: 'web', namespace }
     const answers = await Promise.all([1, 2, 3].map(() => bench.client.send('POST', `${releases}/?response-id=${id}`, body)))
     const tasks = new Set(answers.filter(({ status }) => status === 200).map(({ json }) => (json as { id: string }).id))

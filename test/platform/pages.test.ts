@@ -8,7 +8,7 @@ import type { Answer } from '../../composition/http/write-answer.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 
 const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const
-const pages = makePages(() => buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment }), 'http://h:1/<script>"')
+const pages = makePages(() => buildDocument(sampleRoutes, { baseUrl: 'http://h:1', sessionCookie: 's', deployment }))
 
 const textOf = (answer: Answer | undefined): string => Buffer.from(answer?.body ?? '').toString('utf8')
 const typeOf = (answer: Answer | undefined): unknown => answer?.headers['Content-Type']
@@ -74,7 +74,7 @@ test('no other file can be had through the documentation', (t) => {
 })
 
 test('the start page escapes, and its policy admits its one style by hash', (t) => {
-  const answer = pages.frontend('/anything')
+  const answer = pages.frontend('/anything', 'http://h:1/<script>"')
   const html = textOf(answer)
   t.false(html.includes('<script'))
   t.true(html.includes('http://h:1/&#60;script&#62;&#34;'))

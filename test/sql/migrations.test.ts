@@ -76,11 +76,14 @@ const makeBreaking = () => {
 
 const ids = (migrations: readonly { readonly id: string }[]) => migrations.map(({ id }) => id)
 
-onEmpty('all migrations run once, in order', async (t, open) => {
+/** Migrations that widen a column and do nothing else: SQLite knows no width. */
+const widenOnly = ['0080-tasks-response-ids']
+
+onEmpty('all migrations run once, in order', async (t, open, dialect) => {
   const database = await open()
   const plan = await migrationPlan(database)
   t.deepEqual(ids(plan), ids(allMigrations))
-  t.true(plan.every(({ statements }) => statements.length > 0))
+  t.deepEqual(ids(plan.filter(({ statements }) => statements.length === 0)), dialect === 'mysql' ? [] : widenOnly)
   t.true((await migrationStatus(database)).every(({ state }) => state === 'pending'))
   t.deepEqual(await migrateUp(database), ids(allMigrations))
   t.deepEqual(await migrateUp(database), [])

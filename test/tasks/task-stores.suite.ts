@@ -182,11 +182,13 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
 
   on('a response id is found for its actor within the hour', async (t, world) => {
     const [ada, eve] = [await world.account(), await world.account()]
-    const task = await accepted(world, ada, { responseId: 'r' })
-    const find = (actor: typeof ada) => world.change((tasks) => tasks.findByResponse(actor, 'r'))
+    const longest = 'R'.repeat(64)
+    const task = await accepted(world, ada, { responseId: longest })
+    const find = (actor: typeof ada, id = longest) => world.change((tasks) => tasks.findByResponse(actor, id))
     t.is((await find(ada))?.task.ref, task.ref)
     t.deepEqual(new Uint8Array((await find(ada))?.digest ?? []), new Uint8Array(32).fill(7))
     t.is(await find(eve), undefined)
+    t.is(await find(ada, longest.toLowerCase()), undefined, 'case counts')
     await world.age(3601)
     t.is(await find(ada), undefined)
   })

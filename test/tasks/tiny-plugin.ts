@@ -6,6 +6,7 @@ import { ResponseIdTaken, TaskLocked, TasksToken, TooManyTasks } from '../../cor
 import type { TaskEnd, TaskKind, TaskRun } from '../../core/tasks/ports.ts'
 import { right } from 'fp-ts/lib/Either.js'
 import { signedIn, write } from '../../plugins/kit/access.ts'
+import { ResponseId } from '../../plugins/kit/codecs.ts'
 import { definePlugin } from '../../plugins/kit/plugin.ts'
 import { json } from '../../plugins/kit/reply.ts'
 import { body, defineRoute, handle } from '../../plugins/kit/route.ts'
@@ -13,7 +14,7 @@ import { body, defineRoute, handle } from '../../plugins/kit/route.ts'
 const Ordered = t.intersection([
   t.type({ title: t.string }),
   t.partial({
-    kind: t.string, lockKey: t.string, responseId: t.string, lines: t.number, waitMs: t.number, secret: t.string, fails: t.boolean, throws: t.boolean,
+    kind: t.string, lockKey: t.string, responseId: ResponseId, lines: t.number, waitMs: t.number, secret: t.string, fails: t.boolean, throws: t.boolean,
     untilCancelled: t.boolean, ignoresStop: t.boolean, tenantId: t.number, cluster: t.string,
   }),
 ])

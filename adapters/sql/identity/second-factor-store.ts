@@ -10,6 +10,7 @@ interface SecondFactorRow {
   readonly sealed_seed: Uint8Array
   readonly ref: string
   readonly enrolled_at: number | string | null
+  readonly last_step: number | string | null
 }
 
 const recordOf = (row: SecondFactorRow): SecondFactorRecord => ({
@@ -17,13 +18,14 @@ const recordOf = (row: SecondFactorRow): SecondFactorRecord => ({
   sealedSeed: row.sealed_seed,
   ref: row.ref,
   enrolledAt: optionalInstant(row.enrolled_at),
+  lastStep: row.enrolled_at === null ? undefined : Number(row.last_step),
 })
 
 type OfferBind = 'userId' | 'seed' | 'ref' | 'at'
 
 const seedStatements = (db: SqlDatabase) => ({
   find: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
-    k('two_factors').where('user_id', p('userId')).select('user_id', 'sealed_seed', 'ref', 'enrolled_at'),
+    k('two_factors').where('user_id', p('userId')).select('user_id', 'sealed_seed', 'ref', 'enrolled_at', 'last_step'),
   ),
   replaceOffer: db.prepare((k, p: (n: OfferBind) => Knex.Value) =>
     k('two_factors')
@@ -59,6 +61,9 @@ const recoveryStatements = (db: SqlDatabase) => ({
   ),
   use: db.prepare((k, p: (n: 'userId' | 'hash' | 'at') => Knex.Value) =>
     k('recovery_codes').where('user_id', p('userId')).where('code_hash', p('hash')).whereNull('used_at').update({ used_at: p('at') }),
+  ),
+  find: db.prepare((k, p: (n: 'userId' | 'hash') => Knex.Value) =>
+    k('recovery_codes').where('user_id', p('userId')).where('code_hash', p('hash')).whereNull('used_at').select('user_id'),
   ),
   countUnused: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
     k('recovery_codes').where('user_id', p('userId')).whereNull('used_at').count({ total: '*' }),
@@ -101,6 +106,9 @@ export const makeSqlSecondFactorStore = (db: SqlDatabase): ((runner: SqlRunner) 
     },
     async useRecoveryCode(userId, hash, at) {
       return (await runner.run(recovery.use, { userId, hash, at: at.getTime() })).affected > 0
+    },
+    async hasRecoveryCode(userId, hash) {
+      return (await runner.first(recovery.find, { userId, hash })) !== undefined
     },
     async countRecoveryCodes(userId) {
       const row = await runner.first<{ total: number | string }>(recovery.countUnused, { userId })

@@ -23,6 +23,7 @@ import { migration as chartRepositories } from './0022-chart-repositories.ts'
 import { migration as identitySearchTerms } from './0050-identity-search-terms.ts'
 import { migration as identityInterface } from './0055-identity-interface.ts'
 import { migration as identityClusterTokens } from './0060-identity-cluster-tokens.ts'
+import { migration as tasksResponseIds } from './0080-tasks-response-ids.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration in the order in which they run. New ones are appended. */
@@ -52,4 +53,5 @@ export const allMigrations: readonly Migration[] = [
   identitySearchTerms,
   identityInterface,
   identityClusterTokens,
+  tasksResponseIds,
 ]

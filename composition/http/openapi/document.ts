@@ -16,7 +16,7 @@ import { documentTags } from './tags.ts'
 
 /** What the document must know of the installation that serves it. */
 export interface DocumentFacts {
-  /** `{base_url}`, without a trailing slash. */
+  /** `{base_url}`, without a trailing slash; empty where the document is read from the service itself, whose address it then needs not name. */
   readonly baseUrl: string
   readonly sessionCookie: string
   readonly deployment: Deployment

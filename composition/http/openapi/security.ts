@@ -15,7 +15,7 @@ export const securitySchemes = (sessionCookie: string): Readonly<Record<string, 
     type: 'http',
     scheme: 'basic',
     description:
-      'User name and password, with the one-time code in `X-OTP` where two-factor authentication is on. An access token may stand as the password, or as the user name with the password empty or `x-oauth-basic`; routes that want the real password refuse it.',
+      'User name and password, with the one-time code in `X-OTP` where two-factor authentication is on. An access token may stand as the password, with its owner or `x-oauth-basic` as the user name, or as the user name with the password empty or `x-oauth-basic`; routes that want the real password refuse it.',
   },
   queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A personal access token. URLs end up in logs of others: prefer a header.' },
   queryAccessToken: { type: 'apiKey', in: 'query', name: 'access_token', description: 'The same as `token`.' },

@@ -122,7 +122,9 @@ test.serial('bodies that cannot be applied are refused before a task is made', a
     t.deepEqual([answer.status, answer.json.code], [status, code], `${JSON.stringify(body)} ${answer.text}`)
   }
   for (const query of ['wait=perhaps', 'timeout=0', 'timeout=-5', 'timeout=1e9', 'installCRDs=2']) t.is((await world.put(`/editor?${query}`, modelOf('firm', {}))).status, 400, query)
-  t.is((await world.put('/editor?response-id=x', modelOf('firm', {}))).status, 422)
+  const misnamed = await world.put('/editor?response-id=a.b', modelOf('firm', {}))
+  t.deepEqual([misnamed.status, misnamed.json.code], [400, 'InvalidQuery'])
+  t.regex(misnamed.json.message, /response-id/)
   t.is(await tasks(), before)
   t.deepEqual(records('firm'), ['1 deployed'])
 })

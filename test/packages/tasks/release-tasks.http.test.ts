@@ -92,7 +92,9 @@ test.serial('wrong options are refused by 422 that names the field, and nothing 
   t.is((await world.as(world.owner).send('PUT', `${releases}/web/`, { ...world.chart('minimal'), namespace, maxHistory: -1 })).status, 422)
   t.is((await world.as(world.owner).send('POST', `${releases}/web/rollback`, { namespace, version: -1 })).status, 422)
   t.is((await world.as(world.owner).send('DELETE', `${releases}/web/?purge=perhaps`)).status, 422)
-  t.is((await world.as(world.owner).send('DELETE', `${releases}/web/?namespace=${namespace}&response-id=7`)).status, 422)
+  const misnamed = await world.as(world.owner).send('DELETE', `${releases}/web/?namespace=${namespace}&response-id=a.b`)
+  t.deepEqual([misnamed.status, misnamed.json.code], [400, 'InvalidQuery'])
+  t.regex(misnamed.json.message, /response-id must be 1 to 64 of the characters/)
   t.deepEqual(changing(world.fake.calls.slice(before)), [])
 })
 
