@@ -1,6 +1,6 @@
 import { ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable } from '../../core/packages/chart-ports.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
-import { FetchFailed } from '../outbound/guarded-fetch.ts'
+import { FetchFailed, NotReached } from '../outbound/guarded-fetch.ts'
 import { ChartWorkRefused, ChartWorkStopped } from './chart-threads.ts'
 
 export type SourceFailure = ReturnType<typeof ChartMissing> | ReturnType<typeof ChartRefused> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
@@ -22,7 +22,7 @@ export const refusedChart = (message: string): SourceError => new SourceError(Ch
 /** What a failure of the parts below means for who asked for a chart. Unexpected errors stay what they are. */
 export const toSourceFailure = (error: unknown): SourceFailure => {
   if (error instanceof SourceError) return error.failure
-  if (error instanceof EgressRefused) return ChartSourceRefused(error.message)
+  if (error instanceof EgressRefused || error instanceof NotReached) return ChartSourceRefused(error.message)
   if (error instanceof FetchFailed) return ChartSourceUnreachable(error.message)
   if (error instanceof ChartWorkRefused) return ChartRefused(error.message)
   if (error instanceof ChartWorkStopped) return ChartRefused(`The chart could not be read. ${error.message}`)

@@ -1,6 +1,7 @@
 import { Agent, request, type Dispatcher } from 'undici'
 import { EgressRefused } from './egress-policy.ts'
 import type { UserUrlPolicy } from './user-url-policy.ts'
+import { notReached } from './user-url-policy.ts'
 
 /** What is shown to one origin, and to no other: a redirect elsewhere goes without. PEM texts. */
 export interface OriginSecrets {
@@ -33,6 +34,8 @@ export interface GuardedAnswer {
 
 /** The server did not answer, or not in the bounds; the message is for people and repeats nothing of what was sent. */
 export class FetchFailed extends Error {}
+/** No server answered at all: to who asked the same as an address that is refused. */
+export class NotReached extends FetchFailed {}
 
 /** Asks for URLs that users gave. Throws EgressRefused and FetchFailed. */
 export type GuardedFetch = (what: GuardedRequest, signal: AbortSignal) => Promise<GuardedAnswer>
@@ -58,12 +61,10 @@ const codeOf = (error: unknown): string => {
   return codes.find((code): code is string => typeof code === 'string') ?? ''
 }
 
-const plainWords = (error: unknown, host: string): string => {
-  const code = codeOf(error)
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `The name ${host} does not resolve.`
-  if (/CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(code)) return `The certificate of ${host} is not trusted.`
-  return `${host} could not be reached.`
-}
+const failedAt = (error: unknown, host: string): FetchFailed =>
+  /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/.test(codeOf(error))
+    ? new FetchFailed(`The certificate of ${host} is not trusted.`, { cause: error })
+    : new NotReached(notReached(host), { cause: error })
 
 const readBody = async (body: Dispatcher.ResponseData['body'], limitBytes: number): Promise<Uint8Array<ArrayBuffer>> => {
   const parts: Uint8Array[] = []
@@ -123,7 +124,7 @@ export const makeGuardedFetch = (policy: UserUrlPolicy): GuardedFetch => async (
   let url = what.url
   for (let at = 0; at <= maxRedirects; at += 1) {
     const refused = policy.refusal(url)
-    if (refused !== undefined) throw new EgressRefused(at === 0 ? refused : `The server sends us elsewhere. ${refused}`)
+    if (refused !== undefined) throw new EgressRefused(refused)
     try {
       const { answer, next } = await hop(policy, url, what, stopped)
       if (next === undefined) return answer
@@ -133,7 +134,7 @@ export const makeGuardedFetch = (policy: UserUrlPolicy): GuardedFetch => async (
       if (refusal !== undefined) throw refusal
       if (error instanceof FetchFailed) throw error
       if (stopped.aborted) throw new FetchFailed(`${url.hostname} did not answer in time.`, { cause: error })
-      throw new FetchFailed(plainWords(error, url.hostname), { cause: error })
+      throw failedAt(error, url.hostname)
     }
   }
   throw new FetchFailed(`${what.url.hostname} redirects more than ${maxRedirects} times.`)

@@ -11,6 +11,10 @@ export interface UserUrlPolicy {
   lookupFor(url: URL): LookupFunction
 }
 
+/** One text for what does not exist, does not answer and must not be reached: nobody maps a network by the difference. */
+export const notReached = (host: string): string =>
+  `${host} cannot be reached from here: it does not exist, does not answer, or is not allowed. By http only what the operator allows is reached.`
+
 const hostOf = (url: URL): string => (url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname)
 
 /** @param resolver stands in for the system's resolver in tests. */
@@ -25,7 +29,7 @@ export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver
       if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'Only https addresses are used.'
       if (url.username !== '' || url.password !== '') return 'The address must not carry a user name or password.'
       const host = hostOf(url)
-      if (isIP(host) !== 0) return permits(url, host) ? undefined : `The address ${host} is not one that this service may connect to${url.protocol === 'http:' ? ' by http' : ''}.`
+      if (isIP(host) !== 0) return permits(url, host) ? undefined : notReached(url.hostname)
       // A name that is not listed may still stand for an address of a range: judged when it is resolved.
       return undefined
     },
@@ -36,7 +40,7 @@ export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver
         const [first] = addresses
         // Which address it was stays here: names inside of this network are nobody's business.
         if (first === undefined || !addresses.every(({ address }) => permits(url, address)))
-          return done(new EgressRefused(`${hostname} leads to an address that this service may not connect to${url.protocol === 'http:' ? ' by http' : ''}.`), '', 0)
+          return done(new EgressRefused(notReached(url.hostname)), '', 0)
         return options.all === true ? done(null, addresses) : done(null, first.address, first.family)
       })
     },

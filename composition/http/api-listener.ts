@@ -44,7 +44,7 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     sessions: container.resolve(IdentitySettingsToken),
     secureCookies: baseUrl.startsWith('https:'),
     baseUrl,
-    docsUrl: `${listenerRoots.api}/swagger`,
+    docsUrl: `${listenerRoots.api}/docs`,
     accessLog: makeAccessLog(log, observers),
     routes,
     roots: [listenerRoots.api],

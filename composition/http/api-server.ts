@@ -8,8 +8,8 @@ import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import { bindFeedRoute } from './feed-route.ts'
 import type { FeedTimes } from './feed-route.ts'
-import type { GuardDeps, Pages } from './guard.ts'
-import { answerUnrouted, codingRefusal, makeFirst, makeGuard } from './guard.ts'
+import type { DialectAt, GuardDeps, Pages } from './guard.ts'
+import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt } from './guard.ts'
 import { contextOf } from './request-context.ts'
 import type { RestifyServer } from './restify-server.ts'
 import { addRoute, createRestifyServer } from './restify-server.ts'
@@ -104,9 +104,9 @@ const bindStream = (
   }
 }
 
-const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typeof makeGuard>, tunnels: Set<Duplex>): void => {
+const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typeof makeGuard>, tunnels: Set<Duplex>, dialectAt: DialectAt): void => {
   const streamRoutes = deps.routes.flatMap(({ bound }) => (bound.kind === 'stream' ? [bound] : []))
-  const serve = makeUpgradeListener(deps, streamRoutes, deps.roots[0] ?? '')
+  const serve = makeUpgradeListener({ ...deps, dialectAt }, streamRoutes, deps.roots[0] ?? '')
   Object.assign(node, { shouldUpgradeCallback: mayUpgrade })
   node.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
     tunnels.add(socket)
@@ -114,7 +114,7 @@ const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typ
     const { context, refused } = guard(req)
     // Node makes no response for an upgrade; its line is written when the connection ends.
     deps.accessLog(socket, context)
-    if (refused !== undefined) return refuseNoted(socket, refused, deps.docsUrl, context)
+    if (refused !== undefined) return refuseNoted(socket, refused, deps.docsUrl, context, dialectAt(req.url ?? ''))
     void serve(req, socket, head, context)
   })
 }
@@ -138,14 +138,16 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const closing = new AbortController()
   // Each feed that is open listens.
   setMaxListeners(0, closing.signal)
-  server.first(makeFirst(deps, guard, deps.roots, deps.pages))
+  const dialectAt = makeDialectAt(deps.routes)
+  const unrouted = { docsUrl: deps.docsUrl, methodsAt: makeMethodsAt(deps.routes), dialectAt }
+  server.first(makeFirst({ ...deps, dialectAt }, guard, deps.roots, deps.pages))
   // The callback is not called: the answer is complete, and restify would write its own behind it.
-  server.on('restifyError', (req, res, error) => answerUnrouted(deps, req, res, contextOf(req), error))
+  server.on('restifyError', (req, res, error) => answerUnrouted(unrouted, req, res, contextOf(req), error))
   bindAll(server, deps, streams, closing.signal)
   const node = server.server
   tune(node)
   node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl))
-  attachUpgrades(node, deps, guard, tunnels)
+  attachUpgrades(node, deps, guard, tunnels, dialectAt)
   const dropUndecided = deps.tls === undefined ? () => undefined : shareWithTls(node, deps.tls)
   let closed: Promise<void> | undefined
 

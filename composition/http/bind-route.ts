@@ -25,6 +25,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
   return async (req, res) => {
     const context = contextOf(req)
     context.routeId = route.id
+    context.operationId = route.id
     context.routePath = route.path
     const signal = clientSignal(res)
     try {

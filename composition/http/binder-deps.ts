@@ -31,7 +31,7 @@ export interface BinderDeps {
   readonly secureCookies: boolean
   /** `{base_url}`, without trailing slash. Answers name the address that their request came by instead (`RequestContext.ownAddress`). */
   readonly baseUrl: string
-  /** Where error bodies point, below the service's own address: the API description. */
+  /** The path of the documentation page, where error bodies point, below the service's own address. */
   readonly docsUrl: string
   readonly accessLog: (exchange: Closing, context: RequestContext) => void
 }

@@ -5,7 +5,7 @@ import { maxJsonDepth, parseJson } from '../../core/kernel/json-text.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import { decodeWith } from './decode.ts'
 import type { Refusal } from './failure-response.ts'
-import { refusal } from './failure-response.ts'
+import { noSuchPath, refusal } from './failure-response.ts'
 import { parseQuery, propsOf } from './query-string.ts'
 
 /** The path's parameters as the route declares them. One that cannot exist is 404, or 400 where the route says so. */
@@ -17,7 +17,7 @@ export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>
   return left(
     route.badPathAs === 400
       ? refusal(400, 'InvalidPath', `The path is not valid: ${errors.join('; ')}.`, { errors })
-      : refusal(404, 'NotFound', 'There is nothing at this path.'),
+      : noSuchPath,
   )
 }
 

@@ -37,10 +37,26 @@ const page = `<!doctype html>
 </html>
 `
 
-// "Try it out" goes to the origin that showed the page, whatever name the service knows itself by.
-const starter = `fetch('/api/v1/openapi.json', { credentials: 'omit' })
+// "Try it out" goes to the origin that showed the page, whatever name the service knows itself by. A link names an
+// operation by its id alone; Swagger UI wants its tag as well.
+const starter = `const linked = () => /^#operation\\/(.+)$/.exec(location.hash)?.[1]
+
+const openLinked = (spec) => {
+  const id = linked()
+  const operations = Object.values(spec.paths).flatMap((item) => Object.values(item))
+  const operation = operations.find((each) => each.operationId !== undefined && encodeURIComponent(each.operationId) === id)
+  if (operation === undefined) return
+  history.replaceState(null, '', '#/' + encodeURIComponent(operation.tags[0]) + '/' + id)
+}
+
+addEventListener('hashchange', () => {
+  if (linked() !== undefined) location.reload()
+})
+
+fetch('/api/v1/openapi.json', { credentials: 'omit' })
   .then((reply) => reply.json())
   .then((spec) => {
+    openLinked(spec)
     SwaggerUIBundle({
       spec: { ...spec, servers: [{ url: location.origin + '/api/v1' }] },
       dom_id: '#swagger-ui',
@@ -68,7 +84,8 @@ const assetTypes: Readonly<Record<string, string>> = {
   'start.js': 'text/javascript; charset=utf-8',
 }
 
-const assetFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+// Its files are those of swagger-ui-dist, without the telemetry that runs where that package is installed.
+const assetFolder = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
 const compress = promisify(gzip)
 
 const readAsset = (name: string): Uint8Array => (name === 'start.js' ? Buffer.from(starter) : readFileSync(join(assetFolder, name)))

@@ -64,6 +64,10 @@ export const refusal = (status: number, code: string, message: string, extras: P
   ...extras,
 })
 
+/** Where the documentation shows an operation (composition/http/docs-page.ts); the whole of it for no operation. */
+export const operationPage = (docsUrl: string, operationId: string): string =>
+  operationId === '' ? docsUrl : `${docsUrl}#operation/${encodeURIComponent(operationId)}`
+
 /** Every error body is a JSON object with a string `message`: clients of this interface rely on it. */
 export const errorBody = (dialect: Dialect, refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => {
   if (dialect === 'marketplace') return { message: refused.message }
@@ -102,6 +106,9 @@ const kubernetesStatus = (refused: Refusal, docsUrl: string, requestId: string):
   url: docsUrl,
   requestId,
 })
+
+/** No route has this path, or a parameter of it cannot be: the same to a client. */
+export const noSuchPath: Refusal = { status: 404, code: 'NotFound', message: 'There is nothing at this path.' }
 
 export const internalError: Refusal = {
   status: 500,

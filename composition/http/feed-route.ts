@@ -145,6 +145,7 @@ export const bindFeedRoute = (deps: BinderDeps, { route, handler }: BoundRoute, 
   return async (req, res) => {
     const context = contextOf(req)
     context.routeId = route.id
+    context.operationId = route.id
     context.routePath = route.path
     const signal = clientSignal(res)
     try {

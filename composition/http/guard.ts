@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import type { OwnAddress } from '../../core/kernel/principal.ts'
+import type { AssembledRoute } from '../assemble.ts'
 import type { BinderDeps } from './binder-deps.ts'
-import type { Refusal } from './failure-response.ts'
-import { refusal } from './failure-response.ts'
+import { decodeParams } from './decode-request.ts'
+import type { Dialect, Refusal } from './failure-response.ts'
+import { noSuchPath, refusal } from './failure-response.ts'
 import { isEncrypted } from './cookies.ts'
 import type { OwnAddressOf } from './own-address.ts'
+import { makeMatchPath } from './path-template.ts'
 import type { RequestContext } from './request-context.ts'
 import { attachContext } from './request-context.ts'
 import type { GuardedTarget } from './request-target.ts'
@@ -52,6 +56,7 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
     ownAddress,
     isEncrypted: ownAddress.isDirect ? isEncrypted(req) : ownAddress.url.startsWith('https:'),
     routeId: '',
+    operationId: '',
     routePath: '',
     principal: undefined,
     status: 0,
@@ -92,6 +97,14 @@ export const makeGuard =
     return { context, refused: refusalFor(target, req) }
   }
 
+/** The shape of a refusal that no route answers, by the request target as sent: below a proxied API it is a Kubernetes Status. */
+export type DialectAt = (target: string) => Dialect
+
+export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
+  const proxied = routes.flatMap(({ bound, fullPath }) => (bound.kind === 'stream' ? [makeMatchPath(fullPath)] : []))
+  return (target) => (proxied.some((match) => match(target.split('?', 1)[0] ?? '') !== undefined) ? 'kubernetes' : 'platform')
+}
+
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
 
 /**
@@ -99,7 +112,7 @@ const isUnder = (path: string, root: string): boolean => path === root || path.s
  * bad one. Answers true when a declared route may follow. It must never throw.
  */
 export const makeFirst = (
-  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'>,
+  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'> & { readonly dialectAt: DialectAt },
   guard: (req: IncomingMessage) => Guarded,
   roots: readonly string[],
   pages: Pages,
@@ -122,7 +135,7 @@ export const makeFirst = (
       return false
     }
     if (refused !== undefined) {
-      writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
+      writeRefusal(req, res, context, refused, deps.dialectAt(req.url ?? ''), deps.docsUrl)
       return false
     }
     if (reading.includes(context.method)) {
@@ -153,21 +166,37 @@ export const makeFirst = (
   }
 }
 
+/** The methods that the declared routes serve at a checked path; none where a parameter of it cannot be. */
+export type MethodsAt = (path: string) => readonly string[]
+
+export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
+  const templates = routes.map(({ bound, fullPath, methods: served }) => ({ bound, served, match: makeMatchPath(fullPath) }))
+  return (path) => {
+    const found = templates.flatMap(({ bound, served, match }) => {
+      const params = match(path)
+      return params === undefined || (bound.kind === 'json' && isLeft(decodeParams(bound.route, params))) ? [] : served
+    })
+    return found.length === 0 ? [] : [...new Set([...found, ...(found.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort()
+  }
+}
+
 /** Answers what restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
 export const answerUnrouted = (
-  deps: Pick<BinderDeps, 'docsUrl'>,
+  deps: Pick<BinderDeps, 'docsUrl'> & { readonly methodsAt: MethodsAt; readonly dialectAt: DialectAt },
   req: IncomingMessage,
   res: ServerResponse,
   context: RequestContext,
   error: { readonly statusCode?: number },
 ): void => {
-  if (error.statusCode === 404) {
-    return writeRefusal(req, res, context, refusal(404, 'NotFound', 'Not Found'), 'platform', deps.docsUrl)
+  if (error.statusCode !== 404 && error.statusCode !== 405) return writeInternalError(req, res, context, deps.docsUrl)
+  const dialect = deps.dialectAt(context.path)
+  const allow = deps.methodsAt(context.path).join(', ')
+  if (error.statusCode === 404 || allow === '') {
+    // restify names methods of every template that the path fits.
+    res.removeHeader('Allow')
+    return writeRefusal(req, res, context, noSuchPath, dialect, deps.docsUrl)
   }
-  if (error.statusCode !== 405) return writeInternalError(req, res, context, deps.docsUrl)
-  const routed = (res as ServerResponse & { methods?: readonly string[] }).methods ?? []
-  const allow = [...new Set([...routed, ...(routed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort().join(', ')
   if (context.method === 'OPTIONS') return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })
   const refused = refusal(405, 'MethodNotAllowed', `${context.method} is not served at this path; it takes ${allow}.`, { headers: { Allow: allow } })
-  writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
+  writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
 }

@@ -19,6 +19,8 @@ export interface RequestContext {
   readonly isEncrypted: boolean
   /** The template of the route, for logs and metrics; never the raw path. */
   routeId: string
+  /** The operation of the API description; empty while none was found. */
+  operationId: string
   routePath: string
   principal: Principal | undefined
   /** The status that was written; 0 while nothing was. */

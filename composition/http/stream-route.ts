@@ -5,6 +5,7 @@ import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { Exchange } from '../../core/kernel/exchange.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import type { BoundStreamRoute, StreamRoute } from '../../plugins/kit/route.ts'
+import { streamOperationId } from '../../plugins/kit/route.ts'
 import { answerError } from './answer-error.ts'
 import { makeAuthenticate } from './authenticate.ts'
 import { authorize } from './authorize.ts'
@@ -122,6 +123,7 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefi
   return async (req, res) => {
     const context = contextOf(req)
     context.routeId = route.id
+    context.operationId = streamOperationId(route, req.method ?? '')
     context.routePath = route.path
     const params = pathValuesOf(req)
     try {

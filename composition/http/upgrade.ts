@@ -4,10 +4,14 @@ import type { Duplex } from 'node:stream'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
+import { streamOperationId } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
-import { errorBody, internalError, refusal, refusalOf } from './failure-response.ts'
+import { errorBody, internalError, operationPage, refusal, refusalOf } from './failure-response.ts'
 import { toWireJson } from '../../core/kernel/wire-json.ts'
+import type { DialectAt } from './guard.ts'
+import type { MatchPath } from './path-template.ts'
+import { makeMatchPath } from './path-template.ts'
 import type { RequestContext } from './request-context.ts'
 import { forwardedQuery, makeAdmit, pathBelow } from './stream-route.ts'
 import { whileAdmitted } from './while-admitted.ts'
@@ -35,7 +39,7 @@ const answerAndClose = (socket: Duplex, status: number, headers: Headers, body: 
   socket.end(body)
 }
 
-export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string, dialect: Dialect = 'kubernetes'): void => {
+export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string, dialect: Dialect): void => {
   const headers: Headers = [
     ['Content-Type', 'application/json; charset=utf-8'],
     ['X-Request-Id', requestId],
@@ -45,10 +49,10 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
 }
 
 /** As `refuseUpgrade`, and notes it for the access log. */
-export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext): void => {
+export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
   context.code = refused.code
   context.status = refused.status
-  refuseUpgrade(socket, refused, context.ownAddress.url + docsUrl, context.requestId)
+  refuseUpgrade(socket, refused, operationPage(context.ownAddress.url + docsUrl, context.operationId), context.requestId, dialect)
 }
 
 const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({
@@ -73,38 +77,13 @@ const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Arra
 interface UpgradeRoute {
   readonly bound: BoundStreamRoute
   readonly fullPath: string
+  readonly match: MatchPath
   readonly admit: ReturnType<typeof makeAdmit>
 }
 
-/** The parameters of a path under a route's template, or undefined when it is not under it. */
-const paramsUnder = (fullPath: string, path: string): Record<string, string> | undefined => {
-  const wanted = fullPath.split('/').slice(0, -1)
-  const given = path.split('/')
-  if (given.length < wanted.length) return undefined
-  const params: Record<string, string> = {}
-  for (const [i, segment] of wanted.entries()) {
-    const name = /^\{(.+)\}$/.exec(segment)?.[1]
-    const value = given[i] as string
-    if (name === undefined ? segment !== value : value === '') return undefined
-    const decoded = name === undefined ? value : decodedOf(value)
-    if (decoded === undefined) return undefined
-    if (name !== undefined) params[name] = decoded
-  }
-  return params
-}
-
-/** Undefined where the escapes are no UTF-8. */
-const decodedOf = (value: string): string | undefined => {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return undefined
-  }
-}
-
 /** Refuses, unless the answer is out already: in a tunnel an answer would be data of the other protocol, so that is cut. */
-const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext): void => {
-  if (context.status === 0) refuseNoted(socket, refused, docsUrl, context)
+const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
+  if (context.status === 0) refuseNoted(socket, refused, docsUrl, context, dialect)
   else if (context.status === 101) socket.destroy()
 }
 
@@ -112,16 +91,17 @@ const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: Requ
  * Serves `Connection: Upgrade`: restify's own way leaks its in-flight count and swallows every Upgrade header, so this
  * listens on Node's server and authenticates, authorizes and logs as for any request.
  */
-export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStreamRoute[], prefix: string) => {
+export const makeUpgradeListener = (deps: BinderDeps & { readonly dialectAt: DialectAt }, routes: readonly BoundStreamRoute[], prefix: string) => {
   const upgradable: readonly UpgradeRoute[] = routes
     .filter((bound) => bound.upgrade !== undefined)
-    .map((bound) => ({ bound, fullPath: prefix + bound.route.path, admit: makeAdmit(deps, bound.route) }))
+    .map((bound) => ({ bound, fullPath: prefix + bound.route.path, match: makeMatchPath(prefix + bound.route.path), admit: makeAdmit(deps, bound.route) }))
 
   const serve = async (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, signal: AbortSignal): Promise<Refusal | undefined> => {
-    for (const { bound, fullPath, admit } of upgradable) {
-      const params = paramsUnder(fullPath, context.path)
+    for (const { bound, fullPath, match, admit } of upgradable) {
+      const params = match(context.path)
       if (params === undefined || bound.upgrade === undefined) continue
       context.routeId = bound.route.id
+      context.operationId = streamOperationId(bound.route, req.method ?? '')
       context.routePath = bound.route.path
       const ask = () => admit(req, context, params, signal, 'write')
       const admitted = await ask()
@@ -140,10 +120,10 @@ export const makeUpgradeListener = (deps: BinderDeps, routes: readonly BoundStre
     socket.on('error', () => socket.destroy())
     try {
       const refused = await serve(req, socket, head, context, gone.signal)
-      if (refused !== undefined) giveUp(socket, refused, deps.docsUrl, context)
+      if (refused !== undefined) giveUp(socket, refused, deps.docsUrl, context, deps.dialectAt(context.path))
     } catch (error) {
       deps.log.error({ requestId: context.requestId, operation: context.routeId, error }, 'upgrade failed')
-      giveUp(socket, internalError, deps.docsUrl, context)
+      giveUp(socket, internalError, deps.docsUrl, context, deps.dialectAt(context.path))
     }
   }
 }

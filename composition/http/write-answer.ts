@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dialect, Refusal } from './failure-response.ts'
-import { errorBody, internalError } from './failure-response.ts'
+import { errorBody, internalError, operationPage } from './failure-response.ts'
 import { toWireJson } from '../../core/kernel/wire-json.ts'
 import { mergedCookies } from './cookies.ts'
 import type { RequestContext } from './request-context.ts'
@@ -101,8 +101,8 @@ export const jsonAnswer = (status: number, value: unknown, headers: Answer['head
   body: toWireJson(value),
 })
 
-export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, { ownAddress, requestId }: RequestContext): Answer =>
-  jsonAnswer(refused.status, errorBody(dialect, refused, ownAddress.url + docsUrl, requestId), refused.headers ?? {})
+export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, { operationId, ownAddress, requestId }: RequestContext): Answer =>
+  jsonAnswer(refused.status, errorBody(dialect, refused, operationPage(ownAddress.url + docsUrl, operationId), requestId), refused.headers ?? {})
 
 /** Answers a refusal and notes its code for the access log. */
 export const writeRefusal = (

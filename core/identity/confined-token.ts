@@ -11,7 +11,7 @@ import { lastEightOf, makeAccessToken } from './access-token.ts'
 import type { ConfinedTokens } from './confined-token-ports.ts'
 import { ConfinedTokenExceeds, ConfinedTokenRefused } from './confined-token-ports.ts'
 import type { TokenDigest } from './ports.ts'
-import { parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from './scope-words.ts'
+import { exceeds, parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from './scope-words.ts'
 
 type Refusal = Failure<'ConfinedTokenRefused'> | Failure<'ConfinedTokenExceeds'>
 
@@ -52,7 +52,7 @@ const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): 
   if (!scopeCovers(ceiling, wanted)) {
     return left(ConfinedTokenRefused(`A token of such an account carries no more than these scopes: ${wordsOfScope(ceiling).join(', ')}.`))
   }
-  return scopeCovers(held, wanted) ? words : left(ConfinedTokenExceeds('A token cannot make a token that may do more than itself.'))
+  return scopeCovers(held, wanted) ? words : left(ConfinedTokenExceeds(exceeds('make', held, wanted)))
 }
 
 const grantedExpiry = (maker: Principal, asked: Date | undefined, now: Date): Either<Refusal, Date | undefined> => {

@@ -11,7 +11,7 @@ import { secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { lastEightOf, makeAccessToken } from './access-token.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from './ports.ts'
-import { parseScopeWords, ScopeExceeded, scopeCovers, scopeSetOf, wordsOfScope } from './scope-words.ts'
+import { exceeds, parseScopeWords, ScopeExceeded, scopeCovers, scopeSetOf, wordsOfScope } from './scope-words.ts'
 import { credentialOutdated, isStillProven } from './still-proven.ts'
 import type { AccessTokenRecord } from './types.ts'
 
@@ -64,9 +64,8 @@ const grantedScopes = (principal: Principal | undefined, asked: readonly string[
   if (principal === undefined || principal.method !== 'token') return parseScopeWords(asked)
   const words = asked === undefined ? right(wordsOfScope(principal.scopes)) : parseScopeWords(asked)
   if (isLeft(words)) return words
-  return scopeCovers(principal.scopes, scopeSetOf(words.right))
-    ? words
-    : left(ScopeExceeded('A token cannot make a token that may do more than itself.'))
+  const wanted = scopeSetOf(words.right)
+  return scopeCovers(principal.scopes, wanted) ? words : left(ScopeExceeded(exceeds('make', principal.scopes, wanted)))
 }
 
 const grantedExpiry = (principal: Principal | undefined, asked: Date | undefined, now: Date): Either<CreateTokenFailure, Date | undefined> => {

@@ -26,7 +26,7 @@ export const deactivateHeld = async (stores: IdentityChanges, user: User, by: Us
   }
   const unattended = await stores.holdings.unattended(user.id)
   if (unattended.length > 0) {
-    return left(AccountInUse('Hand over or delete what belongs to this account alone, first.', { errors: unattended }))
+    return left(AccountInUse(`Hand over or delete what belongs to this account alone, first: ${unattended.slice(0, 5).join(', ')}${unattended.length > 5 ? ' and more' : ''}.`, { errors: unattended }))
   }
   if (!(await stores.accountLife.deactivate(user.id, by, at))) return right(undefined)
   await stores.sessions.removeAll(user.id, undefined)

@@ -37,7 +37,7 @@ export const makeDeleteUser =
       if (await isLastActingAdmin(stores, user)) return left(UserInUse('This is the last active site administrator.'))
       const organizations = leavesOrganizations ? await stores.holdings.leaveOrganizations(user.id) : []
       const holdings = await stores.holdings.of(user.id)
-      if (holdings.length > 0) return left(UserInUse('The account is still needed.', { errors: holdings }))
+      if (holdings.length > 0) return left(UserInUse(`The account is still needed: ${holdings.slice(0, 5).join(', ')}${holdings.length > 5 ? ' and more' : ''}.`, { errors: holdings }))
       await stores.users.remove(user.id)
       await stores.audit.record({
         action: 'user.deleted',

@@ -6,7 +6,7 @@ import { secret } from '../kernel/secret.ts'
 import { lastEightOf, makeAccessToken } from './access-token.ts'
 import type { CreatedToken, CreateTokenDeps } from './create-token.ts'
 import { AccessTokenMissing } from './delete-tokens.ts'
-import { ScopeExceeded, scopeCovers, scopeSetOf } from './scope-words.ts'
+import { exceeds, ScopeExceeded, scopeCovers, scopeSetOf } from './scope-words.ts'
 import { credentialOutdated, isStillProven } from './still-proven.ts'
 import type { AccessTokenRecord } from './types.ts'
 
@@ -34,7 +34,7 @@ export const makeRotateToken =
       if (!(await isStillProven(stores, deps.clock, principal))) return left(credentialOutdated())
       const token = await stores.tokens.lock(principal.userId, id)
       if (token === undefined) return left(AccessTokenMissing('You have no such token.'))
-      if (!couldHaveMade(principal, token)) return left(ScopeExceeded('A token cannot rotate a token that may do more than itself.'))
+      if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
       // A value is told from the one before it by its instant, so no two share one.
       const createdAt = new Date(Math.max(deps.clock.now().getTime(), token.createdAt.getTime() + 1))
       const value = makeAccessToken(deps.entropy)

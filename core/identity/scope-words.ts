@@ -33,7 +33,10 @@ export const parseScopeWords = (
   if (words === undefined) return right(['all'])
   if (words.length === 0) return left(ScopesEmpty('Name at least one scope, or leave `scopes` out for all of them.'))
   const unknown = words.filter((word) => !knownWords.has(word))
-  if (unknown.length > 0) return left(ScopeUnknown('There is no such scope.', { errors: unknown.map((word) => `scopes: ${word.slice(0, 64)}`) }))
+  if (unknown.length > 0) {
+    const named = unknown.slice(0, 20).map((word) => word.slice(0, 64))
+    return left(ScopeUnknown(`scopes: There is no scope ${named.map((word) => `"${word}"`).join(', ')}.`, { errors: named.map((word) => `scopes: ${word}`) }))
+  }
   return right(canonical(words))
 }
 
@@ -69,3 +72,17 @@ export const wordsOfScope = (scope: ScopeSet): readonly string[] =>
       return level === undefined ? [] : [`${level}:${category}`]
     }),
   ])
+
+/** The words of `asked` that `held` does not cover. */
+const wordsBeyond = (held: ScopeSet, asked: ScopeSet): readonly string[] => [
+  ...wordsOfScope(asked).filter((word) => word !== 'public-only' && !scopeCovers({ ...held, publicOnly: false }, scopeSetOf([word]))),
+  // A token for public objects alone makes no token for all objects.
+  ...(held.publicOnly && !asked.publicOnly ? ['a scope without public-only'] : []),
+]
+
+/** Says which scopes are beyond the token that asks. */
+export const exceeds = (verb: 'make' | 'rotate', held: ScopeSet, asked: ScopeSet): string => {
+  const beyond = wordsBeyond(held, asked)
+  const named = beyond.length === 0 ? '' : ` It does not carry: ${beyond.join(', ')}.`
+  return `A token cannot ${verb} a token that may do more than itself.${named}`
+}

@@ -36,11 +36,9 @@ const deleteWithin = async ({ organizations, audit }: OrganizationStores, id: Or
   if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
   const blocking = await organizations.blockingObjects(id, namedObjects)
   if (blocking.length > 0) {
-    return left(
-      OrganizationInUse('The organization still owns things. Remove them first.', {
-        errors: blocking.map(({ type, name }) => `${type} ${name}`),
-      }),
-    )
+    const errors = blocking.map(({ type, name }) => `${type} ${name}`)
+    const named = `${errors.slice(0, 5).join(', ')}${errors.length > 5 ? ' and more' : ''}`
+    return left(OrganizationInUse(`The organization still owns things. Remove them first: ${named}.`, { errors }))
   }
   await organizations.remove(id)
   await audit.record({

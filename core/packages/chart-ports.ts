@@ -6,10 +6,10 @@ import type { ChartRef } from './types.ts'
 
 /** The source has no such chart, or not that version. */
 export const ChartMissing = defineFailure('ChartMissing', 'NotFound')
-/** The source kind, its address or its credentials are not ones that this service uses; the message says why. */
+/** The source kind, its address or its credentials are not ones that this service uses, or no server answers there; the message says why. */
 export const ChartSourceRefused = defineFailure('ChartSourceRefused', 'Unprocessable')
-/** The source did not answer, in time, or not as a repository does. */
-export const ChartSourceUnreachable = defineFailure('ChartSourceUnreachable', 'Upstream')
+/** The source answered, but not in time or not as a repository does. The caller named it: it is no fault of this service. */
+export const ChartSourceUnreachable = defineFailure('ChartSourceUnreachable', 'Unprocessable')
 /** The archive breaks a limit or a rule: links, absolute paths, `..`, too large, no Chart.yaml. */
 export const ChartRefused = defineFailure('ChartRefused', 'Unprocessable')
 /** The values do not fit the chart's schema; `errors` has one line a problem, `path: what`. */

@@ -15,7 +15,8 @@ export const User = answer(
     login: t.string,
     username: t.string,
     full_name: t.string,
-    email: EmailText,
+    // Empty where the viewer may not know it, and of accounts that have none.
+    email: t.string,
     avatar_url: t.string,
     html_url: t.string,
     language: t.string,

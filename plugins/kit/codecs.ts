@@ -17,16 +17,23 @@ export interface SchemaNote {
   readonly description?: string
 }
 const notes = new WeakMap<object, SchemaNote>()
+/** What a codec of ours wraps, by the way of wrapping. */
+const repeatables = new WeakMap<object, t.Any>()
+const optionals = new WeakMap<object, t.Any>()
+const arrays = new WeakMap<object, t.Any>()
 
-// io-ts hands out one `t.string` to all: a note on it would stand everywhere.
-const sharedTags: ReadonlySet<string> = new Set(['StringType', 'NumberType', 'BooleanType', 'NullType', 'UnknownType', 'AnyDictionaryType'])
-const isShared = (codec: t.Any): boolean => sharedTags.has((codec as { readonly _tag?: string })._tag ?? '')
-
-/** Attaches schema facts to a codec; answers the same codec, or a copy of one that io-ts shares among all. */
+/**
+ * Attaches schema facts to a copy of a codec, and answers the copy. One codec serves many keys: a note on it would stand
+ * at all of them.
+ */
 export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
-  const own = isShared(codec) ? (Object.assign(Object.create(Object.getPrototypeOf(codec) as object) as C, codec)) : codec
-  notes.set(own, { ...notes.get(codec), ...note })
-  return own
+  const copy = Object.assign(Object.create(Object.getPrototypeOf(codec) as object) as C, codec)
+  notes.set(copy, { ...notes.get(codec), ...note })
+  for (const inner of [repeatables, optionals, arrays]) {
+    const codecWithin = inner.get(codec)
+    if (codecWithin !== undefined) inner.set(copy, codecWithin)
+  }
+  return copy
 }
 export const noteOf = (codec: t.Any): SchemaNote | undefined => notes.get(codec)
 
@@ -204,7 +211,6 @@ export const repeatable = <A>(item: t.Type<A, string, unknown>): t.Type<readonly
   repeatables.set(codec, item)
   return codec
 }
-const repeatables = new WeakMap<object, t.Any>()
 /** The item codec of a repeatable parameter. */
 export const repeatedItem = (codec: t.Any): t.Any | undefined => repeatables.get(codec)
 
@@ -219,7 +225,6 @@ export const optional = <A, O>(codec: t.Type<A, O, unknown>): t.Type<A | undefin
   optionals.set(made, codec)
   return made
 }
-const optionals = new WeakMap<object, t.Any>()
 /** The codec inside an optional one, or undefined when the key is required. */
 export const optionalInner = (codec: t.Any): t.Any | undefined => optionals.get(codec)
 
@@ -238,7 +243,6 @@ export const listOf = <A, O>(codec: t.Type<A, O, unknown>, max: number, min = 0)
   arrays.set(made, codec)
   return noted(made, { type: 'array', maxItems: max, ...(min > 0 ? { minItems: min } : {}) })
 }
-const arrays = new WeakMap<object, t.Any>()
 /** The item codec of a bounded array. */
 export const listedItem = (codec: t.Any): t.Any | undefined => arrays.get(codec)
 

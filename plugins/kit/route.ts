@@ -139,6 +139,9 @@ export interface StreamRoute<F extends string = string> {
   readonly failures: readonly FailureType<F>[]
 }
 
+/** The operationId of one method of a stream route. */
+export const streamOperationId = ({ id }: StreamRoute, method: string): string => `${id}.${method.toLowerCase()}`
+
 /** What a stream handler is given: the exchange itself, and what authorization already found. */
 export interface StreamInput<E> {
   readonly params: Readonly<Record<string, string>>

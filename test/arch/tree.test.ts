@@ -68,3 +68,55 @@ test('nothing is left for later in the product, and no test is switched off', (t
   const mayHold = new Set(['test/support/components/needing.ts'])
   t.deepEqual(files.filter((file) => /^test\/.*\.ts$/.test(file) && !mayHold.has(file) && off.test(textOf(file))), [])
 })
+
+interface LockedPackage {
+  readonly version: string
+  readonly license?: string
+  readonly hasInstallScript?: boolean
+  readonly dev?: boolean
+  readonly optional?: boolean
+}
+
+const locked = JSON.parse(textOf('package-lock.json')) as { readonly packages: Readonly<Record<string, LockedPackage>> }
+
+/** What is installed with the published package, on any platform. */
+const production = Object.entries(locked.packages)
+  .filter(([path, { dev }]) => path !== '' && dev !== true)
+  .map(([path, locked]) => ({ name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), ...locked }))
+
+/** Code that npm runs while it installs, and why it may. */
+const allowedInstallScripts: Readonly<Record<string, string>> = {
+  'dtrace-provider': 'optional, of bunyan: builds a native module where it can, and is left out where it cannot',
+}
+
+/** Licences that say nothing about the code that only uses what they cover. */
+const allowedLicences: ReadonlySet<string> = new Set([
+  ...['MIT', 'MIT-0', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'BlueOak-1.0.0', 'Unlicense', 'PSF-2.0', '(AFL-2.1 OR BSD-3-Clause)'],
+  // By file, unchanged: exeunt, of bunyan.
+  'MPL-2.0',
+  // libvips, a shared library that sharp loads and anyone may replace.
+  ...['LGPL-3.0-or-later', 'Apache-2.0 AND LGPL-3.0-or-later', 'Apache-2.0 AND LGPL-3.0-or-later AND MIT'],
+])
+
+/** Packages whose package.json names no licence, with the one that their own files state. */
+const licencesStatedElsewhere: Readonly<Record<string, string>> = { 'escape-regexp-component': 'MIT' }
+
+test('what is installed with the service runs no script, but those that are allowed here', (t) => {
+  t.true(production.length > 200)
+  const scripted = production.filter(({ hasInstallScript }) => hasInstallScript === true)
+  t.deepEqual(scripted.map(({ name }) => name), Object.keys(allowedInstallScripts))
+  t.true(scripted.every(({ optional }) => optional === true))
+  // The lock file repeats what the registry said; what is on the disk is what ran.
+  const scripts = ['preinstall', 'install', 'postinstall']
+  const onDisk = production.filter(({ name }) => {
+    const text = textOf(`node_modules/${name}/package.json`)
+    const declared = text === '' ? {} : ((JSON.parse(text) as { readonly scripts?: object }).scripts ?? {})
+    return scripts.some((script) => script in declared)
+  })
+  t.deepEqual(onDisk.map(({ name }) => name).filter((name) => allowedInstallScripts[name] === undefined), [])
+})
+
+test('every licence of what is installed with the service is one that is allowed here', (t) => {
+  const licenceOf = ({ name, license }: (typeof production)[number]): string => license ?? licencesStatedElsewhere[name] ?? 'none'
+  t.deepEqual(production.filter((each) => !allowedLicences.has(licenceOf(each))).map((each) => `${each.name}@${each.version}: ${licenceOf(each)}`), [])
+})

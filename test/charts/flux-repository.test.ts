@@ -64,7 +64,7 @@ test('a registry of the cluster, by a docker configuration', async (t) => {
   const secure = sourceWorld({ cluster: clusterWith({ ...objects, [repositoryPath]: object(spec) }).cluster })
   t.teardown(async () => Promise.all([server.close(), world.close(), secure.close()]))
   t.is(outcomeOf(await world.fetch(from)), '1.0.0')
-  t.is(outcomeOf(await secure.fetch(from)), 'ChartSourceUnreachable', 'without TLS only where the object says so')
+  t.is(outcomeOf(await secure.fetch(from)), 'ChartSourceRefused', 'without TLS only where the object says so')
 })
 
 const outcomes: Readonly<Record<string, readonly [Readonly<Record<string, Answer>>, string]>> = {

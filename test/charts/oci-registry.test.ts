@@ -87,7 +87,7 @@ test('without TLS only what the operator opened is asked, and only where the rep
   const secure = sourceWorld({ named: { internal: { ...access(server, {}, true), isPlainHttp: false } } })
   t.teardown(async () => Promise.all([server.close(), closed.close(), secure.close()]))
   t.is(outcomeOf(await closed.fetch(from)), 'ChartSourceRefused')
-  t.is(outcomeOf(await secure.fetch(from)), 'ChartSourceUnreachable')
+  t.is(outcomeOf(await secure.fetch(from)), 'ChartSourceRefused')
   t.is(server.seen.length, 0)
 })
 

@@ -65,12 +65,36 @@ for (const [name, path, init, status, code] of errorCases) {
     t.is(reply.status, status)
     t.is(body['code'], code)
     t.is(typeof body['message'], 'string')
-    t.is(body['url'], 'http://127.0.0.1:3000/api/v1/swagger')
+    t.regex(String(body['url']), /^http:\/\/127\.0\.0\.1:3000\/api\/v1\/docs(#operation\/stub\.\w+)?$/)
     t.is(body['requestId'], reply.headers.get('x-request-id'))
     t.is(reply.headers.get('x-content-type-options'), 'nosniff')
     t.false(text.includes('hunter2'), 'no internals on the wire')
   })
 }
+
+test('a refusal leads to the page of its operation, and to the whole documentation where no route was found', async (t) => {
+  const urlOf = async (path: string, init?: RequestInit) => (await bodyOf(await send(t.context.server, path, init)))['url']
+  const page = 'http://127.0.0.1:3000/api/v1/docs'
+  t.is(await urlOf('/things/9'), `${page}#operation/stub.get`)
+  t.is(await urlOf('/things/1', { headers: {} }), `${page}#operation/stub.get`)
+  t.is(await urlOf('/throw'), `${page}#operation/stub.throw`)
+  t.is(await urlOf('/nowhere'), page)
+  t.is(await urlOf('/things/1', { method: 'DELETE' }), page)
+})
+
+test('a path that no route has and a parameter that cannot be are told in one text', async (t) => {
+  const messages = await Promise.all(['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(t.context.server, path)))['message']))
+  t.deepEqual(messages, Array(3).fill('There is nothing at this path.'))
+})
+
+test('neither OPTIONS nor 405 names a method that would then find nothing at the path', async (t) => {
+  for (const method of ['OPTIONS', 'DELETE']) {
+    const reply = await send(t.context.server, '/things/abc', { method })
+    t.is(reply.status, 404, method)
+    t.is(reply.headers.get('allow'), null, method)
+  }
+  t.is((await send(t.context.server, '/things/1', { method: 'OPTIONS' })).headers.get('allow'), 'GET, HEAD, OPTIONS, PUT')
+})
 
 test('every answer tells a browser neither to guess nor to frame, run, keep or pass on anything', async (t) => {
   const { server } = t.context

@@ -81,7 +81,7 @@ test('of two Authorization headers neither is chosen: they are refused unless th
 test('a request without Host is refused with a body that says so', async (t) => {
   const reply = await rawRequest(t.context.server.port, get(token))
   t.is(reply.status, 400)
-  t.like(JSON.parse(reply.text.slice(reply.text.indexOf('{'))), { code: 'BadRequestTarget', url: 'http://127.0.0.1:3000/api/v1/swagger' })
+  t.like(JSON.parse(reply.text.slice(reply.text.indexOf('{'))), { code: 'BadRequestTarget', url: 'http://127.0.0.1:3000/api/v1/docs' })
 })
 
 test('an expectation that nobody knows is no reason to refuse', async (t) => {

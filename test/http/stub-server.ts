@@ -135,7 +135,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     resumption: { resume: async () => left(NotAuthenticated('There is no such login.')) },
     secureCookies: false,
     baseUrl,
-    docsUrl: '/api/v1/swagger',
+    docsUrl: '/api/v1/docs',
     accessLog: makeAccessLog(log, []),
     routes: routes.map((bound) => ({
       pluginId: 'stub',

@@ -11,6 +11,8 @@ import { toWireJson } from '../../core/kernel/wire-json.ts'
 import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
+import { DateTime, noted, optional, PathName, request } from '../../plugins/kit/codecs.ts'
+import type { Route } from '../../plugins/kit/route.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 
 const run = promisify(execFile)
@@ -76,7 +78,7 @@ test('every tag is a tag group of the specification', (t) => {
 test('what one declaration becomes', (t) => {
   const document = documentOf(sampleRoutes)
   const edit = document.paths['/boats/{owner}/{id}']?.['patch'] as Operation
-  t.deepEqual(Object.keys(edit.responses), ['200', '400', '401', '403', '404', '409', '412', '413', '415', '429', '500', '503'])
+  t.deepEqual(Object.keys(edit.responses), ['200', '400', '401', '403', '404', '408', '409', '412', '413', '415', '422', '429', '431', '500', '503'])
   t.is(edit['x-scope'], 'write:misc')
   t.deepEqual(edit['x-access'], { kind: 'granted', relation: 'edit', object: 'team', hiddenAs: 'not-found' })
   t.regex(edit.responses['404']?.description ?? '', /BoatMissing/)
@@ -98,6 +100,28 @@ test('what one declaration becomes', (t) => {
   })
   t.deepEqual((document.components.schemas['Tree']?.properties?.['children']), { type: 'array', items: { $ref: '#/components/schemas/Tree' } })
   t.is((document.paths['/log']?.['get'] as Operation)['x-gate'], 'vendor-hosted')
+})
+
+test('a note on a codec stands where it was made, and not where the same codec is used without it', (t) => {
+  const codec = request({ plain: PathName, told: optional(noted(PathName, { description: 'Of this key alone.' })), when: DateTime }, 'NotedKeys')
+  noted(DateTime, { description: 'Of nothing here.' })
+  const route = { ...sampleRoutes[0]!.bound.route, id: 'sample.noted', path: '/noted', query: codec } as Route
+  const document = documentOf([{ ...sampleRoutes[0]!, bound: { kind: 'json', route, handler: () => Promise.reject(new Error('not called')) } }])
+  const parameters = (document.paths['/noted']?.['get'] as Operation).parameters ?? []
+  t.deepEqual(parameters.flatMap((parameter) => ('name' in parameter ? [[parameter.name, parameter.schema.description]] : [])), [['plain', undefined], ['told', 'Of this key alone.'], ['when', undefined]])
+})
+
+test('one description stands at places of one meaning', (t) => {
+  // A description that is told of parameters with different names belongs to one of them only.
+  const names = new Map<string, Set<string>>()
+  for (const operation of operations(documentOf(declaredRoutes()))) {
+    for (const parameter of operation.parameters ?? []) {
+      if (!('name' in parameter) || parameter.description === undefined) continue
+      names.set(parameter.description, (names.get(parameter.description) ?? new Set()).add(parameter.name))
+    }
+  }
+  t.true(names.size > 2)
+  t.deepEqual([...names].filter(([, told]) => told.size > 1).map(([description, told]) => `${[...told].join(', ')}: ${description}`), [])
 })
 
 test('every error schema has a string message', (t) => {

@@ -151,9 +151,24 @@ test('no proxy of the environment is used', async (t) => {
   t.is(socket.reached(), 0)
 })
 
-test('a name that does not resolve is said so', async (t) => {
+test('what does not exist, what is not allowed and what refuses the connection are told in one text', async (t) => {
   const nowhere: Resolver = (_hostname, _options, done) => done(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }), [])
-  await t.throwsAsync(fetching([], nowhere)('https://nowhere.example/'), { instanceOf: FetchFailed, message: /does not resolve/ })
+  const socket = await countingSocket()
+  await socket.close()
+  const url = `https://harbour.example:${socket.port}/index.yaml`
+  const messageOf = async (fetch: ReturnType<typeof fetching>): Promise<string | undefined> => (await t.throwsAsync(fetch(url)))?.message
+  const messages = [
+    await messageOf(fetching([], nowhere)),
+    await messageOf(fetching([], resolvesTo('10.20.30.40'))),
+    await messageOf(fetching([], resolvesTo('169.254.169.254'))),
+    await messageOf(fetching(['harbour.example'], resolvesTo('127.0.0.1'))),
+  ]
+  t.regex(messages[0] ?? '', /^harbour\.example cannot be reached from here: it does not exist, does not answer, or is not allowed/)
+  t.is(new Set(messages).size, 1, messages.join('\n'))
+  const server = await startServer((_request, response) => response.writeHead(302, { location: url }).end(), { isPlain: true })
+  t.teardown(server.close)
+  const redirected = await t.throwsAsync(fetching(['localhost'], (hostname, _options, done) => done(null, [{ address: hostname === 'localhost' ? '127.0.0.1' : '10.20.30.40', family: 4 }]))(server.url))
+  t.is(redirected?.message, messages[0] ?? '', 'neither where a redirect leads there')
 })
 
 test('entries of the setting', (t) => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { runInNewContext } from 'node:vm'
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
 import { accountScripts } from '../../composition/http/account-scripts.ts'
@@ -46,6 +47,27 @@ test('the documentation page loads from here only, and everything that it loads 
     t.is(pages.documentation(path, {})?.status, 200, path)
   }
   for (const directive of ["default-src 'none'", "script-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"]) t.true(String(answer?.headers['Content-Security-Policy']).includes(directive), directive)
+})
+
+test('a link that names an operation opens it under its tag, and any other link is left as it is', async (t) => {
+  const starter = textOf(pages.documentation('/api/v1/docs/start.js', {}))
+  const shownFor = async (hash: string): Promise<string> => {
+    const location = { hash, origin: 'http://h:1', reload: () => undefined }
+    const loaded = Promise.resolve({ json: () => JSON.parse(textOf(pages.documentation('/api/v1/openapi.json', {}))) as unknown })
+    await new Promise<void>((resolve) => {
+      runInNewContext(starter, {
+        location,
+        history: { replaceState: (_state: unknown, _title: string, url: string) => void (location.hash = url) },
+        addEventListener: () => undefined,
+        fetch: () => loaded,
+        SwaggerUIBundle: Object.assign(() => resolve(), { presets: { apis: [] } }),
+      })
+    })
+    return location.hash
+  }
+  t.is(await shownFor('#operation/sample.editBoat'), '#/Miscellaneous/sample.editBoat')
+  t.is(await shownFor('#operation/sample.proxy.get'), '#/Kubernetes%20Proxy/sample.proxy.get')
+  for (const other of ['', '#operation/nothing', '#/Miscellaneous', '#operation/%3Cscript%3E']) t.is(await shownFor(other), other)
 })
 
 test('no script of ours keeps anything in the browser', (t) => {

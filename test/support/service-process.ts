@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
+import type { AnswerCheck } from './answer-check.ts'
+import { makeAnswerCheck } from './answer-check.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
 import { makeSendJson } from './send-json.ts'
 import { testEnvironment } from './service.ts'
@@ -19,6 +22,7 @@ export interface ServiceProcess {
   readonly baseUrl: string
   readonly opsUrl: string
   readonly pid: number
+  /** Throws when the answer is not as the document of the process describes it. */
   send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
   stdout(): string
   stderr(): string
@@ -59,7 +63,7 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
     baseUrl,
     opsUrl: /Health +(\S+)\/readyz\n/.exec(output.stdout)?.[1] ?? '',
     pid: child.pid ?? 0,
-    send: makeSendJson(baseUrl),
+    send: checkedSend(baseUrl),
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     signal: (name) => void child.kill(name),
@@ -71,5 +75,19 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
       clearTimeout(last)
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+const checkedSend = (baseUrl: string): ServiceProcess['send'] => {
+  const send = makeSendJson(baseUrl)
+  let check: AnswerCheck | undefined
+  return async (method, path, options) => {
+    const answer = await send(method, path, options)
+    // A process that was killed meanwhile has no document any more.
+    check ??= await send('GET', '/api/v1/openapi.json').then(({ json }) => makeAnswerCheck(json as OpenApiDocument), () => undefined)
+    const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
+    const problem = check?.({ method, target: path, status: answer.status, headers, body: answer.text })
+    if (problem !== undefined) throw new Error(`An answer that is not as documented: ${method} ${path} ${answer.status}: ${problem}; ${answer.text.slice(0, 300)}`)
+    return answer
   }
 }

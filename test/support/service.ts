@@ -6,8 +6,12 @@ import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/secur
 import { userCreation } from '../../composition/account-creation.ts'
 import { loadConfig } from '../../composition/config.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
+import { deploymentOf } from '../../composition/deployment-of.ts'
+import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
+import { buildDocument } from '../../composition/http/openapi/document.ts'
 import type { RunningService } from '../../composition/running-service.ts'
 import { startRunning } from '../../composition/running-service.ts'
+import type { Settings } from '../../composition/settings.ts'
 import { operatorCall } from '../../composition/operator-call.ts'
 import { makeCreateToken } from '../../core/identity/create-token.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
@@ -20,6 +24,7 @@ import { borrowMysqlDatabase, migratedMysqlUrl, migratedSqlitePath } from './dat
 import { httpSend } from './http-send.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
 import { makeSendJson } from './send-json.ts'
+import { watchAnswers } from './watch-answers.ts'
 
 export interface ServiceOptions {
   /** `MOORAGE_...` variables over those that the test service sets. */
@@ -73,6 +78,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     passwordHasher: options.passwordHasher ?? cheapPasswordHasher,
   })
   const { baseUrl, opsUrl } = running
+  const answers = watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () => documentOf(running, settings))
   const tokenFor = makeTokenFor(running, settings)
   return {
     baseUrl,
@@ -89,9 +95,14 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
       await running.stop()
       await borrowed?.giveBack()
       rmSync(folder, { recursive: true, force: true })
+      answers.stop()
     },
   }
 }
+
+/** The document that this service hands out. */
+const documentOf = ({ assembly, baseUrl }: RunningService, settings: Settings): OpenApiDocument =>
+  buildDocument(assembly.routes.filter(({ listener }) => listener === 'api'), { baseUrl, sessionCookie: settings.sessionCookie, deployment: deploymentOf(settings) })
 
 /** The settings of a test service that its options do not override, with a database of its own. */
 export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> =>

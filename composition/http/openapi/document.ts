@@ -2,8 +2,10 @@ import type { Deployment, Gate } from '../../../core/kernel/deployment.ts'
 import { interfaceVersion, releaseVersion } from '../../../core/platform/version.ts'
 import type { Access } from '../../../plugins/kit/access.ts'
 import type { BodySpec, Route, StreamRoute } from '../../../plugins/kit/route.ts'
+import { streamOperationId } from '../../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../../assemble.ts'
 import { listenerRoots } from '../../assemble.ts'
+import { sharedHeaders } from './headers.ts'
 import type { ParameterRef } from './parameters.ts'
 import { parametersOf, sharedParameters, streamParametersOf } from './parameters.ts'
 import type { Responses } from './responses.ts'
@@ -78,7 +80,7 @@ const jsonOperation = (route: Route, gate: Gate, registry: SchemaRegistry): Oper
 }
 
 const streamOperation = (route: StreamRoute, gate: Gate, method: string, registry: SchemaRegistry): Operation => ({
-  operationId: `${route.id}.${method}`,
+  operationId: streamOperationId(route, method),
   summary: route.summary,
   ...(route.description === undefined ? {} : { description: route.description }),
   tags: [route.tag],
@@ -126,6 +128,6 @@ export const buildDocument = (routes: readonly AssembledRoute[], facts: Document
     servers: [{ url: facts.baseUrl + listenerRoots.api, description: 'This installation' }],
     tags: documentTags.filter((tag) => used.has(tag.name)),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
-    components: { schemas: registry.all(), parameters: sharedParameters, securitySchemes: securitySchemes(facts.sessionCookie) },
+    components: { schemas: registry.all(), parameters: sharedParameters, headers: sharedHeaders, securitySchemes: securitySchemes(facts.sessionCookie) },
   }
 }

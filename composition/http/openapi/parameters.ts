@@ -14,17 +14,19 @@ export interface Parameter {
   readonly style?: string
   readonly explode?: boolean
   readonly schema: Schema
+  /** The parameter stands for the rest of the path, with its slashes, which OpenAPI cannot say. */
+  readonly 'x-rest-of-path'?: true
 }
 export type ParameterRef = Parameter | { readonly $ref: string }
 
 /** Parameters that many operations share. */
 export const sharedParameters: Readonly<Record<string, Parameter>> = {
-  Page: { name: 'page', in: 'query', description: 'Which page of the list, from 1.', schema: { type: 'integer', minimum: 0 } },
+  Page: { name: 'page', in: 'query', description: 'Which page of the list, from 1. What is no number from 1 counts as 1.', schema: { type: 'integer' } },
   Limit: {
     name: 'limit',
     in: 'query',
-    description: `How many items a page holds: ${defaultPageLimit} unless told, ${maxPageLimit} at most.`,
-    schema: { type: 'integer', minimum: 0 },
+    description: `How many items a page holds: ${defaultPageLimit} unless told, ${maxPageLimit} at most. What is no number from 1 counts as ${defaultPageLimit}, a larger number as ${maxPageLimit}.`,
+    schema: { type: 'integer' },
   },
   Sudo: { name: 'Sudo', in: 'header', description: 'The user as whom a site admin acts. The query parameter `sudo` does the same.', schema: { type: 'string' } },
   Csrf: { name: 'X-Csrf-Token', in: 'header', description: 'With a session cookie: the value of the cookie `_csrf`.', schema: { type: 'string' } },
@@ -33,13 +35,13 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
     name: 'Idempotency-Key',
     in: 'header',
     description: 'Chosen by the client: the same request with the same key takes effect once and is answered alike.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   },
   LastEventId: {
     name: 'Last-Event-ID',
     in: 'header',
     description: 'The id of the last event that was received: only later ones are sent. Wins over `after`.',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: 0, maximum: 999_999_999_999_999 },
   },
   IfMatch: { name: 'If-Match', in: 'header', description: 'The ETag that the change is meant for; 412 when the object has changed since.', schema: { type: 'string' } },
 }
@@ -53,6 +55,9 @@ const described = (codec: t.Any): { readonly description?: string } => {
   return description === undefined ? {} : { description }
 }
 
+const restOfPath = (mayBeEmpty: boolean) =>
+  ({ description: `The rest of the path, with its slashes${mayBeEmpty ? '; it may be empty' : ''}.`, 'x-rest-of-path': true }) as const
+
 const pathParameters = (path: string, codec: t.Any | undefined, registry: SchemaRegistry): readonly Parameter[] => {
   const props = propsOf(codec)
   return pathNames(path).map((name) => {
@@ -62,6 +67,7 @@ const pathParameters = (path: string, codec: t.Any | undefined, registry: Schema
       in: 'path',
       required: true,
       ...(prop === undefined ? {} : described(prop)),
+      ...(name === 'path' && path.endsWith('/*') ? restOfPath(codec === undefined) : {}),
       schema: prop === undefined ? { type: 'string' } : schemaOf(prop, registry),
     }
   })
@@ -92,6 +98,12 @@ export const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): b
 /** Whether an Idempotency-Key makes the route's effect happen at most once. */
 export const isKeyed = (route: Route): boolean => route.method !== 'GET' && route.ok.kind !== 'cookies' && route.access.kind !== 'public'
 
+/** Whether a site admin may act as another user; a public route and one that wants the password know the header as well. */
+export const honoursSudo = (route: Route): boolean => route.refusesSudo !== true
+
+/** Every change answers 412 to an `If-Match` that cannot be met; elsewhere than where it guards, that is any version. */
+export const refusesIfMatch = (route: Route): boolean => route.method !== 'GET'
+
 const sharedOf = (route: Route): readonly ParameterRef[] => {
   const declared = propsOf(route.query)
   const { kind } = route.access
@@ -99,7 +111,7 @@ const sharedOf = (route: Route): readonly ParameterRef[] => {
   return [
     ...(route.ok.kind === 'feed' ? [shared('LastEventId')] : []),
     ...(isPagedHere ? [shared('Page'), shared('Limit')] : []),
-    ...(kind !== 'public' && kind !== 'password' && route.refusesSudo !== true ? [shared('Sudo')] : []),
+    ...(honoursSudo(route) ? [shared('Sudo')] : []),
     ...(kind === 'password' ? [shared('OneTimeCode')] : []),
     ...(kind !== 'public' && kind !== 'password' && isUnsafe(route.method) ? [shared('Csrf')] : []),
     ...(honoursIfMatch(route) ? [shared('IfMatch')] : []),

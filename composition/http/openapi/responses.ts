@@ -4,37 +4,22 @@ import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
 import { ErrorBody } from '../../../plugins/kit/client-reply.ts'
 import { statusOfFailure } from '../failure-response.ts'
 import type { Dialect } from '../failure-response.ts'
-import { honoursIfMatch, isKeyed, pathNames } from './parameters.ts'
+import type { Headers } from './headers.ts'
+import { notModifiedHeaders, okHeaders, redirectHeaders, refusalHeaders, streamHeaders } from './headers.ts'
+import { honoursSudo, isKeyed, pathNames, refusesIfMatch } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { schemaOf } from './schema-of.ts'
 
 export interface Response {
   readonly description: string
-  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: Schema }>>
+  readonly headers?: Headers
   readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
 }
 export type Responses = Readonly<Record<string, Response>>
 
-const text = (description: string): { readonly description: string; readonly schema: Schema } => ({ description, schema: { type: 'string' } })
-const requestId = { 'X-Request-Id': text('Finds this request in the log.') }
-
-const okHeaders: Readonly<Record<ReplySpec<unknown>['kind'], Response['headers']>> = {
-  json: {},
-  // A version guards changes by If-Match.
-  versioned: { ETag: text('The version of the object; send it as If-Match with a change.') },
-  list: {
-    Link: text('The next, last, first and previous page.'),
-    'X-Total-Count': { description: 'How many items the whole list has.', schema: { type: 'integer' } },
-  },
-  empty: {},
-  cookies: { 'Set-Cookie': text('The cookies that change.') },
-  text: {},
-  binary: { ETag: text('Changes with the bytes.') },
-  feed: {},
-}
-
-const okResponse = ({ kind, codec, description, contentType, contentTypes, envelope, example, isYamlToo }: ReplySpec<unknown>, registry: SchemaRegistry): Response => {
-  const base: Response = { description, headers: { ...requestId, ...okHeaders[kind] } }
+const okResponse = (route: Route, registry: SchemaRegistry): Response => {
+  const { kind, codec, description, contentType, contentTypes, envelope, example, isYamlToo }: ReplySpec<unknown> = route.ok
+  const base: Response = { description, headers: okHeaders(route) }
   const shown = example === undefined ? {} : { example }
   if (kind === 'text') return { ...base, content: { [contentType ?? 'text/plain']: { schema: { type: 'string' }, ...shown } } }
   if (kind === 'binary') {
@@ -57,15 +42,17 @@ const generalMeaning: Readonly<Record<number, string>> = {
   400: 'The request or one of its parameters is malformed.',
   401: 'No credential, or one that is not valid.',
   403: 'The caller may not do this.',
-  404: 'No such object, or none that the caller may know of.',
+  404: 'No such object, or none that the caller may know of; or `Sudo` names a user who does not exist.',
+  408: 'The request did not arrive in time.',
   409: 'The change contradicts what stands, or a request with the same Idempotency-Key is under way.',
   412: 'The object has changed since the version that `If-Match` names.',
   413: 'The body is larger than this route takes.',
   415: 'The body is not JSON in UTF-8, or it is compressed.',
-  422: 'The body does not have the documented shape; `errors` lists the fields.',
+  422: 'The body does not have the documented shape: `message` and `errors` name the fields; or the Idempotency-Key was used for another request, or `Sudo` names no person.',
+  431: 'The request headers are too large.',
   429: 'Too many requests; try again after `Retry-After` seconds.',
   500: 'Something went wrong on our side; the request id finds it in the log.',
-  503: 'The service or something it needs is not available; try again after `Retry-After` seconds.',
+  503: 'The service or something it needs is not available. Where `Retry-After` is sent, try again after so many seconds.',
 }
 
 const generalStatuses = (route: Route): readonly number[] => {
@@ -76,10 +63,17 @@ const generalStatuses = (route: Route): readonly number[] => {
     ...(access.kind === 'public' ? [] : [403]),
     ...(access.kind === 'granted' && access.hiddenAs === 'not-found' ? [404] : []),
     ...(pathNames(route.path).length === 0 ? [] : [route.badPathAs ?? 404]),
-    ...(honoursIfMatch(route) ? [412] : []),
-    ...(isKeyed(route) ? [409] : []),
-    ...(body === undefined ? [] : [413, 415, body.refusedAs ?? 422]),
+    // `Sudo` may name a missing user, or an organization.
+    ...(honoursSudo(route) ? [403, 404, 422] : []),
+    408,
+    ...(refusesIfMatch(route) ? [412] : []),
+    ...(isKeyed(route) ? [409, 422] : []),
+    // A body is read and bounded also where none is wanted.
+    413,
+    415,
+    ...(body === undefined ? [] : [body.refusedAs ?? 422]),
     429,
+    431,
     500,
     503,
   ]
@@ -112,14 +106,15 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
   kubernetes: (registry) => registry.reference('KubernetesStatus', statusKeys, () => ({ type: 'object', properties: statusKeys, required: ['kind', 'status', 'message', 'code'] })),
 }
 
-const retryAfter = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } as Schema } }
+/** What is no whole request has no route yet, nor the shape of error bodies that a route may have. */
+const refusedBeforeRouting: readonly number[] = [408, 431]
 
-const errorResponse = (status: number, tags: readonly string[], error: Schema): Response => {
+const errorResponse = (status: number, tags: readonly string[], error: Schema, isReplayable: boolean): Response => {
   const named = tags.length === 0 ? undefined : `\`${tags.join('`, `')}\`: ${tags.map(words).join('; ')}.`
   const description = [generalMeaning[status], named].filter((part) => part !== undefined).join(' ')
   return {
     description: description === '' ? `Refused with ${status}.` : description,
-    headers: { ...requestId, ...(status === 429 || status === 503 ? retryAfter : {}) },
+    headers: refusalHeaders(status, isReplayable),
     content: { 'application/json': { schema: error } },
   }
 }
@@ -129,6 +124,7 @@ const errorResponses = (
   failures: readonly FailureType<string>[],
   route: Pick<Route, 'statusOf'> & { readonly dialect?: Dialect },
   registry: SchemaRegistry,
+  isReplayable: boolean,
 ): Responses => {
   const tagsByStatus = new Map<number, string[]>(statuses.map((status) => [status, []]))
   for (const failure of failures) {
@@ -136,26 +132,27 @@ const errorResponses = (
     tagsByStatus.set(status, [...(tagsByStatus.get(status) ?? []), failure.tag])
   }
   const error = errorSchemas[route.dialect ?? 'platform'](registry)
+  const beforeRouting = errorSchemas.platform(registry)
   const sorted = [...tagsByStatus].sort(([a], [b]) => a - b)
-  return Object.fromEntries(sorted.map(([status, tags]) => [String(status), errorResponse(status, [...new Set(tags)], error)]))
+  return Object.fromEntries(sorted.map(([status, tags]) => [String(status), errorResponse(status, [...new Set(tags)], refusedBeforeRouting.includes(status) ? beforeRouting : error, isReplayable)]))
 }
 
 const redirectResponse: Response = {
   description: 'The answer stands at the address in `Location`.',
-  headers: { ...requestId, Location: { description: 'Where to ask instead.', schema: { type: 'string' } } },
+  headers: redirectHeaders,
 }
 
 /** Every status that a route may answer, with its body's shape. */
 export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
-  [String(route.ok.status)]: okResponse(route.ok, registry),
-  ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.' } } : {}),
-  ...(route.ok.isEmptyToo === true ? { 204: { description: 'Done, no body', headers: requestId } } : {}),
+  [String(route.ok.status)]: okResponse(route, registry),
+  ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.', headers: notModifiedHeaders } } : {}),
+  ...(route.ok.isEmptyToo === true ? { 204: { description: 'Done, no body', headers: okHeaders(route) } } : {}),
   ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), redirectResponse])),
-  ...errorResponses(generalStatuses(route), route.failures, route, registry),
+  ...errorResponses(generalStatuses(route), route.failures, route, registry, isKeyed(route)),
 })
 
 /** A stream route answers whatever the other side answers, and its own refusals. */
 export const streamResponsesOf = (route: StreamRoute, registry: SchemaRegistry): Responses => ({
-  default: { description: "The other side's answer, passed on unchanged.", headers: requestId, content: { '*/*': { schema: {} } } },
-  ...errorResponses([400, 401, 403, 404, 429, 500, 503], route.failures, { dialect: 'kubernetes' }, registry),
+  default: { description: "The other side's answer, passed on unchanged.", headers: streamHeaders, content: { '*/*': { schema: {} } } },
+  ...errorResponses([400, 401, 403, 404, 408, 429, 431, 500, 503], route.failures, { dialect: 'kubernetes' }, registry, false),
 })

@@ -1,0 +1,93 @@
+import type { ReplySpec } from '../../../plugins/kit/reply.ts'
+import type { Route } from '../../../plugins/kit/route.ts'
+import { isKeyed } from './parameters.ts'
+import type { Schema } from './schema.ts'
+
+/** A header of an answer. `required`: it never lacks. */
+export interface Header {
+  readonly description: string
+  readonly required?: boolean
+  readonly schema: Schema
+}
+export type Headers = Readonly<Record<string, { readonly $ref: string }>>
+
+const text = (description: string): Header => ({ description, schema: { type: 'string' } })
+const number = (description: string): Header => ({ description, schema: { type: 'integer' } })
+const always = (header: Header): Header => ({ ...header, required: true })
+
+/** Headers that many answers share, by the name of their component: the header's own, or that with a word behind it. */
+export const sharedHeaders: Readonly<Record<string, Header>> = {
+  'X-Request-Id': always(text('Finds this request in the log.')),
+  ETag: always(text('Changes with the body. `If-None-Match` with it answers 304 while nothing has changed.')),
+  'ETag-Version': always(text('The version of the object; send it as `If-Match` with a change.')),
+  Link: text('The next, last, first and previous page. Absent when there is one page, or when the query is too long to repeat.'),
+  'X-Total-Count': always(number('How many items the whole list has.')),
+  'X-Total-Count-Capped': { description: 'The list has more items than were counted.', schema: { const: 'true' } },
+  'Set-Cookie': text('The cookies that change.'),
+  'Set-Cookie-Session': text('The cookies of a session that a remembered login has opened on this request, or their end.'),
+  Location: always(text('Where to ask instead.')),
+  'Content-Disposition': text('How a browser shows or keeps the bytes.'),
+  'RateLimit-Limit': number('Requests in a minute that this caller may send, where the installation limits them.'),
+  'RateLimit-Remaining': number('Requests that this caller may send at once.'),
+  'RateLimit-Reset': number('Seconds until the whole rate is there again; on a refusal, until one request is allowed.'),
+  'X-RateLimit-Limit': number('As `RateLimit-Limit`.'),
+  'X-RateLimit-Remaining': number('As `RateLimit-Remaining`.'),
+  'X-RateLimit-Reset': number('As `RateLimit-Reset`.'),
+  'X-Token-Expiration': { description: 'When the access token of this request expires, where it does.', schema: { type: 'string', format: 'date-time' } },
+  'X-Sudo-By': text('The site admin who acts as another user with this request.'),
+  'Idempotency-Replayed': { description: 'This is the answer to an earlier request with the same Idempotency-Key.', schema: { const: 'true' } },
+  'Retry-After': number('Seconds to wait.'),
+  'Retry-After-Always': always(number('Seconds to wait.')),
+  'WWW-Authenticate': always(text('How a client may prove itself.')),
+  'X-OTP': { description: 'A one-time code is needed beside the password.', schema: { const: 'required; totp' } },
+  Allow: always(text('The methods that are served.')),
+}
+
+const headerName = (component: string): string => component.replace(/-(?:Version|Session|Always)$/, '')
+
+const refer = (...components: readonly string[]): Headers =>
+  Object.fromEntries(components.map((component) => [headerName(component), { $ref: `#/components/headers/${component}` }]))
+
+const rate = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+
+const headersOfKind: Readonly<Record<ReplySpec<unknown>['kind'], readonly string[]>> = {
+  json: [],
+  versioned: ['ETag-Version'],
+  list: ['Link', 'X-Total-Count', 'X-Total-Count-Capped'],
+  empty: [],
+  cookies: ['Set-Cookie'],
+  text: [],
+  binary: ['ETag', 'Content-Disposition'],
+  feed: [],
+}
+
+/** Whether a route's answers carry a tag of their bytes. */
+const isTagged = ({ method, ok }: Route): boolean => method === 'GET' && (ok.kind === 'json' || ok.kind === 'list')
+
+/** Headers of what a route answers when all went well. */
+export const okHeaders = (route: Route): Headers =>
+  refer(
+    'X-Request-Id',
+    ...(isTagged(route) ? ['ETag'] : []),
+    // A route that sets cookies says so itself.
+    ...(route.ok.kind === 'cookies' ? [] : ['Set-Cookie-Session']),
+    ...headersOfKind[route.ok.kind],
+    ...(isKeyed(route) ? ['Idempotency-Replayed'] : []),
+    ...(route.ok.kind === 'feed' ? [] : [...rate, 'X-Token-Expiration', 'X-Sudo-By']),
+  )
+
+export const notModifiedHeaders: Headers = refer('X-Request-Id', 'ETag', 'Set-Cookie-Session')
+export const redirectHeaders: Headers = refer('X-Request-Id', 'Location', 'Set-Cookie-Session', ...rate, 'X-Token-Expiration', 'X-Sudo-By')
+export const streamHeaders: Headers = refer('X-Request-Id', 'Set-Cookie-Session')
+
+const headersOfStatus: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate', 'X-OTP'],
+  405: ['Allow'],
+  409: ['Retry-After'],
+  429: ['Retry-After-Always', ...rate, 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
+  503: ['Retry-After'],
+}
+
+/** Headers of a refusal. The refusal of a keyed change may be a replay. */
+export const refusalHeaders = (status: number, isReplayable: boolean): Headers =>
+  refer('X-Request-Id', 'Set-Cookie-Session', ...(headersOfStatus[status] ?? []), ...(isReplayable && status < 500 && status !== 429 ? ['Idempotency-Replayed'] : []))

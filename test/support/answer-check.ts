@@ -1,0 +1,183 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
+import type { Response } from '../../composition/http/openapi/responses.ts'
+import type { Schema } from '../../composition/http/openapi/schema.ts'
+
+/** An answer as it went over the wire, with what was asked. */
+export interface SeenAnswer {
+  readonly method: string
+  /** The request target as sent. */
+  readonly target: string
+  readonly status: number
+  /** Names in lower case; the values of a repeated header joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Undefined where it was not kept: a stream of another server. */
+  readonly body: string | undefined
+}
+
+/** Says what an answer has that its document does not describe; undefined when all is as documented. */
+export type AnswerCheck = (answer: SeenAnswer) => string | undefined
+
+/**
+ * What no operation describes, and why. Everything else that a service answers below its root must be in its document.
+ */
+export const deliberateExceptions: readonly { readonly why: string; readonly applies: (answer: SeenAnswer, path: string) => boolean }[] = [
+  {
+    why: 'the documentation is not described in itself',
+    applies: (_, path) => path === '/openapi.json' || path === '/swagger' || path === '/docs' || path.startsWith('/docs/'),
+  },
+]
+
+/** Headers that HTTP itself or the rules of the whole service govern; an operation does not repeat them. */
+const generalHeaders: ReadonlySet<string> = new Set([
+  ...['date', 'connection', 'keep-alive', 'content-type', 'content-length', 'transfer-encoding', 'vary'],
+  ...['cache-control', 'x-content-type-options', 'x-frame-options', 'referrer-policy', 'content-security-policy', 'strict-transport-security', 'access-control-expose-headers'],
+])
+
+const refusalsOfAnyPath: readonly number[] = [400, 404, 405, 408, 413, 431, 500, 503]
+
+export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): AnswerCheck => {
+  const find = makeFinder(document)
+  const problemOf = makeValidator(document)
+  const errorBody: Schema = { $ref: '#/components/schemas/Error' }
+
+  const unrouted = (answer: SeenAnswer): string | undefined => {
+    if (answer.method === 'OPTIONS' && answer.status === 204) return answer.headers['allow'] === undefined ? 'OPTIONS without Allow' : undefined
+    if (!refusalsOfAnyPath.includes(answer.status)) return 'no operation of the document has this path and method'
+    if (answer.status === 405 && answer.headers['allow'] === undefined) return '405 without Allow'
+    if (answer.method === 'HEAD') return undefined
+    return problemOf(errorBody, parsed(answer.body))
+  }
+
+  const bodyProblem = (answer: SeenAnswer, { content }: Response): string | undefined => {
+    const type = (answer.headers['content-type'] ?? '').split(';')[0] ?? ''
+    if (content === undefined) return answer.body === '' ? undefined : `a body (${type}) where none is documented`
+    const media = content[type] ?? content['*/*']
+    if (media === undefined) return `the content type "${type}" is not documented`
+    if (answer.method === 'HEAD' || answer.body === undefined || !/[/+]json$/.test(type)) return undefined
+    return problemOf(media.schema, parsed(answer.body))
+  }
+
+  const headerProblems = (answer: SeenAnswer, { headers = {} }: Response): readonly string[] => {
+    const declared = Object.fromEntries(Object.entries(headers).map(([name, header]) => [name.toLowerCase(), resolveHeader(document, header)]))
+    const missing = Object.entries(declared).flatMap(([name, { required }]) => (required === true && answer.headers[name] === undefined ? [`the header ${name} is missing`] : []))
+    const wrong = Object.entries(answer.headers).flatMap(([name, value]) => {
+      const schema = declared[name]?.schema
+      if (schema === undefined) return generalHeaders.has(name) ? [] : [`the header ${name} is not documented`]
+      const problem = problemOf(schema, schema.type === 'integer' ? Number(value) : value)
+      return problem === undefined ? [] : [`the header ${name} ${problem}`]
+    })
+    return [...missing, ...wrong]
+  }
+
+  const judged = (answer: SeenAnswer, operation: Operation): string | undefined => {
+    const listed = operation.responses[String(answer.status)]
+    // A proxied answer is the other side's: what it may hold is not ours to say. The platform's own refusals name their request.
+    if (operation.responses['default'] !== undefined && !isOwnRefusal(answer)) return undefined
+    if (listed === undefined) return `${operation.operationId} does not document the status ${answer.status}`
+    const problems = [...headerProblems(answer, listed), bodyProblem(answer, listed) ?? []].flat()
+    return problems.length === 0 ? undefined : `${operation.operationId}: ${problems.join('; ')}`
+  }
+
+  return (answer) => {
+    const path = answer.target.split('?')[0] ?? ''
+    if (path !== root && !path.startsWith(`${root}/`)) return undefined
+    const below = path.slice(root.length).replace(/\/$/, '')
+    if (deliberateExceptions.some(({ applies }) => applies(answer, below))) return undefined
+    const operation = find(answer.method === 'HEAD' ? 'get' : answer.method.toLowerCase(), below)
+    return operation === undefined ? unrouted(answer) : judged(answer, operation)
+  }
+}
+
+const isOwnRefusal = ({ body, headers }: SeenAnswer): boolean => {
+  const value = parsed(body)
+  return typeof value === 'object' && value !== null && (value as { readonly requestId?: unknown }).requestId === headers['x-request-id']
+}
+
+const parsed = (text: string | undefined): unknown => {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    return undefined
+  }
+}
+
+/** Literal segments win over parameters, as OpenAPI says. */
+const makeFinder = (document: OpenApiDocument) => {
+  const templates = Object.keys(document.paths)
+    .map((path) => ({ path, shape: shapeOf(path), pattern: patternOf(document, path) }))
+    .sort((a, b) => (a.shape < b.shape ? -1 : 1))
+  return (method: string, path: string): Operation | undefined => {
+    for (const template of templates) {
+      if (!template.pattern.test(path)) continue
+      const operation = document.paths[template.path]?.[method] as Operation | undefined
+      if (operation !== undefined) return operation
+    }
+    return undefined
+  }
+}
+
+const shapeOf = (path: string): string => path.replaceAll(/\{[^}]+\}/g, '~')
+
+/** A parameter that the document marks as the rest of a path takes slashes, and may be empty. */
+const patternOf = (document: OpenApiDocument, path: string): RegExp => {
+  const [first] = Object.values(document.paths[path] ?? {}).filter((each): each is Operation => 'operationId' in each)
+  const rest = first?.parameters?.find((parameter) => 'in' in parameter && parameter.in === 'path' && parameter['x-rest-of-path'] === true)
+  const escaped = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
+  const open = rest === undefined ? escaped : escaped.replace(/\/\{[^}]+\}$/, '(?:/.*)?')
+  return new RegExp(`^${open.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`)
+}
+
+type Header = NonNullable<Response['headers']>[string]
+
+const resolveHeader = (document: OpenApiDocument, header: Header): { readonly required?: boolean; readonly schema: Schema } =>
+  '$ref' in header ? (document.components['headers']?.[header.$ref.replace('#/components/headers/', '')] as { schema: Schema }) : header
+
+/** Answers a function that says where a value does not fit a schema of the document. */
+const makeValidator = (document: OpenApiDocument) => {
+  // The document was linted by a test of its own: its schemas are not checked once more for each service.
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
+  addFormats.default(ajv)
+  for (const format of ['int64', 'int32', 'double', 'binary']) ajv.addFormat(format, true)
+  const close = closer(document.components.schemas)
+  const components = Object.fromEntries(Object.entries(document.components.schemas).map(([name, schema]) => [name, close(schema, true)]))
+  ajv.addSchema({ $id: 'moorage:', components: { schemas: components } })
+  const validators = new Map<string, ReturnType<typeof ajv.compile>>()
+  return (schema: Schema, value: unknown): string | undefined => {
+    const text = JSON.stringify(schema)
+    let validate = validators.get(text)
+    if (validate === undefined) {
+      const closed = JSON.stringify(close(schema, false)).replaceAll('"#/components', '"moorage:#/components')
+      validate = ajv.compile(JSON.parse(closed) as object)
+      validators.set(text, validate)
+    }
+    return validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: 'body' }).slice(0, 600)
+  }
+}
+
+/**
+ * A described object has the keys that are described and no others: a key that slips into an answer is found. Parts of an
+ * `allOf` stay open, the whole is closed where it is used.
+ */
+const closer = (components: Readonly<Record<string, Schema>>) => {
+  const isClosable = (schema: Schema): boolean => {
+    if (schema.$ref !== undefined) return isClosable(components[schema.$ref.replace('#/components/schemas/', '')] ?? {})
+    if (schema.additionalProperties !== undefined) return false
+    if (schema.allOf !== undefined) return schema.allOf.every(isClosable)
+    if (schema.anyOf !== undefined) return schema.anyOf.every((part) => isClosable(part) || isScalar(part)) 
+    return schema.properties !== undefined
+  }
+  const isScalar = ({ type, enum: words, const: word, $ref }: Schema): boolean =>
+    $ref === undefined && (words !== undefined || word !== undefined || (typeof type === 'string' && type !== 'object' && type !== 'array'))
+  const close = (schema: Schema, isPart: boolean): Schema => ({
+    ...schema,
+    ...(schema.properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(schema.properties).map(([key, each]) => [key, close(each, false)])) }),
+    ...(schema.items === undefined ? {} : { items: close(schema.items, false) }),
+    ...(typeof schema.additionalProperties === 'object' ? { additionalProperties: close(schema.additionalProperties, false) } : {}),
+    ...(schema.allOf === undefined ? {} : { allOf: schema.allOf.map((part) => close(part, true)) }),
+    ...(schema.anyOf === undefined ? {} : { anyOf: schema.anyOf.map((part) => close(part, isPart)) }),
+    ...(!isPart && isClosable(schema) ? { unevaluatedProperties: false } : {}),
+  })
+  return close
+}

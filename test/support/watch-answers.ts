@@ -1,0 +1,147 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Server } from 'node:http'
+import type { Duplex, Writable } from 'node:stream'
+import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
+import type { AnswerCheck } from './answer-check.ts'
+import { makeAnswerCheck } from './answer-check.ts'
+
+/** Every answer of one listener in this process, held against its document. */
+export interface AnswerWatch {
+  /** Ends the watch. Throws an error with everything that was not as documented. */
+  stop(): void
+}
+
+interface Watched {
+  readonly check: (answer: Parameters<AnswerCheck>[0]) => void
+}
+
+const watched = new Map<number, Watched>()
+/** Of services that nobody has stopped. */
+const unreported = new Set<string>()
+
+/** Bytes of a body that are kept; an answer of the service itself is never so large. */
+const keptBytes = 16 * 1024 * 1024
+
+/**
+ * Watches what the listener on `port` answers, whoever asks: the typed client, a raw socket or a browser. The document
+ * is made when the first answer comes.
+ */
+export const watchAnswers = (port: number, makeDocument: () => OpenApiDocument): AnswerWatch => {
+  const problems = new Map<string, string>()
+  let check: AnswerCheck | undefined
+  const judge: Watched['check'] = (answer) => {
+    check ??= makeAnswerCheck(makeDocument())
+    const problem = problemOf(check, answer)
+    if (problem === undefined || problems.has(problem)) return
+    const line = `${answer.method} ${answer.target.slice(0, 200)} ${answer.status}: ${problem}; ${(answer.body ?? '').slice(0, 300)}`
+    problems.set(problem, line)
+    unreported.add(line)
+  }
+  watched.set(port, { check: judge })
+  return {
+    stop: () => {
+      watched.delete(port)
+      for (const line of problems.values()) unreported.delete(line)
+      if (problems.size > 0) throw new Error(`Answers that are not as documented:\n${[...problems.values()].join('\n')}`)
+    },
+  }
+}
+
+/** A check that fails must not end the service under test: it is a problem like the others. */
+const problemOf = (check: AnswerCheck, answer: Parameters<AnswerCheck>[0]): string | undefined => {
+  try {
+    return check(answer)
+  } catch (error) {
+    return `the check itself failed: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+/** A header block as it was sent. Of a response it is the only place that has all of it: `writeHead` keeps nothing else. */
+const headersIn = (block: string): Readonly<Record<string, string>> => {
+  const headers: Record<string, string> = {}
+  for (const line of block.split('\r\n').slice(1)) {
+    const colon = line.indexOf(':')
+    if (colon === -1) continue
+    const name = line.slice(0, colon).toLowerCase()
+    const value = line.slice(colon + 1).trim()
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
+  }
+  return headers
+}
+
+interface Started {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** Collects what is written, and hands the whole of it over once it ends. */
+const collect = (sink: Pick<Writable, 'write' | 'end'>, whole: (bytes: Buffer | undefined) => void): void => {
+  const chunks: Buffer[] = []
+  let size = 0
+  let isWhole = false
+  const keep = (chunk: unknown): void => {
+    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return
+    size += chunk.length
+    if (size <= keptBytes) chunks.push(Buffer.from(chunk as string))
+    else chunks.length = 0
+  }
+  const write = sink.write.bind(sink) as (...args: unknown[]) => boolean
+  const end = sink.end.bind(sink) as (...args: unknown[]) => Writable
+  Object.assign(sink, {
+    write: (...args: unknown[]) => {
+      keep(args[0])
+      return write(...args)
+    },
+    end: (...args: unknown[]) => {
+      keep(args[0])
+      const ended = end(...args)
+      if (!isWhole) {
+        isWhole = true
+        whole(size > keptBytes ? undefined : Buffer.concat(chunks))
+      }
+      return ended
+    },
+  })
+}
+
+subscribe('http.server.request.start', (message) => {
+  const { request, response } = message as Started
+  const watch = watched.get(request.socket.localPort ?? 0)
+  if (watch === undefined) return
+  // The guard rewrites both on the request.
+  const { method = '', url: target = '' } = request
+  collect(response, (bytes) => {
+    const body = method === 'HEAD' ? '' : bytes?.toString('utf8')
+    watch.check({ method, target, status: response.statusCode, headers: headersIn((response as unknown as { readonly _header: string | null })._header ?? ''), body })
+  })
+})
+
+/** An answer that is written to the connection itself: to an upgrade, or to what is no HTTP. */
+const watchConnection = (socket: Duplex & { readonly localPort?: number }, method: string, target: string): void => {
+  const watch = watched.get(socket.localPort ?? 0)
+  if (watch === undefined) return
+  collect(socket, (bytes) => {
+    const [head = '', body = ''] = (bytes?.toString('utf8') ?? '').split(/\r\n\r\n(.*)/s)
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? 0)
+    // What follows 101 is another protocol.
+    if (status > 101) watch.check({ method, target, status, headers: headersIn(head), body })
+  })
+}
+
+const hooked = new WeakSet<Server>()
+
+subscribe('net.server.socket', (message) => {
+  const { server } = (message as { readonly socket: { readonly server?: unknown } }).socket
+  if (!(server instanceof Server) || hooked.has(server)) return
+  hooked.add(server)
+  server.prependListener('upgrade', (request: IncomingMessage, socket: Duplex) => watchConnection(socket, request.method ?? '', request.url ?? ''))
+  server.prependListener('clientError', (_error: Error, socket: Duplex) => watchConnection(socket, '', '/api/v1'))
+})
+
+// A file that never stops its service fails as well.
+process.on('exit', () => {
+  if (unreported.size === 0) return
+  process.stderr.write(`Answers that are not as documented:\n${[...unreported].join('\n')}\n`)
+  process.exitCode = 1
+})
