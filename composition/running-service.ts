@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { HelmFinder } from '../adapters/helm-process/helm-finder.ts'
 import { MigrationRefused } from '../adapters/sql/migration-records.ts'
 import { migrateUp } from '../adapters/sql/migrations.ts'
@@ -61,13 +62,19 @@ export interface RunningService {
   readonly container: Container
   /** Resolves when the log says which helm there is. */
   readonly helmTold: Promise<void>
-  /** Readiness says no at once, requests in flight end, jobs hand back, everything closes. True when all did in order. */
-  stop(): Promise<boolean>
+  /**
+   * Readiness says no at once. After the time to drain, which `drains: false` leaves out, nothing new is accepted, requests
+   * in flight end, jobs hand back, everything closes. True when all did in order.
+   */
+  stop(how?: { readonly drains: boolean }): Promise<boolean>
 }
 
-/** Requests in flight have this long at a stop; watches and tunnels, which never end by themselves, less. */
+/** From the signal: requests in flight have this long, the time to drain included. */
 const requestGraceMs = 20_000
+/** Watches and tunnels, which never end by themselves, have this long once they are ended. */
 const streamGraceMs = 3_000
+/** A connection is idle after this. One that was just opened has not had its chance to send a request. */
+const quietMs = 2_000
 
 /** Migrates, puts the deployment together, listens, starts the jobs and makes the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
@@ -121,7 +128,8 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), clockCheck(boot.clock), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
-  stops.add('operations listener', () => ops.close())
+  // A probe hears until the last moment that the service is alive and not ready.
+  stops.addLast('operations listener', () => ops.close())
   runJobs(composition, foundation, metrics, stops)
   const worker = startTaskWorker(composition, foundation)
   metrics.read({ tasks: async () => ({ ...(await container.resolve(TaskQueuesToken).counts()), running: worker.running }) })
@@ -129,17 +137,21 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const api = makeApiListener(boot, container, assembly, [metrics])
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
   await listenAt('MOORAGE_LISTEN', boot.settings.listen, api)
-  stops.add('API listener', () => api.close(requestGraceMs, streamGraceMs))
+  let drainMs = 0
+  stops.add('API listener', () => api.close({ quiet: Math.min(quietMs, drainMs), requests: requestGraceMs - drainMs, streams: streamGraceMs }))
   return {
     baseUrl: boot.baseUrl(),
     opsUrl: addressUrl(opsAddress),
     assembly,
     container,
     setStarted: () => void (isStarted = true),
-    stop: async () => {
+    stop: async ({ drains } = { drains: true }) => {
       isStopping = true
       // Its tasks are told at once; what they still do goes on beside the requests in flight.
       worker.beginStop()
+      api.drain()
+      drainMs = drains ? boot.settings.drainSeconds * 1000 : 0
+      await sleep(drainMs)
       return stops.run()
     },
   }

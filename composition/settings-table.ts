@@ -101,6 +101,8 @@ export const settingsTable = {
   kubeconfigHours: withDefault('MOORAGE_KUBECONFIG_HOURS', wholeNumber(1, 168), '24',
     'How long the token lives that a kubeconfig of `client-config` carries.'),
   taskWorkers: withDefault('MOORAGE_TASK_WORKERS', wholeNumber(1, 64), '4', 'Tasks that this instance does at a time, such as installing a chart.'),
+  drainSeconds: withDefault('MOORAGE_DRAIN_SECONDS', wholeNumber(0, 15), '5',
+    'After SIGTERM: how long /readyz says no while the API still answers, so that a load balancer sends nothing more.'),
   rateLimitPerMinute: withDefault('MOORAGE_RATE_LIMIT_PER_MINUTE', wholeNumber(0, 10_000_000), '120000',
     'Requests a minute for each caller (or address, when nobody is signed in) on this instance; 0 for no limit.'),
   helm: absentUnlessSet('MOORAGE_HELM', words,

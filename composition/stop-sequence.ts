@@ -3,6 +3,8 @@ import type { Log } from '../core/kernel/log.ts'
 /** What must be closed when the service stops. */
 export interface StopSequence {
   add(name: string, close: () => Promise<void>): void
+  /** What is closed when all else is. */
+  addLast(name: string, close: () => Promise<void>): void
   /** Closes the last added first. One that fails is logged and does not keep the others open; answers whether all closed. */
   run(): Promise<boolean>
 }
@@ -26,6 +28,7 @@ export const makeStopSequence = (log: Log): StopSequence => {
 
   return {
     add: (name, close) => void steps.push({ name, close }),
+    addLast: (name, close) => void steps.unshift({ name, close }),
     run: () => (result ??= closeAll()),
   }
 }

@@ -32,6 +32,8 @@ export const loopbackExchange = (req: IncomingMessage, res: ServerResponse, path
   abort() {
     res.destroy()
   },
+  // A stop ends helm, and with it what it asks.
+  onStop: () => undefined,
   get hasResponded() {
     return res.headersSent
   },

@@ -7,6 +7,8 @@ import { toReachFailure } from './reach-failure.ts'
 /** Bytes; a body that is larger goes on without an entity tag. */
 const entityTagLimit = 1024 * 1024
 
+const newline = 0x0a
+
 /** Ends a dispatch whose client has left. */
 class ClientLeft extends Error {}
 
@@ -21,6 +23,9 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
   #status = 0
   #headers: readonly (readonly [string, string])[] = []
   #isSettled = false
+  /** Whether what was written so far ends with a whole event. */
+  #isBetweenEvents = true
+  #isStopping = false
   readonly #exchange: Exchange
   readonly #upstream: UpstreamRequest
   readonly #signal: AbortSignal
@@ -63,7 +68,23 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     if (status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined) this.#held = []
     else this.#exchange.respond(this.#status, this.#headers)
     // A watch may stay silent for minutes: its client must see at once that it was accepted.
-    if (this.#upstream.isLongLived) this.#exchange.write(new Uint8Array(0))
+    if (this.#upstream.isLongLived) {
+      this.#exchange.write(new Uint8Array(0))
+      this.#exchange.onStop(() => this.#stop(controller, headers))
+    }
+  }
+
+  /** Events in JSON stand on a line each. What is no watch would seem whole if it ended in order. */
+  #stop(controller: Dispatcher.DispatchController, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    this.#isStopping = this.#upstream.isWatch === true && String(headers['content-type']).startsWith('application/json')
+    if (this.#isStopping && this.#isBetweenEvents) this.#endWatch(controller)
+  }
+
+  #endWatch(controller: Dispatcher.DispatchController): void {
+    if (this.#isSettled) return
+    this.#exchange.end()
+    this.#finish(undefined)
+    controller.abort(new ClientLeft())
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -74,7 +95,10 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
       if (this.#heldBytes > entityTagLimit) this.#release(this.#headers, controller)
       return
     }
-    this.#write(chunk, controller)
+    const lineEnd = this.#isStopping ? chunk.indexOf(newline) : -1
+    this.#write(lineEnd < 0 ? chunk : chunk.subarray(0, lineEnd + 1), controller)
+    this.#isBetweenEvents = chunk.at(-1) === newline
+    if (lineEnd >= 0) this.#endWatch(controller)
   }
 
   #write(chunk: Uint8Array, controller: Dispatcher.DispatchController): void {

@@ -74,10 +74,15 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
   const { pool } = parts
   let inUse: PoolConnection | undefined
   let isOver = false
+  let askedAtMs = 0
   const timer = setTimeout(() => {
     isOver = true
-    if (inUse !== undefined) pool.destroy(inUse)
-    answered(timedOut(statement.sql), [])
+    const late = timedOut(statement.sql)
+    if (inUse !== undefined) {
+      pool.note(askedAtMs, late)
+      pool.destroy(inUse)
+    }
+    answered(late, [])
   }, Math.max(deadline - performance.now(), 1))
   pool.acquire((refused, connection) => {
     if (isOver) return connection === undefined ? undefined : pool.release(connection)
@@ -86,9 +91,11 @@ const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: num
       return answered(refused, [])
     }
     inUse = connection
+    askedAtMs = performance.now()
     execute(connection, statement, binds, (error, answer) => {
       if (isOver) return
       clearTimeout(timer)
+      pool.note(askedAtMs, error)
       if (error !== undefined && isConnectionLost(error)) pool.destroy(connection)
       else pool.release(connection)
       answered(error, answer)
@@ -111,10 +118,26 @@ const acquire = (pool: MysqlPool): Promise<PoolConnection> =>
     })
   })
 
+/** Waits for work on one connection, and notes whether the server answered. */
+const noted = async <A>(pool: MysqlPool, work: Promise<A>): Promise<A> => {
+  const askedAtMs = performance.now()
+  try {
+    const answer = await work
+    pool.note(askedAtMs, undefined)
+    return answer
+  } catch (error) {
+    pool.note(askedAtMs, error)
+    throw error
+  }
+}
+
+const inTransaction = (pool: MysqlPool, connection: PoolConnection, sql: 'start transaction' | 'commit' | 'rollback'): Promise<void> =>
+  noted(pool, command(connection, sql, pool.limits.statementTimeoutMilliseconds))
+
 const begin = async (pool: MysqlPool): Promise<PoolConnection> => {
   const connection = await acquire(pool)
   try {
-    await command(connection, 'start transaction', pool.limits.statementTimeoutMilliseconds)
+    await inTransaction(pool, connection, 'start transaction')
     return connection
   } catch (error) {
     pool.destroy(connection)
@@ -157,7 +180,7 @@ const transaction = async <A>({ pool, surroundings, composer }: Parts, work: (tx
 const rollBack = async (pool: MysqlPool, connection: PoolConnection, state: TransactionState): Promise<void> => {
   if (state.broken !== undefined && isConnectionLost(state.broken.error)) return pool.destroy(connection)
   try {
-    await command(connection, 'rollback', pool.limits.statementTimeoutMilliseconds)
+    await inTransaction(pool, connection, 'rollback')
     pool.release(connection)
   } catch {
     // The server rolls back what its lost client left open.
@@ -167,7 +190,7 @@ const rollBack = async (pool: MysqlPool, connection: PoolConnection, state: Tran
 
 const commit = async (pool: MysqlPool, connection: PoolConnection): Promise<void> => {
   try {
-    await command(connection, 'commit', pool.limits.statementTimeoutMilliseconds)
+    await inTransaction(pool, connection, 'commit')
   } catch (error) {
     pool.destroy(connection)
     throw isConnectionLost(error) ? new CommitOutcomeUnknown(error) : toThrown(error)
@@ -179,7 +202,7 @@ const transactionRunner = (pool: MysqlPool, connection: PoolConnection, composer
   const step = async (statement: Statement, binds: Binds): Promise<Answer> => {
     assertUsable(state)
     try {
-      return await executeWithin(pool.limits.statementTimeoutMilliseconds, connection, statement, binds)
+      return await noted(pool, executeWithin(pool.limits.statementTimeoutMilliseconds, connection, statement, binds))
     } catch (error) {
       const thrown = toThrown(error)
       // After a deadlock the server has rolled everything back: the next statement would commit by itself.

@@ -1,5 +1,7 @@
 import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
-import { timedOut } from './mysql-statement.ts'
+import { isConnectionLost } from './driver-errors.ts'
+import { makeSilence, type Silence } from './mysql-silence.ts'
+import { isTimedOut, timedOut } from './mysql-statement.ts'
 import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
 
 /** Where the server is and as whom to speak to it. */
@@ -24,11 +26,16 @@ export interface Limits {
 /** A pool whose every wait is bounded. */
 export interface MysqlPool {
   readonly limits: Limits
-  /** Gives a connection with the session settings in force, or an error. Give it back with `release` or destroy it. */
+  /**
+   * Gives a connection with the session settings in force, or an error: without a wait while the server has stopped answering.
+   * Give it back with `release` or destroy it.
+   */
   acquire(done: (error: unknown, connection?: PoolConnection) => void): void
   release(connection: PoolConnection): void
   /** Closes a connection that is in use and can no longer be trusted. */
   destroy(connection: PoolConnection): void
+  /** Notes how a statement ended that was asked at that time (`performance.now()`). */
+  note(askedAtMs: number, error: unknown): void
   /** A connection outside the pool, without limits on its statements. */
   openUnbounded(): Promise<Connection>
   load(): QueueLoad
@@ -71,6 +78,18 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   )
   const ready = new WeakSet<object>()
   const open = new Set<PoolConnection>()
+  const lent = new Set<PoolConnection>()
+  const silence = makeSilence({
+    ask: async () => {
+      const probe = await openUnbounded(place, limits)
+      silence.heard()
+      probe.destroy()
+    },
+    // What lies idle waits on the same dead link, and each would be found out by a statement that waits in vain.
+    onSilent: () => {
+      for (const connection of open) if (!lent.has(connection)) connection.destroy()
+    },
+  })
   pool.on('connection', (connection) => {
     open.add(connection)
     connection.once('end', () => open.delete(connection))
@@ -78,20 +97,29 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   })
   const destroy = (connection: PoolConnection): void => {
     open.delete(connection)
+    lent.delete(connection)
     connection.destroy()
     places.release()
   }
   return {
     limits,
     load: () => places.load(),
-    acquire: (done) => acquire({ pool, places, ready, destroy, limits }, done),
+    acquire: (done) => acquire({ pool, places, ready, lent, silence, destroy, limits }, done),
+    note: (askedAtMs, error) => {
+      if (isTimedOut(error)) silence.gaveUp(askedAtMs)
+      else if (error === undefined || !isConnectionLost(error)) silence.heard()
+    },
     release: (connection) => {
+      lent.delete(connection)
       connection.release()
       places.release()
     },
     destroy,
     openUnbounded: () => openUnbounded(place, limits),
-    close: () => closePool(pool, open),
+    close: () => {
+      silence.close()
+      return closePool(pool, open)
+    },
   }
 }
 
@@ -99,31 +127,46 @@ interface Acquiring {
   readonly pool: Pool
   readonly places: WaitQueue
   readonly ready: WeakSet<object>
+  readonly lent: Set<PoolConnection>
+  readonly silence: Silence
   readonly destroy: (connection: PoolConnection) => void
   readonly limits: Limits
 }
 
 // The places are as many as the pool's connections, so that the pool itself never queues.
-const acquire = (
-  { pool, places, ready, destroy, limits }: Acquiring,
-  done: (error: unknown, connection?: PoolConnection) => void,
-): void => {
-  places.take((refused) => {
-    if (refused !== undefined) return done(refused)
-    pool.getConnection((error, connection) => {
-      if (error !== null) {
+const acquire = (acquiring: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
+  const { places, silence } = acquiring
+  silence.whenHeard((silent) => {
+    if (silent !== undefined) return done(silent)
+    places.take((refused) => {
+      if (refused !== undefined) return done(refused)
+      // It may have fallen silent while this one waited.
+      silence.whenHeard((nowSilent) => {
+        if (nowSilent === undefined) return connect(acquiring, done)
         places.release()
-        return done(error)
-      }
-      if (ready.has(connection)) return done(undefined, connection)
-      setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits.statementTimeoutMilliseconds), (failed) => {
-        if (failed !== undefined) {
-          destroy(connection)
-          return done(failed)
-        }
-        ready.add(connection)
-        done(undefined, connection)
+        done(nowSilent)
       })
+    })
+  })
+}
+
+const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
+  const askedAtMs = performance.now()
+  pool.getConnection((error, connection) => {
+    if (error !== null) {
+      if (error.code === 'ETIMEDOUT') silence.gaveUp(askedAtMs)
+      places.release()
+      return done(error)
+    }
+    lent.add(connection)
+    if (ready.has(connection)) return done(undefined, connection)
+    setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits.statementTimeoutMilliseconds), (failed) => {
+      if (failed !== undefined) {
+        destroy(connection)
+        return done(failed)
+      }
+      ready.add(connection)
+      done(undefined, connection)
     })
   })
 }

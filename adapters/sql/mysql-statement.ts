@@ -11,7 +11,11 @@ const nothing: Answer = []
 
 /** The error of a wait that was given up: the connection that was waited for can no longer be trusted. */
 export const timedOut = (sql: string): Error =>
-  Object.assign(new Error(`The database did not answer in time: ${sql}`), { code: 'MOORAGE_STATEMENT_TIMEOUT' })
+  Object.assign(new Error(`The database did not answer in time: ${sql}`), { code: timedOutCode })
+
+const timedOutCode = 'MOORAGE_STATEMENT_TIMEOUT'
+
+export const isTimedOut = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === timedOutCode
 
 /** Runs a statement, prepared, on this connection. Waits without limit: the caller has the timer. */
 export const execute = (

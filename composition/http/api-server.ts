@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -6,10 +5,14 @@ import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../assemble.ts'
 import { bindRoute } from './bind-route.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
+import type { Connections, NoteEndless } from './connections.ts'
+import { watchConnections } from './connections.ts'
 import { bindFeedRoute } from './feed-route.ts'
 import type { FeedTimes } from './feed-route.ts'
 import type { DialectAt, GuardDeps, Pages } from './guard.ts'
 import { answerUnrouted, codingRefusal, makeDialectAt, makeFirst, makeGuard, makeMethodsAt } from './guard.ts'
+import type { HttpLimits } from './http-limits.ts'
+import { httpLimits } from './http-limits.ts'
 import { contextOf } from './request-context.ts'
 import type { RestifyServer } from './restify-server.ts'
 import { addRoute, createRestifyServer } from './restify-server.ts'
@@ -32,28 +35,55 @@ export interface ApiServerDeps extends BinderDeps, GuardDeps {
   readonly tls: TlsKeys | undefined
   /** Other times for feeds than those of a service. */
   readonly feedTimes?: FeedTimes
+  /** Other limits than those of a service. */
+  readonly limits?: Partial<HttpLimits>
+}
+
+/** How long a stop waits. Milliseconds, from the call of `close`. */
+export interface StopTimes {
+  /** A connection that has been silent for so long when nothing new is accepted any more is ended. */
+  readonly quiet: number
+  /** Requests in flight, and everything else, are cut after this. */
+  readonly requests: number
+  /** Streams have so long to end once they were asked to; within the time of requests. */
+  readonly streams: number
 }
 
 /** A listener of the service. */
 export interface ApiServer {
   listen(address: ListenAddress): Promise<ListenAddress>
-  /** Takes no new connection; keep-alive connections close after their current answer. */
-  stopAccepting(): void
-  /** Waits for requests in flight, at most `graceMs`; endless streams (watch, exec) are cut after `streamGraceMs`. */
-  close(graceMs: number, streamGraceMs: number): Promise<void>
+  /** From now on each answer says that it is the last on its connection; everything else goes on. */
+  drain(): void
+  /**
+   * Ends in order: nothing new is accepted, silent connections end, requests in flight are answered, streams (feeds,
+   * watches, tunnels) are ended, and what has not ended by then is cut.
+   */
+  close(times: StopTimes): Promise<void>
   /** What is open now: streamed exchanges, and upgraded connections. */
   openStreams(): { readonly exchanges: number; readonly tunnels: number }
 }
 
-const tune = (server: Server): void => {
-  server.headersTimeout = 15_000
-  server.requestTimeout = 60_000
+/** So often Node looks for requests that are late. */
+const longestLookMs = 500
+
+const tune = (server: Server, limits: HttpLimits): void => {
+  const lookMs = Math.min(longestLookMs, limits.headers / 10)
+  // A look early rather than late.
+  server.headersTimeout = limits.headers - lookMs
+  server.requestTimeout = limits.request - lookMs
   // Above what load balancers keep, so that it is never us who close a connection that they are about to use.
-  server.keepAliveTimeout = 75_000
+  server.keepAliveTimeout = limits.keepAlive
   server.maxRequestsPerSocket = 1_000
   server.maxConnections = 20_000
-  // Node answers both of these itself, without a body; the guard says what is wrong, and an unknown expectation is none.
-  Object.assign(server, { requireHostHeader: false })
+  Object.assign(server, {
+    // Read when it begins to listen, and 30 s otherwise. restify passes no options to Node.
+    connectionsCheckingInterval: lookMs,
+    // Node answers a missing Host itself, without a body; the guard says what is wrong.
+    requireHostHeader: false,
+    // `close` calls it, and it would destroy connections on which a request may just arrive.
+    closeIdleConnections: () => undefined,
+  })
+  // Node answers this itself, without a body; an unknown expectation is none.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res))
 }
 
@@ -66,20 +96,20 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
 const isOtherCoding = ({ code, reason }: NodeJS.ErrnoException & { readonly reason?: string }): boolean =>
   code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('Content-Length') !== true
 
-/** Answers what is no HTTP at all, and closes. */
-const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+/** Answers what is no HTTP at all, or does not arrive, and closes. Within another answer there is no place for it. */
+const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string, connections: Connections): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable || connections.isAnswering(socket)) return void socket.destroy()
   if (isOtherCoding(error)) return refuseUpgrade(socket, codingRefusal, docsUrl, '', 'platform')
   const [status, message] = statusOfClientError[error.code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.']
   refuseUpgrade(socket, { status, code: 'BadRequest', message }, docsUrl, '', 'platform')
 }
 
-const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>, closing: AbortSignal): void => {
+const bindAll = (server: RestifyServer, deps: ApiServerDeps, streams: Set<ServerResponse>, noteEndless: NoteEndless): void => {
   for (const { bound, fullPath } of deps.routes) {
     if (bound.kind === 'json') {
-      const handler = bound.route.ok.kind === 'feed' ? bindFeedRoute(deps, bound, closing, deps.feedTimes) : bindRoute(deps, bound)
+      const handler = bound.route.ok.kind === 'feed' ? bindFeedRoute(deps, bound, noteEndless, deps.feedTimes) : bindRoute(deps, bound)
       addRoute(server, bound.route.method, fullPath, bound.route.id, handler)
-    } else bindStream(server, deps, bound, fullPath, streams)
+    } else bindStream(server, deps, bound, fullPath, streams, noteEndless)
   }
 }
 
@@ -89,9 +119,10 @@ const bindStream = (
   bound: BoundStreamRoute,
   fullPath: string,
   streams: Set<ServerResponse>,
+  noteEndless: NoteEndless,
 ): void => {
   const { id, methods, path } = bound.route
-  const handler = bindStreamRoute(deps, bound, fullPath.slice(0, fullPath.length - path.length))
+  const handler = bindStreamRoute(deps, bound, fullPath.slice(0, fullPath.length - path.length), noteEndless)
   const tracked: NodeHandler = async (req, res) => {
     streams.add(res)
     res.once('close', () => streams.delete(res))
@@ -129,50 +160,99 @@ const listenOn = (node: Server, { host, port }: ListenAddress): Promise<ListenAd
     })
   })
 
+/** A flood of connections does not keep a stop waiting for longer. */
+const longestAcceptMs = 5_000
+
+/**
+ * Stops listening. The kernel resets connections that it has accepted and we have not, so this happens right after a turn
+ * of the event loop that found none. A turn accepts one: until none is left those that come are put aside, or clients
+ * that are answered would open the next ones faster than they are accepted.
+ */
+const stopListening = (node: Server, stopped: () => void): Promise<void> =>
+  new Promise((resolve) => {
+    const listeners = node.listeners('connection') as ((this: Server, socket: Socket) => void)[]
+    const aside: Socket[] = []
+    const ignore = (): void => undefined
+    const lastLook = performance.now() + longestAcceptMs
+    const look = (found: number): void => {
+      if (aside.length !== found && performance.now() < lastLook) return void setImmediate(look, aside.length)
+      node.close(stopped)
+      for (const socket of aside) {
+        socket.off('error', ignore)
+        if (!socket.destroyed) for (const listener of listeners) listener.call(node, socket)
+      }
+      resolve()
+    }
+    node.removeAllListeners('connection')
+    node.on('connection', (socket: Socket) => void aside.push(socket.on('error', ignore)))
+    setImmediate(look, -1)
+  })
+
+/** So often a stop looks for connections that have become silent. */
+const sweepMs = 50
+
 /** Builds a listener over restify: a guard in `first`, the router, and one composed async handler a route. */
 export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
+  const limits = { ...httpLimits, ...deps.limits }
   const server = createRestifyServer()
   const guard = makeGuard(deps)
   const streams = new Set<ServerResponse>()
   const tunnels = new Set<Duplex>()
-  const closing = new AbortController()
-  // Each feed that is open listens.
-  setMaxListeners(0, closing.signal)
   const dialectAt = makeDialectAt(deps.routes)
   const unrouted = { docsUrl: deps.docsUrl, methodsAt: makeMethodsAt(deps.routes), dialectAt }
+  const node = server.server
+  const connections = watchConnections(node, limits)
+  server.first((req) => !connections.isTooLate(req))
   server.first(makeFirst({ ...deps, dialectAt }, guard, deps.roots, deps.pages))
   // The callback is not called: the answer is complete, and restify would write its own behind it.
   server.on('restifyError', (req, res, error) => answerUnrouted(unrouted, req, res, contextOf(req), error))
-  bindAll(server, deps, streams, closing.signal)
-  const node = server.server
-  tune(node)
-  node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => onClientError(error, socket, deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl))
+  bindAll(server, deps, streams, connections.noteEndless)
+  tune(node, limits)
+  node.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    onClientError(error, socket, deps.ownAddress({ headers: {}, socket: socket as Socket }, undefined).url + deps.docsUrl, connections))
   attachUpgrades(node, deps, guard, tunnels, dialectAt)
-  const dropUndecided = deps.tls === undefined ? () => undefined : shareWithTls(node, deps.tls)
-  let closed: Promise<void> | undefined
+  const dropUndecided = deps.tls === undefined ? () => undefined : shareWithTls(node, deps.tls, limits.firstBytes)
+
+  const endStreams = (cutAfterMs: number): NodeJS.Timeout => {
+    connections.endEndless()
+    // The two sides of a tunnel speak a protocol of their own, in which nothing can be said here.
+    for (const socket of tunnels) socket.end()
+    return setTimeout(() => {
+      connections.cutEndless()
+      for (const socket of tunnels) socket.destroy()
+    }, cutAfterMs)
+  }
+  const close = async ({ quiet, requests, streams: streamsMs }: StopTimes): Promise<void> => {
+    const streamsEndBy = performance.now() + requests - streamsMs
+    const cutAll = setTimeout(() => {
+      dropUndecided(0)
+      node.closeAllConnections()
+    }, requests)
+    const closed = Promise.withResolvers<void>()
+    await stopListening(node, closed.resolve)
+    let cutStreams: NodeJS.Timeout | undefined
+    // After a look at what has arrived, so that no request is on its way to a connection that ends.
+    const sweep = (): void => void setImmediate(() => {
+      dropUndecided(quiet)
+      connections.endIdle(quiet)
+      if (cutStreams === undefined && (connections.unanswered() === 0 || performance.now() >= streamsEndBy)) cutStreams = endStreams(streamsMs)
+    })
+    sweep()
+    const sweeping = setInterval(sweep, sweepMs)
+    await closed.promise
+    clearInterval(sweeping)
+    clearTimeout(cutStreams)
+    clearTimeout(cutAll)
+  }
+  let closing: Promise<void> | undefined
 
   return {
     listen: (address) => listenOn(node, address),
     openStreams: () => ({ exchanges: streams.size, tunnels: tunnels.size }),
-    stopAccepting() {
-      closed ??= new Promise((resolve) => node.close(() => resolve()))
-      closing.abort()
-      node.closeIdleConnections()
-      dropUndecided()
-    },
-    async close(graceMs, streamGraceMs) {
-      this.stopAccepting()
-      const cutStreams = setTimeout(() => {
-        for (const open of [...streams, ...tunnels]) open.destroy()
-      }, streamGraceMs)
-      const cutAll = setTimeout(() => node.closeAllConnections(), graceMs)
-      // A kept-alive connection whose last answer is out is idle, and Node closes only those that were idle already.
-      const sweep = setInterval(() => node.closeIdleConnections(), 50)
-      await closed
-      clearInterval(sweep)
-      clearTimeout(cutStreams)
-      clearTimeout(cutAll)
-      for (const socket of tunnels) socket.destroy()
+    drain: connections.sayClose,
+    close: (times) => {
+      connections.sayClose()
+      return (closing ??= close(times))
     },
   }
 }

@@ -7,6 +7,7 @@ import type { Feed, FeedItem } from '../../plugins/kit/reply.ts'
 import type { BoundRoute } from '../../plugins/kit/route.ts'
 import { answerError } from './answer-error.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
+import type { NoteEndless } from './connections.ts'
 import type { AnyRouteInput } from './check-request.ts'
 import { makeCheckRequest } from './check-request.ts'
 import type { Refusal } from './failure-response.ts'
@@ -25,8 +26,6 @@ export interface FeedTimes {
   readonly recheck?: number
 }
 const heartbeatMs = 15_000
-/** A client that takes nothing for so long is cut. */
-const unreadMs = 30_000
 /** When a client should come back after its connection was cut. */
 const retryMs = 2_000
 
@@ -62,26 +61,21 @@ const startOf = (req: IncomingMessage, params: URLSearchParams): Either<Refusal,
   return /^[0-9]{1,15}$/.test(given) ? right(Number(given)) : left(refusal(400, 'BadLastEventId', 'Last-Event-ID is no number of an event.'))
 }
 
-/** Resolves when the client takes more; rejects when it is gone, or takes nothing for too long. */
+/** Resolves when the client takes more; rejects when it is gone. One that takes nothing is cut with its connection. */
 const drained = (res: ServerResponse): Promise<void> =>
   new Promise((resolve, reject) => {
     const settle = (done: () => void) => () => {
-      clearTimeout(timer)
       res.off('drain', onDrain)
       res.off('close', onClose)
       done()
     }
     const onDrain = settle(resolve)
     const onClose = settle(() => reject(new Error('the client has left')))
-    const timer = setTimeout(settle(() => {
-      res.destroy()
-      reject(new Error('the client takes nothing'))
-    }), unreadMs)
     res.once('drain', onDrain)
     res.once('close', onClose)
   })
 
-const sendEvents = async (res: ServerResponse, context: RequestContext, encode: (value: unknown) => unknown, items: AsyncIterable<FeedItem<unknown>>, beatMs: number): Promise<void> => {
+const sendEvents = async (res: ServerResponse, context: RequestContext, encode: (value: unknown) => unknown, items: AsyncIterable<FeedItem<unknown>>, beatMs: number, stopping: AbortSignal): Promise<void> => {
   const write = (text: string): boolean => {
     context.bytesOut += text.length
     return res.write(text)
@@ -95,6 +89,7 @@ const sendEvents = async (res: ServerResponse, context: RequestContext, encode: 
       if (res.destroyed) return
       if (!write(`id: ${id}\ndata: ${toWireJson(encode(value))}\n\n`)) await drained(res)
     }
+    if (stopping.aborted) write(': the service stops\n\n')
     res.end()
   } finally {
     clearInterval(heartbeat)
@@ -103,9 +98,9 @@ const sendEvents = async (res: ServerResponse, context: RequestContext, encode: 
 
 /**
  * Binds a route whose answer grows. It is checked like any other; while it is open it is asked again, every half a minute,
- * whether the caller may still see it. When `closing` aborts it ends, and its client comes back elsewhere.
+ * whether the caller may still see it. When the service stops it says so and ends, and its client comes back elsewhere.
  */
-export const bindFeedRoute = (deps: BinderDeps, { route, handler }: BoundRoute, closing: AbortSignal, times: FeedTimes = {}): NodeHandler => {
+export const bindFeedRoute = (deps: BinderDeps, { route, handler }: BoundRoute, noteEndless: NoteEndless, times: FeedTimes = {}): NodeHandler => {
   const checkRequest = makeCheckRequest(deps, route)
   const encode = (value: unknown): unknown => (route.ok.codec as t.Any).encode(value)
   const count = makeFeedCount()
@@ -133,10 +128,12 @@ export const bindFeedRoute = (deps: BinderDeps, { route, handler }: BoundRoute, 
       ...securityHeaders, 'X-Request-Id': context.requestId, 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no', ...cookies,
     })
     if (context.method === 'HEAD') return void res.end()
-    const ended = AbortSignal.any([signal, closing])
+    const stopping = new AbortController()
+    noteEndless(res, () => stopping.abort())
+    const ended = AbortSignal.any([signal, stopping.signal])
     res.once('close', whileAdmitted(() => open(req, context, signal), () => res.destroy(), times.recheck))
     try {
-      await sendEvents(res, context, encode, feed.follow(afterId, ended), times.heartbeat ?? heartbeatMs)
+      await sendEvents(res, context, encode, feed.follow(afterId, ended), times.heartbeat ?? heartbeatMs, stopping.signal)
     } catch (error) {
       if (!res.destroyed) throw error
     }

@@ -48,10 +48,11 @@ const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
     check.check().then(finish, () => finish(false))
   })
 
-/** Whether the process was asked to end is looked at last and never kept: that must show at once. */
+/** Once the process was asked to end nothing else is looked at: that must show at once, also where a check would hang. */
 const makeReadiness = ({ checks, isStopping }: OpsServerDeps): (() => Promise<readonly CheckResult[]>) => {
   let kept: { readonly atMs: number; readonly results: Promise<readonly CheckResult[]> } | undefined
   return async () => {
+    if (isStopping()) return [{ name: 'not stopping', passed: false }]
     const nowMs = performance.now()
     if (kept === undefined || nowMs - kept.atMs > resultsKeptMs) kept = { atMs: nowMs, results: Promise.all(checks.map(withinTimeout)) }
     const results = await kept.results
@@ -99,6 +100,7 @@ const route = async (req: IncomingMessage, res: ServerResponse, deps: OpsServerD
 export const makeOpsServer = (deps: OpsServerDeps): OpsServer => {
   const readiness = makeReadiness(deps)
   const server = createServer((req, res) => {
+    if (deps.isStopping()) res.setHeader('Connection', 'close')
     route(req, res, deps, readiness).catch(() => (res.headersSent ? res.destroy() : answer(res, 500, plain, 'error\n')))
   })
   server.headersTimeout = 5_000
@@ -117,7 +119,8 @@ export const makeOpsServer = (deps: OpsServerDeps): OpsServer => {
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
-        server.closeAllConnections()
+        // An answer on its way still goes out, for as long as its checks may take.
+        setTimeout(() => server.closeAllConnections(), checkTimeoutMs).unref()
       }),
   }
 }

@@ -1,11 +1,10 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { createServer } from 'node:tls'
+import { httpLimits } from './http-limits.ts'
 
 /** The first byte of a TLS handshake record; no HTTP method starts with it. */
 const tlsHandshake = 0x16
-/** A connection that sends nothing at all is closed after this, as one whose headers do not arrive. */
-const firstByteMs = 15_000
 
 /** Suites with forward secrecy and authenticated encryption; the server's order counts. The first three are TLS 1.3's. */
 const ciphers = [
@@ -20,18 +19,23 @@ export interface TlsKeys {
   readonly keyPem: string
 }
 
+interface Undecided {
+  readonly socket: Socket
+  readonly sinceMs: number
+  readonly limit: NodeJS.Timeout
+}
+
 /** Names a connection: a TLS socket and the one beneath it have the same peer. */
 const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`
 
 /**
  * Lets one port speak HTTP and HTTPS: the first byte tells which. kubectl sends no token over plain HTTP, so a service
  * that starts with nothing else beside it must offer both. Requests of both kinds run through the same server, with the
- * same limits. Answers how to drop the connections that have not said yet which they are, for the stop: the server
- * does not know of them.
+ * same limits. A connection has `decisionMs` for its first byte and its handshake. Answers how to drop the connections
+ * that have been undecided for so long, for the stop: the server does not know of them.
  */
-export const shareWithTls = (server: Server, keys: TlsKeys, handshakeMs = firstByteMs): (() => void) => {
-  const [plain] = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
-  if (plain === undefined) throw new Error('the HTTP server has no connection listener')
+export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLimits.firstBytes): ((forMs: number) => void) => {
+  const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
   const tls = createServer({
     cert: keys.certificatePem,
     key: keys.keyPem,
@@ -39,39 +43,43 @@ export const shareWithTls = (server: Server, keys: TlsKeys, handshakeMs = firstB
     minVersion: 'TLSv1.2',
     ciphers,
     honorCipherOrder: true,
-    handshakeTimeout: handshakeMs,
   })
-  const undecided = new Map<string, Socket>()
+  const undecided = new Map<string, Undecided>()
+  const decide = (peer: string): void => {
+    clearTimeout(undecided.get(peer)?.limit)
+    undecided.delete(peer)
+  }
+  const serve = (socket: Socket): void => {
+    for (const listener of listeners) listener.call(server, socket)
+  }
   tls.on('secureConnection', (socket) => {
-    undecided.delete(peerOf(socket))
-    plain.call(server, socket)
+    decide(peerOf(socket))
+    serve(socket)
   })
-  // A failed handshake is the client's affair. One that never ends is only reported here: Node leaves the socket open.
+  // A failed handshake is the client's affair. It is only reported here: Node leaves the socket open.
   tls.on('tlsClientError', (_error, socket) => socket.destroy())
 
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     const giveUp = (): void => void socket.destroy()
     const peer = peerOf(socket)
-    undecided.set(peer, socket)
-    socket.once('close', () => undecided.delete(peer))
-    socket.setTimeout(firstByteMs, giveUp)
+    undecided.set(peer, { socket, sinceMs: performance.now(), limit: setTimeout(giveUp, decisionMs) })
+    socket.once('close', () => decide(peer))
     socket.once('error', giveUp)
     socket.once('readable', () => {
       const first = socket.read() as Buffer | null
-      socket.setTimeout(0)
-      socket.off('timeout', giveUp)
       socket.off('error', giveUp)
       if (first === null) return giveUp()
       socket.unshift(first)
       if (first[0] === tlsHandshake) tls.emit('connection', socket)
       else {
-        undecided.delete(peer)
-        plain.call(server, socket)
+        decide(peer)
+        serve(socket)
       }
     })
   })
-  return () => {
-    for (const socket of undecided.values()) socket.destroy()
+  return (forMs) => {
+    const nowMs = performance.now()
+    for (const { socket, sinceMs } of undecided.values()) if (nowMs - sinceMs >= forMs) socket.destroy()
   }
 }

@@ -11,8 +11,11 @@ import { makeAuthenticate } from './authenticate.ts'
 import { authorize } from './authorize.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import { announcesBody } from './body-reader.ts'
+import type { NoteEndless } from './connections.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusalOf } from './failure-response.ts'
+import type { Pieces } from './pieces.ts'
+import { makePieces } from './pieces.ts'
 import { platformParameters } from './query-string.ts'
 import { spendRate, spendRefused } from './rate-limit.ts'
 import type { RequestContext } from './request-context.ts'
@@ -81,7 +84,7 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
 const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
 
 /** Node's request and response in the terms of the core. */
-const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestContext, route: StreamRoute, prefix: string): Exchange => ({
+const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestContext, route: StreamRoute, prefix: string, noteEndless: NoteEndless, pieces: Pieces): Exchange => ({
   method: context.method,
   path: pathBelow(prefix + route.path, context.path),
   query: forwardedQuery(context.query),
@@ -97,13 +100,12 @@ const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestC
   },
   write(chunk) {
     context.bytesOut += chunk.length
-    return res.destroyed ? true : res.write(chunk)
+    return pieces.write(chunk)
   },
-  onDrain(listener) {
-    res.once('drain', listener)
-  },
-  end() {
-    if (!res.destroyed) res.end()
+  onDrain: pieces.onDrain,
+  end: pieces.end,
+  onStop(listener) {
+    noteEndless(res, listener)
   },
   abort() {
     res.destroy()
@@ -117,7 +119,7 @@ const finished = (res: ServerResponse): Promise<void> =>
   res.writableFinished || res.destroyed ? Promise.resolve() : new Promise((resolve) => res.once('close', resolve))
 
 /** Binds a streaming route: everything but the bodies is treated as for any other route. */
-export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefix: string): NodeHandler => {
+export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefix: string, noteEndless: NoteEndless): NodeHandler => {
   const { route } = bound
   const admit = makeAdmit(deps, route)
   return async (req, res) => {
@@ -131,7 +133,7 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefi
       const ask = () => admit(req, context, params, signal, scopeLevelOf(context.method))
       const admitted = await ask()
       if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
-      const exchange = exchangeOf(req, res, context, route, prefix)
+      const exchange = exchangeOf(req, res, context, route, prefix, noteEndless, makePieces(res))
       res.once('close', whileAdmitted(ask, () => res.destroy()))
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)

@@ -6,6 +6,7 @@ import type { UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
 import { streamOperationId } from '../../plugins/kit/route.ts'
 import type { BinderDeps } from './binder-deps.ts'
+import { endGently } from './connections.ts'
 import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError, operationPage, refusal, refusalOf } from './failure-response.ts'
 import { toWireJson } from '../../core/kernel/wire-json.ts'
@@ -36,7 +37,8 @@ const answerAndClose = (socket: Duplex, status: number, headers: Headers, body: 
   if (socket.destroyed) return
   const kept = headers.filter(([name]) => !['content-length', 'connection', 'transfer-encoding'].includes(name.toLowerCase()))
   writeHead(socket, status, [...kept, ['Content-Length', String(body.length)], ['Connection', 'close']])
-  socket.end(body)
+  socket.write(body)
+  endGently(socket)
 }
 
 export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string, dialect: Dialect): void => {

@@ -3,6 +3,7 @@ import type { Dialect, Refusal } from './failure-response.ts'
 import { errorBody, internalError, operationPage } from './failure-response.ts'
 import { toWireJson } from '../../core/kernel/wire-json.ts'
 import { mergedCookies } from './cookies.ts'
+import { endInPieces } from './pieces.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Sent with every answer: browsers must not guess types, frame, or keep what only the caller may see. */
@@ -59,13 +60,8 @@ export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: 
   context.status = answer.status
   res.writeHead(answer.status, headers)
   if (closes) return endLingering(req, res, body)
-  res.end(body)
-  // What did not fit the socket waits for the client to read; the server's own limits end with the request.
-  if (res.socket === null || res.socket.writableLength > 0) req.socket.setTimeout(unreadMs)
+  endInPieces(res, body, length)
 }
-
-/** A client that reads nothing of its answer for so long is cut: each would hold a connection for ever. */
-const unreadMs = 30_000
 
 /** How long, and how much, a connection is still read after an early refusal. */
 const lingerMs = 500

@@ -156,6 +156,8 @@ export interface UpstreamRequest {
   readonly headers: readonly (readonly [string, string])[]
   /** A watch or log: no limit on time, and not counted among the short requests. */
   readonly isLongLived: boolean
+  /** A watch: its reader goes on elsewhere when it ends between two events. */
+  readonly isWatch?: boolean
   /** Answer 200 where the cluster answered 201. */
   readonly createdAsOk: boolean
   /** Give a small 200 a strong ETag of its bytes, and answer 304 when the client has it. */

@@ -41,13 +41,12 @@ export const impersonated = (link: ClusterLink, caller: { readonly userId: UserI
 
 const isOn = (value: string | null): boolean => value === '1' || value === 'true' || value === ''
 
+const isWatch = (segments: readonly string[], query: string): boolean =>
+  !segments.includes('proxy') && (isOn(new URLSearchParams(query).get('watch')) || segments[2] === 'watch' || segments[3] === 'watch')
+
 /** A watch, a log that is followed, or a stream through a pod or service. */
-const isLongLived = (segments: readonly string[], query: string): boolean => {
-  const params = new URLSearchParams(query)
-  if (isOn(params.get('watch'))) return true
-  if (segments[2] === 'watch' || segments[3] === 'watch') return true
-  return segments.at(-1) === 'log' || segments.includes('proxy')
-}
+const isLongLived = (segments: readonly string[], query: string): boolean =>
+  isWatch(segments, query) || segments.at(-1) === 'log' || segments.includes('proxy')
 
 const targetOf = (path: string, query: string): string => (query === '' ? path : `${path}?${query}`)
 
@@ -65,6 +64,7 @@ const upstreamOf = (target: Streamed, exchange: Exchange, as: ImpersonatedUser |
     target: targetOf(target.path, rest),
     headers: [...(isWider ? headers.map(asMergePatch(exchange.method)) : headers), ...(accept === undefined ? [] : [['accept', accept] as const])],
     isLongLived: longLived,
+    isWatch: isWatch(target.segments, query),
     createdAsOk: isWider && exchange.method === 'POST',
     ...(isWider && exchange.method === 'GET' && !longLived ? { entityTag: { ifNoneMatch: typeof known === 'string' ? known : undefined } } : {}),
     answerHeaders: clientHeaders,

@@ -33,11 +33,13 @@ export interface Exchange {
   end(): void
   /** Cuts the client's connection: the answer cannot be completed truthfully. */
   abort(): void
+  /** For an answer that has no end of its own: when the service stops the listener is called, and must end or cut the answer soon. */
+  onStop(listener: () => void): void
   readonly hasResponded: boolean
 }
 
 /** A request to leave HTTP on this connection (exec, attach, port-forward). */
-export interface UpgradeExchange extends Omit<Exchange, 'respond' | 'write' | 'onDrain' | 'end' | 'hasResponded'> {
+export interface UpgradeExchange extends Omit<Exchange, 'respond' | 'write' | 'onDrain' | 'end' | 'onStop' | 'hasResponded'> {
   /** Bytes that followed the request's head. */
   readonly head: Uint8Array
   /** Answers 101 with these headers and hands over the stream. */

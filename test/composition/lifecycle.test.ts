@@ -11,15 +11,16 @@ const makeLog = () => {
   return { log, lines }
 }
 
-test('the last opened is closed first; one that fails is logged and keeps nobody open', async (t) => {
+test('the last opened is closed first, and last what must outlive the rest; one that fails is logged and keeps nobody open', async (t) => {
   const { log, lines } = makeLog()
   const stops = makeStopSequence(log)
   const closed: string[] = []
   stops.add('database', async () => void closed.push('database'))
+  stops.addLast('health', async () => void closed.push('health'))
   stops.add('jobs', async () => Promise.reject(new Error('stuck')))
   stops.add('listener', async () => void closed.push('listener'))
   t.false(await stops.run())
-  t.deepEqual(closed, ['listener', 'database'])
+  t.deepEqual(closed, ['listener', 'database', 'health'])
   t.deepEqual(lines, ['could not be closed'])
 })
 
@@ -37,6 +38,17 @@ test('the exit code tells whether everything closed in order', async (t) => {
     const stopped = untilStopped({ signals, log: makeLog().log, stop: async () => allClosed, exitNow: () => t.fail() })
     signals.emit('SIGTERM')
     t.is(await stopped, code)
+  }
+})
+
+test('SIGTERM drains, since a load balancer must be told; a person at a terminal does not wait for one', async (t) => {
+  for (const [signal, drains] of [['SIGTERM', true], ['SIGINT', false]] as const) {
+    const signals = new EventEmitter()
+    const asked: boolean[] = []
+    const stopped = untilStopped({ signals, log: makeLog().log, stop: async (how) => (asked.push(how.drains), true), exitNow: () => t.fail() })
+    signals.emit(signal)
+    await stopped
+    t.deepEqual(asked, [drains])
   }
 })
 

@@ -98,8 +98,9 @@ test('a stop ends a feed in order and is not held up by it', async (a) => {
   const server = await startStubServer([handle(watchTide, async () => right(slowTide(seen)))])
   const open = await openFeed(server.baseUrl, '/api/v1/tide', 'good')
   await until('three', () => (open.events.length === 3 ? true : undefined))
-  await server.stop(60_000, 60_000)
+  await server.stop({ requests: 60_000, streams: 50_000 })
   await a.notThrowsAsync(open.ended)
+  a.true(open.text().endsWith('\n\n: the service stops\n\n'), open.text())
   a.is(seen.left, 1)
 })
 
@@ -164,7 +165,7 @@ test('a reader that takes nothing is not read ahead for', async (a) => {
     },
   }
   const server = await startStubServer([handle(watchTide, async () => right(endless))])
-  a.teardown(() => server.stop(100, 100))
+  a.teardown(() => server.stop({ requests: 100 }))
   const socket = connect(server.port, '127.0.0.1')
   a.teardown(() => void socket.destroy())
   socket.write('GET /api/v1/tide HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer good\r\naccept: text/event-stream\r\n\r\n')

@@ -1,14 +1,26 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'ava'
-import type { RequestContext } from '../../composition/http/request-context.ts'
+import { right } from 'fp-ts/lib/Either.js'
+import * as io from 'io-ts'
 import { readBody } from '../../composition/http/body-reader.ts'
-import { writeAnswer } from '../../composition/http/write-answer.ts'
+import { httpLimits, type HttpLimits } from '../../composition/http/http-limits.ts'
+import { anyone } from '../../plugins/kit/access.ts'
+import { json } from '../../plugins/kit/reply.ts'
+import { defineRoute, handle } from '../../plugins/kit/route.ts'
+import { until } from '../support/until.ts'
 import { rawRequest } from './raw-request.ts'
 import { stubRoutes } from './stub-routes.ts'
 import { startStubServer, type StubServer } from './stub-server.ts'
+
+const largeText = 'x'.repeat(32 * 1024 * 1024)
+const largeRoute = handle(
+  defineRoute({ id: 'stub.large', method: 'GET', path: '/large', summary: 's', tag: 'Miscellaneous', access: anyone, ok: json(200, io.string, 'x'), failures: [] }),
+  async () => right(largeText),
+)
 
 let server: StubServer
 test.before(async () => {
@@ -44,26 +56,76 @@ test('escapes that are no UTF-8 in the path of an upgrade are not found, and are
   t.deepEqual(server.lines.filter(({ level }) => level === 'error'), [])
 })
 
-test('a client that does not read its answer is given a limit; one that does is not', async (t) => {
-  const timeouts: (number | undefined)[] = []
-  const own = createServer((req, res) => {
-    const size = req.url === '/large' ? 32 * 1024 * 1024 : 10
-    writeAnswer(req, res, { requestId: 'r', setCookies: [] as readonly string[] } as RequestContext, { status: 200, headers: {}, body: Buffer.alloc(size) })
-    timeouts.push(req.socket.timeout)
+/** A server with the limits of a service, shortened. */
+const hasty = (limits: Partial<HttpLimits>): Promise<StubServer> => startStubServer([...stubRoutes, largeRoute], { limits })
+const isOver = (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve))
+const flood = 'GET /api/v1/c/acme/prod/proxy/flood HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\n\r\n'
+const large = 'GET /api/v1/large HTTP/1.1\r\nHost: a\r\n\r\n'
+
+for (const [what, head] of [['an answer of the proxy', flood], ['a large answer', large]] as const) {
+  test(`a client that takes nothing of ${what} is cut, and what feeds it ends`, async (t) => {
+    const own = await hasty({ unread: 300 })
+    t.teardown(() => own.stop())
+    const client = connect(own.port, '127.0.0.1')
+    client.pause()
+    client.write(head)
+    const done = await until('its line in the access log', () => own.lines.find(({ message }) => message === 'request'))
+    t.is(done.fields['status'], 200)
+    client.resume()
+    await isOver(client)
   })
-  own.listen(0, '127.0.0.1')
-  await once(own, 'listening')
-  t.teardown(() => own.closeAllConnections())
-  t.teardown(() => own.close())
-  const port = (own.address() as AddressInfo).port
-  const client = connect(port, '127.0.0.1')
+}
+
+test('a client that takes its answer slowly is not cut, however long that lasts', async (t) => {
+  const own = await hasty({ unread: 300 })
+  t.teardown(() => own.stop())
+  const client = connect(own.port, '127.0.0.1')
   t.teardown(() => client.destroy())
-  client.pause()
-  client.write('GET /large HTTP/1.1\r\nHost: a\r\n\r\n')
-  await once(own, 'request')
-  await rawRequest(port, 'GET /small HTTP/1.1\r\nHost: a\r\n\r\n')
-  t.true((timeouts[0] ?? 0) > 0)
-  t.falsy(timeouts[1])
+  client.write(large)
+  let bytes = 0
+  // Slower than the limit would allow for the whole, and steadily.
+  for await (const chunk of client as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > largeText.length) break
+    await sleep(2)
+  }
+  t.true(bytes > largeText.length)
+})
+
+const trickle = (port: number, head: string): { readonly text: () => string; readonly over: Promise<unknown> } => {
+  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  let text = ''
+  client.on('data', (chunk: Buffer) => void (text += chunk.toString()))
+  client.write(head)
+  // Goes on whatever it is told, until it cannot.
+  const going = setInterval(() => void client.write('a'), 20)
+  const over = isOver(client).then(() => clearInterval(going))
+  return { text: () => text, over }
+}
+
+for (const [what, head] of [
+  ['headers', 'GET /api/v1/things HTTP/1.1\r\nX-Slow: '],
+  ['a body', 'POST /api/v1/things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n'],
+] as const) {
+  test(`a client that sends ${what} byte by byte is answered 408 and cut, although it goes on`, async (t) => {
+    const own = await hasty({ headers: 200, request: 400 })
+    t.teardown(() => own.stop())
+    const client = trickle(own.port, head)
+    await client.over
+    t.regex(client.text(), /^HTTP\/1\.1 408 [^]*Connection: close/)
+    t.is(client.text().match(/HTTP\/1\.1/g)?.length, 1)
+  })
+}
+
+test('the limits of a service are those that the page on security names', async (t) => {
+  const page = (await readFile(new URL('../../docs/security.md', import.meta.url), 'utf8')).replaceAll('\n', ' ')
+  const seconds = (ms: number): string => `${ms / 1000} s`
+  for (const claim of [
+    `${seconds(httpLimits.firstBytes)} for its first byte and the TLS handshake`,
+    `headers in ${seconds(httpLimits.headers)}`,
+    `the whole in ${seconds(httpLimits.request)}`,
+    `takes nothing of its answer for ${seconds(httpLimits.unread)} is cut`,
+  ]) t.true(page.includes(claim), claim)
 })
 
 const typed = (type: string): Promise<boolean> =>

@@ -129,7 +129,7 @@ test('a stop lets requests in flight end and cuts endless streams', async (t) =>
   tunnel.write(upgradeHead(`${proxy}/exec`, 'Authorization: Bearer good\r\n'))
   await wait(50)
   const closed = new Promise((resolve) => tunnel.once('close', resolve))
-  await server.stop(5000, 50)
+  await server.stop({ requests: 5000, streams: 50 })
   await closed
   await t.throwsAsync(endless.text())
 })

@@ -65,7 +65,18 @@ const stream = handleStream(
       if (exchange.path === '/endless') {
         exchange.respond(200, [['content-type', 'text/plain']])
         exchange.write(Buffer.from('first'))
+        exchange.onStop(() => undefined)
         await new Promise<void>((resolve) => call.signal.addEventListener('abort', () => resolve()))
+        return right(undefined)
+      }
+      if (exchange.path === '/flood') {
+        exchange.respond(200, [['content-type', 'text/plain']])
+        while (!call.signal.aborted) {
+          if (!exchange.write(Buffer.alloc(65_536))) await new Promise<void>((resolve) => {
+            exchange.onDrain(resolve)
+            call.signal.addEventListener('abort', () => resolve())
+          })
+        }
         return right(undefined)
       }
       const chunks: Uint8Array[] = []

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { makeAccessLog } from '../../composition/http/access-log.ts'
-import type { ApiServerDeps } from '../../composition/http/api-server.ts'
+import type { ApiServerDeps, StopTimes } from '../../composition/http/api-server.ts'
 import { makeApiServer } from '../../composition/http/api-server.ts'
 import { makeTrustedProxies } from '../../composition/http/client-ip.ts'
 import { makeOwnAddress } from '../../composition/http/own-address.ts'
@@ -30,7 +30,9 @@ export interface StubServer {
   readonly baseUrl: string
   readonly lines: LogLine[]
   readonly denials: { code: string; objectType: string }[]
-  stop(graceMs?: number, streamGraceMs?: number): Promise<void>
+  /** As a service does after SIGTERM, before it closes. */
+  drain(): void
+  stop(times?: Partial<StopTimes>): Promise<void>
 }
 
 export const principal: Principal = { userId: 7 as UserId, login: 'ada', isSiteAdmin: false, method: 'token', scopes: fullScope }
@@ -156,5 +158,9 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     ...overrides,
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
-  return { port, baseUrl: `http://127.0.0.1:${port}`, lines, denials, stop: (graceMs = 2000, streamGraceMs = 100) => server.close(graceMs, streamGraceMs) }
+  return {
+    port, baseUrl: `http://127.0.0.1:${port}`, lines, denials,
+    drain: () => server.drain(),
+    stop: (times) => server.close({ quiet: 0, requests: 2000, streams: 100, ...times }),
+  }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
@@ -11,6 +12,7 @@ import type { AccountId, ClusterId } from '../../core/kernel/brand.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { until } from '../support/until.ts'
 import { clusterAdaptersSuite } from './cluster-adapters.suite.ts'
 import { recordedExchange } from './recorded-exchange.ts'
 
@@ -86,4 +88,44 @@ test('a path that leads upwards is asked of nobody', async (t) => {
   for (const target of ['/apis/a/../../../v3/users', '/api/%2e%2E/x', '/api/..', '/api\\..\\x', '/api/.%2e?x=1', '/apis/\t../x']) t.is((await ask(target))._tag, 'Left', target)
   t.deepEqual(server.seen, [])
   t.is((await ask('/version?x=/../y'))._tag, 'Right')
+})
+
+test('when the service stops a watch ends after a whole event, and what is no watch is not made to look whole', async (t) => {
+  const server = await startFakeKubernetes()
+  t.teardown(() => server.stop())
+  const streams = new Map<string, ServerResponse>()
+  server.on('/streams/', (req, res) => {
+    res.writeHead(200, { 'content-type': req.url?.includes('log') === true ? 'text/plain' : 'application/json' })
+    res.flushHeaders()
+    streams.set(String(req.url), res)
+  })
+  const connection: ClusterConnection = {
+    link: { id: 79 as ClusterId, ownerId: 1 as AccountId, ownerName: 'acme', version: 1, impersonatesUsers: false },
+    credential: credentialOf(server.kubeconfig()),
+  }
+  const open = async (target: string, isWatch: boolean) => {
+    const exchange = recordedExchange('GET', target)
+    const upstream = { method: 'GET', target, headers: [], isLongLived: true, isWatch, createdAsOk: false, answerHeaders: () => [], acceptHeaders: () => [] }
+    const ended = adapters.transport.relay(connection, upstream, exchange, new AbortController().signal)
+    const stream = await until('the stream is open', () => (exchange.hasResponded ? streams.get(target) : undefined))
+    return { exchange, ended, stream }
+  }
+  const [quiet, halfway, log] = [await open('/streams/quiet', true), await open('/streams/halfway', true), await open('/streams/log', false)]
+  quiet.stream.write('{"n":1}\n')
+  halfway.stream.write('{"n":1}\n{"n":')
+  log.stream.write('line\n')
+  const first = [await quiet.exchange.next(), await halfway.exchange.next(), await log.exchange.next()]
+  t.deepEqual(first, ['{"n":1}\n', '{"n":1}\n{"n":', 'line\n'])
+  for (const { exchange } of [quiet, halfway, log]) exchange.stop()
+  await quiet.ended
+  t.true(quiet.exchange.answer.ended)
+  t.false(halfway.exchange.answer.ended)
+  halfway.stream.write('2}\n{"n":3}\n')
+  await halfway.ended
+  t.true(halfway.exchange.answer.ended)
+  t.is(await halfway.exchange.whole(), '2}\n')
+  t.false(log.exchange.answer.ended)
+  await until('the cluster is asked no more', () => (quiet.stream.destroyed && halfway.stream.destroyed ? true : undefined))
+  log.stream.end()
+  await log.ended
 })

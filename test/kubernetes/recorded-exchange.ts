@@ -4,6 +4,8 @@ import type { Exchange, HeaderBag } from '../../core/kernel/exchange.ts'
 export interface RecordedExchange extends Exchange {
   readonly answer: { status: number; headers: Record<string, string>; ended: boolean; aborted: boolean }
   body: AsyncIterable<Uint8Array> | undefined
+  /** As a service does that stops. */
+  stop(): void
   /** The next piece of the answer's body. */
   next(): Promise<string>
   /** Everything until the end. */
@@ -17,6 +19,7 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 export const recordedExchange = (method: string, path: string, options: { readonly headers?: HeaderBag; readonly body?: string; readonly query?: string } = {}): RecordedExchange => {
   const answer = { status: 0, headers: {} as Record<string, string>, ended: false, aborted: false }
   const pieces: string[] = []
+  const stopListeners: (() => void)[] = []
   const waiting: (() => void)[] = []
   const wake = (): void => waiting.splice(0).forEach((each) => each())
   const pause = (): Promise<void> => new Promise((resolve) => waiting.push(resolve))
@@ -38,6 +41,8 @@ export const recordedExchange = (method: string, path: string, options: { readon
       return true
     },
     onDrain: () => undefined,
+    onStop: (listener) => void stopListeners.push(listener),
+    stop: () => stopListeners.forEach((each) => each()),
     end() {
       answer.ended = true
       wake()

@@ -32,6 +32,14 @@ test('alive, ready, and why not', async (t) => {
   await close()
 })
 
+test('that the service stops is said at once, also where a check hangs', async (t) => {
+  const server = makeOpsServer({ checks: [{ name: 'hangs', check: () => new Promise(() => undefined) }], isStopping: () => true, metrics: makeMetrics(releaseVersion) })
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => server.close())
+  const reply = await request(`http://127.0.0.1:${port}/readyz`)
+  t.deepEqual([reply.statusCode, reply.headers['connection'], await reply.body.text()], [503, 'close', 'not ready: not stopping\n'])
+})
+
 test('a database that is away is said without its text', async (t) => {
   const { get, close } = await start({ databaseWorks: false, stopping: false })
   t.deepEqual(await get('/readyz?verbose'), { status: 503, text: '[-] database\n[+] not stopping\nnot ready: database\n' })

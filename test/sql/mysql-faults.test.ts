@@ -77,6 +77,29 @@ behindProxy('a half-open link fails every statement in bounded time, and the poo
   t.deepEqual(await namesIn(database, things), ['b'])
 })
 
+behindProxy('a server that fell silent is waited for once: what comes after is refused, until it is heard again', async (t, { proxy, database, things }) => {
+  await Promise.all(Array.from({ length: 8 }, () => namesIn(database, things)))
+  proxy.pause()
+  await t.throwsAsync(namesIn(database, things), { instanceOf: Unavailable, message: /in time|does not answer/ })
+  for (const asked of [() => namesIn(database, things), () => database.transaction((tx) => tx.run(things.add, { name: 'a' }))]) {
+    await t.throwsAsync(asked, { instanceOf: Unavailable, message: /has stopped answering/ })
+  }
+  proxy.resume()
+  t.deepEqual(await soon(() => namesIn(database, things)), [])
+})
+
+behindProxy('one slow statement among others that are answered is no silence', async (t, { database, things }) => {
+  await namesIn(database, things)
+  let isOver = false
+  // Longer than the limit, and not ended by the server before.
+  const slow = t.throwsAsync(database.query((k) => k.raw("select benchmark(1, 1), get_lock('never', 0), sleep(60) from dual")), { instanceOf: Unavailable }).finally(() => {
+    isOver = true
+  })
+  while (!isOver) t.deepEqual(await namesIn(database, things), [])
+  await slow
+  t.deepEqual(await namesIn(database, things), [])
+})
+
 behindProxy('connections cut while idle are replaced without a word', async (t, { proxy, database, things }) => {
   await Promise.all(Array.from({ length: 8 }, () => namesIn(database, things)))
   for (let round = 0; round < 3; round++) {

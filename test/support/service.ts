@@ -119,6 +119,8 @@ const testSettings = (folder: string, databaseUrl: string): Readonly<Record<stri
   MOORAGE_ADMIN_PASSWORD: adminPassword,
   // Nothing is fetched for a test that needs no helm.
   MOORAGE_HELM: 'off',
+  // No load balancer has to notice that it stops.
+  MOORAGE_DRAIN_SECONDS: '0',
   MOORAGE_KUBERNETES_ALLOW: 'public,private,loopback',
   MOORAGE_RATE_LIMIT_PER_MINUTE: '0',
 })
