@@ -1,3 +1,4 @@
+import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HelmFinder } from '../adapters/helm-process/helm-finder.ts'
 import { MigrationRefused } from '../adapters/sql/migration-records.ts'
@@ -22,7 +23,7 @@ import type { FirstAdmin } from './first-admin.ts'
 import { ensureFirstAdmin } from './first-admin.ts'
 import type { Foundation } from './foundation.ts'
 import { openFoundation } from './foundation.ts'
-import { withFreePorts } from './free-port.ts'
+import { holdPort } from './held-port.ts'
 import { makeApiListener } from './http/api-listener.ts'
 import type { ApiServer } from './http/api-server.ts'
 import type { Metrics } from './http/metrics.ts'
@@ -78,7 +79,7 @@ const quietMs = 2_000
 
 /** Migrates, puts the deployment together, listens, starts the jobs and makes the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
-  const settings = await withFreePorts(input.settings)
+  const { settings, held } = await holdPort(input.settings)
   const stops = makeStopSequence(input.log)
   try {
     const foundation = await openFoundation(settings, input.localClock)
@@ -87,7 +88,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     foundation.clock.watch(input.log)
     await bringSchemaUp(foundation, settings, input.log)
     const composition = await compose({ ...input, settings, foundation, stops })
-    const { setStarted, ...listening } = await openListeners(composition, foundation, stops)
+    const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
     // Not before the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
     setStarted()
@@ -97,6 +98,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     return { ...listening, firstAdmin, helmTold }
   } catch (error) {
     await stops.run()
+    held?.close()
     throw error
   }
 }
@@ -115,7 +117,7 @@ interface Listening extends Omit<RunningService, 'firstAdmin' | 'helmTold'> {
   setStarted(): void
 }
 
-const openListeners = async (composition: Composition, foundation: Foundation, stops: StopSequence): Promise<Listening> => {
+const openListeners = async (composition: Composition, foundation: Foundation, stops: StopSequence, held: Server | undefined): Promise<Listening> => {
   const { boot, container, assembly } = composition
   const metrics = makeMetrics(releaseVersion)
   const hashing = container.resolve(HashingQueueToken)
@@ -136,7 +138,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   stops.add('task worker', () => worker.stop())
   const api = makeApiListener(boot, container, assembly, [metrics])
   metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
-  await listenAt('MOORAGE_LISTEN', boot.settings.listen, api)
+  await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
   let drainMs = 0
   stops.add('API listener', () => api.close({ quiet: Math.min(quietMs, drainMs), requests: requestGraceMs - drainMs, streams: streamGraceMs }))
   return {

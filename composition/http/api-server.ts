@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { BoundStreamRoute } from '../../plugins/kit/route.ts'
 import type { AssembledRoute } from '../assemble.ts'
@@ -51,7 +51,8 @@ export interface StopTimes {
 
 /** A listener of the service. */
 export interface ApiServer {
-  listen(address: ListenAddress): Promise<ListenAddress>
+  /** `held` listens on this address already; this listener takes its port over. */
+  listen(address: ListenAddress, held?: NetServer): Promise<ListenAddress>
   /** From now on each answer says that it is the last on its connection; everything else goes on. */
   drain(): void
   /**
@@ -150,14 +151,16 @@ const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typ
   })
 }
 
-const listenOn = (node: Server, { host, port }: ListenAddress): Promise<ListenAddress> =>
+const listenOn = (node: Server, { host, port }: ListenAddress, held: NetServer | undefined): Promise<ListenAddress> =>
   new Promise((resolve, reject) => {
-    node.once('error', reject)
-    node.listen(port, host, () => {
+    const listening = (): void => {
       node.off('error', reject)
       const bound = node.address() as AddressInfo
       resolve({ host: bound.address, port: bound.port })
-    })
+    }
+    node.once('error', reject)
+    if (held === undefined) node.listen(port, host, listening)
+    else node.listen(held, listening)
   })
 
 /** A flood of connections does not keep a stop waiting for longer. */
@@ -247,7 +250,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   let closing: Promise<void> | undefined
 
   return {
-    listen: (address) => listenOn(node, address),
+    listen: (address, held) => listenOn(node, address, held),
     openStreams: () => ({ exchanges: streams.size, tunnels: tunnels.size }),
     drain: connections.sayClose,
     close: (times) => {
