@@ -122,9 +122,9 @@ test('the limits of a service are those that the page on security names', async 
   const seconds = (ms: number): string => `${ms / 1000} s`
   for (const claim of [
     `${seconds(httpLimits.firstBytes)} for its first byte and the TLS handshake`,
-    `headers in ${seconds(httpLimits.headers)}`,
-    `the whole in ${seconds(httpLimits.request)}`,
-    `takes nothing of its answer for ${seconds(httpLimits.unread)} is cut`,
+    `${seconds(httpLimits.headers)} for its headers`,
+    `${seconds(httpLimits.request)} in all`,
+    `reads nothing of its response for ${seconds(httpLimits.unread)} is disconnected`,
   ]) t.true(page.includes(claim), claim)
 })
 
