@@ -64,7 +64,7 @@ export default tseslint.config(
       'no-eval': 'error',
       'no-implied-eval': 'error',
       'no-new-func': 'error',
-      'max-lines': ['error', 400],
+      'max-lines': ['error', 500],
     },
   },
   {

@@ -3,17 +3,12 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { IdentityStores } from './ports.ts'
 import type { User, Viewer } from './types.ts'
+import { maySee } from './types.ts'
 
 export const UserMissing = defineFailure('UserMissing', 'NotFound')
 
 /** One message for a user who is not there and one who may not be seen. */
 export const userMissing = (): Failure<'UserMissing'> => UserMissing('There is no such user.')
-
-/** Whether a user is shown to a viewer at all. A shut account is there for its owner and site admins alone. */
-export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility' | 'isActive'>): boolean =>
-  viewer.isSiteAdmin ||
-  viewer.userId === user.id ||
-  (user.isActive && (user.visibility === 'public' || (user.visibility === 'limited' && viewer.userId !== undefined)))
 
 /** Finds a user by name for a viewer. An organization's name is no user. */
 export const makeFindUser =

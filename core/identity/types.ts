@@ -203,3 +203,9 @@ export interface Viewer {
   readonly userId: UserId | undefined
   readonly isSiteAdmin: boolean
 }
+
+/** Whether a user is shown to a viewer at all. A shut account is there for its owner and site admins alone. */
+export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility' | 'isActive'>): boolean =>
+  viewer.isSiteAdmin ||
+  viewer.userId === user.id ||
+  (user.isActive && (user.visibility === 'public' || (user.visibility === 'limited' && viewer.userId !== undefined)))
