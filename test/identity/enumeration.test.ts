@@ -30,9 +30,10 @@ const counted = (db: SqlDatabase) => {
 for (const database of eachDatabase()) {
   test(`${database.name}: an unknown name, a wrong password and a locked account cost the same hash, and known costs the queries of unknown`, async (t) => {
     const db = await database.open()
-    t.teardown(() => db.close())
     const { counting, count } = counted(db)
     const world = makeLockingWorld(counting)
+    // What goes on in the background needs the database.
+    t.teardown(() => world.settled().finally(() => db.close()))
     await world.user('ada')
     for (const surface of ['basic', 'signIn'] as const) {
       const work = async (login: string, text: string, ip: string) => {

@@ -13,8 +13,10 @@ const onEach = (title: string, body: (t: ExecutionContext, world: LockingWorld, 
   for (const database of eachDatabase()) {
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
-      t.teardown(() => db.close())
-      await body(t, makeLockingWorld(db), db)
+      const world = makeLockingWorld(db)
+      // What goes on in the background needs the database.
+      t.teardown(() => world.settled().finally(() => db.close()))
+      await body(t, world, db)
     })
   }
 }

@@ -13,10 +13,9 @@ export const onEachDatabase = (title: string, body: (t: ExecutionContext, world:
       const world = makeIdentityWorld(db)
       try {
         await body(t, world, db)
-        // What goes on in the background needs the database.
-        await world.settled()
       } finally {
-        await db.close()
+        // What goes on in the background needs the database.
+        await world.settled().finally(() => db.close())
       }
     })
   }
