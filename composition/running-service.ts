@@ -4,12 +4,15 @@ import type { HelmFinder } from '../adapters/helm-process/helm-finder.ts'
 import { MigrationRefused } from '../adapters/sql/migration-records.ts'
 import { migrateUp } from '../adapters/sql/migrations.ts'
 import { makeDatabaseHealth } from '../adapters/sql/kernel/database-health.ts'
+import { beatMilliseconds } from '../adapters/sql/kernel/instance-register.ts'
 import type { SharedClock } from '../adapters/system/shared-clock.ts'
 import type { LocalClock } from '../adapters/system/system-clock.ts'
 import { releaseVersion } from '../core/platform/version.ts'
 import { BusServerToken } from '../core/bus/ports.ts'
 import type { BusServer } from '../core/bus/ports.ts'
 import type { PasswordHasher } from '../core/identity/ports.ts'
+import { IdempotencyStoreToken } from '../core/kernel/idempotency.ts'
+import { InstanceRegisterToken } from '../core/kernel/instance.ts'
 import { LeaseStoreToken } from '../core/kernel/lease.ts'
 import { MailBellToken } from '../core/mail/ports.ts'
 import { TaskQueuesToken } from '../core/tasks/store-ports.ts'
@@ -88,6 +91,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     foundation.clock.watch(input.log)
     await bringSchemaUp(foundation, settings, input.log)
     const composition = await compose({ ...input, settings, foundation, stops })
+    await startHeartbeat(composition, stops)
     const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
     // Not before the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
@@ -184,6 +188,25 @@ const helmCheck = (finder: HelmFinder): ReadinessCheck => ({
   isInformative: true,
   check: async () => (await finder.find()).found !== undefined,
 })
+
+/** Before the first request, whose work is this process's to finish while its heart beats; it leaves when all have ended. */
+const startHeartbeat = async ({ boot, container }: Composition, stops: StopSequence): Promise<void> => {
+  const register = container.resolve(InstanceRegisterToken)
+  const idempotency = container.resolve(IdempotencyStoreToken)
+  const beat = async (): Promise<void> => {
+    await register.beat()
+    await idempotency.sweep()
+  }
+  await register.beat()
+  const orWarn = (step: Promise<void>): Promise<void> =>
+    step.catch((error: unknown) => boot.log.warn({ error }, 'the database was not told whether this process lives'))
+  const beats = setInterval(() => void orWarn(beat()), beatMilliseconds)
+  beats.unref()
+  stops.add('heartbeat', async () => {
+    clearInterval(beats)
+    await orWarn(register.leave())
+  })
+}
 
 const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Foundation, metrics: Metrics, stops: StopSequence): void => {
   const jobs = startJobs({

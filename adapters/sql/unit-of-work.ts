@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import type { AuditTrail, GatheringAuditTrail } from '../../core/kernel/audit.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
+import type { KeyedChange } from '../../core/kernel/idempotency.ts'
 import type { Call } from '../../core/kernel/principal.ts'
 import type { UnitOfWork } from '../../core/kernel/unit-of-work.ts'
 import { Overtaken } from '../../core/kernel/overtaken.ts'
@@ -39,29 +40,35 @@ interface Progress<A> {
 export const makeSqlUnitOfWork = <Stores>(
   database: SqlDatabase,
   makeStores: (tx: SqlRunner, audit: AuditTrail) => Stores,
-  makeAudit: (tx: SqlRunner, call: Call) => AuditTrail | GatheringAuditTrail,
+  makeAudit: (tx: SqlRunner, call: Call<never>) => AuditTrail | GatheringAuditTrail,
 ): UnitOfWork<Stores> => {
   const mark = makeAppliedMark(database)
   return {
-    run: async <F extends Failure, A>(call: Call, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A> => {
+    run: async <F extends Failure, A>(call: Call<A>, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A> => {
+      const { keyed } = call
       const runOnce = (progress: Progress<A>): Promise<Either<F, A>> =>
         database.transaction(async (tx) => {
           const audit = makeAudit(tx, call)
           const outcome = await work(makeStores(tx, audit))
           if (isLeft(outcome)) throw new Refused(outcome)
           if ('flush' in audit) await audit.flush()
-          if (call.idempotencyRecordId !== undefined) progress.isProvable = await mark.set(tx, call.idempotencyRecordId)
+          if (keyed !== undefined) progress.isProvable = await mark.set(tx, keyed.recordId, await keyed.answer?.(outcome.right))
           progress.result = outcome
           return outcome
         })
       for (let attempt = 1; ; attempt++) {
         const progress: Progress<A> = { isProvable: false }
         try {
-          return await runOnce(progress)
+          const outcome = await runOnce(progress)
+          keyed?.committed()
+          return outcome
         } catch (error) {
           if (error instanceof Refused) return error.outcome as Either<F, A>
           if (error instanceof CommitOutcomeUnknown) {
-            if (await wasCommitted(mark, call, progress, error)) return progress.result as Either<F, A>
+            if (await wasCommitted(mark, keyed, progress, error)) {
+              keyed?.committed()
+              return progress.result as Either<F, A>
+            }
           } else if (isForeignKeyViolation(error)) {
             if (attempt > 1) throw new Overtaken(error)
           } else if (!isRetryable(error)) throw error
@@ -77,13 +84,13 @@ export const makeSqlUnitOfWork = <Stores>(
 /** Whether the change whose commit got no answer stands. Throws the error when nothing tells. */
 const wasCommitted = async (
   mark: AppliedMark,
-  call: Call,
+  keyed: Pick<KeyedChange, 'recordId'> | undefined,
   progress: Progress<unknown>,
   unknown: CommitOutcomeUnknown,
 ): Promise<boolean> => {
-  if (call.idempotencyRecordId === undefined || !progress.isProvable) throw unknown
+  if (keyed === undefined || !progress.isProvable) throw unknown
   try {
-    return await mark.isProven(call.idempotencyRecordId)
+    return await mark.isProven(keyed.recordId)
   } catch {
     throw unknown
   }

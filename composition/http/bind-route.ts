@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http'
-import type { Either } from 'fp-ts/lib/Either.js'
+import type { Either, Left } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { KeyedChange } from '../../core/kernel/idempotency.ts'
 import type { BoundRoute, Route } from '../../plugins/kit/route.ts'
 import { answerError } from './answer-error.ts'
 import type { BinderDeps, NodeHandler } from './binder-deps.ts'
 import type { AnyRouteInput, CheckedRequest } from './check-request.ts'
-import { makeCheckRequest } from './check-request.ts'
+import { makeCheckRequest, readRouteBody } from './check-request.ts'
 import type { Refusal } from './failure-response.ts'
 import { refusalOf } from './failure-response.ts'
-import type { KeyedRequest } from './idempotency.ts'
+import type { FreshRequest, Keeping } from './idempotency.ts'
 import { makeIdempotency } from './idempotency.ts'
 import { makeReply } from './reply-answer.ts'
 import { recordRefusal } from './record-refusal.ts'
@@ -30,7 +31,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
     const signal = clientSignal(res)
     try {
       const checked = await checkRequest(req, context)
-      const result = isLeft(checked) ? checked : await handle(req, context, signal, checked.right)
+      const result = isLeft(checked) ? await handle.refused(req, context, checked) : await handle.checked(req, context, signal, checked.right)
       if (isLeft(result)) {
         recordRefusal(deps, callOf(context, signal), route.access, result.left)
         writeRefusal(req, res, context, result.left, dialectOf(route), deps.docsUrl)
@@ -45,43 +46,73 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
 
 const dialectOf = (route: Route) => route.dialect ?? 'platform'
 
+/** Refusals that may come of the first request itself: it has removed or renamed what it was about, or its own right. */
+const perhapsCarriedOut: readonly number[] = [403, 404]
+
 /** Runs the handler, at most once for an idempotency key, and keeps what it answered for replays. */
-const makeHandle = (deps: BinderDeps, { route, handler }: BoundRoute) => {
+const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundRoute) => {
   const idempotency = makeIdempotency(deps.idempotency, deps.secretBox)
   const reply = makeReply(route, deps)
   const isIdempotent = route.method !== 'GET' && route.ok.kind !== 'cookies'
 
-  const run = async (context: RequestContext, signal: AbortSignal, input: CheckedRequest['input']): Promise<Either<Refusal, Answer>> => {
-    const call = callOf(context, signal) as AnyRouteInput['call']
-    const outcome = await handler({ ...input, call })
-    return isLeft(outcome) ? left(refusalOf(outcome.left, route)) : right(reply(outcome.right, context, input.page))
+  const answerOf = async (result: unknown, context: RequestContext, input: AnyRouteInput): Promise<Answer> =>
+    reply(replyOf === undefined ? result : await replyOf(result, input), context, input.page)
+  /** The answer is made from what the change's transaction gives, or is the same for every result. */
+  const isMadeOfChange = replyOf !== undefined || route.ok.kind === 'empty'
+
+  const run = async (context: RequestContext, input: AnyRouteInput, keeping?: Keeping): Promise<Either<Refusal, Answer>> => {
+    const outcome = await handler(keeping === undefined ? input : withKey(input, keeping.keyed))
+    if (isLeft(outcome)) return left(refusalOf(outcome.left, route))
+    return right(keeping?.kept() ?? (await answerOf(outcome.right, context, input)))
   }
 
   /** A throw means that nothing was acknowledged: the key may be used again, unless the change itself was committed. */
-  const runKeyed = async (keyed: KeyedRequest, ...rest: Parameters<typeof run>): ReturnType<typeof run> => {
+  const runKeyed = async (fresh: FreshRequest, context: RequestContext, input: AnyRouteInput): ReturnType<typeof run> => {
+    const keeping = idempotency.keep(fresh, isMadeOfChange ? (result) => answerOf(result, context, input) : undefined)
     try {
-      return await run(...rest)
+      const result = await run(context, input, keeping)
+      const answer = isLeft(result) ? refusalAnswer(result.left, dialectOf(route), deps.docsUrl, context) : result.right
+      await idempotency.finish(fresh, answer, answer === keeping.kept())
+      return result
     } catch (error) {
-      await idempotency.abandon(keyed)
+      await idempotency.abandon(fresh)
       throw error
     }
   }
 
-  return async (
-    req: IncomingMessage,
-    context: RequestContext,
-    signal: AbortSignal,
-    { input, bodyText, rateHeaders }: CheckedRequest,
-  ): Promise<Either<Refusal, Answer>> => {
-    const keyed = isIdempotent ? await idempotency.begin(req, context, bodyText) : right({ kind: 'none' as const })
-    if (isLeft(keyed)) return keyed
-    if (keyed.right.kind === 'replay') return right(keyed.right.answer)
-    const result = await runKeyed(keyed.right, context, signal, input)
-    const kept = isLeft(result) ? refusalAnswer(result.left, dialectOf(route), deps.docsUrl, context) : result.right
-    await idempotency.finish(keyed.right, kept)
-    if (isLeft(result)) return result
-    return right({ ...result.right, headers: { ...rateHeaders, ...callerHeaders(context), ...result.right.headers } })
+  return {
+    async checked(
+      req: IncomingMessage,
+      context: RequestContext,
+      signal: AbortSignal,
+      { input, bodyText, rateHeaders }: CheckedRequest,
+    ): Promise<Either<Refusal, Answer>> {
+      const begun = isIdempotent ? await idempotency.begin(req, context, bodyText) : right({ kind: 'none' as const })
+      if (isLeft(begun)) return begun
+      const keyed = begun.right
+      if (keyed.kind === 'replay') return right(keyed.answer)
+      const called = { ...input, call: callOf(context, signal) as AnyRouteInput['call'] }
+      const result = await (keyed.kind === 'fresh' ? runKeyed(keyed, context, called) : run(context, called))
+      if (isLeft(result)) return result
+      return right({ ...result.right, headers: { ...rateHeaders, ...callerHeaders(context), ...result.right.headers } })
+    },
+
+    /** A request that was refused before its handler. */
+    async refused(req: IncomingMessage, context: RequestContext, refused: Left<Refusal>): Promise<Either<Refusal, Answer>> {
+      if (!isIdempotent || !perhapsCarriedOut.includes(refused.left.status) || req.headers['idempotency-key'] === undefined) return refused
+      const earlier = await idempotency.earlier(req, context, () => textOf(req, route))
+      return earlier === undefined ? refused : right(earlier)
+    },
   }
+}
+
+const withKey = (input: AnyRouteInput, keyed: KeyedChange): AnyRouteInput => ({ ...input, call: { ...input.call, keyed } as AnyRouteInput['call'] })
+
+/** The body of a request that was refused before it was read; one that was read is gone. */
+const textOf = async (req: IncomingMessage, route: Route): Promise<string | undefined> => {
+  if (req.readableEnded) return undefined
+  const read = await readRouteBody(req, route)
+  return read.ok ? read.text : undefined
 }
 
 /** Headers that tell a caller about the credential that was used. */

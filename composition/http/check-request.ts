@@ -7,6 +7,7 @@ import type { Route, RouteInput } from '../../plugins/kit/route.ts'
 import { makeAuthenticate } from './authenticate.ts'
 import { authorize } from './authorize.ts'
 import type { BinderDeps } from './binder-deps.ts'
+import type { BodyResult } from './body-reader.ts'
 import { readBody } from './body-reader.ts'
 import { crossSiteSignInRefusal } from './browser-request.ts'
 import { parseIfMatch } from './conditional.ts'
@@ -47,7 +48,6 @@ const reachOf = ({ servesConfined, beforePasswordChange, makesToken }: Route) =>
 export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
   const { authenticate, spendCode } = makeAuthenticate(deps)
   const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true, loads: route.loads, ...reachOf(route) }
-  const bodyLimitBytes = route.body?.limitBytes ?? defaultBodyLimitBytes
 
   const proveAgain = async (req: IncomingMessage, context: RequestContext): ReturnType<typeof grantFor> => {
     context.principal = undefined
@@ -71,7 +71,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     const expectedVersion = expectedVersionOf(route, req.headers['if-match'])
     if (isLeft(expectedVersion)) return expectedVersion
     const provenAtMs = performance.now()
-    const read = await readBody(req, bodyLimitBytes, route.body?.orForm)
+    const read = await readRouteBody(req, route)
     if (!read.ok) return left(refusal(read.refusal.status, read.refusal.code, read.refusal.message))
     context.bytesIn = read.text?.length ?? 0
     const body = decodeBody(route, read.text, context.params)
@@ -95,6 +95,10 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     })
   }
 }
+
+/** The request's body, as far as the route takes one. A body can be read once. */
+export const readRouteBody = (req: IncomingMessage, { body }: Route): Promise<BodyResult> =>
+  readBody(req, body?.limitBytes ?? defaultBodyLimitBytes, body?.orForm)
 
 const grantFor = async (
   deps: Pick<BinderDeps, 'authorizer'>,

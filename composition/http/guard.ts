@@ -63,7 +63,6 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
     bytesIn: 0,
     bytesOut: 0,
     code: undefined,
-    idempotencyRecordId: undefined,
     resumedKey: undefined,
     setCookies: [],
   }

@@ -29,7 +29,6 @@ export interface RequestContext {
   bytesOut: number
   /** A failure's tag, for the access log. */
   code: string | undefined
-  idempotencyRecordId: number | undefined
   /** A GET that makes an access token: for everything but its method it is a change. */
   makesToken?: boolean
   /** Open for as long as its client likes: how long says nothing about the service. */
@@ -61,7 +60,7 @@ export const pathValuesOf = (req: IncomingMessage): Readonly<Record<string, stri
   return rest === undefined ? params : { ...params, path: rest }
 }
 
-/** The call as the core is told of it; complete once the caller is proven and an idempotency key has its record. */
+/** The call as the core is told of it; complete once the caller is proven. */
 export const callOf = (context: RequestContext, signal: AbortSignal): Call => ({
   principal: context.principal,
   requestId: context.requestId,
@@ -70,7 +69,6 @@ export const callOf = (context: RequestContext, signal: AbortSignal): Call => ({
   ownAddress: context.ownAddress,
   operation: context.routeId,
   signal,
-  ...(context.idempotencyRecordId === undefined ? {} : { idempotencyRecordId: context.idempotencyRecordId }),
 })
 
 /** Aborts when the client has gone before the answer was complete. */

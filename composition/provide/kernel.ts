@@ -1,12 +1,14 @@
 import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
 import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
+import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
 import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { PasswordHasherToken } from '../../core/identity/ports.ts'
 import { ClockToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import { InstanceRegisterToken } from '../../core/kernel/instance.ts'
 import { LeaseStoreToken } from '../../core/kernel/lease.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
@@ -30,5 +32,6 @@ export const provideKernel: Provide = (container, boot) => {
   container.provide(HashingQueueToken, () => makeHashingQueue())
   container.provide(PasswordHasherToken, (resolve) => makeArgon2PasswordHasher(resolve(HashingQueueToken)))
   container.provide(LeaseStoreToken, () => makeSqlLeaseStore(boot.database))
-  container.provide(IdempotencyStoreToken, () => makeSqlIdempotencyStore(boot.database))
+  container.provide(IdempotencyStoreToken, () => makeSqlIdempotencyStore(boot.database, boot.instanceId))
+  container.provide(InstanceRegisterToken, () => makeSqlInstanceRegister(boot.database, boot.instanceId))
 }

@@ -21,7 +21,7 @@ export const AuditChainToken = token<AuditChain>('audit.AuditChain')
 
 /** An entry with what surrounds it. */
 export interface ToldEntry {
-  readonly call: Call
+  readonly call: Call<never>
   readonly entry: AuditEntry
   readonly result: AuditEvent['result']
   /** By the database's clock. */

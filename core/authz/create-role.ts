@@ -28,7 +28,7 @@ export type CreateRoleFailure = Failure<
   | 'RoleNameTaken'
 >
 
-export type CreateRole = (call: SignedInCall, input: CreateRoleInput) => Outcome<CreateRoleFailure, Role>
+export type CreateRole = (call: SignedInCall<Role>, input: CreateRoleInput) => Outcome<CreateRoleFailure, Role>
 
 export interface CreateRoleDeps {
   readonly schema: AuthorizationSchema

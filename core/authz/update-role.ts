@@ -30,7 +30,7 @@ export interface UpdateRoleInput {
 
 export type UpdateRoleFailure = CreateRoleFailure | Failure<'RoleMissing' | 'RoleChanged'>
 
-export type UpdateRole = (call: SignedInCall, input: UpdateRoleInput) => Outcome<UpdateRoleFailure, Role>
+export type UpdateRole = (call: SignedInCall<Role>, input: UpdateRoleInput) => Outcome<UpdateRoleFailure, Role>
 
 /**
  * Replaces the given parts of a role, in one transaction. Whoever changes its permissions or its teams must hold every

@@ -44,7 +44,7 @@ const noSuch = (): ReturnType<typeof ChartRepositoryMissing> => ChartRepositoryM
 /** Names a repository for an account; its credentials are sealed. */
 export const makeCreateRepository = (deps: Deps) => {
   type Failures = Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryNameTaken'>
-  return async (call: SignedInCall, accountId: AccountId, name: string, claim: RepositoryClaim): Outcome<Failures, ChartRepository> => {
+  return async (call: SignedInCall<ChartRepository>, accountId: AccountId, name: string, claim: RepositoryClaim): Outcome<Failures, ChartRepository> => {
     const checked = checkRepositoryName(name)
     if (isLeft(checked)) return checked
     const draft = draftOf(deps.pem, claim, undefined)
@@ -75,7 +75,7 @@ const changedFields = (before: SealedChartRepository, after: ChartRepositoryCont
 export const makeEditRepository = (deps: Deps) => {
   type Failures = Failure<'ChartRepositoryMissing'> | Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryChanged'> | Failure<'ChartRepositoryOvertaken'>
   return async (
-    call: SignedInCall, accountId: AccountId, name: string, claim: RepositoryClaim, expectedVersion: number | undefined,
+    call: SignedInCall<ChartRepository>, accountId: AccountId, name: string, claim: RepositoryClaim, expectedVersion: number | undefined,
   ): Outcome<Failures, ChartRepository> => {
     const stored = await deps.repositories.find(accountId, name)
     if (stored === undefined) return left(noSuch())

@@ -1,4 +1,4 @@
-import { isLeft, left } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { ClusterId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -56,7 +56,7 @@ interface Deps {
 
 /** Changes a record and, when an access config is given, its credential. Connections made before are cut then. */
 export const makeChangeCluster = (deps: Deps) => {
-  const identifySame = async (call: SignedInCall, cluster: Cluster, accessConfig: string): Outcome<ChangeFailure, Identified> => {
+  const identifySame = async (call: SignedInCall<never>, cluster: Cluster, accessConfig: string): Outcome<ChangeFailure, Identified> => {
     const identified = await deps.identify(accessConfig, call.signal)
     if (isLeft(identified)) return identified
     if (identified.right.facts.uid !== cluster.uid) return left(ClusterMismatch('The access config leads to another cluster than the one that was imported.'))
@@ -64,7 +64,7 @@ export const makeChangeCluster = (deps: Deps) => {
     return isLeft(still) ? still : identified
   }
 
-  const write = async (call: SignedInCall, cluster: Cluster, wish: ClusterWish, found: Identified | undefined): Outcome<ChangeFailure, Cluster> => {
+  const write = async (call: SignedInCall<Cluster>, cluster: Cluster, wish: ClusterWish, found: Identified | undefined): Outcome<ChangeFailure, Cluster> => {
     // A new reference with each credential: what was sealed before can never be put back in its place unnoticed.
     const sealed = found === undefined ? undefined : await deps.seal(cluster.ownerId, found.credential)
     const change: ClusterChange = {
@@ -83,12 +83,17 @@ export const makeChangeCluster = (deps: Deps) => {
         tenantId: cluster.ownerId,
         changes: { ...plain, credentialReplaced: replaced !== undefined },
       })
-      if (found !== undefined) await clusters.observe(cluster.id, judge(cluster.uid, { kind: 'answered', facts: found.facts }), found.facts, deps.clock.now())
-      return changed
+      if (found === undefined) return changed
+      const { facts } = found
+      const status = judge(cluster.uid, { kind: 'answered', facts })
+      const checkedAt = deps.clock.now()
+      await clusters.observe(cluster.id, status, facts, checkedAt)
+      const { kubernetesVersion, nodeCount, managers } = facts
+      return right({ ...changed.right, status, checkedAt, kubernetesVersion, nodeCount, managers })
     })
   }
 
-  return async (call: SignedInCall, id: ClusterId, wish: ClusterWish): Outcome<ChangeFailure, Cluster> => {
+  return async (call: SignedInCall<Cluster>, id: ClusterId, wish: ClusterWish): Outcome<ChangeFailure, Cluster> => {
     const cluster = await deps.clusters.get(id)
     if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
     const mismatch = mismatchOf(cluster, wish)

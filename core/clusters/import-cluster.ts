@@ -78,7 +78,7 @@ export const makeImportCluster = (deps: {
   readonly stillAllowed: StillAllowed
   readonly unitOfWork: ClusterUnitOfWork
 }) =>
-  async (call: SignedInCall, claim: ClusterClaim): Outcome<ImportFailure, Cluster> => {
+  async (call: SignedInCall<Cluster>, claim: ClusterClaim): Outcome<ImportFailure, Cluster> => {
     const name = checkClusterName(claim.name ?? '')
     if (isLeft(name)) return name
     // Before the network: a claim for someone else must not cause a single connection.

@@ -231,7 +231,7 @@ export interface MemberCluster {
 /** Opens clusters for callers, for other parts. */
 export interface MemberClusters {
   /** What authorization (`can_connect`) found, as this caller. The record is read once; its credential is opened at each request, so that a changed one counts at once. */
-  open(call: SignedInCall, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, MemberCluster>
+  open(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, MemberCluster>
 }
 export const MemberClustersToken = token<MemberClusters>('clusters.MemberClusters')
 

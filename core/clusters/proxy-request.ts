@@ -97,7 +97,7 @@ export const makeProxyRequest = (deps: {
   readonly transport: Pick<ClusterTransport, 'relay'>
   readonly answerWiderForm: AnswerWiderForm
 }) =>
-  async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
+  async (call: SignedInCall<never>, { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
     const target = parseProxyPath(exchange.path)
     if (isLeft(target)) return target
     const query = checkProxyQuery(exchange.query)

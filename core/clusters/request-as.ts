@@ -11,7 +11,7 @@ type RequestFailure = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>
 /** One bounded request to a cluster that the caller may connect to, as the cluster sees the caller. */
 export const makeRequestAs = (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'request'> }) =>
   async (
-    { principal, signal }: SignedInCall,
+    { principal, signal }: SignedInCall<never>,
     { clusterId, clusterVersion }: Omit<ProxyInput<unknown>, 'exchange'>,
     request: ClusterRequest,
   ): Outcome<RequestFailure, ClusterAnswer> => {

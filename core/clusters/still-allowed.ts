@@ -10,7 +10,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
  * caller may be the one who runs it. Failure: AccessDenied.
  */
 export const makeStillAllowed = (authorizer: Authorizer) =>
-  async (call: SignedInCall, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied'>, void> => {
+  async (call: SignedInCall<never>, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied'>, void> => {
     const decided = await authorizer.authorize(call.principal, object, relation)
     return isLeft(decided) ? left(AccessDenied('You may no longer do this.')) : right(undefined)
   }

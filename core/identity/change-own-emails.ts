@@ -44,7 +44,7 @@ const parseAll = (texts: readonly string[], domains: DomainNames): Either<Failur
 /** Records the change; the owner learns of one that an administrator made, since such an address leads to a new password. */
 const recordChange = async (
   stores: IdentityChanges,
-  { principal }: SignedInCall,
+  { principal }: SignedInCall<never>,
   user: User,
   done: 'added' | 'removed',
   texts: readonly string[],
@@ -55,7 +55,7 @@ const recordChange = async (
 }
 
 /** The caller's row, locked until the transaction ends. */
-const lockCaller = async (stores: IdentityChanges, { principal }: SignedInCall): Promise<User> => {
+const lockCaller = async (stores: IdentityChanges, { principal }: SignedInCall<never>): Promise<User> => {
   const user = await stores.users.lock(principal.userId)
   if (user === undefined) throw new Error('the account of a proven caller is gone')
   return user
@@ -68,7 +68,7 @@ const tooMany = (): Failure<'TooManyEmails'> => TooManyEmails(`An account has at
 /** Whether the caller may have these addresses too. Site admins are not bound by the domains. */
 const checkAdded = async (
   stores: IdentityChanges,
-  { principal }: SignedInCall,
+  { principal }: SignedInCall<never>,
   emails: readonly EmailAddress[],
 ): Outcome<AddEmailsFailure, void> => {
   const rules = await stores.siteRules.read()
@@ -83,7 +83,7 @@ const checkAdded = async (
  */
 export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
   const postConfirmation = makePostConfirmation(deps)
-  return async (call: SignedInCall, texts: readonly string[]): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
+  return async (call: SignedInCall<readonly EmailRecord[]>, texts: readonly string[]): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
     const emails = parseAll(texts, deps.domains)
     if (isLeft(emails)) return emails
     if (emails.right.length > maxEmails) return left(tooMany())

@@ -100,7 +100,7 @@ const grantedReach = async (
 /** Makes an access token for `owner` and answers its value, once. What proved the caller must still be in force then. */
 export const makeCreateToken =
   (deps: CreateTokenDeps) =>
-  async (call: Call, owner: TokenOwner, input: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
+  async (call: Call<CreatedToken>, owner: TokenOwner, input: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
     const name = input.name.trim()
     if (name === '') return left(TokenNameInvalid('A token needs a name.'))
     const now = deps.clock.now()

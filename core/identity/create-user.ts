@@ -71,7 +71,7 @@ const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undef
  */
 export const makeCreateUser =
   (deps: CreateUserDeps) =>
-  async (call: Call, input: CreateUserInput): Outcome<CreateUserFailure, User> => {
+  async (call: Call<User>, input: CreateUserInput): Outcome<CreateUserFailure, User> => {
     const refused = nameRefusal(input)
     if (refused !== undefined) return left(refused)
     const email = parseEmailAddress(input.email, deps.domains)

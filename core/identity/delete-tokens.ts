@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { TokenId } from '../kernel/brand.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
@@ -13,7 +13,7 @@ interface Deps {
 }
 
 /** Removes a token of the caller, and records it. False when the caller has no such token. */
-const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: SignedInCall, id: TokenId): Promise<boolean> => {
+const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: SignedInCall<never>, id: TokenId): Promise<boolean> => {
   const name = await stores.tokens.remove(userId, id)
   if (name === undefined) return false
   await stores.audit.record({ action: 'token.deleted', objectType: 'token', objectId: id, objectName: name, tenantId: userId })
@@ -25,7 +25,7 @@ const tokenMissing = (): Failure<'AccessTokenMissing'> => AccessTokenMissing('Yo
 /** Removes those of the ids that are tokens of the caller; answers how many. The next request with one of them is 401. */
 export const makeDeleteTokens =
   (deps: Deps) =>
-  async (call: SignedInCall, ids: readonly TokenId[]): Outcome<never, number> =>
+  async (call: SignedInCall<number>, ids: readonly TokenId[]): Outcome<never, number> =>
     deps.unitOfWork.run<never, number>(call, async (stores) => {
       let removed = 0
       for (const id of new Set(ids)) if (await removeOwn(stores, call, id)) removed += 1
@@ -33,14 +33,12 @@ export const makeDeleteTokens =
     })
 
 /** Removes one token of the caller. */
-export const makeDeleteToken = (deps: Deps) => {
-  const deleteTokens = makeDeleteTokens(deps)
-  return async (call: SignedInCall, id: TokenId): Outcome<Failure<'AccessTokenMissing'>, void> => {
-    const removed = await deleteTokens(call, [id])
-    if (isLeft(removed)) return removed
-    return removed.right === 0 ? left(tokenMissing()) : right(undefined)
-  }
-}
+export const makeDeleteToken =
+  (deps: Deps) =>
+  async (call: SignedInCall, id: TokenId): Outcome<Failure<'AccessTokenMissing'>, void> =>
+    deps.unitOfWork.run<Failure<'AccessTokenMissing'>, void>(call, async (stores) =>
+      (await removeOwn(stores, call, id)) ? right(undefined) : left(tokenMissing()),
+    )
 
 /** An id as it stands in a path; one beyond 2^53-1 is no token's. */
 const idForm = /^[1-9][0-9]{0,15}$/

@@ -34,7 +34,7 @@ const choosePrimary = async (stores: IdentityChanges, user: User, email: string,
 /** Changes what users decide about themselves. */
 export const makeEditOwnProfile =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>
-  async (call: SignedInCall, input: OwnProfileInput): Outcome<ProfileFailure, User> => {
+  async (call: SignedInCall<User>, input: OwnProfileInput): Outcome<ProfileFailure, User> => {
     const { name, email, ...fields } = input
     const read = readProfile(fields)
     if (isLeft(read)) return read

@@ -111,7 +111,7 @@ const applyEdit = async (
  */
 export const makeEditUser =
   (deps: EditUserDeps) =>
-  async (call: Call, login: string, input: EditUserInput): Outcome<EditUserFailure, User> => {
+  async (call: Call<User>, login: string, input: EditUserInput): Outcome<EditUserFailure, User> => {
     const { email: emailText, password, removesSecondFactor = false, ...fields } = input
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) return left(userMissing())

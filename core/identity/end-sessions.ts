@@ -1,5 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { SessionId } from '../kernel/brand.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { auditedUser } from './audited-user.ts'
 import { userMissing } from './find-user.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -7,6 +8,7 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { IdentityChanges, IdentityStores } from './ports.ts'
+import type { SessionRecord } from './types.ts'
 
 export const SessionMissing = defineFailure('SessionMissing', 'NotFound')
 
@@ -31,11 +33,11 @@ export const makeSignOut =
     })
   }
 
-/** Ends all of the caller's own sessions and remembered logins but the one of this call. */
+/** Ends all of the caller's own sessions and remembered logins but the one of this call; answers the sessions that are left. */
 export const makeRevokeOtherSessions =
-  (deps: Deps) =>
-  async (call: SignedInCall): Outcome<never, void> =>
-    deps.unitOfWork.run<never, void>(call, async (stores) => {
+  (deps: Deps & { readonly clock: Clock }) =>
+  async (call: SignedInCall<readonly SessionRecord[]>): Outcome<never, readonly SessionRecord[]> =>
+    deps.unitOfWork.run<never, readonly SessionRecord[]>(call, async (stores) => {
       const { userId, login, sessionId } = call.principal
       await stores.users.lock(userId)
       const ended = await (sessionId === undefined ? stores.sessions.removeAll(userId, undefined) : stores.sessions.removeOthers(userId, sessionId))
@@ -44,7 +46,7 @@ export const makeRevokeOtherSessions =
         ...auditedUser({ id: userId, login }),
         changes: { sessions_ended: ended },
       })
-      return right(undefined)
+      return right(await stores.sessions.list(userId, deps.clock.now()))
     })
 
 /** For a site admin: ends all sessions and remembered logins of a user. Access tokens stay. */
@@ -66,11 +68,11 @@ export const makeEndUserSessions =
     })
   }
 
-/** Ends one of the caller's own sessions, with the remembered login that it belongs to. */
+/** Ends one of the caller's own sessions, with the remembered login that it belongs to; answers the sessions that are left. */
 export const makeRevokeSession =
-  (deps: Deps) =>
-  async (call: SignedInCall, id: SessionId): Outcome<Failure<'SessionMissing'>, void> =>
-    deps.unitOfWork.run<Failure<'SessionMissing'>, void>(call, async (stores) => {
+  (deps: Deps & { readonly clock: Clock }) =>
+  async (call: SignedInCall<readonly SessionRecord[]>, id: SessionId): Outcome<Failure<'SessionMissing'>, readonly SessionRecord[]> =>
+    deps.unitOfWork.run<Failure<'SessionMissing'>, readonly SessionRecord[]>(call, async (stores) => {
       const { userId, login } = call.principal
       if (!(await stores.sessions.remove(userId, id))) return left(SessionMissing('You have no such session.'))
       await stores.audit.record({
@@ -78,5 +80,5 @@ export const makeRevokeSession =
         ...auditedUser({ id: userId, login }),
         changes: { session: id },
       })
-      return right(undefined)
+      return right(await stores.sessions.list(userId, deps.clock.now()))
     })

@@ -40,7 +40,7 @@ const wrong = (): Failure<'OneTimeCodeWrong'> =>
  */
 export const makeEnrollSecondFactor = (deps: EnrollSecondFactorDeps) => {
   const judgeFirstCode = makeJudgeFirstCode({ ...deps, seeds: makeSeedSafe(deps.secretBox) })
-  return async (call: SignedInCall, code: string): Outcome<EnrollSecondFactorFailure, readonly Secret[]> => {
+  return async (call: SignedInCall<readonly Secret[]>, code: string): Outcome<EnrollSecondFactorFailure, readonly Secret[]> => {
     const { userId, sessionId } = call.principal
     const offered = await deps.stores.secondFactors.find(userId)
     if (offered === undefined) return left(wrong())

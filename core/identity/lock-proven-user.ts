@@ -13,7 +13,7 @@ import type { User } from './types.ts'
 export const lockProvenUser = async (
   stores: ProvenStores,
   clock: Clock,
-  { principal }: SignedInCall,
+  { principal }: SignedInCall<never>,
   again?: ProvenSecrets,
 ): Outcome<Failure<'NotAuthenticated'>, User> => {
   const user = (await isStillProven(stores, clock, principal)) ? await stores.users.lock(principal.userId) : undefined

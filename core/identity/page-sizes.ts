@@ -16,7 +16,7 @@ export const defaultPageSizes: PageSizes = { productUi: 10, consoleUi: 10, platf
 /** Changes the caller's page sizes; what is absent stays as it is. */
 export const makeChangePageSizes =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
-  async (call: SignedInCall, changes: Partial<PageSizes>): Outcome<Failure<'PageSizeInvalid'>, PageSizes> => {
+  async (call: SignedInCall<PageSizes>, changes: Partial<PageSizes>): Outcome<Failure<'PageSizeInvalid'>, PageSizes> => {
     const isValid = Object.values(changes).every((size) => size >= 1 && size <= maxPageSize)
     if (!isValid) return left(PageSizeInvalid(`A page has 1 to ${maxPageSize} rows.`))
     return deps.unitOfWork.run<Failure<'PageSizeInvalid'>, PageSizes>(call, async (stores) => {

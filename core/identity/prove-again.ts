@@ -25,7 +25,7 @@ export interface Proof {
 export type ProveAgainFailure = Failure<'ProofRequired'> | Failure<'TooManyAttempts'>
 
 /** One answer to what is missing, wrong, used, or locked for now. */
-const required = ({ principal }: SignedInCall): Failure<'ProofRequired'> =>
+const required = ({ principal }: SignedInCall<never>): Failure<'ProofRequired'> =>
   ProofRequired(
     'Prove in this request that it is you: HTTP Basic with the password and a one-time code, or the keys password and passCode in the body. After too many failed attempts wait before the next one.',
     { about: { tenantId: principal.userId, objectType: 'user', objectId: principal.userId, objectName: principal.login } },
@@ -38,7 +38,7 @@ const required = ({ principal }: SignedInCall): Failure<'ProofRequired'> =>
  */
 export const makeProveAgain = (deps: ProveAgainDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
-  return async (call: SignedInCall, proof: Proof): Outcome<ProveAgainFailure, ProvenSecrets | undefined> => {
+  return async (call: SignedInCall<never>, proof: Proof): Outcome<ProveAgainFailure, ProvenSecrets | undefined> => {
     const { principal, sourceIp } = call
     if (principal.impersonator !== undefined) return left(required(call))
     if (principal.method === 'password') return right(undefined)

@@ -53,11 +53,12 @@ const purgeOne = async (deps: PurgeAccountsDeps, call: Call, id: UserId, state: 
 /**
  * Removes accounts for good: those that were deactivated, and those that nobody confirmed, so many days ago. One
  * transaction an account. What somebody must take care of first (an organization without another owner, clusters) keeps
- * its account, which is tried again the next time.
+ * its account, which is tried again the next time. An Idempotency-Key is not marked by any of the transactions: a run that
+ * broke off is run again, and answers what the second run removed.
  */
 export const makePurgeAccounts =
   (deps: PurgeAccountsDeps) =>
-  async (call: Call, days = { deactivated: reactivationDays, unconfirmed: confirmationDays }): Promise<Purged> => {
+  async ({ keyed: _repeatable, ...call }: Call, days = { deactivated: reactivationDays, unconfirmed: confirmationDays }): Promise<Purged> => {
     const { accountLife } = deps.stores
     const before = (count: number): Date => laterByDays(deps.clock.now(), -count)
     const next: Readonly<Record<State, (after: UserId | 0) => Promise<readonly UserId[]>>> = {

@@ -28,7 +28,7 @@ export type ReplaceRecoveryCodesFailure = ProveAgainFailure | Failure<'SecondFac
 /** Voids all recovery codes and answers new ones, once. */
 export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
   const proveAgain = makeProveAgain(deps)
-  return async (call: SignedInCall, proof: Proof): Outcome<ReplaceRecoveryCodesFailure, readonly Secret[]> => {
+  return async (call: SignedInCall<readonly Secret[]>, proof: Proof): Outcome<ReplaceRecoveryCodesFailure, readonly Secret[]> => {
     const proven = await proveAgain(call, proof)
     if (isLeft(proven)) return proven
     const { userId } = call.principal

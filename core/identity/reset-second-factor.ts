@@ -17,7 +17,7 @@ import { isEnrolled, notEnrolled } from './second-factor-rules.ts'
 export const OwnSecondFactor = defineFailure('OwnSecondFactor', 'Forbidden')
 
 /** Why this account's second factor is not the caller's to reset; undefined when nothing is in the way. */
-export const ownSecondFactorRefusal = ({ principal }: Call, userId: UserId): Failure<'OwnSecondFactor'> | undefined =>
+export const ownSecondFactorRefusal = ({ principal }: Call<never>, userId: UserId): Failure<'OwnSecondFactor'> | undefined =>
   userId === principal?.userId || userId === principal?.impersonator?.userId
     ? OwnSecondFactor('Switch your own second factor off in your security settings.')
     : undefined

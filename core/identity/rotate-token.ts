@@ -28,7 +28,7 @@ const renewedExpiry = ({ tokenExpiresAt: bound }: Principal, { createdAt, expire
  */
 export const makeRotateToken =
   (deps: CreateTokenDeps) =>
-  async (call: SignedInCall, id: TokenId): Outcome<RotateTokenFailure, CreatedToken> =>
+  async (call: SignedInCall<CreatedToken>, id: TokenId): Outcome<RotateTokenFailure, CreatedToken> =>
     deps.unitOfWork.run<RotateTokenFailure, CreatedToken>(call, async (stores) => {
       const { principal } = call
       if (!(await isStillProven(stores, deps.clock, principal))) return left(credentialOutdated())

@@ -1,4 +1,5 @@
 import type { ClusterId, OrgId, SessionId, TokenId, UserId } from './brand.ts'
+import type { KeyedChange } from './idempotency.ts'
 import type { Secret } from './secret.ts'
 import type { ScopeSet } from './token-scope.ts'
 
@@ -40,8 +41,12 @@ export interface OwnAddress {
   readonly isDirect: boolean
 }
 
-/** What every use case is told about the call: who, from where, and until when it matters. */
-export interface Call {
+/**
+ * What every use case is told about the call: who, from where, and until when it matters.
+ * `A` is what the call's transaction must give, because the answer is made from it. With the default it may give anything.
+ * A function that runs no transaction takes `Call<never>`, which every call is.
+ */
+export interface Call<A = unknown> {
   readonly principal: Principal | undefined
   readonly requestId: string
   /** Canonical IP text; the socket's peer, or the hop that the trusted proxies name. */
@@ -54,11 +59,11 @@ export interface Call {
   readonly operation: string
   /** Aborted when the client has left or the deadline passed. */
   readonly signal: AbortSignal
-  /** Set when the client sent an Idempotency-Key: the row that the change's own transaction marks as applied. */
-  readonly idempotencyRecordId?: number
+  /** Set when the client sent an Idempotency-Key. */
+  readonly keyed?: KeyedChange<A>
 }
 
 /** A call with a proven caller. */
-export interface SignedInCall extends Call {
+export interface SignedInCall<A = unknown> extends Call<A> {
   readonly principal: Principal
 }

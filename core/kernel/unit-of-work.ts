@@ -4,8 +4,8 @@ import type { Call } from './principal.ts'
 /**
  * Runs work on stores bound to one transaction. Right commits; Left and throw roll back.
  * `work` may run again after a deadlock, so it talks to nothing outside.
- * The call attributes audit rows and marks the idempotency record in the same transaction.
+ * The call attributes audit rows. Under an Idempotency-Key the same transaction stores the answer.
  */
 export interface UnitOfWork<Stores> {
-  run<F extends Failure, A>(call: Call, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A>
+  run<F extends Failure, A>(call: Call<NoInfer<A>>, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A>
 }

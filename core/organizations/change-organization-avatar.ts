@@ -28,7 +28,7 @@ const audited = (organization: Organization, action: string) =>
 /** Gives an organization a picture, drawn anew; answers the organization with it. */
 export const makeSetOrganizationAvatar =
   (deps: ChangeOrganizationAvatarDeps) =>
-  async (call: SignedInCall, id: OrgId, bytes: Uint8Array): Outcome<Failure<'PictureRefused' | 'PicturesBusy' | 'OrganizationMissing'>, Organization> => {
+  async (call: SignedInCall<Organization>, id: OrgId, bytes: Uint8Array): Outcome<Failure<'PictureRefused' | 'PicturesBusy' | 'OrganizationMissing'>, Organization> => {
     const picture = await deps.pictures.square(bytes, side)
     if (isLeft(picture)) return picture
     return deps.uow.run<Failure<'OrganizationMissing'>, Organization>(call, async ({ organizations, avatars, audit }) => {

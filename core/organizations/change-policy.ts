@@ -52,7 +52,7 @@ const isSame = (a: PolicyContent, b: PolicyContent): boolean =>
  */
 export const makeChangePolicy =
   (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
-  async (call: SignedInCall, id: OrgId, input: PolicyInput, expectedVersion: number | undefined): Outcome<Refusal, OrganizationPolicy> => {
+  async (call: SignedInCall<OrganizationPolicy>, id: OrgId, input: PolicyInput, expectedVersion: number | undefined): Outcome<Refusal, OrganizationPolicy> => {
     const limits = checked(input)
     if (isLeft(limits)) return limits
     return deps.uow.run<Refusal, OrganizationPolicy>(call, async (stores) => {

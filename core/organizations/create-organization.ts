@@ -30,7 +30,7 @@ const firstTeams: readonly Pick<NewTeam, 'name' | 'permission' | 'description'>[
 /** Creates an organization with its three teams, the caller (or `ownerId`) the only member of Owners: all of it or nothing. */
 export const makeCreateOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
-  async (call: SignedInCall, input: CreateOrganizationInput): Outcome<Refusal, Organization> => {
+  async (call: SignedInCall<Organization>, input: CreateOrganizationInput): Outcome<Refusal, Organization> => {
     const name = parseOrganizationName(input.name)
     if (isLeft(name)) return name
     const profile = parseProfile(input, ordinaryOrgType)

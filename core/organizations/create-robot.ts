@@ -21,7 +21,7 @@ type Refusal = Failure<'RobotRefused' | 'RobotNameTaken' | 'BeyondOwnRights' | '
 /** Makes a robot account that holds no more than its maker. */
 export const makeCreateRobot =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
-  async (call: SignedInCall, orgId: OrgId, input: CreateRobotInput): Outcome<Refusal, Robot> => {
+  async (call: SignedInCall<Robot>, orgId: OrgId, input: CreateRobotInput): Outcome<Refusal, Robot> => {
     const name = parseRobotName(input.name)
     if (isLeft(name)) return name
     return inOrganization<Refusal, Robot>(deps, call, orgId, async (held) => {

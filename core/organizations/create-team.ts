@@ -37,7 +37,7 @@ export const makeCreateTeam =
     readonly catalogue: PermissionLevels
     readonly clock: Clock
   }) =>
-  async (call: SignedInCall, orgId: OrgId, input: CreateTeamInput): Outcome<Refusal, TeamInOrganization> => {
+  async (call: SignedInCall<TeamInOrganization>, orgId: OrgId, input: CreateTeamInput): Outcome<Refusal, TeamInOrganization> => {
     const name = parseTeamName(input.name)
     if (isLeft(name)) return name
     const type = parseTeamType(input.type ?? defaultTeamType)

@@ -19,7 +19,7 @@ const changedSince = () => OrganizationChanged('The organization was changed in 
 export const makeEditOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
   (
-    call: SignedInCall,
+    call: SignedInCall<Organization>,
     id: OrgId,
     input: ProfileInput,
     expectedVersion: number | undefined,

@@ -27,7 +27,7 @@ type Refusal = Failure<'RobotRefused' | 'RobotMissing' | 'RobotChanged' | 'Beyon
  */
 export const makeEditRobot =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
-  (call: SignedInCall, orgId: OrgId, id: UserId, input: EditRobotInput, expectedVersion: number | undefined): Outcome<Refusal, Robot> =>
+  (call: SignedInCall<Robot>, orgId: OrgId, id: UserId, input: EditRobotInput, expectedVersion: number | undefined): Outcome<Refusal, Robot> =>
     inOrganization<Refusal, Robot>(deps, call, orgId, async (held) => {
       const { stores, rights } = held
       const isAllowed = mustHold(rights, 'manage robot accounts')

@@ -30,7 +30,7 @@ type Refusal =
 /** Changes a team that stands below the caller, to something that gives no more than the caller holds. */
 export const makeEditTeam =
   (deps: TeamChangeDeps) =>
-  (call: SignedInCall, id: TeamId, input: EditTeamInput, expectedVersion: number | undefined): Outcome<Refusal, TeamInOrganization> =>
+  (call: SignedInCall<TeamInOrganization>, id: TeamId, input: EditTeamInput, expectedVersion: number | undefined): Outcome<Refusal, TeamInOrganization> =>
     inTeam<Refusal, TeamInOrganization>(deps, call, id, async (held) => {
       const { stores, team, organization } = held
       const changes = readChanges(held, input)

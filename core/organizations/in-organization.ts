@@ -24,7 +24,7 @@ export interface HeldOrganization {
 /** Runs a change of memberships while the organization is held, with the caller's rights as they are then. */
 export const inOrganization = <F extends Failure, A>(
   deps: TeamChangeDeps,
-  call: SignedInCall,
+  call: SignedInCall<A>,
   id: OrgId,
   work: (held: HeldOrganization) => Outcome<F | Failure<'OrganizationMissing'>, A>,
 ): Outcome<F | Failure<'OrganizationMissing'>, A> =>

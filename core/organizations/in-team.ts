@@ -28,7 +28,7 @@ export interface HeldTeam {
  */
 export const inTeam = <F extends Failure, A>(
   deps: TeamChangeDeps,
-  call: SignedInCall,
+  call: SignedInCall<A>,
   id: TeamId,
   work: (held: HeldTeam) => Outcome<F | Failure<'TeamMissing'>, A>,
 ): Outcome<F | Failure<'TeamMissing'>, A> =>

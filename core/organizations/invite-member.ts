@@ -39,7 +39,7 @@ type Refusal = Failure<'InvitationRefused' | 'AlreadyMember' | 'BeyondOwnRights'
  */
 export const makeInviteMember =
   (deps: InviteMemberDeps) =>
-  async (call: SignedInCall, id: OrgId, input: InviteMemberInput): Outcome<Refusal, Invitation> => {
+  async (call: SignedInCall<Invitation>, id: OrgId, input: InviteMemberInput): Outcome<Refusal, Invitation> => {
     const address = deps.addresses.read(input.email)
     if (address === undefined) return left(InvitationRefused('This is not an e-mail address.'))
     const teamIds = [...new Set(input.teamIds)].sort((a, b) => a - b)
@@ -82,7 +82,7 @@ export const makeInviteMember =
 /** An invitation is mail to an address that somebody else chose: there is only so much of it. */
 const mayMail = async (
   allowances: Allowances,
-  { principal }: SignedInCall,
+  { principal }: SignedInCall<never>,
   orgId: OrgId,
   { key }: InvitedAddress,
 ): Outcome<Failure<'TooManyInvitations'>, void> => {
@@ -98,7 +98,7 @@ const mayMail = async (
 
 const hasRoom = async (
   { stores, organization }: HeldOrganization,
-  call: SignedInCall,
+  call: SignedInCall<never>,
   { key }: InvitedAddress,
   now: Date,
 ): Outcome<Failure<'AlreadyMember' | 'InvitationRefused'>, void> => {

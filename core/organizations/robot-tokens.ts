@@ -32,7 +32,7 @@ export interface CreatedRobotToken {
 /** Makes an access token for a robot account, confined to its organization. Its maker holds all that the robot holds. */
 export const makeCreateRobotToken =
   (deps: TeamChangeDeps & { readonly confinedTokens: ConfinedTokens }) =>
-  (call: SignedInCall, orgId: OrgId, robotId: UserId, input: ConfinedTokenInput): Outcome<Refusal, CreatedRobotToken> =>
+  (call: SignedInCall<CreatedRobotToken>, orgId: OrgId, robotId: UserId, input: ConfinedTokenInput): Outcome<Refusal, CreatedRobotToken> =>
     inOrganization<Refusal, CreatedRobotToken>(deps, call, orgId, async (held) => {
       const { stores, rights } = held
       const isAllowed = mustHold(rights, 'manage robot accounts')

@@ -1,11 +1,14 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../kernel/access.ts'
 import { reaches } from '../kernel/access.ts'
 import type { OrgId, UserId } from '../kernel/brand.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import type { UserStore } from '../identity/ports.ts'
+import type { User } from '../identity/types.ts'
 import { enterRole } from './enter-role.ts'
+import { MemberMissing } from './failures.ts'
 import { findNewMember } from './find-user.ts'
 import { inOrganization } from './in-organization.ts'
 import type { HeldOrganization } from './in-organization.ts'
@@ -15,7 +18,7 @@ import { levelOfRole, levelOfTeam, mayChange, mustHold } from './rights.ts'
 import type { MembershipRole, Organization, Team } from './types.ts'
 
 export interface SettledMembership {
-  readonly userId: UserId
+  readonly user: User
   readonly organization: Organization
   readonly role: MembershipRole
 }
@@ -34,15 +37,17 @@ type Refusal = Failure<
  * A role `member` leaves someone who is in lower teams where they are. Everyone may lower themselves.
  */
 export const makeSetMembership =
-  (deps: TeamChangeDeps & { readonly clock: Clock }) =>
-  (call: SignedInCall, id: OrgId, login: string, role: MembershipRole): Outcome<Refusal, SettledMembership> =>
-    inOrganization<Refusal, SettledMembership>(deps, call, id, async (held) => {
+  (deps: TeamChangeDeps & { readonly clock: Clock; readonly users: Pick<UserStore, 'byLogin'> }) =>
+  async (call: SignedInCall<SettledMembership>, id: OrgId, login: string, role: MembershipRole): Outcome<Refusal, SettledMembership> => {
+    const user = await deps.users.byLogin(login)
+    return inOrganization<Refusal, SettledMembership>(deps, call, id, async (held) => {
       const { stores, organization, rights } = held
       const isAllowed = mustHold(rights, 'add members')
       if (isLeft(isAllowed)) return isAllowed
       const found = await findNewMember(stores.memberships, call.principal, id, { name: login })
       if (isLeft(found)) return found
       const { id: userId, name } = found.right
+      if (user?.id !== userId) return left(MemberMissing('There is no such user.'))
       const at = deps.clock.now()
       const teams = await stores.teams.listOfMember(id, userId)
       const entered = await enterRole(held, teams, userId, role, at)
@@ -60,8 +65,9 @@ export const makeSetMembership =
           changes: { user: userId, login: name, role },
         })
       }
-      return right({ userId, organization, role })
+      return right({ user, organization, role })
     })
+  }
 
 /** Right with the number of teams that were left. */
 const leaveTeamsAbove = async (

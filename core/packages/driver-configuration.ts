@@ -67,7 +67,7 @@ export const makeDriverConfigurations = (deps: Deps) => {
       return right((await deps.drivers.find(userId, clusterUid)) ?? fallback.right)
     },
 
-    async set(call: SignedInCall, grant: AccessGrant, name: string): Outcome<Failure<'ClusterMissing'> | Failure<'DriverRefused'>, DriverConfiguration> {
+    async set(call: SignedInCall<DriverConfiguration>, grant: AccessGrant, name: string): Outcome<Failure<'ClusterMissing'> | Failure<'DriverRefused'>, DriverConfiguration> {
       const driver = driverNamed(name)
       if (isLeft(driver)) return driver
       const cluster = await clusterOf(grant)

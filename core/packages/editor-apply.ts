@@ -101,7 +101,7 @@ export const makeApplyModel = (deps: ApplyModelDeps) => {
     if ((await deps.helm.version()) === undefined) return HelmMissing('There is no helm that this service can use; its operator is told how to get one by the command doctor.')
     return judgeFormer(place, filled.right.opened.subject, standing, signal)
   }
-  return async (call: SignedInCall, grant: AccessGrant, request: ApplyRequest): Outcome<ApplyFailure, SubmittedTask> => {
+  return async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: ApplyRequest): Outcome<ApplyFailure, SubmittedTask> => {
     const subject = readSubject(request.model)
     if (isLeft(subject)) return subject
     const opened = await openCluster(deps, call, grant)

@@ -40,7 +40,7 @@ const judge = async (deps: DeleteEditorDeps, { cluster, driver }: OpenedCluster,
 /** Accepts the removal of what an editor installed, its history included. */
 export const makeDeleteEditor =
   (deps: DeleteEditorDeps) =>
-  async (call: SignedInCall, grant: AccessGrant, about: FreeObject, responseId: string | undefined): Outcome<DeleteFailure, SubmittedTask> => {
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, about: FreeObject, responseId: string | undefined): Outcome<DeleteFailure, SubmittedTask> => {
     const subject = readSubject(about)
     if (isLeft(subject)) return subject
     const opened = await openCluster(deps, call, grant)

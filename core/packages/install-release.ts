@@ -42,7 +42,7 @@ export const orderInput = ({ chart, values, flags, partOf }: ChartOrder): FreeOb
  * The chart is fetched, and the values are judged by it, in the task.
  */
 export const makeInstallRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
-  async (call: SignedInCall, grant: AccessGrant, request: InstallRequest): Outcome<OrderFailure | Failure<'ReleaseNameTaken'>, SubmittedTask> => {
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: InstallRequest): Outcome<OrderFailure | Failure<'ReleaseNameTaken'>, SubmittedTask> => {
     const { release, flags, responseId } = request
     const key = checkReleaseKey(release)
     if (isLeft(key)) return key

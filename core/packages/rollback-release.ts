@@ -32,7 +32,7 @@ const judge = ({ name, namespace }: ReleaseKey, revision: number, standing: Stan
 
 /** Accepts a rollback. A release that a dead helm left pending can be rolled back; one that a task of ours works on cannot. */
 export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
-  async (call: SignedInCall, grant: AccessGrant, request: RollbackRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: RollbackRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
     const { revision, flags, description, responseId } = request
     const opened = await openCluster(deps, call, grant)
     if (isLeft(opened)) return opened

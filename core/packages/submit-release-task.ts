@@ -27,7 +27,7 @@ export interface OpenedCluster {
   readonly driver: StorageDriver
 }
 
-export const openCluster = async (deps: Pick<SubmitReleaseDeps, 'memberClusters' | 'driverOf'>, call: SignedInCall, grant: AccessGrant): Outcome<OpenFailure, OpenedCluster> => {
+export const openCluster = async (deps: Pick<SubmitReleaseDeps, 'memberClusters' | 'driverOf'>, call: SignedInCall<never>, grant: AccessGrant): Outcome<OpenFailure, OpenedCluster> => {
   const cluster = await deps.memberClusters.open(call, grant)
   return isLeft(cluster) ? cluster : right({ cluster: cluster.right, driver: await deps.driverOf(cluster.right) })
 }
@@ -73,7 +73,7 @@ const submissionOf = (cluster: MemberCluster, operation: ReleaseOperation): Task
  */
 export const submitReleaseTask = async <F extends Failure>(
   deps: Pick<SubmitReleaseDeps, 'releases' | 'tasks'>,
-  call: SignedInCall,
+  call: SignedInCall<SubmittedTask>,
   { cluster, driver }: OpenedCluster,
   operation: ReleaseOperation,
   judge: (standing: Standing) => F | undefined | Promise<F | undefined>,

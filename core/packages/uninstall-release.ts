@@ -23,7 +23,7 @@ const kind = 'packages.uninstallRelease'
 
 /** Accepts an uninstallation. A release that a dead helm left pending can be uninstalled; one that a task of ours works on cannot. */
 export const makeUninstallRelease = (deps: SubmitReleaseDeps) =>
-  async (call: SignedInCall, grant: AccessGrant, request: UninstallRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: UninstallRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
     const opened = await openCluster(deps, call, grant)
     if (isLeft(opened)) return opened
     const release = await resolveRelease(deps, call, opened.right, request, false)

@@ -22,7 +22,7 @@ const kind = 'packages.upgradeRelease'
 /** The release that is meant; one that is not there yet where the upgrade may install, in `default` unless told. */
 export const resolveRelease = async (
   deps: Pick<SubmitReleaseDeps, 'releases'>,
-  call: SignedInCall,
+  call: SignedInCall<never>,
   { cluster, driver }: OpenedCluster,
   { name, namespace = '' }: ReleaseQuestion,
   mayBeNew: boolean,
@@ -40,7 +40,7 @@ const judge = (release: ReleaseKey, { flags }: UpgradeRequest, { newest }: Stand
 
 /** Accepts an upgrade of a release that exists; of any, where `install` is said. */
 export const makeUpgradeRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
-  async (call: SignedInCall, grant: AccessGrant, request: UpgradeRequest): Outcome<OrderFailure | FindFailure, SubmittedTask> => {
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: UpgradeRequest): Outcome<OrderFailure | FindFailure, SubmittedTask> => {
     const { flags, responseId } = request
     const values = await checkValuesSpec(deps, request.values)
     if (isLeft(values)) return values

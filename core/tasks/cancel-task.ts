@@ -26,10 +26,9 @@ export interface CancelDeps {
   readonly clock: Clock
 }
 
-/** `ended`: it had not begun and never will. `asked`: the worker ends it as soon as the work allows. */
-export type Cancelled = 'ended' | 'asked'
 export type CancelFailure = Failure<'AccessDenied'> | Failure<'TaskMissing'> | Failure<'TaskEnded'>
-export type CancelTask = (call: SignedInCall, ref: string) => Outcome<CancelFailure, Cancelled>
+/** Answers the task as it is then: ended when it had not begun, else the worker ends it as soon as the work allows. */
+export type CancelTask = (call: SignedInCall<Task>, ref: string) => Outcome<CancelFailure, Task>
 
 /**
  * Ends a task of the caller's sight: an own one while its caller may still connect to what it is about, another's by more
@@ -41,26 +40,24 @@ export const makeCancelTask =
     const seen = await deps.find(call, ref)
     if (isLeft(seen)) return seen
     if (!(await mayCancel(deps.authorizer, call.principal, seen.right))) return left(denied(seen.right.task))
-    const outcome = await deps.unitOfWork.run<CancelFailure, Cancelled>(call, async ({ tasks, audit }) => {
+    const outcome = await deps.unitOfWork.run<CancelFailure, Task>(call, async ({ tasks, audit }) => {
       const task = await tasks.lock(seen.right.task.id)
       if (task === undefined) return left(TaskMissing('There is no such task.'))
       const decision = cancelDecision(task.state)
       if (isLeft(decision)) return decision
-      const cancelled = decision.right === 'end-now' ? 'ended' : 'asked'
       // Whoever repeats the wish is answered alike, and nothing is written twice.
-      if (task.isCancelRequested) return right(cancelled)
+      if (task.isCancelRequested) return right(task)
       await audit.record({ action: 'task.cancelled', objectType: 'task', objectId: task.id, objectName: task.title, tenantId: task.tenantId, changes: { ref: task.ref } })
       await tasks.requestCancel(task.id)
       const by = call.principal.login
       const at = deps.clock.now()
-      if (cancelled === 'asked') {
-        await tasks.append(task.id, [{ at, id: task.ref, status: 'Running', level: 'warning', msg: `${by} asked for the end of this task.` }])
-        return right(cancelled)
-      }
-      const end = cancelledBefore(task, by)
-      await tasks.append(task.id, [endEvent(task, end, at)])
-      await tasks.endUnattended(task.id, end)
-      return right(cancelled)
+      if (decision.right === 'end-now') {
+        const end = cancelledBefore(task, by)
+        await tasks.append(task.id, [endEvent(task, end, at)])
+        await tasks.endUnattended(task.id, end)
+      } else await tasks.append(task.id, [{ at, id: task.ref, status: 'Running', level: 'warning', msg: `${by} asked for the end of this task.` }])
+      const cancelled = await tasks.lock(task.id)
+      return cancelled === undefined ? left(TaskMissing('There is no such task.')) : right(cancelled)
     })
     if (isRight(outcome)) {
       deps.publisher.kick()

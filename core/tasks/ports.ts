@@ -44,12 +44,12 @@ export interface Tasks {
    * What `submit` would say at this moment without accepting anything: the first answer where it is a repetition, why it
    * would be refused, else undefined. For use cases that ask a cluster first, which has moved on when a request comes again.
    */
-  foresee(call: SignedInCall, submission: TaskSubmission): Outcome<SubmitFailure, SubmittedTask | undefined>
+  foresee(call: SignedInCall<never>, submission: TaskSubmission): Outcome<SubmitFailure, SubmittedTask | undefined>
   /**
    * Writes the task, its first event (Pending) and an audit row in one transaction. The same caller, `response-id`, kind
    * and input within an hour are answered as the first time.
    */
-  submit(call: SignedInCall, submission: TaskSubmission): Outcome<SubmitFailure, SubmittedTask>
+  submit(call: SignedInCall<SubmittedTask>, submission: TaskSubmission): Outcome<SubmitFailure, SubmittedTask>
 }
 export const TasksToken = token<Tasks>('tasks.Tasks')
 

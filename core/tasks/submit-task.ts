@@ -69,7 +69,7 @@ const check = (deps: SubmitDeps, { kind, responseId }: TaskSubmission): void => 
 const digestOf = ({ digest }: SubmitDeps, { kind, tenantId, lockKey, input }: TaskSubmission): Uint8Array =>
   digest.digest(toWireJson(['task', kind, tenantId, lockKey ?? null, input]))
 
-const newTask = async (deps: SubmitDeps, call: SignedInCall, submission: TaskSubmission): Promise<NewTask> => {
+const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: TaskSubmission): Promise<NewTask> => {
   const { kind, tenantId, about, lockKey } = submission
   const text = toWireJson(submission.input)
   if (text.length > maxInputCharacters) throw new RangeError(`The input of a task is larger than ${maxInputCharacters} characters.`)

@@ -18,7 +18,7 @@ export interface ViewDeps {
   readonly authorizer: Authorizer
 }
 
-export type FindSeenTask = (call: SignedInCall, ref: string) => Outcome<Failure<'TaskMissing'>, TaskOfAccount>
+export type FindSeenTask = (call: SignedInCall<never>, ref: string) => Outcome<Failure<'TaskMissing'>, TaskOfAccount>
 export type ViewTask = (call: SignedInCall, ref: string) => Outcome<Failure<'TaskMissing'>, Task>
 
 const missing = (): Failure<'TaskMissing'> => TaskMissing('There is no such task that you may see.')

@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { CreateRole } from '../../core/authz/create-role.ts'
 import type { DeleteRole } from '../../core/authz/delete-role.ts'
 import type { RoleStore } from '../../core/authz/ports.ts'
@@ -11,7 +11,7 @@ import type { OrgId, RoleId, TeamId } from '../../core/kernel/brand.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { PermissionDefinition } from '../../core/kernel/permission.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import {
   createRole,
   deleteRole,
@@ -65,24 +65,23 @@ const principalToWire = ({ type, id, name, displayName, viaTeamId }: RolePrincip
 export const roleRoutes = ({ schema, roles, create, update, remove }: RoleHandlers): readonly BoundRoute[] => [
   handle(listAvailablePermissions, () => Promise.resolve(right({ permissions: schema.permissions.map(permissionToWire) }))),
   handle(listRoles, async ({ grant, page }) => right(mapPage(await roles.list(orgOf(grant), page), toWire))),
-  handle(createRole, async ({ body, call, grant }) => {
-    const created = await create(call, {
+  handleChange(createRole, toVersionedWire, ({ body, call, grant }) =>
+    create(call, {
       orgId: orgOf(grant),
       standing: grant.standing,
       name: body.name,
       description: body.description ?? '',
       permissions: body.permissions,
       teamIds: teamsOf(body.teamIDs ?? []),
-    })
-    return isLeft(created) ? created : right(toVersionedWire(created.right))
-  }),
+    }),
+  ),
   handle(getRole, async ({ params, grant }) => {
     const id = params.id as RoleId
     const role = await roles.get(orgOf(grant), id)
     return role === undefined ? left(roleMissing(id)) : right(toVersionedWire(role))
   }),
-  handle(updateRole, async ({ params, body, call, grant, expectedVersion }) => {
-    const updated = await update(call, {
+  handleChange(updateRole, toVersionedWire, ({ params, body, call, grant, expectedVersion }) =>
+    update(call, {
       orgId: orgOf(grant),
       standing: grant.standing,
       id: params.id as RoleId,
@@ -93,9 +92,8 @@ export const roleRoutes = ({ schema, roles, create, update, remove }: RoleHandle
         permissions: body.permissions,
         teamIds: body.teamIDs === undefined ? undefined : teamsOf(body.teamIDs),
       },
-    })
-    return isLeft(updated) ? updated : right(toVersionedWire(updated.right))
-  }),
+    }),
+  ),
   handle(deleteRole, ({ params, call, grant, expectedVersion }) =>
     remove(call, { orgId: orgOf(grant), id: params.id as RoleId, expectedVersion }),
   ),

@@ -6,7 +6,7 @@ import type { makeAskKnown, makeAskNamed, ListKnown, makeShowRepository } from '
 import type { RepositoryClaim } from '../../core/chart-repositories/repository-rules.ts'
 import type { ChartRepository, ChartVersion as Version } from '../../core/chart-repositories/types.ts'
 import { mapPage } from '../../core/kernel/page.ts'
-import { handle, type BoundRoute } from '../kit/route.ts'
+import { handle, handleChange, type BoundRoute } from '../kit/route.ts'
 import type { ChartVersion, EditChartRepositoryOption, NamedChartRepository } from './codecs.ts'
 import { listKnown, listKnownCharts, listKnownVersions } from './known.routes.ts'
 import { createNamed, deleteNamed, editNamed, getNamed, listNamed, listNamedCharts, listNamedVersions } from './named.routes.ts'
@@ -62,10 +62,10 @@ const versionsWire = map((found: readonly Version[]) => found.map(versionWire))
 
 const namedRoutes = (h: ChartRepositoryHandlers): readonly BoundRoute[] => [
   handle(listNamed, async ({ grant, page }) => right(mapPage(await h.repositories.listOf(grant.ownerId, page), namedWire))),
-  handle(createNamed, async ({ call, grant, body: { name, ...claim } }) => map(versionedWire)(await h.create(call, grant.ownerId, name, claimOf(claim)))),
+  handleChange(createNamed, versionedWire, ({ call, grant, body: { name, ...claim } }) => h.create(call, grant.ownerId, name, claimOf(claim))),
   handle(getNamed, async ({ grant, params }) => map(versionedWire)(await h.show(grant.ownerId, params.repository))),
-  handle(editNamed, async ({ call, grant, params, body, expectedVersion }) =>
-    map(versionedWire)(await h.edit(call, grant.ownerId, params.repository, claimOf(body), expectedVersion)),
+  handleChange(editNamed, versionedWire, ({ call, grant, params, body, expectedVersion }) =>
+    h.edit(call, grant.ownerId, params.repository, claimOf(body), expectedVersion),
   ),
   handle(deleteNamed, ({ call, grant, params }) => h.remove(call, grant.ownerId, params.repository)),
   handle(listNamedCharts, async ({ call, grant, params }) => versionsWire(await h.askNamed(call, grant.ownerId, params.repository, { kind: 'charts' }))),

@@ -7,13 +7,14 @@ import type { makeListUserClusters } from '../../core/clusters/list-clusters.ts'
 import { ClusterMismatch, ClusterMissing, type ClusterStore, type PublicAddress } from '../../core/clusters/ports.ts'
 import type { RefreshStatus } from '../../core/clusters/refresh-status.ts'
 import type { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
+import type { Cluster } from '../../core/clusters/types.ts'
 import type { ClusterTokens } from '../../core/identity/cluster-token-ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { ClusterId } from '../../core/kernel/brand.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import type { PageRequest } from '../../core/kernel/page.ts'
 import { pageOffset } from '../../core/kernel/page.ts'
-import { handle, type BoundRoute } from '../kit/route.ts'
+import { handle, handleChange, type BoundRoute } from '../kit/route.ts'
 import {
   connectCluster,
   getClientConfig,
@@ -43,7 +44,11 @@ export interface ClusterHandlers {
 const idOf = (grant: AccessGrant): ClusterId => grant.objectId as ClusterId
 const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganization: grant.orgId !== undefined })
 
-/** The whole list, or the asked page of it. */
+const shownBy =
+  ({ clock }: Pick<ClusterHandlers, 'clock'>) =>
+  (cluster: Cluster) =>
+    toClusterInfoModel(cluster, clock.now())
+
 /** The whole list unless a page of it is asked for, read as leniently as in other lists. */
 const slice = <A>(items: readonly A[], asked: string | undefined, page: PageRequest): readonly A[] =>
   asked === undefined || !(Number(asked) >= 1) ? items : items.slice(pageOffset(page), pageOffset(page) + page.limit)
@@ -69,10 +74,7 @@ const ownerRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
     const judged = await h.validate(call, claim)
     return isLeft(judged) ? judged : right(toValidationResponse(judged.right, claim, grant.orgId !== undefined))
   }),
-  handle(importCluster, async ({ call, grant, body }) => {
-    const imported = await h.importOne(call, toClaim(grant, body))
-    return isLeft(imported) ? imported : right(toClusterInfoModel(imported.right, h.clock.now()))
-  }),
+  handleChange(importCluster, shownBy(h), ({ call, grant, body }) => h.importOne(call, toClaim(grant, body))),
 ]
 
 const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
@@ -80,10 +82,7 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
     const found = await h.clusters.get(idOf(grant))
     return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(toClusterInfoModel(found, h.clock.now()))
   }),
-  handle(updateCluster, async ({ call, grant, body }) => {
-    const changed = await h.change(call, idOf(grant), updateWish(body))
-    return isLeft(changed) ? changed : right(toClusterInfoModel(changed.right, h.clock.now()))
-  }),
+  handleChange(updateCluster, shownBy(h), ({ call, grant, body }) => h.change(call, idOf(grant), updateWish(body))),
   handle(getClientConfig, async ({ call, grant, query, makesToken }) => {
     const found = await h.clusters.get(idOf(grant))
     if (found === undefined) return left(ClusterMissing('There is no such cluster.'))
@@ -97,20 +96,18 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
     const seen = await h.refresh(idOf(grant))
     return isLeft(seen) ? seen : right(toClusterInfoModel(seen.right, h.clock.now()))
   }),
-  handle(connectCluster, async ({ call, grant, body }) => {
+  handleChange(connectCluster, shownBy(h), async ({ call, grant, body }) => {
     const wish = connectWish(body)
     if (isLeft(wish)) return wish
     const mismatch = nameMismatch(grant.objectName, wish.right.name)
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
-    const changed = wish.right.accessConfig === undefined ? undefined : await h.change(call, idOf(grant), wish.right)
-    if (changed !== undefined && isLeft(changed)) return changed
-    const seen = await h.refresh(idOf(grant), { evenIfFresh: changed === undefined })
-    return isLeft(seen) ? seen : right(toClusterInfoModel(seen.right, h.clock.now()))
+    return wish.right.accessConfig === undefined ? h.refresh(idOf(grant), { evenIfFresh: true }) : h.change(call, idOf(grant), wish.right)
   }),
-  handle(reconfigureCluster, async ({ call, grant, body }) => {
-    const changed = await h.change(call, idOf(grant), reconfigureWish(body))
-    return isLeft(changed) ? changed : right({ ...toClusterInfoModel(changed.right, h.clock.now()) })
-  }),
+  handleChange(
+    reconfigureCluster,
+    (cluster: Cluster) => ({ ...shownBy(h)(cluster) }),
+    ({ call, grant, body }) => h.change(call, idOf(grant), reconfigureWish(body)),
+  ),
   handle(removeCluster, ({ call, grant, body }) => h.remove(call, idOf(grant), body.name)),
 ]
 

@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { makeEditUser } from '../../core/identity/edit-user.ts'
 import { userMissing } from '../../core/identity/find-user.ts'
 import { presentFields, ProfileInvalid } from '../../core/identity/profile-rules.ts'
@@ -8,7 +8,7 @@ import { accountNameKey } from '../../core/kernel/account-name.ts'
 import type { UserId } from '../../core/kernel/brand.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import { adminGetUser, adminListEmails, adminRenameUser, adminSearchEmails, adminUpdateProfile } from './admin-account.routes.ts'
 import { emailWire } from './email-wire.ts'
 import type { IdentityGiven } from './needs.ts'
@@ -40,13 +40,12 @@ export const adminAccountRoutes = (given: IdentityGiven): readonly BoundRoute[] 
       const user = await find(params.username)
       return user === undefined ? left(userMissing()) : right(userWire(placeOf(settings, call), viewerOf(call.principal), user))
     }),
-    handle(adminUpdateProfile, async ({ call, params, body }) => {
+    handleChange(adminUpdateProfile, profileWire, async ({ call, params, body }) => {
       const { name, full_name: fullName, keep_email_private: hideEmail, ...rest } = body
       if (name !== undefined && name !== '' && accountNameKey(name) !== accountNameKey(params.username)) {
         return left(ProfileInvalid('The name cannot be changed here.'))
       }
-      const edited = await edit(call, params.username, presentFields({ fullName, hideEmail, ...rest }))
-      return isLeft(edited) ? edited : right(profileWire(edited.right))
+      return edit(call, params.username, presentFields({ fullName, hideEmail, ...rest }))
     }),
     handle(adminRenameUser, ({ call, params, body }) => rename(call, params.username, body.new_username)),
   ]

@@ -1,6 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { mapPage } from '../../core/kernel/page.ts'
+import type { Call } from '../../core/kernel/principal.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makeCreateUser } from '../../core/identity/create-user.ts'
 import { creationTime } from '../../core/identity/creation-time.ts'
@@ -9,8 +10,9 @@ import type { EditUserInput } from '../../core/identity/edit-user.ts'
 import { makeEditUser } from '../../core/identity/edit-user.ts'
 import { presentFields } from '../../core/identity/profile-rules.ts'
 import { makeSetPassword } from '../../core/identity/set-password.ts'
+import type { User } from '../../core/identity/types.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import { adminChangePassword, adminCreateUser, adminDeleteUser, adminEditUser, adminListUsers } from './admin.routes.ts'
 import type { EditUserOption } from './codecs.ts'
 import type { IdentityGiven } from './needs.ts'
@@ -42,6 +44,7 @@ const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const deps = { ...given, passwords: passwordPolicyOf(given) }
   const create = makeCreateUser(deps)
   const edit = makeEditUser(deps)
+  const shown = (user: User, { call }: { readonly call: Call<never> }) => userWire(placeOf(settings, call), viewerOf(call.principal), user)
   return [
     handle(adminListUsers, async ({ call, query, page }) => {
       const listing = listingOf(query)
@@ -49,10 +52,10 @@ const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       const viewer = viewerOf(call.principal)
       return right(mapPage(await stores.users.list(searchTextOf(query.q), page, listing), (user) => userWire(placeOf(settings, call), viewer, user)))
     }),
-    handle(adminCreateUser, async ({ call, body }) => {
+    handleChange(adminCreateUser, shown, async ({ call, body }) => {
       const createdAt = creationTime(body.created_at, given.clock.now())
       if (isLeft(createdAt)) return createdAt
-      const created = await create(call, {
+      return create(call, {
         login: body.username,
         email: body.email,
         password: secret(body.password),
@@ -63,12 +66,8 @@ const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
         sendsNotice: body.send_notify,
         createdAt: createdAt.right,
       })
-      return isLeft(created) ? created : right(userWire(placeOf(settings, call), viewerOf(call.principal), created.right))
     }),
-    handle(adminEditUser, async ({ call, params, body }) => {
-      const edited = await edit(call, params.username, editOf(body))
-      return isLeft(edited) ? edited : right(userWire(placeOf(settings, call), viewerOf(call.principal), edited.right))
-    }),
+    handleChange(adminEditUser, shown, ({ call, params, body }) => edit(call, params.username, editOf(body))),
   ]
 }
 

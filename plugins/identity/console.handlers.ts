@@ -17,7 +17,7 @@ import { ownSecondFactorRefusal } from '../../core/identity/reset-second-factor.
 import { makeSendTestMail } from '../../core/identity/send-test-mail.ts'
 import type { User } from '../../core/identity/types.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import {
   consoleCreateUser, consoleDeleteUser, consoleEditUser, consoleListDeleted, consoleListUsers, consolePurge, consoleReactivate,
   consoleTestMail,
@@ -72,18 +72,17 @@ const userRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       if (listing === undefined) return right({ items: [], total: 0 })
       return right(mapPage(await given.stores.users.list(searchTextOf(query.q), page, listing), consoleUser))
     }),
-    handle(consoleCreateUser, async ({ call, body }) => {
-      const created = await create(call, {
+    handleChange(consoleCreateUser, consoleUser, ({ call, body }) =>
+      create(call, {
         login: body.userName,
         email: body.email,
         password: secret(body.password ?? ''),
         fullName: body.fullName,
         mustChangePassword: body.mustChangePassword ?? true,
         sendsNotice: body.sendNotify,
-      })
-      return isLeft(created) ? created : right(consoleUser(created.right))
-    }),
-    handle(consoleEditUser, async ({ call, params, body }) => {
+      }),
+    ),
+    handleChange(consoleEditUser, consoleUser, async ({ call, params, body }) => {
       const login = await loginOf(given, params.userid)
       if (isLeft(login)) return login
       const removesSecondFactor = body.disableTwoFactor === true
@@ -91,8 +90,7 @@ const userRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       if (refused !== undefined) return left(refused)
       const { loginType: _type, loginName: _name, disableTwoFactor: _disables, active: isActive, admin: isAdmin, password, ...rest } = body
       const newPassword = password === undefined || password === '' ? undefined : secret(password)
-      const edited = await edit(call, login.right, { ...presentFields({ ...rest, isActive, isAdmin, password: newPassword }), removesSecondFactor })
-      return isLeft(edited) ? edited : right(consoleUser(edited.right))
+      return edit(call, login.right, { ...presentFields({ ...rest, isActive, isAdmin, password: newPassword }), removesSecondFactor })
     }),
     handle(consoleDeleteUser, async ({ call, params }) => {
       const login = await loginOf(given, params.userid)

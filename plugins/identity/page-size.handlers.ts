@@ -1,9 +1,9 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import type { PageSizes } from '../../core/identity/page-size-ports.ts'
 import { defaultPageSizes, makeChangePageSizes } from '../../core/identity/page-sizes.ts'
 import { presentFields } from '../../core/identity/profile-rules.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
 import { changePageSizes, getPageSizes } from './page-size.routes.ts'
 
@@ -13,9 +13,8 @@ export const pageSizeRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const change = makeChangePageSizes(given)
   return [
     handle(getPageSizes, async ({ call }) => right(pageSizesWire((await given.stores.pageSizes.find(call.principal.userId)) ?? defaultPageSizes))),
-    handle(changePageSizes, async ({ call, body }) => {
-      const changed = await change(call, presentFields({ productUi: body.productUI, consoleUi: body.consoleUI, platformUi: body.platformUI }))
-      return isLeft(changed) ? changed : right(pageSizesWire(changed.right))
-    }),
+    handleChange(changePageSizes, pageSizesWire, ({ call, body }) =>
+      change(call, presentFields({ productUi: body.productUI, consoleUi: body.consoleUI, platformUi: body.platformUI })),
+    ),
   ]
 }

@@ -10,7 +10,7 @@ import { makeReplaceRecoveryCodes } from '../../core/identity/replace-recovery-c
 import { makeResetSecondFactor } from '../../core/identity/reset-second-factor.ts'
 import { isEnrolled } from '../../core/identity/second-factor-rules.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import type { SecondFactorProof } from './codecs.ts'
 import type { IdentityGiven } from './needs.ts'
 import {
@@ -41,14 +41,8 @@ export const secondFactorRoutes = (given: IdentityGiven): readonly BoundRoute[] 
       const { seed, uri } = offered.right
       return right({ twoFASecret: seed.reveal(), twoFAImageURL: await qrCodes.dataUrl(uri) })
     }),
-    handle(enrollSecondFactor, async ({ call, body }) => {
-      const codes = await enroll(call, body.passCode)
-      return isLeft(codes) ? codes : right(linesOf(codes.right))
-    }),
-    handle(replaceRecoveryCodes, async ({ call, body }) => {
-      const codes = await replaceCodes(call, proofOf(body))
-      return isLeft(codes) ? codes : right(linesOf(codes.right))
-    }),
+    handleChange(enrollSecondFactor, linesOf, ({ call, body }) => enroll(call, body.passCode)),
+    handleChange(replaceRecoveryCodes, linesOf, ({ call, body }) => replaceCodes(call, proofOf(body))),
     handle(disableSecondFactor, ({ call, body }) => disable(call, proofOf(body))),
     handle(adminResetSecondFactor, ({ call, params }) => reset(call, params.username)),
   ]

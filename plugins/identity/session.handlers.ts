@@ -1,4 +1,4 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import type { SessionId } from '../../core/kernel/brand.ts'
 import { unixSeconds } from '../../core/kernel/instant.ts'
 import { pageWithin } from '../../core/kernel/page.ts'
@@ -6,7 +6,7 @@ import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { makeEndUserSessions, makeRevokeOtherSessions, makeRevokeSession } from '../../core/identity/end-sessions.ts'
 import type { SessionRecord } from '../../core/identity/types.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
 import { endUserSessions, listSessions, revokeOtherSessions, revokeSession } from './session.routes.ts'
 
@@ -27,18 +27,14 @@ export const sessionRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const revoke = makeRevokeSession(given)
   const revokeOthers = makeRevokeOtherSessions(given)
   const endOfUser = makeEndUserSessions(given)
-  const listed = async ({ principal: { userId, sessionId } }: SignedInCall) =>
-    (await stores.sessions.list(userId, clock.now())).map((session) => sessionWire(session, sessionId))
+  const listed = (sessions: readonly SessionRecord[], { call }: { readonly call: SignedInCall<never> }) =>
+    sessions.map((session) => sessionWire(session, call.principal.sessionId))
   return [
-    handle(listSessions, async ({ call, page }) => right(pageWithin(await listed(call), page))),
-    handle(revokeSession, async ({ call, params }) => {
-      const revoked = await revoke(call, params.sid as SessionId)
-      return isLeft(revoked) ? revoked : right(await listed(call))
-    }),
-    handle(revokeOtherSessions, async ({ call }) => {
-      const revoked = await revokeOthers(call)
-      return isLeft(revoked) ? revoked : right(await listed(call))
-    }),
+    handle(listSessions, async ({ call, page }) =>
+      right(pageWithin(listed(await stores.sessions.list(call.principal.userId, clock.now()), { call }), page)),
+    ),
+    handleChange(revokeSession, listed, ({ call, params }) => revoke(call, params.sid as SessionId)),
+    handleChange(revokeOtherSessions, listed, ({ call }) => revokeOthers(call)),
     handle(endUserSessions, ({ call, params }) => endOfUser(call, params.username)),
   ]
 }

@@ -7,7 +7,7 @@ import { makeEditOwnProfile } from '../../core/identity/edit-own-profile.ts'
 import { presentFields } from '../../core/identity/profile-rules.ts'
 import type { User } from '../../core/identity/types.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import type { IdentityGiven } from './needs.ts'
 import { passwordPolicyOf } from './password-policy-of.ts'
 import { profileWire } from './profile-wire.ts'
@@ -39,17 +39,14 @@ export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   }
   return [
     handle(getUserSettings, async ({ call }) => right(settingsWire(await caller(call.principal.userId)))),
-    handle(editUserSettings, async ({ call, body }) => {
+    handleChange(editUserSettings, settingsWire, ({ call, body }) => {
       const { full_name: fullName, hide_email: hideEmail, diff_view_style: diffViewStyle, hide_activity: hideActivity, ...rest } = body
-      const edited = await edit(call, presentFields({ fullName, hideEmail, diffViewStyle, hideActivity, ...rest }))
-      return isLeft(edited) ? edited : right(settingsWire(edited.right))
+      return edit(call, presentFields({ fullName, hideEmail, diffViewStyle, hideActivity, ...rest }))
     }),
     handle(getProfile, async ({ call }) => right(profileWire(await caller(call.principal.userId)))),
-    handle(editProfile, async ({ call, body }) => {
-      const { full_name: fullName, keep_email_private: hideEmail, ...rest } = body
-      const edited = await edit(call, presentFields({ fullName, hideEmail, ...rest }))
-      return isLeft(edited) ? edited : right(profileWire(edited.right))
-    }),
+    handleChange(editProfile, profileWire, ({ call, body: { full_name: fullName, keep_email_private: hideEmail, ...rest } }) =>
+      edit(call, presentFields({ fullName, hideEmail, ...rest })),
+    ),
     handle(changePassword, async ({ call, body }) => {
       if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two new passwords differ.'))
       return change(call, {

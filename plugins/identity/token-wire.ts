@@ -1,3 +1,4 @@
+import type { CreatedToken } from '../../core/identity/create-token.ts'
 import type { AccessTokenRecord } from '../../core/identity/types.ts'
 import { laterByDays, unixSeconds } from '../../core/kernel/instant.ts'
 
@@ -14,6 +15,9 @@ export const tokenWire = (token: AccessTokenRecord, value = '') => ({
   last_used_at: token.lastUsedAt?.toISOString(),
   expires_at: token.expiresAt?.toISOString(),
 })
+
+/** A token that was just made, with its value. */
+export const createdWire = ({ record, value }: CreatedToken) => tokenWire(record, value.reveal())
 
 const recentDays = 7
 

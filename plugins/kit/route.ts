@@ -82,15 +82,15 @@ export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F ext
   readonly dialect?: 'platform' | 'marketplace' | 'metering'
 }
 
-type CallOf<X extends Access> = X extends PublicAccess ? Call : SignedInCall
+type CallOf<X extends Access, A> = X extends PublicAccess ? Call<A> : SignedInCall<A>
 type GrantOf<X extends Access> = X extends GrantedAccess ? AccessGrant : undefined
 
-/** What a handler is given: decoded input, the call, and what authorization already found. */
-export interface RouteInput<P, Q, B, X extends Access> {
+/** What a handler is given: decoded input, the call, and what authorization already found. `A`: see `Call`. */
+export interface RouteInput<P, Q, B, X extends Access, A = unknown> {
   readonly params: P
   readonly query: Q
   readonly body: B
-  readonly call: CallOf<X>
+  readonly call: CallOf<X, A>
   readonly grant: GrantOf<X>
   /** From `page` and `limit`; the defaults where the route is not paged. */
   readonly page: PageRequest
@@ -110,9 +110,14 @@ export interface BoundRoute {
   readonly kind: 'json'
   readonly route: Route
   readonly handler: (input: RouteInput<unknown, unknown, unknown, Access>) => Promise<Either<Failure, unknown>>
+  /** Makes what the route answers with from what the handler gives; absent where that is the same. */
+  readonly reply?: (result: unknown, input: RouteInput<unknown, unknown, unknown, Access>) => unknown
 }
 
-/** Ties a handler to its declaration. A failure that the route does not declare is a compile error. */
+/**
+ * Ties a handler to its declaration. A failure that the route does not declare is a compile error. A change that answers
+ * with a body is tied by `handleChange`.
+ */
 export const handle = <P, Q, B, R, F extends string, X extends Access>(
   route: Route<P, Q, B, R, F, X>,
   handler: (input: RouteInput<P, Q, B, X>) => Promise<Either<Failure<NoInfer<F>>, NoInfer<R>>>,
@@ -120,6 +125,22 @@ export const handle = <P, Q, B, R, F extends string, X extends Access>(
   kind: 'json',
   route: route as unknown as Route,
   handler: handler as unknown as BoundRoute['handler'],
+})
+
+/**
+ * Ties a change that answers with a body to its declaration. The handler gives what its transaction gave, and `reply` makes
+ * the body from that alone: under an Idempotency-Key it runs inside the transaction, which stores the answer, so that a retry
+ * gets it whatever dies after the commit. The first parameter of `reply` has a written type.
+ */
+export const handleChange = <P, Q, B, R, F extends string, X extends Access, A>(
+  route: Route<P, Q, B, R, F, X>,
+  reply: (result: A, input: RouteInput<P, Q, B, X>) => NoInfer<R> | Promise<NoInfer<R>>,
+  handler: (input: RouteInput<P, Q, B, X, A>) => Promise<Either<Failure<NoInfer<F>>, NoInfer<A>>>,
+): BoundRoute => ({
+  kind: 'json',
+  route: route as unknown as Route,
+  handler: handler as unknown as BoundRoute['handler'],
+  reply: reply as unknown as NonNullable<BoundRoute['reply']>,
 })
 
 /** A route whose bodies are streamed and never parsed: every method of one path prefix. */

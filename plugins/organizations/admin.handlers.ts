@@ -9,7 +9,7 @@ import { asUser } from '../../core/organizations/find-user.ts'
 import type { Organization } from '../../core/organizations/types.ts'
 import { visibilities } from '../../core/organizations/types.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import {
   adminCreateOrganization, adminListOrganizations, adminListOrganizationsOfUser, consoleDeleteOrphaned, consoleListOrganizations,
   consoleListOrphaned,
@@ -39,13 +39,16 @@ const userRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       const listed = await given.organizations.listOfUser(id.right, page)
       return right(mapPage(listed, (organization) => organizationWire(given, call, organization)))
     }),
-    handle(adminCreateOrganization, async ({ call, params, body }) => {
-      const account = await given.memberships.findAccount(params.username)
-      if (account?.kind !== 'user') return left(MemberMissing('There is no such user.'))
-      if (!account.isActive) return left(AccountNotEligible('This account is not active, so it cannot become an owner.'))
-      const created = await create(call, { name: body.username, ownerId: account.id as UserId, ...profileInput(body) })
-      return isLeft(created) ? created : right(organizationWire(given, call, created.right))
-    }),
+    handleChange(
+      adminCreateOrganization,
+      (organization: Organization, { call }) => organizationWire(given, call, organization),
+      async ({ call, params, body }) => {
+        const account = await given.memberships.findAccount(params.username)
+        if (account?.kind !== 'user') return left(MemberMissing('There is no such user.'))
+        if (!account.isActive) return left(AccountNotEligible('This account is not active, so it cannot become an owner.'))
+        return create(call, { name: body.username, ownerId: account.id as UserId, ...profileInput(body) })
+      },
+    ),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { PictureRefused } from '../../core/kernel/picture.ts'
 import type { Call } from '../../core/kernel/principal.ts'
 import { makeRemoveOrganizationAvatar, makeSetOrganizationAvatar } from '../../core/organizations/change-organization-avatar.ts'
@@ -7,7 +7,7 @@ import type { Organization } from '../../core/organizations/types.ts'
 import { avatarUrl, placeOf } from '../identity/user-wire.ts'
 import { NoContent } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import { deleteOrganizationAvatar, discardOrganizationAvatar, getOrganizationAvatar, setOrganizationAvatar } from './avatar.routes.ts'
 import type { OrganizationGiven } from './needs.ts'
 import { orgOf } from './organizations.handlers.ts'
@@ -21,13 +21,14 @@ export const avatarRoutes = (given: OrganizationGiven): readonly BoundRoute[] =>
       const organization = await given.organizations.findById(orgOf(grant))
       return organization === undefined ? left(OrganizationMissing('There is no such organization.')) : right(urlOf(call, organization))
     }),
-    handle(setOrganizationAvatar, async ({ call, grant, body }) => {
-      const bytes = body.image ?? body.avatar
-      if (bytes === undefined) return left(PictureRefused('Send the picture as `image` or `avatar`.'))
-      const changed = await set(call, orgOf(grant), bytes)
-      if (isLeft(changed)) return changed
-      return right(body.image === undefined ? { avatar: urlOf(call, changed.right) } : new NoContent())
-    }),
+    handleChange(
+      setOrganizationAvatar,
+      (changed: Organization, { call, body }) => (body.image === undefined ? { avatar: urlOf(call, changed) } : new NoContent()),
+      async ({ call, grant, body }) => {
+        const bytes = body.image ?? body.avatar
+        return bytes === undefined ? left(PictureRefused('Send the picture as `image` or `avatar`.')) : set(call, orgOf(grant), bytes)
+      },
+    ),
     handle(deleteOrganizationAvatar, ({ call, grant }) => remove(call, orgOf(grant))),
     handle(discardOrganizationAvatar, ({ call, grant }) => remove(call, orgOf(grant))),
   ]

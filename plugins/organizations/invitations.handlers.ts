@@ -7,7 +7,7 @@ import type { Invitation, InvitationId } from '../../core/organizations/invitati
 import { makeInviteMember } from '../../core/organizations/invite-member.ts'
 import { makeWithdrawInvitation } from '../../core/organizations/withdraw-invitation.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import { acceptInvitation, getOwnInvitation, inviteMember, listInvitations, withdrawInvitation } from './invitations.routes.ts'
 import type { OrganizationGiven } from './needs.ts'
 import { organizationWire } from './organization-wire.ts'
@@ -29,10 +29,9 @@ export const invitationRoutes = (given: OrganizationGiven): readonly BoundRoute[
   const show = makeShowInvitation(given)
   const accept = makeAcceptInvitation(given)
   return [
-    handle(inviteMember, async ({ call, grant, body }) => {
+    handleChange(inviteMember, invitationWire, ({ call, grant, body }) => {
       const teamIds = (body.team_ids ?? []).map((id) => id as TeamId)
-      const invited = await invite(call, orgOf(grant), { email: body.email, role: body.role, teamIds })
-      return isLeft(invited) ? invited : right(invitationWire(invited.right))
+      return invite(call, orgOf(grant), { email: body.email, role: body.role, teamIds })
     }),
     handle(listInvitations, async ({ grant, page }) =>
       right(mapPage(await given.invitations.list(orgOf(grant), given.clock.now(), page), invitationWire)),

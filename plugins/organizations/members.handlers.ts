@@ -13,13 +13,14 @@ import { userIdOf } from '../../core/organizations/find-user.ts'
 import { makeRemoveMember } from '../../core/organizations/remove-member.ts'
 import { makeRevokeOrganizationToken } from '../../core/organizations/revoke-organization-token.ts'
 import { makeSetMemberVisibility } from '../../core/organizations/set-member-visibility.ts'
+import type { SettledMembership } from '../../core/organizations/set-membership.ts'
 import { makeSetMembership } from '../../core/organizations/set-membership.ts'
 import type { UserBody } from '../identity/codecs.ts'
 import { tokenInfoWire } from '../identity/token-wire.ts'
 import { placeOf, userWire, viewerOf } from '../identity/user-wire.ts'
 import { Redirect } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import {
   actOnMember,
   checkMember,
@@ -103,24 +104,21 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
 }
 
 const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
-  const set = makeSetMembership(given)
+  const set = makeSetMembership({ ...given, users: given.identity.users })
   const remove = makeRemoveMember(given)
   const setVisibility = makeSetMemberVisibility(given)
   const act = makeActOnMember({ remove, setVisibility })
   return [
-    handle(setMembership, async ({ call, grant, params, body }) => {
-      const settled = await set(call, orgOf(grant), params.username, body.role)
-      if (isLeft(settled)) return settled
-      const { userId, organization, role } = settled.right
-      const user = await given.identity.users.byId(userId)
-      if (user === undefined) return left(MemberMissing('There is no such user.'))
-      return right({
+    handleChange(
+      setMembership,
+      ({ user, organization, role }: SettledMembership, { call }) => ({
         user: userWire(placeOf(given.identitySettings, call), viewerOf(call.principal), user),
         org: organizationWire(given, call, organization),
         role,
         state: 'active',
-      })
-    }),
+      }),
+      ({ call, grant, params, body }) => set(call, orgOf(grant), params.username, body.role),
+    ),
     handle(removeMember, ({ call, grant, params }) => remove(call, orgOf(grant), { name: params.username })),
     handle(actOnMember, ({ call, grant, params, query }) => act(call, orgOf(grant), params.action, query.uid)),
     handle(publishMember, ({ call, grant, params }) => setVisibility(call, orgOf(grant), { name: params.username }, true)),

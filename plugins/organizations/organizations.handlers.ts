@@ -14,10 +14,10 @@ import {
 } from '../../core/organizations/list-organizations.ts'
 import { makeRenameOrganization } from '../../core/organizations/rename-organization.ts'
 import { makeTellPermissions } from '../../core/organizations/tell-permissions.ts'
-import type { Standing } from '../../core/organizations/types.ts'
+import type { Organization, Standing } from '../../core/organizations/types.ts'
 import { Redirect } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import type { OrganizationGiven } from './needs.ts'
 import { organizationWire, profileInput } from './organization-wire.ts'
 import {
@@ -54,15 +54,16 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const rename = makeRenameOrganization(given)
   const remove = makeDeleteOrganization(given)
   return [
-    handle(createOrganization, async ({ call, body }) => {
-      const created = await create(call, { name: body.username, ...profileInput(body) })
-      return isLeft(created) ? created : right(organizationWire(given, call, created.right))
-    }),
-    handle(editOrganization, async ({ call, grant, body, expectedVersion }) => {
-      const edited = await edit(call, orgOf(grant), profileInput(body), expectedVersion)
-      if (isLeft(edited)) return edited
-      return right({ value: organizationWire(given, call, edited.right), version: edited.right.version })
-    }),
+    handleChange(
+      createOrganization,
+      (organization: Organization, { call }) => organizationWire(given, call, organization),
+      ({ call, body }) => create(call, { name: body.username, ...profileInput(body) }),
+    ),
+    handleChange(
+      editOrganization,
+      (organization: Organization, { call }) => ({ value: organizationWire(given, call, organization), version: organization.version }),
+      ({ call, grant, body, expectedVersion }) => edit(call, orgOf(grant), profileInput(body), expectedVersion),
+    ),
     handle(renameOrganization, ({ call, grant, body }) => rename(call, orgOf(grant), body.new_name)),
     handle(deleteOrganization, ({ call, grant }) => remove(call, orgOf(grant))),
   ]

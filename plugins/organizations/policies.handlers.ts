@@ -1,9 +1,9 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { makeChangePolicy } from '../../core/organizations/change-policy.ts'
 import { OrganizationMissing } from '../../core/organizations/failures.ts'
 import type { OrganizationPolicy } from '../../core/organizations/policy-ports.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import type { OrganizationGiven } from './needs.ts'
 import { orgOf } from './organizations.handlers.ts'
 import { editPolicies, getPolicies } from './policies.routes.ts'
@@ -25,14 +25,13 @@ export const policyRoutes = (given: OrganizationGiven): readonly BoundRoute[] =>
       const policy = await given.policies.find(orgOf(grant))
       return policy === undefined ? left(OrganizationMissing('There is no such organization.')) : right(policiesWire(policy))
     }),
-    handle(editPolicies, async ({ call, grant, body, expectedVersion }) => {
+    handleChange(editPolicies, policiesWire, ({ call, grant, body, expectedVersion }) => {
       const input = {
         ...(body.require_two_factor === undefined ? {} : { requiresSecondFactor: body.require_two_factor }),
         ...(body.two_factor_grace_days === undefined ? {} : { graceDays: body.two_factor_grace_days }),
         ...(body.max_token_life_days === undefined ? {} : { maxTokenLifeDays: body.max_token_life_days }),
       }
-      const changed = await change(call, orgOf(grant), input, expectedVersion)
-      return isLeft(changed) ? changed : right(policiesWire(changed.right))
+      return change(call, orgOf(grant), input, expectedVersion)
     }),
   ]
 }

@@ -1,4 +1,4 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
 import { ConfinedTokenRefused } from '../../core/identity/confined-token-ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { TeamId, TokenId, UserId } from '../../core/kernel/brand.ts'
@@ -10,9 +10,9 @@ import { makeEditRobot } from '../../core/organizations/edit-robot.ts'
 import { RobotMissing } from '../../core/organizations/failures.ts'
 import type { Robot } from '../../core/organizations/robot-ports.ts'
 import { makeCreateRobotToken, makeDeleteRobotToken } from '../../core/organizations/robot-tokens.ts'
-import { tokenWire } from '../identity/token-wire.ts'
+import { createdWire, tokenWire } from '../identity/token-wire.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import type { OrganizationGiven } from './needs.ts'
 import { orgOf } from './organizations.handlers.ts'
 import {
@@ -36,6 +36,8 @@ const robotWire = (robot: Robot) => ({
   active: robot.isActive,
 })
 
+const versionedRobot = (robot: Robot) => ({ value: robotWire(robot), version: robot.version })
+
 /** The robot account that a route was granted on. */
 const robotOf = (grant: AccessGrant): UserId => grant.objectId as UserId
 
@@ -46,25 +48,22 @@ const accountRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const edit = makeEditRobot(given)
   const remove = makeDeleteRobot(given)
   return [
-    handle(createRobot, async ({ call, grant, body }) => {
-      const input = { name: body.name, description: body.description ?? '', teamIds: teamIdsOf(body.team_ids ?? []) }
-      const created = await create(call, orgOf(grant), input)
-      return isLeft(created) ? created : right(robotWire(created.right))
-    }),
+    handleChange(createRobot, robotWire, ({ call, grant, body }) =>
+      create(call, orgOf(grant), { name: body.name, description: body.description ?? '', teamIds: teamIdsOf(body.team_ids ?? []) }),
+    ),
     handle(listRobots, async ({ grant, page }) => right(mapPage(await given.robots.list(orgOf(grant), page), robotWire))),
     handle(getRobot, async ({ grant }) => {
       const robot = await given.robots.find(orgOf(grant), robotOf(grant))
       if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
-      return right({ value: robotWire(robot), version: robot.version })
+      return right(versionedRobot(robot))
     }),
-    handle(editRobot, async ({ call, grant, body, expectedVersion }) => {
+    handleChange(editRobot, versionedRobot, ({ call, grant, body, expectedVersion }) => {
       const input = {
         ...(body.description === undefined ? {} : { description: body.description }),
         ...(body.active === undefined ? {} : { isActive: body.active }),
         ...(body.team_ids === undefined ? {} : { teamIds: teamIdsOf(body.team_ids) }),
       }
-      const edited = await edit(call, orgOf(grant), robotOf(grant), input, expectedVersion)
-      return isLeft(edited) ? edited : right({ value: robotWire(edited.right), version: edited.right.version })
+      return edit(call, orgOf(grant), robotOf(grant), input, expectedVersion)
     }),
     handle(deleteRobot, ({ call, grant }) => remove(call, orgOf(grant), robotOf(grant))),
   ]
@@ -74,13 +73,12 @@ const tokenRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const create = makeCreateRobotToken(given)
   const remove = makeDeleteRobotToken(given)
   return [
-    handle(createRobotToken, async ({ call, grant, body }) => {
+    handleChange(createRobotToken, createdWire, async ({ call, grant, body }) => {
       const expiresAt = body.expires_at === undefined ? undefined : parseInstant(body.expires_at)
       if (body.expires_at !== undefined && expiresAt === undefined) {
         return left(ConfinedTokenRefused('expires_at is no RFC 3339 date-time.'))
       }
-      const created = await create(call, orgOf(grant), robotOf(grant), { name: body.name, scopes: body.scopes, expiresAt })
-      return isLeft(created) ? created : right(tokenWire(created.right.record, created.right.value.reveal()))
+      return create(call, orgOf(grant), robotOf(grant), { name: body.name, scopes: body.scopes, expiresAt })
     }),
     handle(listRobotTokens, async ({ grant, page }) =>
       right(mapPage(await given.identity.tokens.list(robotOf(grant), page), (token) => tokenWire(token))),

@@ -1,6 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { RoleId, TeamId } from '../../core/kernel/brand.ts'
 import { mapPage } from '../../core/kernel/page.ts'
+import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { makeActOnTeam } from '../../core/organizations/act-on-team.ts'
 import { makeAddTeamMember } from '../../core/organizations/add-team-member.ts'
 import { makeCreateTeam } from '../../core/organizations/create-team.ts'
@@ -10,9 +11,10 @@ import { MemberMissing } from '../../core/organizations/failures.ts'
 import { makeFindTeam, makeListOwnTeams, makeListTeams, makeSearchTeams } from '../../core/organizations/list-teams.ts'
 import { userIdOf } from '../../core/organizations/find-user.ts'
 import { makeRemoveTeamMember } from '../../core/organizations/remove-team-member.ts'
+import type { TeamInOrganization } from '../../core/organizations/types.ts'
 import { placeOf, userWire, viewerOf } from '../identity/user-wire.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import type { OrganizationGiven } from './needs.ts'
 import { teamWire } from './organization-wire.ts'
 import { orgOf } from './organizations.handlers.ts'
@@ -40,18 +42,24 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const add = makeAddTeamMember(given)
   const removeMember = makeRemoveTeamMember(given)
   const act = makeActOnTeam({ teams: given.teams, add, remove: removeMember })
+  const versionedTeam = (found: TeamInOrganization, { call }: { readonly call: SignedInCall }) => ({
+    value: teamWire(given, call, found),
+    version: found.team.version,
+  })
   return [
-    handle(createTeam, async ({ call, grant, body }) => {
-      const created = await create(call, orgOf(grant), {
-        name: body.name,
-        description: body.description ?? '',
-        permission: body.permission,
-        type: body.type,
-        roleIds: rolesOf(body.assignedRoleIDs ?? []),
-      })
-      return isLeft(created) ? created : right(teamWire(given, call, created.right))
-    }),
-    handle(editTeam, async ({ call, params, body, expectedVersion }) => {
+    handleChange(
+      createTeam,
+      (team: TeamInOrganization, { call }) => teamWire(given, call, team),
+      ({ call, grant, body }) =>
+        create(call, orgOf(grant), {
+          name: body.name,
+          description: body.description ?? '',
+          permission: body.permission,
+          type: body.type,
+          roleIds: rolesOf(body.assignedRoleIDs ?? []),
+        }),
+    ),
+    handleChange(editTeam, versionedTeam, ({ call, params, body, expectedVersion }) => {
       const input = {
         ...(body.name === undefined ? {} : { name: body.name }),
         ...(body.description === undefined ? {} : { description: body.description }),
@@ -59,9 +67,7 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
         ...(body.type === undefined ? {} : { type: body.type }),
         ...(body.assignedRoleIDs === undefined ? {} : { roleIds: rolesOf(body.assignedRoleIDs) }),
       }
-      const edited = await edit(call, params.teamid as TeamId, input, expectedVersion)
-      if (isLeft(edited)) return edited
-      return right({ value: teamWire(given, call, edited.right), version: edited.right.team.version })
+      return edit(call, params.teamid as TeamId, input, expectedVersion)
     }),
     handle(deleteTeam, ({ call, params }) => remove(call, params.teamid as TeamId)),
     handle(addTeamMember, ({ call, params }) => add(call, params.teamid as TeamId, { name: params.username }, 'done')),

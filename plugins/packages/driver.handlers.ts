@@ -1,7 +1,7 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeDriverConfigurations } from '../../core/packages/driver-configuration.ts'
 import type { DriverConfiguration } from '../../core/packages/ports.ts'
-import { handle, type BoundRoute } from '../kit/route.ts'
+import { handle, handleChange, type BoundRoute } from '../kit/route.ts'
 import type { ConsoleConfig } from './driver-codecs.ts'
 import { getDefaultDriver, getDriver, setDriver } from './driver.routes.ts'
 
@@ -26,10 +26,9 @@ export const driverHandlers = (given: Parameters<typeof makeDriverConfigurations
       const found = await configurations.show(grant)
       return isLeft(found) ? found : right(toConsoleConfig(found.right))
     }),
-    handle(setDriver, async ({ call, grant, body }) => {
-      const stored = await configurations.set(call, grant, (body.driver ?? body.data?.driver)?.pkg3?.driverName ?? '')
-      return isLeft(stored) ? stored : right(toConsoleConfig(stored.right))
-    }),
+    handleChange(setDriver, toConsoleConfig, ({ call, grant, body }) =>
+      configurations.set(call, grant, (body.driver ?? body.data?.driver)?.pkg3?.driverName ?? ''),
+    ),
     handle(getDefaultDriver, async ({ grant }) => {
       const found = await configurations.usual(grant)
       return isLeft(found) ? found : right(toConsoleConfig(found.right))

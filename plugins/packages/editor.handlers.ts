@@ -11,10 +11,11 @@ import { documentsText, resourceFiles } from '../../core/packages/editor-output.
 import type { OpenFailure } from '../../core/packages/submit-release-task.ts'
 import { makeOpenTaskCluster } from '../../core/packages/task-cluster.ts'
 import type { TaskKind } from '../../core/tasks/ports.ts'
-import { handle, type BoundRoute } from '../kit/route.ts'
+import { handle, handleChange, type BoundRoute } from '../kit/route.ts'
 import { modelAnswer, printerOf, removalSubject, toModel } from './editor-wire.ts'
 import { applyEditor, deleteEditor, loadEditorManifest, loadEditorModel, loadEditorResources } from './editor.routes.ts'
 import type { PackagesGiven } from './needs.ts'
+import { taskWire } from './release-tasks.handlers.ts'
 
 /** Installations by editors: applied and removed by tasks, shown as they are in the cluster. */
 export const editorHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
@@ -26,7 +27,7 @@ export const editorHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
     return isLeft(cluster) ? cluster : load(cluster.right, toModel(about), call.signal)
   }
   return [
-    handle(applyEditor, ({ call, grant, body, query }) => {
+    handleChange(applyEditor, taskWire, ({ call, grant, body, query }) => {
       const { patch, ...model } = toModel(body)
       return apply(call, grant, {
         model,
@@ -37,7 +38,7 @@ export const editorHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
         responseId: query['response-id'],
       })
     }),
-    handle(deleteEditor, ({ call, grant, body, query }) => remove(call, grant, removalSubject(body), query['response-id'])),
+    handleChange(deleteEditor, taskWire, ({ call, grant, body, query }) => remove(call, grant, removalSubject(body), query['response-id'])),
     handle(loadEditorModel, async ({ call, grant, body, query }) => {
       const loaded = await loadFor(call, grant, body)
       return isLeft(loaded) ? loaded : right(await modelAnswer(loaded.right.model, query.format, given.chartTexts))

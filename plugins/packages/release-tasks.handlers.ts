@@ -5,9 +5,9 @@ import { makeRollbackRelease, rollbackReleaseKind } from '../../core/packages/ro
 import { makeOpenTaskCluster } from '../../core/packages/task-cluster.ts'
 import { makeUninstallRelease, uninstallReleaseKind } from '../../core/packages/uninstall-release.ts'
 import { makeUpgradeRelease, upgradeReleaseKind } from '../../core/packages/upgrade-release.ts'
-import type { TaskKind } from '../../core/tasks/ports.ts'
+import type { SubmittedTask, TaskKind } from '../../core/tasks/ports.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handleChange } from '../kit/route.ts'
 import { chartRefOf } from './codecs.ts'
 import type { PackagesGiven } from './needs.ts'
 import type { InstallReleaseOptions, RollbackReleaseRequest, UpgradeReleaseOptions } from './release-task-codecs.ts'
@@ -77,6 +77,9 @@ const rollbackFlags = (options: RollbackReleaseRequest) =>
     dryRun: options.dry_run === true ? ('server' as const) : undefined,
   })
 
+/** The task as it is: what `TaskResponse` says. */
+export const taskWire = (task: SubmittedTask): SubmittedTask => task
+
 /** Install, upgrade, uninstall and rollback: each answers with the task that does it. */
 export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
   const install = makeInstallRelease(given)
@@ -84,7 +87,7 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
   const uninstall = makeUninstallRelease(given)
   const rollback = makeRollbackRelease(given)
   return [
-    handle(installRelease, ({ call, grant, query, body }) =>
+    handleChange(installRelease, taskWire, ({ call, grant, query, body }) =>
       install(call, grant, {
         release: { name: body.releaseName, namespace: body.namespace || 'default' },
         chart: chartRefOf(body),
@@ -94,7 +97,7 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         responseId: query['response-id'],
       }),
     ),
-    handle(upgradeRelease, ({ call, grant, params, query, body }) =>
+    handleChange(upgradeRelease, taskWire, ({ call, grant, params, query, body }) =>
       upgrade(call, grant, {
         name: params.name,
         namespace: body.namespace,
@@ -105,7 +108,7 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         responseId: query['response-id'],
       }),
     ),
-    handle(uninstallRelease, ({ call, grant, params, query, body }) =>
+    handleChange(uninstallRelease, taskWire, ({ call, grant, params, query, body }) =>
       uninstall(call, grant, {
         name: params.name,
         namespace: body.namespace,
@@ -113,7 +116,7 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         responseId: query['response-id'],
       }),
     ),
-    handle(rollbackRelease, ({ call, grant, params, query, body }) =>
+    handleChange(rollbackRelease, taskWire, ({ call, grant, params, query, body }) =>
       rollback(call, grant, {
         name: params.name,
         namespace: body.namespace,

@@ -6,7 +6,7 @@ import type { ListTasks, ReadEvents, ViewTask } from '../../core/tasks/view-task
 import type { Task, TaskEvent } from '../../core/tasks/types.ts'
 import type { Feed, FeedItem } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import { eventToWire, taskToWire } from './task-wire.ts'
 import { cancelTask, followTask, getTask, listTasks } from './tasks.routes.ts'
 
@@ -43,11 +43,5 @@ export const taskRoutes = (handlers: TaskHandlers): readonly BoundRoute[] => [
     const found = await handlers.view(call, params.id.toLowerCase())
     return isLeft(found) ? found : right(feedOf(handlers, found.right))
   }),
-  handle(cancelTask, async ({ call, params }) => {
-    const ref = params.id.toLowerCase()
-    const cancelled = await handlers.cancel(call, ref)
-    if (isLeft(cancelled)) return cancelled
-    const found = await handlers.view(call, ref)
-    return isLeft(found) ? found : right(taskToWire(found.right))
-  }),
+  handleChange(cancelTask, taskToWire, ({ call, params }) => handlers.cancel(call, params.id.toLowerCase())),
 ]

@@ -15,6 +15,13 @@ const countOf = async (database: SqlDatabase, table: string, where: Readonly<Rec
   return Number(row?.n)
 }
 
+/** The id of a thing that is there once. */
+export const idOf = async (database: SqlDatabase, { kind, name }: Attempt): Promise<number> => {
+  const { table, column } = places[kind]
+  const [row] = await database.query<{ id: number }>((k) => k(table).where({ [column]: name }).select('id'))
+  return Number(row?.id)
+}
+
 /** How often a thing is there, and how many audit rows tell of its making. */
 export const effectsOf = async (database: SqlDatabase, { kind, name }: Attempt): Promise<{ readonly rows: number; readonly audited: number }> => {
   const { table, column, action } = places[kind]

@@ -39,6 +39,9 @@ const creation = (kind: CreatedKind, name: string, home: string): readonly [stri
   }
 }
 
+/** A key must not be stuck for longer. */
+const longestWait = 15_000
+
 export interface LedgerOptions {
   readonly target: Target
   readonly token: string
@@ -46,6 +49,8 @@ export interface LedgerOptions {
   readonly home: string
   /** At the beginning of every name, so that two ledgers share none. */
   readonly prefix: string
+  /** Which changes have an Idempotency-Key; half of them unless told. */
+  readonly keyed?: 'half' | 'all'
 }
 
 /** A stream of changes and the memory of what was acknowledged. */
@@ -54,13 +59,15 @@ export interface WriteLedger {
   acknowledged(): number
   /** Sends the same request again, with the same key. */
   repeat(attempt: Attempt): Promise<ServiceAnswer>
+  /** Sends it again for as long as it is told to wait. Rejects when that takes 15 seconds, or the time to wait is not told. */
+  settle(attempt: Attempt): Promise<ServiceAnswer>
   /** `workers` senders, each one request after the other, until told to stop; resolves when the last has its answer. */
   run(workers: number): { stop(): Promise<void> }
   /** Resolves once `more` further changes were acknowledged. Rejects when that takes a minute. */
   untilAcknowledged(more: number): Promise<void>
 }
 
-export const makeWriteLedger = ({ target, token, home, prefix }: LedgerOptions): WriteLedger => {
+export const makeWriteLedger = ({ target, token, home, prefix, keyed = 'half' }: LedgerOptions): WriteLedger => {
   const attempts: Attempt[] = []
   let made = 0
   const post = (kind: CreatedKind, name: string, key: string | undefined): Promise<ServiceAnswer> => {
@@ -72,16 +79,29 @@ export const makeWriteLedger = ({ target, token, home, prefix }: LedgerOptions):
     const number = made++
     const kind = createdKinds[number % createdKinds.length] as CreatedKind
     const name = `${prefix}-${number}`
-    const key = Math.floor(number / createdKinds.length) % 2 === 0 ? `key-of-${name}` : undefined
+    const isKeyed = keyed === 'all' || Math.floor(number / createdKinds.length) % 2 === 0
+    const key = isKeyed ? `key-of-${name}` : undefined
     const answer = await post(kind, name, key).catch(() => undefined)
     attempts.push({ kind, name, key, answer })
     // Nobody is there: a client waits a little before it knocks again.
     if (answer === undefined || answer.status === 503) await sleep(20)
   }
+  const repeat = ({ kind, name, key }: Attempt): Promise<ServiceAnswer> => post(kind, name, key)
   return {
     attempts,
     acknowledged,
-    repeat: ({ kind, name, key }) => post(kind, name, key),
+    repeat,
+    settle: async (attempt) => {
+      const deadline = Date.now() + longestWait
+      for (;;) {
+        const answer = await repeat(attempt)
+        if (answer.status !== 409 || answer.json?.code !== 'RequestInProgress') return answer
+        const seconds = Number(answer.headers['retry-after'])
+        if (!(seconds >= 1 && seconds <= 10)) throw new Error(`${attempt.name} was told to wait for ${answer.headers['retry-after']}`)
+        if (Date.now() > deadline) throw new Error(`the key of ${attempt.name} is stuck`)
+        await sleep(seconds * 1000)
+      }
+    },
     run: (workers) => {
       let isStopped = false
       const work = async (): Promise<void> => {

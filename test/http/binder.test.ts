@@ -1,8 +1,16 @@
 import anyTest from 'ava'
 import type { TestFn } from 'ava'
+import * as io from 'io-ts'
+import { signedIn, write } from '../../plugins/kit/access.ts'
+import { left } from 'fp-ts/lib/Either.js'
+import { defineFailure } from '../../core/kernel/failure.ts'
+import type { KeyedChange } from '../../core/kernel/idempotency.ts'
+import { empty, versioned } from '../../plugins/kit/reply.ts'
+import { defineRoute, handle, handleChange } from '../../plugins/kit/route.ts'
+import { until } from '../support/until.ts'
 import { counter, stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
-import { startStubServer } from './stub-server.ts'
+import { memoryIdempotency, startStubServer } from './stub-server.ts'
 
 const test = anyTest as TestFn<{ server: StubServer }>
 test.before(async (t) => {
@@ -253,6 +261,50 @@ test.serial('a request that failed on our side may be sent again with its key', 
   t.is((await post('slow', 'k4')).status, 429)
   t.is((await post('slow', 'k4')).status, 429)
   t.is(counter.runs, before + 4)
+})
+
+test('an answer that was committed with its change is the retry\'s, whatever the handler did then; who comes too early is told when to ask', async (t) => {
+  const idempotency = memoryIdempotency()
+  const route = defineRoute({
+    id: 'stub.change', method: 'POST', path: '/change', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: write('misc'),
+    ok: versioned(201, io.type({ name: io.string }), { name: 'x' }), failures: [],
+  })
+  const Late = defineFailure('Late', 'Conflict')
+  const refusingRoute = defineRoute({
+    id: 'stub.refusing', method: 'POST', path: '/refusing', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: write('misc'),
+    ok: empty(204), failures: [Late],
+  })
+  /** What a unit of work does. */
+  const commit = async (keyed: KeyedChange<never> | undefined) => {
+    if (keyed?.answer !== undefined) await idempotency.answer(keyed.recordId, await keyed.answer('made' as never))
+    keyed?.committed()
+  }
+  let hold: (() => void) | undefined
+  const change = handleChange(route, (name: string) => ({ value: { name }, version: 3 }), async ({ call }) => {
+    const { keyed } = call
+    await new Promise<void>((resolve) => void (hold = resolve))
+    await commit(keyed)
+    throw new Error('after the commit')
+  })
+  const refusing = handle(refusingRoute, async ({ call }) => {
+    await commit(call.keyed)
+    return left(Late('It was late.'))
+  })
+  const server = await startStubServer([change, refusing], { idempotency })
+  t.teardown(() => server.stop())
+  const post = (path = '/change') => send(server, path, { method: 'POST', headers: { ...auth, 'idempotency-key': 'k' } })
+  const first = post()
+  await until('the handler runs', () => hold)
+  const early = await post()
+  t.deepEqual([early.status, early.headers.get('retry-after'), (await bodyOf(early))['code']], [409, '7', 'RequestInProgress'])
+  hold?.()
+  t.is((await first).status, 500)
+  const retry = await post()
+  t.deepEqual([retry.status, retry.headers.get('idempotency-replayed'), await bodyOf(retry)], [201, 'true', { name: 'made' }])
+  t.regex(retry.headers.get('etag') ?? '', /"/)
+  const refused = await post('/refusing')
+  const refusedAgain = await post('/refusing')
+  t.deepEqual([refused.status, refusedAgain.status, refusedAgain.headers.get('idempotency-replayed')], [409, 409, 'true'], 'what was told is told again')
 })
 
 test('a request id is kept when it is harmless and replaced when not', async (t) => {

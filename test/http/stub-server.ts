@@ -90,15 +90,21 @@ export const memoryIdempotency = (): IdempotencyStore & { readonly records: Map<
         return { kind: 'fresh', id: next++ }
       }
       if (found.request !== request) return { kind: 'mismatch' }
-      return found.answer === undefined ? { kind: 'in-progress' } : { kind: 'answered', answer: found.answer }
+      return found.answer === undefined ? { kind: 'in-progress', retryAfterSeconds: 7 } : { kind: 'answered', answer: found.answer }
     },
+    async find(keyHash) {
+      const found = records.get(Buffer.from(keyHash).toString('hex'))
+      return found?.answer === undefined ? undefined : { requestHash: Buffer.from(found.request, 'hex'), answer: found.answer }
+    },
+    settle: () => undefined,
+    sweep: async () => undefined,
     async answer(id, answer) {
       const entry = byId(id)
       if (entry !== undefined) entry[1].answer = answer
     },
     async forget(id) {
       const entry = byId(id)
-      if (entry !== undefined) records.delete(entry[0])
+      if (entry !== undefined && entry[1].answer === undefined) records.delete(entry[0])
     },
     async purge() {
       return 0

@@ -12,6 +12,7 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import type { AuditEntry } from '../../core/kernel/audit.ts'
+import type { UserStore } from '../../core/identity/ports.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../../core/kernel/brand.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
@@ -41,6 +42,7 @@ export type Stores = Omit<OrganizationStores, 'audit' | 'mail'>
 
 /** Stores, a unit of work and people, over a database of one's own. */
 export interface Bench extends Stores {
+  readonly users: UserStore
   readonly database: SqlDatabase
   readonly uow: UnitOfWork<OrganizationStores>
   readonly catalogue: PermissionLevels
@@ -124,6 +126,7 @@ export const makeBench = (database: SqlDatabase): Bench => {
   }
   return {
     ...stores,
+    users,
     database,
     uow,
     catalogue,

@@ -1,4 +1,5 @@
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
+import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 import { onEachDatabase } from './scratch.ts'
 
@@ -9,16 +10,27 @@ const age = async (database: SqlDatabase, id: number, milliseconds: number) => {
   await database.query((k) => k('idempotency_records').where('id', id).decrement('created_at', milliseconds))
 }
 
-const fresh = async (database: SqlDatabase, key: number, request = 0): Promise<number> => {
-  const begun = await makeSqlIdempotencyStore(database).begin(hash(key), hash(request))
+/** The store of a process that lives. */
+const living = async (database: SqlDatabase, instance = 'here') => {
+  await makeSqlInstanceRegister(database, instance).beat()
+  return makeSqlIdempotencyStore(database, instance)
+}
+
+const silence = async (database: SqlDatabase, milliseconds: number, instance = 'here') => {
+  await database.query((k) => k('instances').where('id', instance).decrement('beat_at', milliseconds))
+}
+
+const fresh = async (database: SqlDatabase, key: number, request = 0, instance = 'here'): Promise<number> => {
+  const begun = await makeSqlIdempotencyStore(database, instance).begin(hash(key), hash(request))
   if (begun.kind !== 'fresh') throw new Error(`The key is ${begun.kind}`)
   return begun.id
 }
 
 onEachDatabase('a key is fresh once, then in progress, then answered', async (t, database) => {
-  const store = makeSqlIdempotencyStore(database)
+  const store = await living(database)
   const id = await fresh(database, 1)
-  t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
+  t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'in-progress', retryAfterSeconds: 1 })
+  t.is(await store.find(hash(1)), undefined)
   await store.answer(id, answer)
   const replay = await store.begin(hash(1), hash(0))
   t.like(replay, { kind: 'answered', answer: { status: 201, headers: { Location: '/a' } } })
@@ -27,13 +39,13 @@ onEachDatabase('a key is fresh once, then in progress, then answered', async (t,
 })
 
 onEachDatabase('an answer without a body stays without one', async (t, database) => {
-  const store = makeSqlIdempotencyStore(database)
+  const store = await living(database)
   await store.answer(await fresh(database, 1), { status: 204, headers: {}, body: undefined })
   t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'answered', answer: { status: 204, headers: {}, body: undefined } })
 })
 
 onEachDatabase('a key with another request is a mismatch in every state', async (t, database) => {
-  const store = makeSqlIdempotencyStore(database)
+  const store = await living(database)
   const id = await fresh(database, 1)
   t.deepEqual(await store.begin(hash(1), hash(9)), { kind: 'mismatch' })
   await store.answer(id, answer)
@@ -41,31 +53,87 @@ onEachDatabase('a key with another request is a mismatch in every state', async 
 })
 
 onEachDatabase('of parallel requests with one key exactly one is fresh', async (t, database) => {
-  const store = makeSqlIdempotencyStore(database)
+  const store = await living(database)
   const begun = await Promise.all(Array.from({ length: 20 }, () => store.begin(hash(1), hash(0))))
   t.is(begun.filter(({ kind }) => kind === 'fresh').length, 1)
   t.is(begun.filter(({ kind }) => kind === 'in-progress').length, 19)
 })
 
-onEachDatabase('a record whose owner died is taken over once, and its owner can no longer touch it', async (t, database) => {
-  const store = makeSqlIdempotencyStore(database)
-  const dead = await fresh(database, 1)
-  await age(database, dead, 119_000)
-  t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
-  await age(database, dead, 2000)
+onEachDatabase('a record whose process is dead is taken over once, and that process can no longer touch it', async (t, database) => {
+  await living(database, 'there')
+  const dead = await fresh(database, 1, 0, 'there')
+  const store = await living(database)
+  await silence(database, 6000, 'there')
+  const waiting = await store.begin(hash(1), hash(0))
+  t.is(waiting.kind, 'in-progress')
+  if (waiting.kind === 'in-progress') t.true(waiting.retryAfterSeconds >= 2 && waiting.retryAfterSeconds <= 4, 'until the process counts as dead')
+  await silence(database, 5000, 'there')
   const begun = await Promise.all(Array.from({ length: 10 }, () => store.begin(hash(1), hash(0))))
   t.is(begun.filter(({ kind }) => kind === 'fresh').length, 1)
-  await store.answer(dead, answer)
-  await store.forget(dead)
-  t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
+  const late = makeSqlIdempotencyStore(database, 'there')
+  await late.answer(dead, answer)
+  await late.forget(dead)
+  t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
 })
 
-onEachDatabase('an applied change is never taken over nor forgotten', async (t, database) => {
-  const store = makeSqlIdempotencyStore(database)
+onEachDatabase('a record of a process that has left, or was never on the register, is taken over at once', async (t, database) => {
+  const store = await living(database)
+  const there = makeSqlInstanceRegister(database, 'there')
+  await there.beat()
+  await there.beat()
+  await fresh(database, 1, 0, 'there')
+  t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
+  await there.leave()
+  t.like(await store.begin(hash(1), hash(0)), { kind: 'fresh' })
+  await fresh(database, 2, 0, 'nowhere')
+  t.like(await store.begin(hash(2), hash(0)), { kind: 'fresh' })
+})
+
+onEachDatabase('a process that was silent for a day is off the register, and comes back by its next beat', async (t, database) => {
+  const [here, there] = [makeSqlInstanceRegister(database, 'here'), makeSqlInstanceRegister(database, 'there')]
+  await there.beat()
+  await silence(database, 25 * 3600_000, 'there')
+  await here.beat()
+  const registered = async () => (await database.query<{ id: string }>((k) => k('instances').select('id').orderBy('id'))).map(({ id }) => id)
+  t.deepEqual(await registered(), ['here'])
+  await there.beat()
+  t.deepEqual(await registered(), ['here', 'there'])
+})
+
+onEachDatabase('what a process could not take back is swept away, what it works on is not', async (t, database) => {
+  await living(database)
+  let isAway = false
+  const store = makeSqlIdempotencyStore({
+    ...database,
+    run: (statement, binds) => isAway ? Promise.reject(new Error('The database is away')) : database.run(statement, binds),
+  }, 'here')
+  const begin = async (key: number) => {
+    const begun = await store.begin(hash(key), hash(0))
+    return begun.kind === 'fresh' ? begun.id : t.fail() as never
+  }
+  const [abandoned, worked] = [await begin(1), await begin(2)]
+  await fresh(database, 3, 0, 'there')
+  isAway = true
+  await t.throwsAsync(store.forget(abandoned))
+  isAway = false
+  const kept = async () => (await database.query<{ id: number }>((k) => k('idempotency_records').select('id').orderBy('id'))).length
+  await store.sweep()
+  t.is(await kept(), 3, 'an insert may still be on its way')
+  await database.query((k) => k('idempotency_records').decrement('created_at', 7_000))
+  await store.sweep()
+  t.is(await kept(), 2)
+  t.like(await store.begin(hash(1), hash(0)), { kind: 'fresh' })
+  await store.answer(worked, answer)
+  t.like(await store.begin(hash(2), hash(0)), { kind: 'answered' })
+})
+
+onEachDatabase('an applied change is never taken over nor forgotten; without an answer it is told apart once its process is dead', async (t, database) => {
+  const store = await living(database)
   const id = await fresh(database, 1)
   await database.query((k) => k('idempotency_records').where('id', id).update({ state: 'applied' }))
-  await age(database, id, 600_000)
   await store.forget(id)
+  t.like(await store.begin(hash(1), hash(0)), { kind: 'in-progress' })
+  await silence(database, 600_000)
   t.deepEqual(await store.begin(hash(1), hash(0)), { kind: 'applied-without-answer' })
   await store.answer(id, answer)
   t.like(await store.begin(hash(1), hash(0)), { kind: 'answered' })
@@ -74,13 +142,13 @@ onEachDatabase('an applied change is never taken over nor forgotten', async (t, 
 })
 
 onEachDatabase('a forgotten record leaves its key fresh', async (t, database) => {
-  const store = makeSqlIdempotencyStore(database)
+  const store = await living(database)
   await store.forget(await fresh(database, 1))
   t.is(typeof (await fresh(database, 1, 5)), 'number')
 })
 
 onEachDatabase('the purge drops what is older than 48 hours, and nothing else', async (t, database) => {
-  const store = makeSqlIdempotencyStore(database)
+  const store = await living(database)
   const rows = Array.from({ length: 2100 }, (_, index) => {
     const key = Buffer.alloc(32)
     key.writeUInt32BE(index)

@@ -5,12 +5,13 @@ import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable
 import { openDatabase, type DatabaseOptions } from '../../adapters/sql/database.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/kernel/database-health.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
+import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import { needing } from '../support/components/needing.ts'
 import { migratedMysqlUrl } from '../support/databases.ts'
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
-import { callOf } from './call.ts'
+import { callOf, keyedCall } from './call.ts'
 import { makeThings, namesIn, prepareThings, type Things } from './scratch.ts'
 
 const test = needing('mariadb')
@@ -136,12 +137,12 @@ behindProxy('a lost answer to a commit is reported as unknown', async (t, { prox
 })
 
 behindProxy('a lost answer to a commit is settled by the idempotency record', async (t, { proxy, database, direct, things }) => {
-  const store = makeSqlIdempotencyStore(database)
+  const store = makeSqlIdempotencyStore(database, 'here')
   const begun = await store.begin(new Uint8Array(32), new Uint8Array(32))
   const recordId = begun.kind === 'fresh' ? begun.id : 0
   let runs = 0
   const sprung = proxy.cutAfterClientBytesMatching('commit')
-  const outcome = await adding(database, things).run(callOf({ idempotencyRecordId: recordId }), async ({ add }) => {
+  const outcome = await adding(database, things).run(keyedCall(recordId), async ({ add }) => {
     runs++
     await add('a')
     return right('done')
@@ -154,8 +155,8 @@ behindProxy('a lost answer to a commit is settled by the idempotency record', as
 })
 
 behindProxy('a second transaction of a call proves nothing by the mark of the first', async (t, { proxy, database, things }) => {
-  const begun = await makeSqlIdempotencyStore(database).begin(new Uint8Array(32), new Uint8Array(32))
-  const call = callOf({ idempotencyRecordId: begun.kind === 'fresh' ? begun.id : 0 })
+  const begun = await makeSqlIdempotencyStore(database, 'here').begin(new Uint8Array(32), new Uint8Array(32))
+  const call = keyedCall(begun.kind === 'fresh' ? begun.id : 0)
   const work = adding(database, things)
   await work.run(call, async ({ add }) => right(await add('a')))
   void proxy.cutAfterClientBytesMatching('commit')
@@ -163,9 +164,9 @@ behindProxy('a second transaction of a call proves nothing by the mark of the fi
 })
 
 behindProxy('a commit that never arrived is unknown, and the record tells afterwards that it did not happen', async (t, { proxy, database, direct, things }) => {
-  const store = makeSqlIdempotencyStore(direct)
+  const store = makeSqlIdempotencyStore(direct, 'here')
   const begun = await store.begin(new Uint8Array(32), new Uint8Array(32))
-  const call = callOf({ idempotencyRecordId: begun.kind === 'fresh' ? begun.id : 0 })
+  const call = keyedCall(begun.kind === 'fresh' ? begun.id : 0)
   // Paused after the last statement of the work and before its commit.
   const pausing: SqlDatabase = {
     ...database,
@@ -178,12 +179,13 @@ behindProxy('a commit that never arrived is unknown, and the record tells afterw
   await t.throwsAsync(adding(pausing, things).run(call, async ({ add }) => right(await add('a'))), { instanceOf: CommitOutcomeUnknown })
   proxy.resume()
   t.deepEqual(await namesIn(direct, things), [])
-  t.deepEqual(await store.begin(new Uint8Array(32), new Uint8Array(32)), { kind: 'in-progress' })
+  await makeSqlInstanceRegister(direct, 'here').beat()
+  t.like(await store.begin(new Uint8Array(32), new Uint8Array(32)), { kind: 'in-progress' })
 })
 
 behindProxy('a commit that is proven not to have happened is made again', async (t, { proxy, database, direct, things }) => {
-  const begun = await makeSqlIdempotencyStore(database).begin(new Uint8Array(32), new Uint8Array(32))
-  const call = callOf({ idempotencyRecordId: begun.kind === 'fresh' ? begun.id : 0 })
+  const begun = await makeSqlIdempotencyStore(database, 'here').begin(new Uint8Array(32), new Uint8Array(32))
+  const call = keyedCall(begun.kind === 'fresh' ? begun.id : 0)
   let isFirst = true
   const cuttingFirst: SqlDatabase = {
     ...database,

@@ -8,7 +8,7 @@ import { Unavailable } from '../../core/kernel/unavailable.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import type { SqlDatabase, SqlRunner } from '../../adapters/sql/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
-import { callOf } from './call.ts'
+import { callOf, keyedCall } from './call.ts'
 import { namesIn, onEachDatabase, type Things } from './scratch.ts'
 
 const NoSuchThing = defineFailure('NoSuchThing', 'NotFound')
@@ -201,7 +201,7 @@ onEachDatabase('ten that read, add one and write lose no update', async (t, data
 })
 
 onEachDatabase('the idempotency record is applied with the change, or not at all', async (t, database, things) => {
-  const store = makeSqlIdempotencyStore(database)
+  const store = makeSqlIdempotencyStore(database, 'here')
   const begin = async (key: number) => {
     const begun = await store.begin(new Uint8Array(32).fill(key), new Uint8Array(32))
     return begun.kind === 'fresh' ? begun.id : t.fail() as never
@@ -210,20 +210,52 @@ onEachDatabase('the idempotency record is applied with the change, or not at all
     (await database.query<{ state: string }>((k) => k('idempotency_records').where('id', id).select('state')))[0]?.state
   const work = unitOfWork(database, things)
   const applied = await begin(1)
-  await work.run(callOf({ idempotencyRecordId: applied }), async ({ add }) => right(await add('a')))
+  await work.run(keyedCall(applied), async ({ add }) => right(await add('a')))
   t.is(await stateOf(applied), 'applied')
   const refused = await begin(2)
-  await work.run(callOf({ idempotencyRecordId: refused }), async ({ add }) => {
+  await work.run(keyedCall(refused), async ({ add }) => {
     await add('b')
     return left(NoSuchThing('no'))
   })
   t.is(await stateOf(refused), 'started')
   // A second transaction of the same call finds the mark and goes on.
-  await work.run(callOf({ idempotencyRecordId: applied }), async ({ add }) => right(await add('c')))
+  await work.run(keyedCall(applied), async ({ add }) => right(await add('c')))
   // A call whose record was taken over by another must change nothing.
   await store.forget(refused)
-  await t.throwsAsync(work.run(callOf({ idempotencyRecordId: refused }), async ({ add }) => right(await add('d'))), { instanceOf: Unavailable })
+  await t.throwsAsync(work.run(keyedCall(refused), async ({ add }) => right(await add('d'))), { instanceOf: Unavailable })
   t.deepEqual(await namesIn(database, things), ['a', 'c'])
+})
+
+onEachDatabase('the answer is stored with the change, made from what the transaction gave', async (t, database, things) => {
+  const store = makeSqlIdempotencyStore(database, 'here')
+  const work = unitOfWork(database, things)
+  const key = (fill: number) => new Uint8Array(32).fill(fill)
+  const begin = async (fill: number) => {
+    const begun = await store.begin(key(fill), key(0))
+    return begun.kind === 'fresh' ? begun.id : t.fail() as never
+  }
+  const told: unknown[] = []
+  const answerOf = (status: number) => async (result: unknown) => {
+    told.push(result)
+    return { status, headers: { ETag: 'W/"1"' }, body: new Uint8Array([status - 200, 255]) }
+  }
+  const changed = await begin(1)
+  await work.run(keyedCall(changed, answerOf(201)), async ({ add }) => {
+    await add('a')
+    return right('given')
+  })
+  t.deepEqual(told, ['given'])
+  const replay = await store.begin(key(1), key(0))
+  t.like(replay, { kind: 'answered', answer: { status: 201, headers: { ETag: 'W/"1"' } } })
+  if (replay.kind === 'answered') t.deepEqual([...replay.answer.body!], [1, 255])
+  // The last of several transactions has the answer.
+  await work.run(keyedCall(changed, answerOf(202)), async ({ add }) => right(await add('b')))
+  t.like(await store.find(key(1)), { answer: { status: 202 } })
+  const refused = await begin(2)
+  await work.run(keyedCall(refused, answerOf(201)), async () => left(NoSuchThing('no')))
+  t.is(await store.find(key(2)), undefined)
+  await t.throwsAsync(work.run(keyedCall(refused, async () => { throw new Error('no answer can be made') }), async ({ add }) => right(await add('c'))))
+  t.deepEqual(await namesIn(database, things), ['a', 'b'], 'a change without its answer is no change')
 })
 
 const followNobody = (tx: SqlRunner): Promise<unknown> => tx.query((k) => k('follows').insert({ user_id: 777, target_id: 778, created_at: 0 }))

@@ -56,7 +56,7 @@ const tenantOf = ({ entry }: Untimed): number => entry.tenantId ?? 0
  * Composes the statements once; the result is the AuditTrail of a unit of work, bound to a transaction and a call. Rows
  * are written at the end: heads are locked after every other row of the transaction, and for a moment only.
  */
-export const makeSqlAuditTrail = (db: SqlDatabase, chain: AuditChain): ((tx: SqlRunner, call: Call) => GatheringAuditTrail) => {
+export const makeSqlAuditTrail = (db: SqlDatabase, chain: AuditChain): ((tx: SqlRunner, call: Call<never>) => GatheringAuditTrail) => {
   const append = makeAppendAuditRows(db, chain)
   return (tx, call) => {
     const gathered: Untimed[] = []

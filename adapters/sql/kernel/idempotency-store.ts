@@ -4,8 +4,14 @@ import { Unavailable } from '../../../core/kernel/unavailable.ts'
 import { databaseNow } from '../database-clock.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { SqlDatabase } from '../statement.ts'
+import { beatMilliseconds, deadMilliseconds } from './instance-register.ts'
 
-const takeOverMilliseconds = 2 * 60 * 1000
+/** A process that missed no beat, as far as can be seen: a beat, and a second for its way. */
+const punctualMilliseconds = beatMilliseconds + 1_000
+/** Longer than any statement may take, so that an insert whose answer is still awaited is not swept away. */
+const sweptMilliseconds = 6_000
+/** No request works for so long on its record. */
+const sweepWindowMilliseconds = 10 * 60 * 1000
 const keptMilliseconds = 48 * 3600 * 1000
 const purgeSlice = 1000
 
@@ -16,17 +22,32 @@ interface RecordRow {
   readonly status: number | null
   readonly headers: string | null
   readonly body: Uint8Array | null
-  readonly age: number
+  /** Milliseconds since the process that began it showed a sign of life; null when it is not on the register. */
+  readonly silence: number | null
 }
 
-type Place = (name: 'id' | 'keyHash' | 'requestHash' | 'status' | 'headers' | 'body' | 'age' | 'bound') => Knex.Value
+type Place = (name: 'id' | 'keyHash' | 'requestHash' | 'instance' | 'status' | 'headers' | 'body' | 'age' | 'bound') => Knex.Value
 
 /** Idempotency records in the table `idempotency_records`; the unique key hash decides who is first. */
-export const makeSqlIdempotencyStore = (database: SqlDatabase): IdempotencyStore => {
+export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: string): IdempotencyStore => {
   const statements = compose(database)
+  /** The records that a request of this process works on. */
+  const open = new Set<number>()
+  /** When a statement last failed that may have left a started record behind. */
+  let doubtfulSince: number | undefined
+  const doubting = async <A>(step: Promise<A>): Promise<A> => {
+    try {
+      return await step
+    } catch (error) {
+      if (!isUniqueViolation(error)) doubtfulSince = performance.now()
+      throw error
+    }
+  }
   const insert = async (keyHash: Uint8Array, requestHash: Uint8Array): Promise<number | undefined> => {
     try {
-      return (await database.run(statements.insert, { keyHash, requestHash })).insertId
+      const { insertId } = await doubting(database.run(statements.insert, { keyHash, requestHash, instance: instanceId }))
+      open.add(insertId)
+      return insertId
     } catch (error) {
       if (isUniqueViolation(error)) return undefined
       throw error
@@ -42,15 +63,30 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase): IdempotencyStore
         if (row === undefined) continue
         const known = judge(row, requestHash)
         if (known !== 'dead') return known
-        await database.run(statements.dropDead, { id: row.id, age: takeOverMilliseconds })
+        await database.run(statements.forget, { id: row.id })
       }
       throw new Unavailable('Other requests with this Idempotency-Key are in the way. Try again.')
     },
-    answer: async (id, { status, headers, body }) => {
-      await database.run(statements.answer, { id, status, headers: JSON.stringify(headers), body: body ?? null })
+    find: async (keyHash) => {
+      const row = await database.first<RecordRow>(statements.find, { keyHash })
+      return row?.state === 'answered' ? { requestHash: row.request_hash, answer: storedAnswer(row) } : undefined
     },
+    answer: async (id, { status, headers, body }) => {
+      open.delete(id)
+      await doubting(database.run(statements.answer, { id, status, headers: JSON.stringify(headers), body: body ?? null }))
+    },
+    settle: (id) => void open.delete(id),
     forget: async (id) => {
-      await database.run(statements.forget, { id })
+      open.delete(id)
+      await doubting(database.run(statements.forget, { id }))
+    },
+    sweep: async () => {
+      const since = doubtfulSince
+      if (since === undefined) return
+      const left = await database.all<{ id: number }>(statements.begunHere, { instance: instanceId, age: sweptMilliseconds, bound: sweepWindowMilliseconds })
+      for (const { id } of left) if (!open.has(id)) await database.run(statements.forget, { id })
+      // What was begun just before the failure is old enough only then.
+      if (doubtfulSince === since && performance.now() - since > 2 * sweptMilliseconds) doubtfulSince = undefined
     },
     purge: () => purge(database, statements),
   }
@@ -58,10 +94,14 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase): IdempotencyStore
 
 const judge = (row: RecordRow, requestHash: Uint8Array): BegunRequest | 'dead' => {
   if (Buffer.compare(row.request_hash, requestHash) !== 0) return { kind: 'mismatch' }
-  if (row.state === 'applied') return { kind: 'applied-without-answer' }
   if (row.state === 'answered') return { kind: 'answered', answer: storedAnswer(row) }
-  return row.age > takeOverMilliseconds ? 'dead' : { kind: 'in-progress' }
+  const { silence } = row
+  if (silence !== null && silence <= deadMilliseconds) return { kind: 'in-progress', retryAfterSeconds: retryAfter(silence) }
+  return row.state === 'applied' ? { kind: 'applied-without-answer' } : 'dead'
 }
+
+/** Of a process that lives, the answer may come at any moment; one that missed a beat has until it counts as dead. */
+const retryAfter = (silence: number): number => (silence <= punctualMilliseconds ? 1 : Math.ceil((deadMilliseconds - silence + 1) / 1000))
 
 const storedAnswer = ({ status, headers, body }: RecordRow): StoredAnswer => {
   if (status === null || headers === null) throw new Error('An answered idempotency record holds no answer')
@@ -86,17 +126,24 @@ const purge = async (database: SqlDatabase, statements: Statements): Promise<num
 const compose = ({ dialect, prepare }: SqlDatabase) => {
   const now = databaseNow(dialect)
   const table = 'idempotency_records'
-  const older = `created_at < ${now} - cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`
+  const integer = dialect === 'mysql' ? 'signed' : 'integer'
+  const older = `created_at < ${now} - cast(? as ${integer})`
+  const newer = `created_at > ${now} - cast(? as ${integer})`
+  const bound = (p: Place): Knex.RawBinding[] => [p('bound') as Knex.RawBinding]
   const age = (p: Place): Knex.RawBinding[] => [p('age') as Knex.RawBinding]
   return {
     insert: prepare((k, p: Place) =>
-      k(table).insert({ key_hash: p('keyHash'), request_hash: p('requestHash'), state: 'started', created_at: k.raw(now) })),
+      k(table).insert({
+        key_hash: p('keyHash'), request_hash: p('requestHash'), instance_id: p('instance'), state: 'started', created_at: k.raw(now),
+      })),
     find: prepare((k, p: Place) =>
-      k(table).where('key_hash', p('keyHash'))
-        .select('id', 'request_hash', 'state', 'status', 'headers', 'body', k.raw(`${now} - created_at as age`))),
-    dropDead: prepare((k, p: Place) => k(table).where({ id: p('id'), state: 'started' }).whereRaw(older, age(p)).delete()),
+      k(`${table} as r`).leftJoin('instances as i', 'i.id', 'r.instance_id').where('r.key_hash', p('keyHash'))
+        .select('r.id', 'r.request_hash', 'r.state', 'r.status', 'r.headers', 'r.body', k.raw(`${now} - i.beat_at as silence`))),
+    // By age first: few records are begun within the window.
+    begunHere: prepare((k, p: Place) =>
+      k(table).whereRaw(newer, bound(p)).whereRaw(older, age(p)).where({ instance_id: p('instance'), state: 'started' }).select('id')),
     answer: prepare((k, p: Place) =>
-      k(table).where('id', p('id')).whereIn('state', ['started', 'applied'])
+      k(table).where('id', p('id'))
         .update({ state: 'answered', status: p('status'), headers: p('headers'), body: p('body') })),
     forget: prepare((k, p: Place) => k(table).where({ id: p('id'), state: 'started' }).delete()),
     sliceEnd: prepare((k, p: Place) =>

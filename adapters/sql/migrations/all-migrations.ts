@@ -20,6 +20,7 @@ import { migration as kernelIndexes } from './0019-kernel-indexes.ts'
 import { migration as tasks } from './0020-tasks.ts'
 import { migration as packagesDrivers } from './0021-packages-drivers.ts'
 import { migration as chartRepositories } from './0022-chart-repositories.ts'
+import { migration as kernelInstances } from './0045-kernel-instances.ts'
 import { migration as identitySearchTerms } from './0050-identity-search-terms.ts'
 import { migration as identityInterface } from './0055-identity-interface.ts'
 import { migration as identityClusterTokens } from './0060-identity-cluster-tokens.ts'
@@ -50,6 +51,7 @@ export const allMigrations: readonly Migration[] = [
   tasks,
   packagesDrivers,
   chartRepositories,
+  kernelInstances,
   identitySearchTerms,
   identityInterface,
   identityClusterTokens,

@@ -34,7 +34,7 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Chosen by the client: the same request with the same key takes effect once and is answered alike.',
+    description: 'Chosen by the client: the same request with the same key takes effect once and is answered alike for 48 hours. 409 with `Retry-After` while the first one is under way.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   },
   LastEventId: {

@@ -1,0 +1,48 @@
+import type { Knex } from 'knex'
+import type { InstanceRegister } from '../../../core/kernel/instance.ts'
+import { databaseNow } from '../database-clock.ts'
+import { isUniqueViolation } from '../driver-errors.ts'
+import type { SqlDatabase } from '../statement.ts'
+
+/** How often a process says that it lives. */
+export const beatMilliseconds = 3_000
+/** A process that was silent for longer is dead. Three beats may be lost before. */
+export const deadMilliseconds = 10_000
+/** Rows of dead processes go after this long; until then they tell a person who looks. */
+const keptMilliseconds = 24 * 3600 * 1000
+
+type Place = (name: 'id') => Knex.Value
+
+/** Processes in the table `instances`. */
+export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: string): InstanceRegister => {
+  const statements = compose(database)
+  const id = { id: instanceId }
+  const register = async (): Promise<void> => {
+    try {
+      await database.run(statements.enter, id)
+    } catch (error) {
+      // An insert whose answer was lost has come first.
+      if (!isUniqueViolation(error)) throw error
+    }
+    await database.run(statements.removeOld, {})
+  }
+  return {
+    // The row is missing at the first beat, and after so long a silence that another process removed it.
+    beat: async () => {
+      if ((await database.run(statements.beat, id)).affected === 0) await register()
+    },
+    leave: async () => {
+      await database.run(statements.leave, id)
+    },
+  }
+}
+
+const compose = ({ dialect, prepare }: SqlDatabase) => {
+  const now = databaseNow(dialect)
+  return {
+    beat: prepare((k, p: Place) => k('instances').where('id', p('id')).update({ beat_at: k.raw(now) })),
+    enter: prepare((k, p: Place) => k('instances').insert({ id: p('id'), beat_at: k.raw(now) })),
+    leave: prepare((k, p: Place) => k('instances').where('id', p('id')).delete()),
+    removeOld: prepare((k) => k('instances').whereRaw(`beat_at < ${now} - ${keptMilliseconds}`).delete()),
+  }
+}
