@@ -77,7 +77,7 @@ const makeBreaking = () => {
 const ids = (migrations: readonly { readonly id: string }[]) => migrations.map(({ id }) => id)
 
 /** Migrations that widen a column and do nothing else: SQLite knows no width. */
-const widenOnly = ['0080-tasks-response-ids']
+const widenOnly = ['0027-tasks-response-ids']
 
 onEmpty('all migrations run once, in order', async (t, open, dialect) => {
   const database = await open()

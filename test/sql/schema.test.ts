@@ -67,11 +67,11 @@ const rowsAt: Readonly<Record<string, readonly (readonly [table: string, row: Ro
   '0022-chart-repositories': [
     ['chart_repositories', { account_id: 1, name: 'internal', url: 'https://charts.example.com', username: 'Häfen', holds: 'password', ref: 'c', sealed_credentials: bytes, created_at: now, updated_at: now }],
   ],
-  '0050-identity-search-terms': [
+  '0024-identity-search-terms': [
     ['user_search_terms', { user_id: 1, audience: 0, place: 0, term: 'ada lövelace 😀' }],
   ],
   '0021-packages-drivers': [['package_drivers', { account_id: 1, cluster_uid: 'u', driver: 'ConfigMap', created_at: now, updated_at: now }]],
-  '0055-identity-interface': [
+  '0025-identity-interface': [
     ['accounts', { id: 3, kind: 'user', name: 'Eve', lower_name: 'eve', created_at: now }],
     ['users', { id: 3, password_hash: 'x', created_at: now, theme: 'dark', diff_view_style: 'split', hide_activity: 1 }],
   ],

@@ -2,7 +2,7 @@ import { migrateUp } from '../../adapters/sql/migrations.ts'
 import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 
-const searchTerms = '0050-identity-search-terms'
+const searchTerms = '0024-identity-search-terms'
 const rowsInAPiece = 10_000
 
 /** Numbers from `from` to `to`, as a derived table. */

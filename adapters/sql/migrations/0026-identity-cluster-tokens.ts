@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 export const migration: Migration = {
-  id: '0060-identity-cluster-tokens',
+  id: '0026-identity-cluster-tokens',
   summary: 'access tokens that are confined to one cluster',
   async up(knex) {
     await knex.schema.alterTable('access_tokens', (table) => {

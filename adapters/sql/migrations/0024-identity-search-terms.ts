@@ -44,7 +44,7 @@ const createTables = async (knex: Knex, dialect: 'sqlite' | 'mysql'): Promise<vo
 }
 
 export const migration: Migration = {
-  id: '0050-identity-search-terms',
+  id: '0024-identity-search-terms',
   summary: 'what users and addresses are found by: the text from each place in it on; filled for those that there are',
   async up(knex, dialect) {
     await createTables(knex, dialect)

@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 export const migration: Migration = {
-  id: '0055-identity-interface',
+  id: '0025-identity-interface',
   summary: 'what users chose for their user interfaces',
   async up(knex) {
     // Beside the user, so that reading the settings needs no second query.

@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
 export const migration: Migration = {
-  id: '0080-tasks-response-ids',
+  id: '0027-tasks-response-ids',
   summary: 'room for a response-id of 64 characters',
   async up(knex, dialect) {
     // SQLite knows no width.

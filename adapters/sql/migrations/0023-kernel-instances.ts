@@ -2,7 +2,7 @@ import { asciiText, createTable, instant } from './columns.ts'
 import type { Migration } from './migration.ts'
 
 export const migration: Migration = {
-  id: '0045-kernel-instances',
+  id: '0023-kernel-instances',
   summary: 'the processes that serve this database; which of them began an idempotency record',
   async up(knex, dialect) {
     await createTable(knex, dialect, 'instances', (table) => {
