@@ -80,6 +80,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   const open = new Set<PoolConnection>()
   const lent = new Set<PoolConnection>()
   const silence = makeSilence({
+    statementMilliseconds: limits.statementTimeoutMilliseconds,
     ask: async () => {
       const probe = await openUnbounded(place, limits)
       silence.heard()

@@ -16,18 +16,19 @@ export interface Silence {
 
 /** Between two attempts to hear something. */
 const pauseMilliseconds = 100
-/** Less than any statement waits. */
-const recentMilliseconds = 1000
-/** From the beginning of a silence: a server that was only slow once answers within it, and nothing is refused. */
-const doubtMilliseconds = 300
 
 export interface SilenceDeps {
   /** Opens a connection and calls `heard` when the server has spoken on it. Ends in bounded time. */
   readonly ask: () => Promise<void>
   readonly onSilent: () => void
+  /** How long a statement waits in vain. */
+  readonly statementMilliseconds: number
 }
 
-export const makeSilence = ({ ask, onSilent }: SilenceDeps): Silence => {
+export const makeSilence = ({ ask, onSilent, statementMilliseconds }: SilenceDeps): Silence => {
+  const recentMilliseconds = statementMilliseconds / 4
+  // A server that was only slow once answers within it, and nothing is refused.
+  const doubtMilliseconds = statementMilliseconds / 15
   const waiting: ((refused: Unavailable | undefined) => void)[] = []
   let heardAtMs = performance.now()
   let state: 'answers' | 'doubtful' | 'silent' = 'answers'
