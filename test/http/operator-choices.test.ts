@@ -53,7 +53,7 @@ test('browsers are told to come by https where the base URL is https, on every a
     const forwarded = { 'x-forwarded-proto': 'http', 'x-forwarded-host': 'elsewhere.example' }
     for (const origin of [`http://${address}`, `https://${address}`]) {
       const refused = await ask(`${origin}/api/v1/user`, forwarded)
-      t.is(refused.json.url, 'https://platform.example/api/v1/swagger', origin)
+      t.is(refused.json.url, 'https://platform.example/api/v1/docs#operation/identity.getCaller', origin)
       t.is((await ask(`${origin}/api/v1/openapi.json`, forwarded)).json.servers[0].url, 'https://platform.example/api/v1', origin)
     }
   } finally {
