@@ -134,7 +134,9 @@ export const makeFirst = (
       return false
     }
     if (refused !== undefined) {
-      writeRefusal(req, res, context, refused, deps.dialectAt(req.url ?? ''), deps.docsUrl)
+      // The same refusal comes from Node's parser as well, which knows of no route.
+      const dialect = refused === codingRefusal ? 'platform' : deps.dialectAt(req.url ?? '')
+      writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
       return false
     }
     if (reading.includes(context.method)) {

@@ -72,7 +72,7 @@ test('OPTIONS names what the document has at a path, and nothing where a paramet
   for (const path of ['/authz/roles/lookout', '/teams/x', '/nothing']) t.is((await service.send('OPTIONS', `/api/v1${path}`)).status, 404, path)
 })
 
-test('the check is alive: an answer that is not as documented fails the test that asked', async (t) => {
+test('the check is alive: an answer that is not as documented is found', async (t) => {
   const service = await startService()
   const document = (await service.send('GET', '/api/v1/openapi.json')).json as OpenApiDocument
   const check = makeAnswerCheck(document)
@@ -94,6 +94,6 @@ test('the check is alive: an answer that is not as documented fails the test tha
   const other = await startService({ settings: { MOORAGE_LISTEN: `127.0.0.1:${port}` } })
   const watch = watchAnswers(port, () => ({ ...document, paths: {} }))
   await other.send('GET', '/api/v1/version')
-  t.throws(() => watch.stop(), { message: /GET \/api\/v1\/version 200: no operation of the document/ })
+  t.deepEqual(watch.takeProblems().map((line) => line.slice(0, 80)), ['GET /api/v1/version 200: no operation of the document has this path and method; '])
   await other.stop()
 })

@@ -78,7 +78,7 @@ test('every tag is a tag group of the specification', (t) => {
 test('what one declaration becomes', (t) => {
   const document = documentOf(sampleRoutes)
   const edit = document.paths['/boats/{owner}/{id}']?.['patch'] as Operation
-  t.deepEqual(Object.keys(edit.responses), ['200', '400', '401', '403', '404', '408', '409', '412', '413', '415', '422', '429', '431', '500', '503'])
+  t.deepEqual(Object.keys(edit.responses), ['200', '400', '401', '403', '404', '408', '409', '412', '413', '415', '422', '429', '431', '500', '501', '503'])
   t.is(edit['x-scope'], 'write:misc')
   t.deepEqual(edit['x-access'], { kind: 'granted', relation: 'edit', object: 'team', hiddenAs: 'not-found' })
   t.regex(edit.responses['404']?.description ?? '', /BoatMissing/)

@@ -37,12 +37,14 @@ const generalHeaders: ReadonlySet<string> = new Set([
   'x-accel-buffering',
 ])
 
-const refusalsOfAnyPath: readonly number[] = [400, 404, 405, 408, 413, 431, 500, 503]
+/** Of what no operation has. */
+const refusalsOfAnyPath: readonly number[] = [400, 404, 405, 408, 431, 500, 501, 503]
 
 export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): AnswerCheck => {
   const find = makeFinder(document)
   const problemOf = makeValidator(document)
-  const errorBody: Schema = { $ref: '#/components/schemas/Error' }
+  // Below a proxied API it is a Kubernetes Status.
+  const errorBody: Schema = { anyOf: ['Error', 'KubernetesStatus'].filter((name) => name in document.components.schemas).map((name) => ({ $ref: `#/components/schemas/${name}` })) }
 
   const unrouted = (answer: SeenAnswer): string | undefined => {
     if (answer.method === 'OPTIONS' && answer.status === 204) return answer.headers['allow'] === undefined ? 'OPTIONS without Allow' : undefined
@@ -53,9 +55,9 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
   }
 
   const bodyProblem = (answer: SeenAnswer, { content }: Response): string | undefined => {
-    const type = (answer.headers['content-type'] ?? '').split(';')[0] ?? ''
+    const type = bareType(answer.headers['content-type'] ?? '')
     if (content === undefined) return answer.body === '' ? undefined : `a body (${type}) where none is documented`
-    const media = content[type] ?? content['*/*']
+    const media = Object.entries(content).find(([documented]) => [type, '*/*'].includes(bareType(documented)))?.[1]
     if (media === undefined) return `the content type "${type}" is not documented`
     if (answer.method === 'HEAD' || answer.body === undefined || !/[/+]json$/.test(type)) return undefined
     return problemOf(media.schema, parsed(answer.body))
@@ -91,6 +93,9 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
     return operation === undefined ? unrouted(answer) : judged(answer, operation)
   }
 }
+
+/** A media type without its parameters. */
+const bareType = (type: string): string => (type.split(';')[0] ?? '').trim().toLowerCase()
 
 const isOwnRefusal = ({ body, headers }: SeenAnswer): boolean => {
   const value = parsed(body)

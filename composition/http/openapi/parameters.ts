@@ -113,7 +113,7 @@ const sharedOf = (route: Route): readonly ParameterRef[] => {
     ...(isPagedHere ? [shared('Page'), shared('Limit')] : []),
     ...(honoursSudo(route) ? [shared('Sudo')] : []),
     ...(kind === 'password' ? [shared('OneTimeCode')] : []),
-    ...(kind !== 'public' && kind !== 'password' && isUnsafe(route.method) ? [shared('Csrf')] : []),
+    ...(kind !== 'public' && kind !== 'password' && (isUnsafe(route.method) || route.makesToken === true) ? [shared('Csrf')] : []),
     ...(honoursIfMatch(route) ? [shared('IfMatch')] : []),
     ...(isKeyed(route) ? [shared('IdempotencyKey')] : []),
   ]

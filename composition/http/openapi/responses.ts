@@ -52,6 +52,7 @@ const generalMeaning: Readonly<Record<number, string>> = {
   431: 'The request headers are too large.',
   429: 'Too many requests; try again after `Retry-After` seconds.',
   500: 'Something went wrong on our side; the request id finds it in the log.',
+  501: 'The request body comes by a transfer coding other than `chunked`.',
   503: 'The service or something it needs is not available. Where `Retry-After` is sent, try again after so many seconds.',
 }
 
@@ -75,6 +76,7 @@ const generalStatuses = (route: Route): readonly number[] => {
     429,
     431,
     500,
+    501,
     503,
   ]
 }
@@ -107,7 +109,7 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
 }
 
 /** What is no whole request has no route yet, nor the shape of error bodies that a route may have. */
-const refusedBeforeRouting: readonly number[] = [408, 431]
+const refusedBeforeRouting: readonly number[] = [408, 431, 501]
 
 const errorResponse = (status: number, tags: readonly string[], error: Schema, isReplayable: boolean): Response => {
   const named = tags.length === 0 ? undefined : `\`${tags.join('`, `')}\`: ${tags.map(words).join('; ')}.`
@@ -154,5 +156,5 @@ export const responsesOf = (route: Route, registry: SchemaRegistry): Responses =
 /** A stream route answers whatever the other side answers, and its own refusals. */
 export const streamResponsesOf = (route: StreamRoute, registry: SchemaRegistry): Responses => ({
   default: { description: "The other side's answer, passed on unchanged.", headers: streamHeaders, content: { '*/*': { schema: {} } } },
-  ...errorResponses([400, 401, 403, 404, 408, 429, 431, 500, 503], route.failures, { dialect: 'kubernetes' }, registry, false),
+  ...errorResponses([400, 401, 403, 404, 408, 422, 429, 431, 500, 501, 503], route.failures, { dialect: 'kubernetes' }, registry, false),
 })
