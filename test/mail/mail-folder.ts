@@ -12,7 +12,8 @@ export interface MailFolder {
   nth(address: string, count: number): Promise<Email>
 }
 
-const waitMs = 10_000
+/** Three periods of the job that delivers mail. */
+const waitMs = 30_000
 
 export const readMailFolder = (folder: string): MailFolder => {
   const to = async (address: string): Promise<readonly Email[]> => {
