@@ -19,7 +19,7 @@ const always = (header: Header): Header => ({ ...header, required: true })
 export const sharedHeaders: Readonly<Record<string, Header>> = {
   'X-Request-Id': always(text('Finds this request in the log.')),
   ETag: always(text('Changes with the body. `If-None-Match` with it answers 304 while nothing has changed.')),
-  'ETag-Sometimes': text('Changes with the body. Absent where a token was made for this answer.'),
+  'ETag-Tokenless': text('Changes with the body. An answer with a token that was made for it carries none, and is never 304.'),
   'ETag-Version': always(text('The version of the object; send it as `If-Match` with a change.')),
   Link: text('The next, last, first and previous page. Absent when there is one page, or when the query is too long to repeat.'),
   'X-Total-Count': always(number('How many items the whole list has.')),
@@ -44,7 +44,7 @@ export const sharedHeaders: Readonly<Record<string, Header>> = {
   Allow: always(text('The methods that are served.')),
 }
 
-const headerName = (component: string): string => component.replace(/-(?:Version|Sometimes|Session|Always)$/, '')
+const headerName = (component: string): string => component.replace(/-(?:Version|Session|Always|Tokenless)$/, '')
 
 const refer = (...components: readonly string[]): Headers =>
   Object.fromEntries(components.map((component) => [headerName(component), { $ref: `#/components/headers/${component}` }]))
@@ -69,7 +69,7 @@ const isTagged = ({ method, ok }: Route): boolean => method === 'GET' && (ok.kin
 export const okHeaders = (route: Route): Headers =>
   refer(
     'X-Request-Id',
-    ...(isTagged(route) ? [route.makesToken === true ? 'ETag-Sometimes' : 'ETag'] : []),
+    ...(isTagged(route) ? [route.makesToken === true ? 'ETag-Tokenless' : 'ETag'] : []),
     // A route that sets cookies says so itself.
     ...(route.ok.kind === 'cookies' ? [] : ['Set-Cookie-Session']),
     ...headersOfKind[route.ok.kind],
