@@ -11,6 +11,7 @@ import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import { needing } from '../support/components/needing.ts'
 import { migratedMysqlUrl } from '../support/databases.ts'
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts'
+import { until } from '../support/until.ts'
 import { callOf, keyedCall } from './call.ts'
 import { makeThings, namesIn, prepareThings, type Things } from './scratch.ts'
 
@@ -25,7 +26,7 @@ interface Faulty {
   readonly direct: SqlDatabase
 }
 
-const hasty: DatabaseOptions = { mysql: { statementTimeoutMilliseconds: 2500, acquireTimeoutMilliseconds: 1000, connectTimeoutMilliseconds: 1500, connectionLimit: 4 } }
+const hasty: DatabaseOptions = { mysql: { statementTimeoutMilliseconds: 5000, acquireTimeoutMilliseconds: 3000, connectTimeoutMilliseconds: 3000, connectionLimit: 4 } }
 
 const behindProxy = (title: string, body: (t: ExecutionContext, faulty: Faulty) => Promise<void>, options = hasty): void => {
   test(title, async (t) => {
@@ -54,7 +55,7 @@ const adding = (database: SqlDatabase, things: Things) =>
 
 /** Connections that were being made when the fault ended may hold their places for a moment longer. */
 const soon = async <A>(attempt: () => Promise<A>): Promise<A> => {
-  for (let left = 20; ; left--) {
+  for (let left = 200; ; left--) {
     try {
       return await attempt()
     } catch (error) {
@@ -65,7 +66,7 @@ const soon = async <A>(attempt: () => Promise<A>): Promise<A> => {
 }
 
 behindProxy('a half-open link fails every statement in bounded time, and the pool recovers', async (t, { proxy, database, things }) => {
-  await Promise.all(Array.from({ length: 8 }, () => namesIn(database, things)))
+  await soon(() => Promise.all(Array.from({ length: 8 }, () => namesIn(database, things))))
   proxy.pause()
   const outcomes = await Promise.allSettled([
     ...Array.from({ length: 12 }, () => namesIn(database, things)),
@@ -79,7 +80,7 @@ behindProxy('a half-open link fails every statement in bounded time, and the poo
 })
 
 behindProxy('a server that fell silent is waited for once: what comes after is refused, until it is heard again', async (t, { proxy, database, things }) => {
-  await Promise.all(Array.from({ length: 8 }, () => namesIn(database, things)))
+  await soon(() => Promise.all(Array.from({ length: 8 }, () => namesIn(database, things))))
   proxy.pause()
   await t.throwsAsync(namesIn(database, things), { instanceOf: Unavailable, message: /in time|does not answer/ })
   for (const asked of [() => namesIn(database, things), () => database.transaction((tx) => tx.run(things.add, { name: 'a' }))]) {
@@ -105,7 +106,7 @@ behindProxy('one slow statement among others that are answered is no silence', a
 })
 
 behindProxy('connections cut while idle are replaced without a word', async (t, { proxy, database, things }) => {
-  await Promise.all(Array.from({ length: 8 }, () => namesIn(database, things)))
+  await soon(() => Promise.all(Array.from({ length: 8 }, () => namesIn(database, things))))
   for (let round = 0; round < 3; round++) {
     proxy.cut()
     t.deepEqual(await namesIn(database, things), Array.from({ length: round }, (_, index) => `row ${index}`))
@@ -243,15 +244,14 @@ behindProxy('a change that waits too long for a lock is told to try again', asyn
   })
 })
 
-behindProxy('health is told within its bound, and comes back', async (t, { proxy, database }) => {
+behindProxy('health is told within its bound, and comes back', async (t, { proxy, database, things }) => {
   const health = makeDatabaseHealth(database)
+  await namesIn(database, things)
   t.deepEqual(await health(), { isHealthy: true })
   proxy.pause()
   t.false((await health()).isHealthy)
   proxy.resume()
-  let last = await health()
-  for (let attempt = 0; attempt < 20 && !last.isHealthy; attempt++) last = await health()
-  t.true(last.isHealthy)
+  t.true(await until('it is healthy', async () => ((await health()).isHealthy ? true : undefined)))
 })
 
 behindProxy('a database that refuses connections is unavailable', async (t, { proxy, database, things }) => {
