@@ -6,7 +6,7 @@ import { hasAccessTokenForm } from '../../core/identity/access-token.ts'
 import { codeAt } from '../identity/one-time-code-of.ts'
 import type { MailFolder } from '../mail/mail-folder.ts'
 import { codeIn, readMailFolder } from '../mail/mail-folder.ts'
-import { startPopulatedService } from '../support/populated-service.ts'
+import { startPopulatedService, storedClusterToken } from '../support/populated-service.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'
 import type { SendOptions } from '../support/send-json.ts'
@@ -129,7 +129,7 @@ test.serial('no secret stands in a log line, an error, a metric, the audit log, 
   const canaries = makeCanaries()
   const said = await sendSecrets(service, readMailFolder(folder), canaries)
   canaries.keep('token of the site admin', service.adminToken)
-  canaries.keep('stored cluster token', 'cluster-token')
+  canaries.keep('stored cluster token', storedClusterToken)
   t.true(canaries.made.length > 60, `${canaries.made.length} canaries`)
   t.true(said.length > 50, `${said.length} answers`)
   t.true(said.some(({ where }) => where.endsWith(': 200')) && said.some(({ where }) => where.endsWith(': 422')))

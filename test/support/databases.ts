@@ -14,6 +14,9 @@ import { mariaDb } from './components/available.ts'
 import { cached } from './components/cache-folder.ts'
 import { isSwitchedOff } from './components/names.ts'
 
+/** A busy machine takes its time. Milliseconds. */
+const connectTimeout = 60_000
+
 /** A kind of database on which a contract suite runs. */
 export interface TestedDatabase {
   readonly name: 'sqlite' | 'mysql'
@@ -49,7 +52,7 @@ export const emptyMysqlUrl = async (): Promise<string> => {
 /** The URL of a migrated MariaDB database that no other test uses. */
 export const migratedMysqlUrl = async (): Promise<string> => {
   const url = await emptyMysqlUrl()
-  const connection = await createConnection({ uri: url, multipleStatements: true })
+  const connection = await createConnection({ uri: url, multipleStatements: true, connectTimeout })
   try {
     await connection.query(await mysqlTemplate())
   } finally {
@@ -83,14 +86,14 @@ const poolUrl = async (): Promise<string> => {
 }
 
 const preparePool = once(async (): Promise<void> => {
-  const connection = await createConnection({ uri: await poolUrl(), multipleStatements: true })
+  const connection = await createConnection({ uri: await poolUrl(), multipleStatements: true, connectTimeout })
   await connection.query('create database if not exists moorage_pool; create table if not exists moorage_pool.spare (url varchar(200) primary key)')
   await connection.end()
 })
 
 const takeSpare = async (): Promise<string | undefined> => {
   await preparePool()
-  const connection = await createConnection(await poolUrl())
+  const connection = await createConnection({ uri: await poolUrl(), connectTimeout })
   try {
     const [rows] = await connection.query<RowDataPacket[]>('delete from moorage_pool.spare limit 1 returning url')
     return rows[0] === undefined ? undefined : String(rows[0]['url'])
@@ -101,7 +104,7 @@ const takeSpare = async (): Promise<string | undefined> => {
 
 /** Only a database with the tables of the schema and no others is kept, and none whose rows a test still holds. */
 const keepSpare = async (url: string): Promise<void> => {
-  const connection = await createConnection({ uri: url, multipleStatements: true })
+  const connection = await createConnection({ uri: url, multipleStatements: true, connectTimeout })
   try {
     const [tables] = await connection.query<RowDataPacket[]>(
       'select table_name as name, auto_increment as next from information_schema.tables where table_schema = database() order by table_name',
@@ -205,7 +208,7 @@ const mysqlTemplate = once(async (): Promise<string> => {
 })
 
 const serverVersion = async (url: string): Promise<string> => {
-  const connection = await createConnection(url)
+  const connection = await createConnection({ uri: url, connectTimeout })
   const [rows] = await connection.query<RowDataPacket[]>('select version() as version')
   await connection.end()
   return String(rows[0]!['version'])
@@ -215,7 +218,7 @@ const makeMysqlTemplate = async (url: string): Promise<string> => {
   const database = await openDatabase(url)
   await migrateUp(database)
   await database.close()
-  const connection = await createConnection(url)
+  const connection = await createConnection({ uri: url, connectTimeout })
   try {
     const [tables] = await connection.query<RowDataPacket[]>('show tables')
     const statements = ['set foreign_key_checks = 0']

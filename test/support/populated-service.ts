@@ -55,11 +55,14 @@ const addPeople = async (service: TestService): Promise<Record<Person, number>> 
 }
 
 /** Recorded as if it had been imported; its address answers nobody. */
+/** The bearer token in the sealed credential of the cluster. */
+export const storedClusterToken = 'pier-bearer-5c1d0e7a94'
+
 const addCluster = async ({ running }: TestService, ownerId: number): Promise<string> => {
   const resolve = running.container.resolve
   const seal = makeSealCredential({ secretBox: resolve(SecretBoxToken), codec: resolve(CredentialCodecToken), entropy: resolve(EntropyToken) })
   const server = 'https://127.0.0.1:1'
-  const { ref, box } = await seal(ownerId as AccountId, { server, authorityPem: undefined, tlsServerName: undefined, identity: { kind: 'token', token: secret('cluster-token') } })
+  const { ref, box } = await seal(ownerId as AccountId, { server, authorityPem: undefined, tlsServerName: undefined, identity: { kind: 'token', token: secret(storedClusterToken) } })
   const inserted = await resolve(ClusterStoreToken).insert({
     ownerId: ownerId as AccountId, name: 'pier', displayName: 'Pier', uid: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11', externalId: '', provider: 'Generic', vendor: '',
     endpoint: server, location: '', project: '', kubernetesVersion: 'v1.33.0', nodeCount: 1, managers: ['Platform'], hubClusterUid: '', infraNamespace: '',

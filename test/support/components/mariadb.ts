@@ -68,7 +68,7 @@ export function connectMariaDb(serverUrl: string): MariaDbAccess {
     url,
     createDatabase: async () => {
       const name = `moorage_${randomBytes(8).toString('hex')}`
-      const connection = await createConnection(url(''))
+      const connection = await createConnection({ uri: url(''), connectTimeout: 60_000 })
       try {
         await connection.query(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
       } finally {
