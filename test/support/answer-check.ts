@@ -131,7 +131,7 @@ const shapeOf = (path: string): string => path.replaceAll(/\{[^}]+\}/g, '~')
 const patternOf = (document: OpenApiDocument, path: string): RegExp => {
   const [first] = Object.values(document.paths[path] ?? {}).filter((each): each is Operation => 'operationId' in each)
   const rest = first?.parameters?.find((parameter) => 'in' in parameter && parameter.in === 'path' && parameter['x-rest-of-path'] === true)
-  const escaped = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
+  const escaped = path.replace(/\/$/, '').replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
   const open = rest === undefined ? escaped : escaped.replace(/\/\{[^}]+\}$/, '(?:/.*)?')
   return new RegExp(`^${open.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`)
 }

@@ -59,6 +59,8 @@ const problemOf = (check: AnswerCheck, answer: Parameters<AnswerCheck>[0]): stri
   }
 }
 
+const statusIn = (block: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(block)?.[1] ?? 0)
+
 /** A header block as it was sent. Of a response it is the only place that has all of it: `writeHead` keeps nothing else. */
 const headersIn = (block: string): Readonly<Record<string, string>> => {
   const headers: Record<string, string> = {}
@@ -114,8 +116,8 @@ subscribe('http.server.request.start', (message) => {
   // The guard rewrites both on the request.
   const { method = '', url: target = '' } = request
   collect(response, (bytes) => {
-    const body = method === 'HEAD' ? '' : bytes?.toString('utf8')
-    watch.check({ method, target, status: response.statusCode, headers: headersIn((response as unknown as { readonly _header: string | null })._header ?? ''), body })
+    const head = (response as unknown as { readonly _header: string | null })._header ?? ''
+    watch.check({ method, target, status: statusIn(head), headers: headersIn(head), body: method === 'HEAD' ? '' : bytes?.toString('utf8') })
   })
 })
 
@@ -125,9 +127,8 @@ const watchConnection = (socket: Duplex & { readonly localPort?: number }, metho
   if (watch === undefined) return
   collect(socket, (bytes) => {
     const [head = '', body = ''] = (bytes?.toString('utf8') ?? '').split(/\r\n\r\n(.*)/s)
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? 0)
     // What follows 101 is another protocol.
-    if (status > 101) watch.check({ method, target, status, headers: headersIn(head), body })
+    if (statusIn(head) > 101) watch.check({ method, target, status: statusIn(head), headers: headersIn(head), body })
   })
 }
 

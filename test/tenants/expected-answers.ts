@@ -22,8 +22,6 @@ export const harmless: Readonly<Record<string, Harmless>> = {
   'identity.validateOrgname [query org, query user_name]': nameTaken,
   'identity.validateEmail [query email]': nameTaken,
   'identity.deleteSettingsTokens [body tokenIDs]': { why: 'only own tokens are deleted: none', says: /Deleted 0/ },
-  'organizations.listOrganizationsOfUser [path username]': { why: 'only organizations that the caller may see: none', says: nothing },
-  'organizations.getPermissionsOfUser [path username]': { why: 'what an outsider may do in the own organization: nothing', says: /^(?!.*true)/ },
   'organizations.searchTeams [query q]': own(/"data":\[\]\}$/),
   'organizations.actOnTeam [action remove, query uname]': { why: 'the name counts for add only; uid is of the own tenant', says: /^$/ },
   'authz.getAllowedPermissions [path objID]': noPermissions,

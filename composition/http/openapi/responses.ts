@@ -17,13 +17,15 @@ export interface Response {
 }
 export type Responses = Readonly<Record<string, Response>>
 
+const isJsonType = (type: string): boolean => /^application\/(?:[\w.-]+\+)?json\b/.test(type)
+
 const okResponse = (route: Route, registry: SchemaRegistry): Response => {
   const { kind, codec, description, contentType, contentTypes, envelope, example, isYamlToo }: ReplySpec<unknown> = route.ok
   const base: Response = { description, headers: okHeaders(route) }
   const shown = example === undefined ? {} : { example }
   if (kind === 'text') return { ...base, content: { [contentType ?? 'text/plain']: { schema: { type: 'string' }, ...shown } } }
   if (kind === 'binary') {
-    const content = Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: { type: 'string', format: 'binary' } as Schema }]))
+    const content = Object.fromEntries((contentTypes ?? []).map((type) => [type, { schema: isJsonType(type) ? {} : ({ type: 'string', format: 'binary' } as Schema) }]))
     return { ...base, content }
   }
   if (codec === undefined) return base
