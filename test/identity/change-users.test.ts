@@ -44,9 +44,9 @@ onEachDatabase('one address for two users at once: one gets it, whatever its cas
   const results = await Promise.all(users.map((user, i) => makeAddOwnEmails(makeIdentityWorld(db).deps)(callBy(user), [i === 1 ? 'Same@x.org' : 'same@x.org'])))
   t.is(results.filter(isRight).length, 1)
   for (const result of results.filter(isLeft)) t.is(result.left.tag, 'EmailTaken')
-  const created = await Promise.all(['d1', 'd2', 'd3'].map((login) => makeIdentityWorld(db).user(login, { email: 'New@x.org' }).then(() => true, () => false)))
+  const created = await Promise.all(['newcomer1', 'newcomer2', 'newcomer3'].map((login) => makeIdentityWorld(db).user(login, { email: 'New@x.org' }).then(() => true, () => false)))
   t.is(created.filter(Boolean).length, 1)
-  t.is((await world.deps.stores.users.list('d', { page: 1, limit: 10 })).total, 1, 'a refused user leaves no account behind')
+  t.is((await world.deps.stores.users.list('newcomer', { page: 1, limit: 10 })).total, 1, 'a refused user leaves no account behind')
 })
 
 onEachDatabase('of the last two admins who depose each other at once one stays', async (t, world, db) => {

@@ -99,7 +99,8 @@ const bareType = (type: string): string => (type.split(';')[0] ?? '').trim().toL
 
 const isOwnRefusal = ({ body, headers }: SeenAnswer): boolean => {
   const value = parsed(body)
-  return typeof value === 'object' && value !== null && (value as { readonly requestId?: unknown }).requestId === headers['x-request-id']
+  const requestId = typeof value === 'object' && value !== null ? (value as { readonly requestId?: unknown }).requestId : undefined
+  return requestId !== undefined && requestId === headers['x-request-id']
 }
 
 const parsed = (text: string | undefined): unknown => {
