@@ -103,7 +103,7 @@ export default tseslint.config(
       'adapters/security/{keyring,tls-identity}.ts',
       'adapters/helm-process/{bundled-helm,work-folder}.ts',
       'composition/doctor-checks.ts',
-      'composition/commands/tasks-watch.ts',
+      'composition/commands/{kubeconfig,tasks-watch}.ts',
     ],
     rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },
   },

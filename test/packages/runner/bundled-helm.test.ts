@@ -134,8 +134,8 @@ const supplied = async (changes: { readonly setting?: string; readonly options?:
   const finder = makeHelmFinder({ setting: changes.setting, searchPath: changes.searchPath ?? '', bundled: () => bundled.path() })
   mkdirSync(dataDir, { recursive: true })
   const supply = makeHelmSupply({ finder, bundled, log, setting: changes.setting, folder: dataDir })
-  supply.start()
-  supply.start()
+  void supply.start()
+  void supply.start()
   return { fetched, finder, supply, text: () => lines.join('\n') }
 }
 
