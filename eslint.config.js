@@ -6,7 +6,7 @@ const product = ['core/**/*.ts', 'plugins/**/*.ts', 'adapters/**/*.ts', 'composi
 
 const syntax = [
   { selector: 'ExportDefaultDeclaration', message: 'No default export: export the value under the name that the file carries.' },
-  { selector: 'Decorator', message: 'No decorators (Node strips types and runs the rest): provide the value in composition/provide.' },
+  { selector: 'Decorator', message: 'No decorators (Node strips types and runs the rest): provide the value in composition/wiring.' },
   { selector: 'TSEnumDeclaration', message: 'No enums: write a union of literals, with an `as const` list where the values are needed.' },
   { selector: 'TSModuleDeclaration[kind="namespace"]', message: 'No namespaces: a file is the module.' },
   { selector: "CallExpression[callee.object.name='JSON'][callee.property.name='parse'][arguments.0.type='CallExpression'][arguments.0.callee.object.name='JSON']", message: 'No deep copy through JSON: use structuredClone, or build the value anew.' },
@@ -102,8 +102,7 @@ export default tseslint.config(
       'adapters/system/system-clock.ts',
       'adapters/security/{keyring,tls-identity}.ts',
       'adapters/helm-process/{bundled-helm,work-folder}.ts',
-      'composition/doctor-checks.ts',
-      'composition/commands/{kubeconfig,tasks-watch}.ts',
+      'composition/cli/{doctor-checks,kubeconfig,tasks}.ts',
     ],
     rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },
   },

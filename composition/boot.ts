@@ -4,10 +4,9 @@ import type { SharedClock } from '../adapters/system/shared-clock.ts'
 import type { Catalogue } from '../core/authz/types.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'
 import type { Log } from '../core/kernel/log.ts'
-import type { Secret } from '../core/kernel/secret.ts'
-import type { SecretBox } from '../core/kernel/secret-box.ts'
+import type { Secret, SecretBox } from '../core/kernel/secret.ts'
 import type { Container } from './container.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from './config/settings.ts'
 
 /** Keys that are no key-encryption keys, from the same key ring, 32 bytes each. */
 export interface ServiceKeys {

@@ -60,5 +60,5 @@ export const makeContainer = (): Container => {
 
 const missing = (name: string, underWay: readonly string[]): string =>
   underWay.length === 0
-    ? `Nothing provides the port ${name}: add it in composition/provide.`
-    : `Nothing provides the port ${name}, which ${underWay.join(' -> ')} needs: add it in composition/provide.`
+    ? `Nothing provides the port ${name}: add it in composition/wiring.`
+    : `Nothing provides the port ${name}, which ${underWay.join(' -> ')} needs: add it in composition/wiring.`

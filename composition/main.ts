@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 const packageRoot = import.meta.url.endsWith('/dist/composition/main.js') ? '../../' : '../'
 enableCompileCache(fileURLToPath(new URL(`${packageRoot}node_modules/.cache/moorage`, import.meta.url)))
 
-const { runCommandLine } = await import('./cli.ts')
-const { installCrashHandlers } = await import('./crash-handlers.ts')
+const { runCommandLine } = await import('./cli/command-line.ts')
+const { installCrashHandlers } = await import('./cli/lifecycle.ts')
 
 installCrashHandlers()
 const exitCode = await runCommandLine(process.argv.slice(2), {

@@ -4,7 +4,7 @@ import type { KeyPair } from '@nats-io/jwt'
 import type { BusKey, BusMint } from '../../core/bus/ports.ts'
 import type { AccountClaims, BusIdentityKind } from '../../core/bus/types.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
-import { unixSeconds } from '../../core/kernel/instant.ts'
+import { unixSeconds } from '../../core/kernel/clock.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const makers = { operator: createOperator, system: createAccount, platform: createAccount, account: createAccount, user: createUser } as const

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { BusServer, SystemLogin } from '../../core/bus/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { Unavailable } from '../../core/kernel/failure.ts'
 import { makeKeptConnection } from './kept-connection.ts'
 
 export interface NatsServerOptions {

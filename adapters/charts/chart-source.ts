@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { NamedRepositories } from '../../core/chart-repositories/ports.ts'
 import type { RepositoryAccess } from '../../core/chart-repositories/types.ts'
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import type { ChartSource, EmbeddedCharts } from '../../core/packages/chart-ports.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
 import { archiveLimits } from './chart-limits.ts'

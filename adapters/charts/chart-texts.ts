@@ -1,7 +1,7 @@
 import { isLeft, left, map, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
-import type { TimeSlices } from '../../core/kernel/time-slices.ts'
+import type { TimeSlices } from '../../core/kernel/clock.ts'
 import type { ChartTexts } from '../../core/packages/chart-ports.ts'
 import { TextUnreadable } from '../../core/packages/ports.ts'
 import { ChartWorkRefused, ChartWorkStopped, type ChartThreads } from './chart-threads.ts'

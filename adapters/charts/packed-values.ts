@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8'
 import type { Json } from '../../core/kernel/json.ts'
-import type { TimeSlices } from '../../core/kernel/time-slices.ts'
+import type { TimeSlices } from '../../core/kernel/clock.ts'
 
 /** Bytes that are read back in a few milliseconds. */
 const partBytes = 64 * 1024

@@ -1,4 +1,4 @@
-import type { TimeSlices } from '../../core/kernel/time-slices.ts'
+import type { TimeSlices } from '../../core/kernel/clock.ts'
 import type { TextDiff } from '../../core/packages/release-task-ports.ts'
 import { ChartWorkStopped, type ChartThreads } from './chart-threads.ts'
 import { lineDiff, wholeDiff } from './line-diff.ts'

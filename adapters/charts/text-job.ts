@@ -1,6 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
-import { fromWireJson, toWireJson } from '../../core/kernel/wire-json.ts'
+import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import { kubernetesYamlText } from './kubernetes-yaml-text.ts'
 
 /** What a thread is asked to do with a text, or with a value that becomes one. */

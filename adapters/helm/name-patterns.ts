@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { RE2JS, RE2JSException } from 're2js'
-import type { TimeSlices } from '../../core/kernel/time-slices.ts'
+import type { TimeSlices } from '../../core/kernel/clock.ts'
 import { FilterRefused, type NameFilter, type NamePatterns } from '../../core/packages/read-ports.ts'
 
 const longestPattern = 200

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import { toWireJson } from '../../core/kernel/wire-json.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 import type { RecordSizes } from '../../core/packages/release-task-ports.ts'
 
 const compress = promisify(gzip)

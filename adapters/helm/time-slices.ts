@@ -1,4 +1,4 @@
-import type { TimeSlices } from '../../core/kernel/time-slices.ts'
+import type { TimeSlices } from '../../core/kernel/clock.ts'
 
 /** @param sliceMilliseconds how long work goes on before everything else has its turn. */
 export const makeTimeSlices = (sliceMilliseconds: number): TimeSlices => {

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { Pool } from 'undici'
 import type { ClusterConnection } from '../../core/clusters/types.ts'
-import type { ClusterId } from '../../core/kernel/brand.ts'
+import type { ClusterId } from '../../core/kernel/ids.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { tlsOptions } from './tls-options.ts'
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
 import sharp from 'sharp'
-import { accountNameKey } from '../../core/kernel/account-name.ts'
+import { accountNameKey } from '../../core/kernel/ids.ts'
 import type { PictureMaker } from '../../core/kernel/picture.ts'
 import { PictureRefused, PicturesBusy } from '../../core/kernel/picture.ts'
 

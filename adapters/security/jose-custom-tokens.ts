@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { SignJWT } from 'jose'
 import { CustomTokensOff, type CustomTokenIssuer } from '../../core/identity/custom-token-ports.ts'
-import { unixSeconds } from '../../core/kernel/instant.ts'
+import { unixSeconds } from '../../core/kernel/clock.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 /** What signing needs; `issuer` and `audience` are what the provider was told to expect. */

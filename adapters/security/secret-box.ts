@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { secret } from '../../core/kernel/secret.ts'
-import type { SealedPlace, SecretBox } from '../../core/kernel/secret-box.ts'
+import type { SealedPlace, SecretBox } from '../../core/kernel/secret.ts'
 import { aeadOverhead, decrypt, encrypt } from './aead.ts'
 import type { KeyWrapper } from './key-wrapper.ts'
 

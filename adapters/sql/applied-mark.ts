@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { StoredAnswer } from '../../core/kernel/idempotency.ts'
-import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { Unavailable } from '../../core/kernel/failure.ts'
 import type { SqlDatabase, SqlRunner } from './statement.ts'
 
 /** Marks, inside the transaction of a change, that the request with this idempotency record has been carried out. */

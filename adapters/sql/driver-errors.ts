@@ -1,4 +1,4 @@
-import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { Unavailable } from '../../core/kernel/failure.ts'
 
 interface DriverError {
   readonly code: string

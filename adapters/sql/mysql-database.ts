@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { PoolConnection } from 'mysql2'
-import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable.ts'
+import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import { databaseNow } from './database-clock.ts'
 import { isConnectionLost, isRetryable, toThrown } from './driver-errors.ts'
 import { makeMysqlPool, type MysqlOptions, type MysqlPlace, type MysqlPool } from './mysql-pool.ts'

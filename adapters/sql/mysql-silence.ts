@@ -1,4 +1,4 @@
-import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { Unavailable } from '../../core/kernel/failure.ts'
 
 /**
  * Whether the server has stopped answering. One statement waits in vain for its whole limit; what comes after it would do

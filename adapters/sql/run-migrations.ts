@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { Unavailable } from '../../core/kernel/failure.ts'
 import { isAlreadyDone } from './driver-errors.ts'
 import { makeMigrationKnex } from './migration-knex.ts'
 import type { MigrationLedger, MigrationRecord } from './migration-ledger.ts'

@@ -1,4 +1,4 @@
-import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { Unavailable } from '../../core/kernel/failure.ts'
 
 /** How many places are taken and free, and how many callers wait for one. */
 export interface QueueLoad {

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/kernel/log.ts'
-import type { RequestContext } from './request-context.ts'
+import type { RequestContext } from './request/request-context.ts'
 
 /** What a request ends with: its response, or the connection that left HTTP. */
 export interface Closing {

@@ -12,12 +12,11 @@ import type { RequestObserver } from './access-log.ts'
 import { makeAccessLog } from './access-log.ts'
 import type { ApiServer } from './api-server.ts'
 import { makeApiServer } from './api-server.ts'
-import { makeTrustedProxies } from './client-ip.ts'
-import { hostCookieName } from './cookies.ts'
+import { makeTrustedProxies, makeOwnAddress } from './request/addresses.ts'
+import { hostCookieName } from './request/cookies.ts'
 import { buildDocument } from './openapi/document.ts'
-import { makeOwnAddress } from './own-address.ts'
-import { makePages } from './pages.ts'
-import { makeRateLimit } from './rate-limit.ts'
+import { makePages } from './pages/pages.ts'
+import { makeRateLimit } from './request/rate-limit.ts'
 
 /**
  * The API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must be known

@@ -4,11 +4,11 @@ import type { Authorizer } from '../../core/authz/ports.ts'
 import type { Authenticator, CsrfTokens, IdentitySettings } from '../../core/identity/ports.ts'
 import type { SessionResumption } from '../../core/identity/remembered-ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import type { SecretBox } from '../../core/kernel/secret-box.ts'
+import type { SecretBox } from '../../core/kernel/secret.ts'
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
 import type { Closing } from './access-log.ts'
-import type { RateDecision } from './rate-limit.ts'
-import type { RequestContext } from './request-context.ts'
+import type { RateDecision } from './request/rate-limit.ts'
+import type { RequestContext } from './request/request-context.ts'
 
 /** What every bound route shares. Made once at start. */
 export interface BinderDeps {

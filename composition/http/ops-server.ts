@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ListenAddress } from '../setting-type.ts'
+import type { ListenAddress } from '../config/setting-type.ts'
 import type { Metrics } from './metrics.ts'
 
 /** One thing that must work before the service takes requests. Resolves false, or rejects, when it does not. */

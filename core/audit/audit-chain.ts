@@ -1,6 +1,6 @@
 import type { AuditChain, KeyedDigest, ToldEntry } from './ports.ts'
 import type { AuditEvent } from './types.ts'
-import { hex } from '../kernel/hex.ts'
+import { hex } from '../kernel/entropy.ts'
 
 /** The hash before a chain's first row. */
 export const chainStart: Uint8Array = new Uint8Array(32)

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../kernel/audit.ts'
+import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Call } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'

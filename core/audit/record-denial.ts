@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../kernel/audit.ts'
+import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Call } from '../kernel/principal.ts'

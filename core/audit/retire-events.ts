@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts'
-import { laterByDays } from '../kernel/instant.ts'
+import { laterByDays } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { sealOfBase } from './audit-chain.ts'
 import type { AuditRetention, AuditSettings, KeyedDigest } from './ports.ts'

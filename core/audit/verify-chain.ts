@@ -1,4 +1,4 @@
-import { hex } from '../kernel/hex.ts'
+import { hex } from '../kernel/entropy.ts'
 import { chainStart, sealedText, sealOfBase } from './audit-chain.ts'
 import type { KeyedDigest, StoredChain } from './ports.ts'
 

@@ -1,5 +1,5 @@
-import type { ObjectTypeDefinition, PermissionDefinition } from '../kernel/permission.ts'
-import { permissionKey } from '../kernel/permission.ts'
+import type { ObjectTypeDefinition, PermissionDefinition } from '../kernel/access.ts'
+import { permissionKey } from '../kernel/access.ts'
 import type { Catalogue } from './types.ts'
 
 const lowerCaseName = /^[a-z][a-z_]*$/

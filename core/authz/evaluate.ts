@@ -1,5 +1,5 @@
 import type { Standing } from '../kernel/access.ts'
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { CompiledType, RelationMask } from './schema.ts'
 import type { ObjectFact } from './types.ts'
 

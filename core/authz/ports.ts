@@ -1,13 +1,11 @@
-import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
-import type { AuditTrail } from '../kernel/audit.ts'
-import type { OrgId, RoleId, TeamId, UserId } from '../kernel/brand.ts'
-import type { EntryRefusal } from '../kernel/entry-rules.ts'
+import type { AccessGrant, ObjectLocator, Standing, EntryRefusal } from '../kernel/access.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { OrgId, RoleId, TeamId, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
-import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { AuthorizationSchema } from './schema.ts'
 import type { Catalogue, ObjectFact, ObjectId, Role, RoleContent, RolePrincipal, Sighting } from './types.ts'
 
@@ -31,7 +29,7 @@ export interface Authorizer {
    * A role is named within an organization: outside of it the answer is AccessDenied, whatever the id.
    * Whoever is in the owning account and sees no object of the type there is answered AccessDenied, whether the object
    * exists or not; whoever sees them all is told by ObjectHidden that it does not; outsiders are told nothing.
-   * A member who does not meet what the organization demands (`core/kernel/entry-rules.ts`) is told so, whatever the
+   * A member who does not meet what the organization demands (`core/kernel/access.ts`) is told so, whatever the
    * object: SecondFactorDemanded, TokenLifeTooLong. Site admins are held to no organization's demands.
    * `demands` are not asked about where a member only wants to get out: the use case judges them for the rest.
    * One query. Throws when the object's type has no such relation.

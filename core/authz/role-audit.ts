@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../kernel/audit.ts'
-import { permissionKey } from '../kernel/permission.ts'
+import type { AuditEntry } from '../kernel/unit-of-work.ts'
+import { permissionKey } from '../kernel/access.ts'
 import type { Role, RoleContent } from './types.ts'
 
 /** The audit row of a change to a role. Everything in a role may be shown; `changed` names the parts that did change. */

@@ -1,11 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Standing } from '../kernel/access.ts'
-import { reaches } from '../kernel/access.ts'
+import type { Standing, PermissionRef } from '../kernel/access.ts'
+import { reaches, byPermissionKey, permissionKey } from '../kernel/access.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { PermissionRef } from '../kernel/permission.ts'
-import { byPermissionKey, permissionKey } from '../kernel/permission.ts'
 import type { AuthorizationSchema } from './schema.ts'
 
 /** A name of no or too many characters, or with characters that cannot be seen. */

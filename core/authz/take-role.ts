@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { OrgId, RoleId } from '../kernel/brand.ts'
+import type { OrgId, RoleId } from '../kernel/ids.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { RoleStore } from './ports.ts'

@@ -1,6 +1,5 @@
-import type { Standing } from '../kernel/access.ts'
-import type { OrgId, RoleId, TeamId } from '../kernel/brand.ts'
-import type { ObjectTypeDefinition, PermissionDefinition, PermissionRef } from '../kernel/permission.ts'
+import type { Standing, ObjectTypeDefinition, PermissionDefinition, PermissionRef } from '../kernel/access.ts'
+import type { OrgId, RoleId, TeamId } from '../kernel/ids.ts'
 
 /** Permissions and relations that the open plugins contribute. */
 export interface Catalogue {

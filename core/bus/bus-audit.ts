@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../kernel/audit.ts'
+import type { AuditEntry } from '../kernel/unit-of-work.ts'
 import type { BusUser } from './types.ts'
 
 /** The audit row of a change to credentials of the bus; the public key tells which they are. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
-import type { SecretBox } from '../kernel/secret-box.ts'
+import type { SecretBox } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { IssueCredentials } from './issue-credentials.ts'

@@ -1,7 +1,7 @@
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { Entropy } from '../kernel/entropy.ts'
-import { hex } from '../kernel/hex.ts'
-import type { SealedPlace, SecretBox } from '../kernel/secret-box.ts'
+import { hex } from '../kernel/entropy.ts'
+import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
 import type { BusKey } from './ports.ts'
 import type { BusIdentity, BusIdentityKind, NewBusIdentity } from './types.ts'
 

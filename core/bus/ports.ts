@@ -1,12 +1,11 @@
-import type { AuditTrail } from '../kernel/audit.ts'
-import type { AccountId } from '../kernel/brand.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
-import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
   AccountClaims, BusIdentity, BusIdentityId, BusIdentityKind, BusPurpose, BusRights, BusUser, BusUserId, NewBusIdentity, NewBusUser,
 } from './types.ts'

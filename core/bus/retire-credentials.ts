@@ -1,6 +1,6 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
-import { laterByDays } from '../kernel/instant.ts'
+import { laterByDays } from '../kernel/clock.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { busAudit } from './bus-audit.ts'

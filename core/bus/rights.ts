@@ -1,4 +1,4 @@
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { AccountClaims, BusIdentityKind, BusPurpose, BusRights } from './types.ts'
 
 /** Subjects on which the service tells how a task goes: `natjobs.resp.<tenant>.<responseId>`. */

@@ -1,4 +1,4 @@
-import type { AccountId, Brand } from '../kernel/brand.ts'
+import type { AccountId, Brand } from '../kernel/ids.ts'
 
 export type BusIdentityId = Brand<number, 'BusIdentityId'>
 export type BusUserId = Brand<number, 'BusUserId'>

@@ -1,8 +1,8 @@
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { Entropy } from '../kernel/entropy.ts'
-import { hex } from '../kernel/hex.ts'
+import { hex } from '../kernel/entropy.ts'
 import { secret } from '../kernel/secret.ts'
-import type { SealedPlace, SecretBox } from '../kernel/secret-box.ts'
+import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
 import type { RepositoryCredentials, SealedChartRepository } from './types.ts'
 
 interface Plain {

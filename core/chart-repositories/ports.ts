@@ -1,9 +1,8 @@
-import type { AuditTrail } from '../kernel/audit.ts'
-import type { AccountId } from '../kernel/brand.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { token } from '../kernel/token.ts'
-import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '../packages/chart-ports.ts'
 import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
 

@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { RepositorySafe } from './credential-safe.ts'

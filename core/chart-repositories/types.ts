@@ -1,4 +1,4 @@
-import type { AccountId, Brand } from '../kernel/brand.ts'
+import type { AccountId, Brand } from '../kernel/ids.ts'
 import type { Secret } from '../kernel/secret.ts'
 
 export type ChartRepositoryId = Brand<number, 'ChartRepositoryId'>

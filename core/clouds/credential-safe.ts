@@ -1,8 +1,8 @@
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Entropy } from '../kernel/entropy.ts'
-import { hex } from '../kernel/hex.ts'
+import { hex } from '../kernel/entropy.ts'
 import { secret } from '../kernel/secret.ts'
-import type { SealedPlace, SecretBox } from '../kernel/secret-box.ts'
+import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
 import type { CredentialSpec, StoredCredential } from './types.ts'
 
 const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'cloud_credentials', column: 'sealed_spec', tenantId: userId, rowRef: ref })

@@ -1,11 +1,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { AuditTrail } from '../kernel/audit.ts'
-import type { UserId } from '../kernel/brand.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { UserId } from '../kernel/ids.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
-import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { CloudCredentialId, CredentialContent, CredentialFilter, ServiceAccount, StorageKey, StoredCredential } from './types.ts'
 
 /** The caller has no credential of that name. */

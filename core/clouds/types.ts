@@ -1,4 +1,4 @@
-import type { AccountId, Brand, UserId } from '../kernel/brand.ts'
+import type { AccountId, Brand, UserId } from '../kernel/ids.ts'
 import type { Secret } from '../kernel/secret.ts'
 
 export type CloudCredentialId = Brand<number, 'CloudCredentialId'>

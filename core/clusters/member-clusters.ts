@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { ClusterId } from '../kernel/brand.ts'
+import type { ClusterId } from '../kernel/ids.ts'
 import type { Failure } from '../kernel/failure.ts'
 import {
   ClusterMissing,

@@ -1,7 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { ClusterId } from '../kernel/brand.ts'
-import type { SecretBox, SealedPlace } from '../kernel/secret-box.ts'
-import type { AccountId } from '../kernel/brand.ts'
+import type { ClusterId, AccountId } from '../kernel/ids.ts'
+import type { SecretBox, SealedPlace } from '../kernel/secret.ts'
 import { ClusterMissing, ClusterNotConnected, type ClusterConnections, type ClusterStore, type CredentialCodec } from './ports.ts'
 import type { ClusterConnection, ClusterLink } from './types.ts'
 

@@ -1,15 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { AccessGrant } from '../kernel/access.ts'
-import type { AccountId, ClusterId, UserId } from '../kernel/brand.ts'
-import type { AuditTrail } from '../kernel/audit.ts'
-import type { EntryRefusal } from '../kernel/entry-rules.ts'
+import type { AccessGrant, EntryRefusal } from '../kernel/access.ts'
+import type { AccountId, ClusterId, UserId } from '../kernel/ids.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Exchange, HeaderBag, UpgradeExchange } from '../kernel/exchange.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
-import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
   Cluster,
   ClusterChange,

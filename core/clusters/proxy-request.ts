@@ -1,5 +1,5 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
-import type { ClusterId, UserId } from '../kernel/brand.ts'
+import type { ClusterId, UserId } from '../kernel/ids.ts'
 import type { Exchange, UpgradeExchange } from '../kernel/exchange.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'

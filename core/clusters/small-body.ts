@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import { parseJson } from '../kernel/json-text.ts'
+import { parseJson } from '../kernel/json.ts'
 import { ProxyBodyRefused } from './ports.ts'
 
 /** Bytes. */

@@ -1,4 +1,4 @@
-import type { AccountId, ClusterId, UserId } from '../kernel/brand.ts'
+import type { AccountId, ClusterId, UserId } from '../kernel/ids.ts'
 import type { Secret } from '../kernel/secret.ts'
 
 /** Who manages a cluster. The number is the bit in the stored mask; never renumber. */

@@ -1,4 +1,4 @@
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 
 /** An account that was shut to be deleted, while it can still come back. */

@@ -1,4 +1,4 @@
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import { token } from '../kernel/token.ts'
 
 /** Pictures of users and organizations, each a PNG under the digest of its bytes. */

@@ -1,4 +1,4 @@
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 

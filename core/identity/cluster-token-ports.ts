@@ -1,4 +1,4 @@
-import type { AccountId, ClusterId } from '../kernel/brand.ts'
+import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'

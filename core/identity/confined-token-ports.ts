@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { OrgId, UserId } from '../kernel/brand.ts'
+import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'

@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { OrgId, UserId } from '../kernel/brand.ts'
+import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'

@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import { parseInstant } from '../kernel/instant.ts'
+import { parseInstant } from '../kernel/clock.ts'
 
 /** No instant, or one to come. */
 export const CreationTimeRefused = defineFailure('CreationTimeRefused', 'Unprocessable')

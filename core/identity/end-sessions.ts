@@ -1,5 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { SessionId } from '../kernel/brand.ts'
+import type { SessionId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { auditedUser } from './audited-user.ts'
 import { userMissing } from './find-user.ts'

@@ -1,4 +1,4 @@
-import { laterBySeconds } from '../kernel/instant.ts'
+import { laterBySeconds } from '../kernel/clock.ts'
 import { auditedUser } from './audited-user.ts'
 import { linkCodeMinutes } from './link-codes.ts'
 import type { IdentityChanges } from './ports.ts'

@@ -1,4 +1,4 @@
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 
 /** What a code that was sent by mail is good for. */
 export type LinkCodeKind = 'email-confirmation' | 'password-reset'

@@ -1,4 +1,4 @@
-import type { SessionId, UserId } from '../kernel/brand.ts'
+import type { SessionId, UserId } from '../kernel/ids.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import type { Call } from '../kernel/principal.ts'
 import { randomBase62 } from './access-token.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts'
-import { laterByDays } from '../kernel/instant.ts'
+import { laterByDays } from '../kernel/clock.ts'
 import type { IdentityStores } from './ports.ts'
 
 /** So long after its end a session, or a remembered login, is still kept: whoever looks into something wants to see it. */

@@ -1,4 +1,4 @@
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 
 /** How many rows a page of each user interface shows to a user. Lists of this interface take `limit` instead. */
 export interface PageSizes {

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { Allowances } from './allowance-ports.ts'
 import { linkCodeMinutes, linkWithCode, makeIssueLinkCode, TooManyMails } from './link-codes.ts'

@@ -1,4 +1,4 @@
-import type { Brand, UserId } from '../kernel/brand.ts'
+import type { Brand, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { Call, Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { parseAccountName } from '../kernel/account-name.ts'
+import { parseAccountName } from '../kernel/ids.ts'
 import { postIfAddressed, renamedMail } from './account-mail.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'

@@ -1,5 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'

@@ -2,8 +2,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { ScopeCategory, ScopeLevel, ScopeSet } from '../kernel/token-scope.ts'
-import { allows, scopeCategories } from '../kernel/token-scope.ts'
+import type { ScopeCategory, ScopeLevel, ScopeSet } from '../kernel/principal.ts'
+import { allows, scopeCategories } from '../kernel/principal.ts'
 
 export const ScopeUnknown = defineFailure('ScopeUnknown', 'Unprocessable')
 export const ScopesEmpty = defineFailure('ScopesEmpty', 'Unprocessable')

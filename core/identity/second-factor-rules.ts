@@ -1,7 +1,7 @@
 import type { Entropy } from '../kernel/entropy.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import { hex } from '../kernel/hex.ts'
+import { hex } from '../kernel/entropy.ts'
 import type { SecondFactorRecord } from './second-factor-ports.ts'
 import { makeRecoveryCode, recoveryCodeCount } from './recovery-codes.ts'
 

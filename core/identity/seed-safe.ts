@@ -1,6 +1,5 @@
-import type { UserId } from '../kernel/brand.ts'
-import type { Secret } from '../kernel/secret.ts'
-import type { SealedPlace, SecretBox } from '../kernel/secret-box.ts'
+import type { UserId } from '../kernel/ids.ts'
+import type { Secret, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import type { SecondFactorRecord } from './second-factor-ports.ts'
 
 /** Seals and opens seeds, each bound to its own row. */

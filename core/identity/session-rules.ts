@@ -1,6 +1,6 @@
 import type { IdentitySettings } from './ports.ts'
 import type { RememberedLogin } from './remembered-ports.ts'
-import { laterBySeconds } from '../kernel/instant.ts'
+import { laterBySeconds } from '../kernel/clock.ts'
 
 /** How many sessions, and so remembered logins, a user may have at once; the oldest go first. */
 export const maxSessionsPerUser = 20

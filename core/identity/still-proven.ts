@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure } from '../kernel/failure.ts'
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { IdentityStores } from './ports.ts'

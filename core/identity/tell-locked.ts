@@ -1,7 +1,7 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
-import { makeOwnCall } from '../kernel/own-call.ts'
+import { makeOwnCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import { postIfAddressed } from './account-mail.ts'
 import { auditedUser } from './audited-user.ts'

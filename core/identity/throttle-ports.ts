@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import { token } from '../kernel/token.ts'
 
 /** What is guessed at. Each kind has counters of its own. */

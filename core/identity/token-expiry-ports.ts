@@ -1,4 +1,4 @@
-import type { TokenId, UserId } from '../kernel/brand.ts'
+import type { TokenId, UserId } from '../kernel/ids.ts'
 
 /** A token that ends soon, and whoever is to be told. */
 export interface ExpiringToken {

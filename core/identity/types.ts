@@ -1,4 +1,4 @@
-import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/brand.ts'
+import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/ids.ts'
 import type { RememberedId } from './remembered-ports.ts'
 
 export const userVisibilities = ['public', 'limited', 'private'] as const

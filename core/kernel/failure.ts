@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { AccountId } from './brand.ts'
+import type { AccountId } from './ids.ts'
 
 /** How a failure is meant; the composition root alone turns a kind into a status. */
 export type FailureKind =
@@ -65,3 +65,40 @@ export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind): 
 
 /** What a use case, port or store answers: Left is a declared failure, everything unexpected throws. */
 export type Outcome<F extends Failure, A> = Promise<Either<F, A>>
+
+/**
+ * Thrown when something that the service needs (the database, a full queue before it) does not answer now.
+ * The message is plain and safe to show; the driver's words are in `cause`. The binder answers 503 with `Retry-After`.
+ */
+export class Unavailable extends Error {
+  readonly retryAfterSeconds: number
+
+  constructor(message: string, options: { readonly cause?: unknown; readonly retryAfterSeconds?: number } = {}) {
+    super(message, { cause: options.cause })
+    this.name = 'Unavailable'
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 2
+  }
+}
+
+/**
+ * Thrown when a change was sent to be committed and the answer never came: it may or may not have happened.
+ * A client that sent an Idempotency-Key repeats the request and learns which.
+ */
+export class CommitOutcomeUnknown extends Unavailable {
+  constructor(cause: unknown) {
+    super('The change was sent to the database and its answer was lost. Look whether it happened before you repeat it.', { cause })
+    this.name = 'CommitOutcomeUnknown'
+  }
+}
+
+/**
+ * Thrown when a change refers to something that another change removed while it was made, after its own checks. Nothing
+ * of it happened; asked again, the request is told what is missing. The message is plain and safe to show. The binder
+ * answers 409.
+ */
+export class Overtaken extends Error {
+  constructor(cause: unknown) {
+    super('What this change refers to was removed at the same moment. Nothing was changed.', { cause })
+    this.name = 'Overtaken'
+  }
+}

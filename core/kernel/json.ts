@@ -1,3 +1,5 @@
+
+
 /** Any JSON value; integers beyond 2^53 arrive as bigint. */
 export type Json = string | number | bigint | boolean | null | readonly Json[] | FreeObject
 
@@ -5,3 +7,123 @@ export type Json = string | number | bigint | boolean | null | readonly Json[] |
 export interface FreeObject {
   readonly [key: string]: Json | undefined
 }
+
+/** What became of a JSON text. */
+export type ParsedJson =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly why: 'syntax' | 'depth' }
+  | { readonly ok: false; readonly why: 'repeated-key'; readonly key: string }
+
+/** How deep arrays and objects may nest: beyond this, recursive decoders and encoders would be at risk. */
+export const maxJsonDepth = 64
+
+const quote = 34
+const backslash = 92
+const colon = 58
+
+/** The keys of a JSON text, found without building it; undefined when it nests deeper than `limit`. */
+const keysWithin = (text: string, limit: number): number | undefined => {
+  let depth = 0
+  let keys = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (inString) {
+      if (c === backslash) i++
+      else if (c === quote) inString = false
+    } else if (c === quote) inString = true
+    else if (c === colon) keys++
+    else if (c === 91 || c === 123) {
+      if (++depth > limit) return undefined
+    } else if (c === 93 || c === 125) depth--
+  }
+  return keys
+}
+
+/** The keys of a parsed value, at all levels. */
+const keysOf = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0
+  const isArray = Array.isArray(value)
+  const parts: readonly unknown[] = isArray ? value : Object.values(value)
+  let keys = isArray ? 0 : parts.length
+  for (const part of parts) if (typeof part === 'object') keys += keysOf(part)
+  return keys
+}
+
+const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g
+
+/** The first key that stands twice in one object of a valid JSON text. */
+const repeatedKey = (text: string): string => {
+  // The keys of each open object; undefined for an open array.
+  const open: (Set<string> | undefined)[] = []
+  let isKeyDue = false
+  for (const [token] of text.matchAll(jsonToken)) {
+    if (token === '}' || token === ']') open.pop()
+    if (token === '{' || token === '[') open.push(token === '{' ? new Set() : undefined)
+    const keys = open.at(-1)
+    if (isKeyDue && token.startsWith('"')) {
+      const key = JSON.parse(token) as string
+      if (keys?.has(key) === true) return key
+      keys?.add(key)
+    }
+    isKeyDue = keys !== undefined && (token === '{' || token === ',')
+  }
+  throw new Error('no key of this JSON text stands twice')
+}
+
+// A literal of 16 digits may be beyond 2^53; a literal with point or exponent is no integer literal, even `1.0`.
+const needsSource = /\d{16}|\d[.eE]/
+const integerLiteral = /^-?\d+$/
+
+const reviveNumber = (value: unknown, source: string | undefined): unknown => {
+  if (typeof value !== 'number' || source === undefined) return value
+  if (!integerLiteral.test(source)) return Number.isInteger(value) ? Object(value) : value
+  return Number.isSafeInteger(value) ? value : BigInt(source)
+}
+
+const parse = (text: string): unknown =>
+  needsSource.test(text)
+    ? JSON.parse(text, (_key, parsed: unknown, context?: { source?: string }) => reviveNumber(parsed, context?.source))
+    : JSON.parse(text)
+
+/**
+ * Parses JSON without losing integers: beyond 2^53 they become bigint. A whole number that was not written as an
+ * integer literal (`1.0`, `1e3`) becomes a Number object, which integer codecs refuse and `Float` takes. A key that
+ * stands twice in one object is refused: `JSON.parse` takes the last, other readers the first.
+ */
+export const parseJson = (text: string): ParsedJson => {
+  const keys = keysWithin(text, maxJsonDepth)
+  if (keys === undefined) return { ok: false, why: 'depth' }
+  let value: unknown
+  try {
+    value = parse(text)
+  } catch {
+    return { ok: false, why: 'syntax' }
+  }
+  // `JSON.parse` keeps one of equal keys, so that a repeated one is missing from the count.
+  return keys < 2 || keysOf(value) === keys ? { ok: true, value } : { ok: false, why: 'repeated-key', key: repeatedKey(text) }
+}
+
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+
+/** JSON text in which a bigint stands as the integer literal that it is. */
+export const toWireJson = (value: unknown): string => {
+  try {
+    // Hardly any answer holds a bigint, and a replacer costs several times as much.
+    return JSON.stringify(value)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? rawJSON(item.toString()) : item))
+  }
+}
+
+type SourceReviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
+
+const keepExact: SourceReviver = (_, value, context) =>
+  typeof value === 'number' && !Number.isSafeInteger(value) && context.source !== undefined && /^-?[0-9]+$/.test(context.source)
+    ? BigInt(context.source)
+    : value
+
+/** Parses JSON text; integer literals beyond 2^53 become bigint. Throws a SyntaxError on anything else. */
+export const fromWireJson = (text: string): unknown =>
+  /\d{16}/.test(text) ? (JSON.parse(text, keepExact as (key: string, value: unknown) => unknown) as unknown) : (JSON.parse(text) as unknown)

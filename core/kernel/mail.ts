@@ -1,4 +1,4 @@
-import type { AccountId } from './brand.ts'
+import type { AccountId } from './ids.ts'
 import type { Secret } from './secret.ts'
 
 /** One message to one person, as content: how it looks as text and as HTML is the adapter's affair. */

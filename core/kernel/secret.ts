@@ -1,3 +1,5 @@
+import { token } from './token.ts'
+
 const inspect = Symbol.for('nodejs.util.inspect.custom')
 
 /**
@@ -24,3 +26,23 @@ export class Secret<A = string> {
 }
 
 export const secret = <A>(value: A): Secret<A> => new Secret(value)
+
+/** What a sealed value is bound to, so that it cannot be moved to another row. */
+export interface SealedPlace {
+  readonly table: string
+  readonly column: string
+  readonly tenantId: number
+  /** A stable identity of the row that exists before it is inserted (a random reference, not the row number). */
+  readonly rowRef: string
+}
+
+/** Authenticated encryption of secrets at rest. `open` throws when the box was tampered with, moved, or its key is gone. */
+export interface SecretBox {
+  seal(plain: Secret<string>, place: SealedPlace): Promise<Uint8Array>
+  open(box: Uint8Array, place: SealedPlace): Promise<Secret<string>>
+  /** Re-encrypts the data key under the current key-encryption key; the value itself is not touched. */
+  rewrap(box: Uint8Array): Promise<Uint8Array>
+  /** The key-encryption key's id that a box is wrapped with. */
+  keyIdOf(box: Uint8Array): string
+}
+export const SecretBoxToken = token<SecretBox>('kernel.SecretBox')

@@ -1,5 +1,30 @@
 import type { Failure, Outcome } from './failure.ts'
+import type { AccountId } from './ids.ts'
 import type { Call } from './principal.ts'
+
+/** One change, or one refusal, to be kept. Values stand in `changes` only where they are no secret. */
+export interface AuditEntry {
+  /** Closed list, `object.verb`: `role.created`. */
+  readonly action: string
+  readonly objectType: string
+  readonly objectId?: number
+  /** The object's name at that time. */
+  readonly objectName?: string
+  /** The organization or user whose audit log shows this row; absent for site-wide actions. */
+  readonly tenantId?: AccountId
+  /** Names of the fields that changed, with values where the action's owner allows them. */
+  readonly changes?: Readonly<Record<string, string | number | boolean | null | readonly (string | number)[]>>
+}
+
+/** Records into the surrounding transaction: the change and its audit row stand or fall together. */
+export interface AuditTrail {
+  record(entry: AuditEntry): Promise<void>
+}
+
+/** A trail that gathers: nothing is written before `flush`, which the unit of work calls once, last, before it commits. */
+export interface GatheringAuditTrail extends AuditTrail {
+  flush(): Promise<void>
+}
 
 /**
  * Runs work on stores bound to one transaction. Right commits; Left and throw roll back.

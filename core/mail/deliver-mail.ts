@@ -1,6 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Clock, TimeTrust } from '../kernel/clock.ts'
-import { laterBySeconds } from '../kernel/instant.ts'
+import { laterBySeconds } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { backoffSeconds, isTooOld, mailLeaseSeconds } from './delivery-rules.ts'
 import type { ClaimedMail, DeliverMail, DeliveryCount, Mailer, MailQueue } from './ports.ts'

@@ -1,4 +1,4 @@
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Mail } from '../kernel/mail.ts'

@@ -1,6 +1,6 @@
 import { left } from 'fp-ts/lib/Either.js'
-import type { OrgId } from '../kernel/brand.ts'
-import type { EntryRefusal } from '../kernel/entry-rules.ts'
+import type { OrgId } from '../kernel/ids.ts'
+import type { EntryRefusal } from '../kernel/access.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { MembershipActionUnknown } from './failures.ts'

@@ -1,5 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
-import type { OrgId, TeamId } from '../kernel/brand.ts'
+import type { OrgId, TeamId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { MembershipActionUnknown, TeamMissing } from './failures.ts'

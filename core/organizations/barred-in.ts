@@ -1,7 +1,7 @@
-import type { OrgId } from '../kernel/brand.ts'
+import type { OrgId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { EntryRefusal } from '../kernel/entry-rules.ts'
-import { entryRefusal } from '../kernel/entry-rules.ts'
+import type { EntryRefusal } from '../kernel/access.ts'
+import { entryRefusal } from '../kernel/access.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { OrganizationStores } from './ports.ts'
 

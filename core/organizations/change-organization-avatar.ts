@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { ContentDigest } from '../identity/avatar-ports.ts'
-import type { OrgId } from '../kernel/brand.ts'
+import type { OrgId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { PictureMaker } from '../kernel/picture.ts'

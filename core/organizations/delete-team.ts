@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { TeamId } from '../kernel/brand.ts'
+import type { TeamId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { OwnersTeamFixed } from './failures.ts'

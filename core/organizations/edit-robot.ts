@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { OrgId, TeamId, UserId } from '../kernel/brand.ts'
+import type { OrgId, TeamId, UserId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { changedFields, isUnchanged } from '../kernel/changed-fields.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'

@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../kernel/access.ts'
 import { reaches } from '../kernel/access.ts'
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { HeldOrganization } from './in-organization.ts'
 import { TeamNameTaken } from './ports.ts'

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { maySee } from '../identity/types.ts'
-import type { OrgId, UserId } from '../kernel/brand.ts'
+import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { AccountNotEligible, MemberMissing } from './failures.ts'

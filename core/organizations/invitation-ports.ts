@@ -1,4 +1,4 @@
-import type { Brand, OrgId, TeamId, UserId } from '../kernel/brand.ts'
+import type { Brand, OrgId, TeamId, UserId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'

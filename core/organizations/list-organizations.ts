@@ -1,5 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { OrgId, UserId } from '../kernel/brand.ts'
+import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Call, SignedInCall } from '../kernel/principal.ts'

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { parseAccountName } from '../kernel/account-name.ts'
+import { parseAccountName } from '../kernel/ids.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { OrganizationNameRefused, TeamNameRefused } from './failures.ts'
 import { teamNameKey } from './types.ts'

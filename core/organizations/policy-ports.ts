@@ -1,4 +1,4 @@
-import type { OrgId, UserId } from '../kernel/brand.ts'
+import type { OrgId, UserId } from '../kernel/ids.ts'
 import { token } from '../kernel/token.ts'
 
 /** What an organization demands of its members beyond their rights. */

@@ -1,4 +1,4 @@
-import type { OrgId, TeamId, UserId } from '../kernel/brand.ts'
+import type { OrgId, TeamId, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'

@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
-import type { EntryRefusal } from '../kernel/entry-rules.ts'
+import type { EntryRefusal } from '../kernel/access.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { MemberMissing, OrganizationMissing } from './failures.ts'

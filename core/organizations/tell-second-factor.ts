@@ -1,6 +1,6 @@
 import { isRight, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
-import { laterByDays } from '../kernel/instant.ts'
+import { laterByDays } from '../kernel/clock.ts'
 import type { Mail } from '../kernel/mail.ts'
 import type { Call } from '../kernel/principal.ts'
 import { secret } from '../kernel/secret.ts'

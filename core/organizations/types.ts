@@ -1,8 +1,7 @@
 import type { User } from '../identity/types.ts'
-import type { Standing as FullStanding } from '../kernel/access.ts'
+import type { Standing as FullStanding, EntryRules } from '../kernel/access.ts'
 import { levels } from '../kernel/access.ts'
-import type { EntryRules } from '../kernel/entry-rules.ts'
-import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/brand.ts'
+import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 
 /** Who sees an organization: everyone, everyone signed in, or its members. Site admins see all. */
 export const visibilities = ['public', 'limited', 'private'] as const

@@ -1,6 +1,6 @@
-import type { OrgId, UserId } from '../kernel/brand.ts'
+import type { OrgId, UserId } from '../kernel/ids.ts'
 import type { Call } from '../kernel/principal.ts'
-import { allows } from '../kernel/token-scope.ts'
+import { allows } from '../kernel/principal.ts'
 import type { Organization, Visibility } from './types.ts'
 
 /** Someone who looks: what decides which organizations they see. */

@@ -1,5 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { OrgId } from '../kernel/brand.ts'
+import type { OrgId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'

@@ -1,4 +1,4 @@
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { MemberCluster } from '../clusters/ports.ts'

@@ -1,6 +1,6 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { AccessGrant } from '../kernel/access.ts'
-import type { ClusterId } from '../kernel/brand.ts'
+import type { ClusterId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'

@@ -1,7 +1,7 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../clusters/ports.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { UserId } from '../kernel/brand.ts'
+import type { UserId } from '../kernel/ids.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import type { Chart, ChartFailure, ChartSource, FetchedChart } from './chart-ports.ts'
 import { makeSharedWork } from './shared-work.ts'

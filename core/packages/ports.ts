@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Json } from '../kernel/json.ts'
 import { token } from '../kernel/token.ts'

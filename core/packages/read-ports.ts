@@ -1,8 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { AuditTrail } from '../kernel/audit.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { defineFailure, type Failure } from '../kernel/failure.ts'
 import { token } from '../kernel/token.ts'
-import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { DriverConfigurationStore } from './ports.ts'
 
 /** The `filter` is no regular expression, or one that is too large. */

@@ -1,5 +1,5 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { TaskEnd, TaskRun } from '../tasks/ports.ts'
 import { attendHelm } from './attended-helm.ts'

@@ -1,6 +1,5 @@
-import type { AuditTrail } from '../kernel/audit.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { token } from '../kernel/token.ts'
-import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 
 /** How a console looks. Pictures are `data:` URLs of PNG, JPEG or WebP; empty when there is none. */
 export interface Branding {

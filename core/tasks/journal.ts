@@ -1,4 +1,4 @@
-import { toWireJson } from '../kernel/wire-json.ts'
+import { toWireJson } from '../kernel/json.ts'
 import type { NewTaskEvent } from './store-ports.ts'
 
 export interface JournalDeps {

@@ -1,8 +1,7 @@
-import type { AccountId } from '../kernel/brand.ts'
-import type { ActorGone } from '../kernel/actor-calls.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { ActorGone, SignedInCall } from '../kernel/principal.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
-import type { SignedInCall } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
 import type { Task, TaskEvent } from './types.ts'
 

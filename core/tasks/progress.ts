@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { FreeObject } from '../kernel/json.ts'
-import { toWireJson } from '../kernel/wire-json.ts'
+import { toWireJson } from '../kernel/json.ts'
 import type { TaskProgress, TaskStep } from './ports.ts'
 import type { NewTaskEvent } from './store-ports.ts'
 import { bounded } from './task-rules.ts'

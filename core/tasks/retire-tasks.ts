@@ -1,7 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
-import type { OwnCall } from '../kernel/own-call.ts'
+import type { OwnCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { TaskEnd } from './ports.ts'
 import type { EventPublisher, TaskRetention, TaskStores } from './store-ports.ts'

@@ -1,4 +1,4 @@
-import type { AccountId, Brand, UserId } from '../kernel/brand.ts'
+import type { AccountId, Brand, UserId } from '../kernel/ids.ts'
 import type { FreeObject } from '../kernel/json.ts'
 
 export type TaskId = Brand<number, 'TaskId'>

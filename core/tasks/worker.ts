@@ -1,4 +1,4 @@
-import type { AccountId } from '../kernel/brand.ts'
+import type { AccountId } from '../kernel/ids.ts'
 import type { TaskBus } from './ports.ts'
 import type { RunTaskDeps, TaskUnderWay } from './run-task.ts'
 import { startTask } from './run-task.ts'

@@ -1,6 +1,6 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { parseInstant } from '../../core/kernel/instant.ts'
+import { parseInstant } from '../../core/kernel/clock.ts'
 import { answer, DateTime, FreeObjectCodec, noted, oneOf, optional, patternText, QueryId, request, SafeInteger } from '../kit/codecs.ts'
 
 /** An RFC 3339 instant in a query string. */

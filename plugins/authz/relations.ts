@@ -1,4 +1,4 @@
-import type { ObjectTypeDefinition, RelationTerm } from '../../core/kernel/permission.ts'
+import type { ObjectTypeDefinition, RelationTerm } from '../../core/kernel/access.ts'
 
 const by = (action: string): readonly RelationTerm[] => [{ by: 'permission', namespace: 'org_mgmt', action }]
 

@@ -1,7 +1,6 @@
 import type { BusServer } from '../../core/bus/ports.ts'
 import type { PushDue } from '../../core/bus/push-due.ts'
-import type { OwnCall } from '../../core/kernel/own-call.ts'
-import type { Call } from '../../core/kernel/principal.ts'
+import type { OwnCall, Call } from '../../core/kernel/principal.ts'
 import type { Job } from '../kit/job.ts'
 
 export interface RetireJobDeps {

@@ -1,4 +1,4 @@
-import type { PermissionDefinition } from '../../core/kernel/permission.ts'
+import type { PermissionDefinition } from '../../core/kernel/access.ts'
 
 /** What a custom role may carry about chart repositories. Seeing them goes with seeing clusters. */
 export const chartRepositoryPermissions: readonly PermissionDefinition[] = [

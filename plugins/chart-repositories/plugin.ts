@@ -6,7 +6,7 @@ import { makeAskKnown, makeAskNamed, makeListKnown, makeShowRepository } from '.
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
-import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { definePlugin } from '../kit/plugin.ts'
 import { chartRepositoryHandlers } from './chart-repositories.handlers.ts'
 import { chartRepositoryPermissions } from './permissions.ts'

@@ -3,7 +3,7 @@ import {
   BucketSourceRefused, CloudKeyRefused, CloudSdkMissing, CloudUnreachable, CredentialMissing, SecretForbidden, SecretMissing,
 } from '../../core/clouds/ports.ts'
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
-import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/entry-rules.ts'
+import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
 import { read, signedIn } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'

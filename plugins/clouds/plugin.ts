@@ -8,7 +8,7 @@ import { makeCreateCredential, makeDeleteCredential, makeReplaceCredential } fro
 import { ClustersAsCallerToken, KubeconfigParserToken } from '../../core/clusters/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
-import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { definePlugin } from '../kit/plugin.ts'
 import { cloudHandlers } from './clouds.handlers.ts'
 

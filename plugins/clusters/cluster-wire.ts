@@ -9,7 +9,7 @@ import { AccessConfigRefused } from '../../core/clusters/ports.ts'
 import { hostingProviders, type Cluster, type HostingProvider } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
-import { unixSeconds } from '../../core/kernel/instant.ts'
+import { unixSeconds } from '../../core/kernel/clock.ts'
 import type { ClusterInfo, ClusterInfoModel, ConnectOptions, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
 
 const statusOf = ({ status: { phase, reason, message }, managers }: Cluster) => ({

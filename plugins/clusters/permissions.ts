@@ -1,4 +1,4 @@
-import type { PermissionDefinition } from '../../core/kernel/permission.ts'
+import type { PermissionDefinition } from '../../core/kernel/access.ts'
 
 const namespace = 'cluster_mgmt'
 const withView = [{ namespace, action: 'view clusters', required: true }]

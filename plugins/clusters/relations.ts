@@ -1,4 +1,4 @@
-import type { ObjectTypeDefinition, RelationTerm } from '../../core/kernel/permission.ts'
+import type { ObjectTypeDefinition, RelationTerm } from '../../core/kernel/access.ts'
 
 const held = (action: string, atLeast: 'read' | 'write' | 'admin' | 'owner', direct: readonly string[] = []): readonly RelationTerm[] => [
   { by: 'owner' },

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import type { Page } from '../../core/kernel/page.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { Call } from '../../core/kernel/principal.ts'

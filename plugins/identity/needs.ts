@@ -11,7 +11,7 @@ import { AttemptThrottleToken, OnLockedToken } from '../../core/identity/throttl
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
-import { SecretBoxToken } from '../../core/kernel/secret-box.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import type { Given } from '../kit/plugin.ts'
 
 /** The ports of the identity plugin. */

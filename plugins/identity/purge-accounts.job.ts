@@ -1,7 +1,7 @@
 import type { PurgeAccountsDeps } from '../../core/identity/purge-accounts.ts'
 import { makePurgeAccounts } from '../../core/identity/purge-accounts.ts'
 import type { Entropy } from '../../core/kernel/entropy.ts'
-import { makeOwnCall } from '../../core/kernel/own-call.ts'
+import { makeOwnCall } from '../../core/kernel/principal.ts'
 import type { Job } from '../kit/job.ts'
 
 /** Removes accounts whose time to come back, or to be confirmed, is over. */

@@ -1,6 +1,6 @@
 import { right } from 'fp-ts/lib/Either.js'
-import type { SessionId } from '../../core/kernel/brand.ts'
-import { unixSeconds } from '../../core/kernel/instant.ts'
+import type { SessionId } from '../../core/kernel/ids.ts'
+import { unixSeconds } from '../../core/kernel/clock.ts'
 import { pageWithin } from '../../core/kernel/page.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { makeEndUserSessions, makeRevokeOtherSessions, makeRevokeSession } from '../../core/identity/end-sessions.ts'

@@ -1,5 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { TokenId } from '../../core/kernel/brand.ts'
+import type { TokenId } from '../../core/kernel/ids.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { CreatedToken } from '../../core/identity/create-token.ts'
 import { makeCreateToken, TokenExpiryInvalid } from '../../core/identity/create-token.ts'

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { makeChangeOwnPassword } from '../../core/identity/change-own-password.ts'
 import { makeDeleteOwnAccount } from '../../core/identity/delete-own-account.ts'

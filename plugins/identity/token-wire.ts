@@ -1,6 +1,6 @@
 import type { CreatedToken } from '../../core/identity/create-token.ts'
 import type { AccessTokenRecord } from '../../core/identity/types.ts'
-import { laterByDays, unixSeconds } from '../../core/kernel/instant.ts'
+import { laterByDays, unixSeconds } from '../../core/kernel/clock.ts'
 
 /** A token as it is shown; `value` only in the answer to its making. */
 export const tokenWire = (token: AccessTokenRecord, value = '') => ({

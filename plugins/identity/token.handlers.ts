@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../core/kernel/failure.ts'
-import { parseInstant } from '../../core/kernel/instant.ts'
+import { parseInstant } from '../../core/kernel/clock.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { makeCreateToken, TokenExpiryInvalid } from '../../core/identity/create-token.ts'

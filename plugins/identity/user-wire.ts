@@ -1,6 +1,6 @@
 import type { User, Viewer } from '../../core/identity/types.ts'
 import type { IdentitySettings } from '../../core/identity/ports.ts'
-import { accountNameKey } from '../../core/kernel/account-name.ts'
+import { accountNameKey } from '../../core/kernel/ids.ts'
 import type { Call, Principal } from '../../core/kernel/principal.ts'
 import type { UserBody } from './codecs.ts'
 

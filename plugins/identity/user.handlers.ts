@@ -1,5 +1,5 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { profileOf } from '../../core/identity/prove-token.ts'
 import { makeFindUser } from '../../core/identity/find-user.ts'

@@ -1,4 +1,4 @@
-import type { RequiredScope, ScopeCategory } from '../../core/kernel/token-scope.ts'
+import type { RequiredScope, ScopeCategory } from '../../core/kernel/principal.ts'
 
 /** Where in the request a name or id stands. */
 export interface ParamRef {

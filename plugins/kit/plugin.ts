@@ -1,5 +1,5 @@
 import type { Gate } from '../../core/kernel/deployment.ts'
-import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/permission.ts'
+import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
 import type { PortOf, Token } from '../../core/kernel/token.ts'
 import type { TaskKind } from '../../core/tasks/ports.ts'
 import type { Job } from './job.ts'

@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { OrgId, UserId } from '../../core/kernel/brand.ts'
-import { unixSeconds } from '../../core/kernel/instant.ts'
+import type { OrgId, UserId } from '../../core/kernel/ids.ts'
+import { unixSeconds } from '../../core/kernel/clock.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
 import { makeDeleteOrphanedOrganization } from '../../core/organizations/delete-organization.ts'

@@ -1,5 +1,5 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { TeamId } from '../../core/kernel/brand.ts'
+import type { TeamId } from '../../core/kernel/ids.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { makeAcceptInvitation } from '../../core/organizations/accept-invitation.ts'
 import { makeShowInvitation } from '../../core/organizations/find-invitation.ts'

@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { TokenId, UserId } from '../../core/kernel/brand.ts'
-import type { EntryRefusal } from '../../core/kernel/entry-rules.ts'
+import type { TokenId, UserId } from '../../core/kernel/ids.ts'
+import type { EntryRefusal } from '../../core/kernel/access.ts'
 import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { Page } from '../../core/kernel/page.ts'
 import { mapPage } from '../../core/kernel/page.ts'

@@ -1,7 +1,7 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import { reaches } from '../../core/kernel/access.ts'
-import type { OrgId } from '../../core/kernel/brand.ts'
+import type { OrgId } from '../../core/kernel/ids.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
 import { makeDeleteOrganization } from '../../core/organizations/delete-organization.ts'

@@ -1,4 +1,4 @@
-import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/entry-rules.ts'
+import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
 import {
   MemberMissing,
   OrganizationChanged,

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { RoleId, TeamId } from '../../core/kernel/brand.ts'
+import type { RoleId, TeamId } from '../../core/kernel/ids.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { makeActOnTeam } from '../../core/organizations/act-on-team.ts'

@@ -1,4 +1,4 @@
-import { makeOwnCall } from '../../core/kernel/own-call.ts'
+import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { makeTellSecondFactor } from '../../core/organizations/tell-second-factor.ts'
 import type { Job } from '../kit/job.ts'
 import type { OrganizationGiven } from './needs.ts'

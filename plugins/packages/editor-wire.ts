@@ -3,7 +3,7 @@ import type { ChartTexts } from '../../core/packages/chart-ports.ts'
 import type { ObjectPrinter } from '../../core/packages/editor-output.ts'
 import { plainJson } from '../../core/packages/value-tables.ts'
 import { YamlAnswer } from '../kit/reply.ts'
-import { toWireJson } from '../../core/kernel/wire-json.ts'
+import { toWireJson } from '../../core/kernel/json.ts'
 import type { EditorRemoval } from './editor-codecs.ts'
 
 /** `json`, `yaml`, or the route's own default for anything else. */

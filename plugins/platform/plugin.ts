@@ -1,9 +1,7 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { brandingRoutes } from './branding.handlers.ts'
+import { brandingRoutes, siteRoutes, versionRoutes } from './platform.handlers.ts'
 import { platformNeeds } from './needs.ts'
 import { purgeIdempotencyRecords } from './purge-idempotency.job.ts'
-import { siteRoutes } from './site.handlers.ts'
-import { versionRoutes } from './version.handlers.ts'
 
 /** What the service says about itself, and its own housekeeping. */
 export const platformPlugin = definePlugin({

@@ -1,4 +1,4 @@
-import type { ObjectTypeDefinition } from '../../core/kernel/permission.ts'
+import type { ObjectTypeDefinition } from '../../core/kernel/access.ts'
 
 /**
  * Tasks tell what is done to clusters: who may connect to all clusters of an account sees its tasks, and who may change

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { runCommandLine } from '../../composition/cli.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { startService } from '../support/service.ts'
 

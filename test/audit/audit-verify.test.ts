@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { openDatabase } from '../../adapters/sql/database.ts'
-import { runCommandLine } from '../../composition/cli.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { startService } from '../support/service.ts'
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { AuditEntry } from '../../core/kernel/audit.ts'
+import type { AuditEntry } from '../../core/kernel/unit-of-work.ts'
 import type { Call } from '../../core/kernel/principal.ts'
 import { makeAuditDenials } from '../../core/audit/record-denial.ts'
 import { callBy, principal } from '../authz/callers.ts'

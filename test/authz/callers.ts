@@ -1,6 +1,6 @@
-import type { TokenId, UserId } from '../../core/kernel/brand.ts'
+import type { TokenId, UserId } from '../../core/kernel/ids.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
-import { fullScope } from '../../core/kernel/token-scope.ts'
+import { fullScope } from '../../core/kernel/principal.ts'
 import { nameOf } from './world.ts'
 
 /** A caller with a token that reaches everything, unless told otherwise. */

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { Level, Standing } from '../../core/kernel/access.ts'
 import { levels } from '../../core/kernel/access.ts'
-import type { AccountId, UserId } from '../../core/kernel/brand.ts'
+import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { evaluate } from '../../core/authz/evaluate.ts'
 import { relationNames } from '../../core/authz/schema.ts'
 import type { ObjectFact } from '../../core/authz/types.ts'

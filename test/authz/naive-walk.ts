@@ -1,4 +1,4 @@
-import type { RelationTerm } from '../../core/kernel/permission.ts'
+import type { RelationTerm } from '../../core/kernel/access.ts'
 import { catalogue } from './catalogue.ts'
 import type { World, WorldOrg, WorldTeam } from './world.ts'
 

@@ -12,7 +12,7 @@ import { makeListAllowedPermissions } from '../../core/authz/list-allowed-permis
 import type { RoleStores } from '../../core/authz/ports.ts'
 import { makeUpdateRole } from '../../core/authz/update-role.ts'
 import type { Standing } from '../../core/kernel/access.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { schema } from './catalogue.ts'
 import { nameOf } from './world.ts'
 

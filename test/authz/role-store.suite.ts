@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { RoleStore } from '../../core/authz/ports.ts'
 import type { Role, RoleContent } from '../../core/authz/types.ts'
-import type { OrgId, RoleId, TeamId } from '../../core/kernel/brand.ts'
+import type { OrgId, RoleId, TeamId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 
 /**

@@ -2,9 +2,9 @@ import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { compileSchema, relationBit, relationNames } from '../../core/authz/schema.ts'
 import type { Catalogue } from '../../core/authz/types.ts'
-import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/permission.ts'
-import type { ScopeSet } from '../../core/kernel/token-scope.ts'
-import { fullScope } from '../../core/kernel/token-scope.ts'
+import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
+import type { ScopeSet } from '../../core/kernel/principal.ts'
+import { fullScope } from '../../core/kernel/principal.ts'
 import { compiled, schema } from './catalogue.ts'
 
 const permission = (changes: Partial<PermissionDefinition> = {}): PermissionDefinition => ({

@@ -1,7 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { BusIdentityStore, BusUserStore } from '../../core/bus/ports.ts'
 import type { BusIdentity, NewBusUser } from '../../core/bus/types.ts'
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 

@@ -1,5 +1,5 @@
 import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
 import { closeClients, connectWith, credentialsFrom, listen, moorage, newPerson, runJob, startBusWorld, type BusWorld } from './bus-world.ts'

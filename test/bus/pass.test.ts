@@ -1,6 +1,6 @@
 import { wsconnect, type NatsConnection } from '@nats-io/nats-core'
 import { BusPassesToken } from '../../core/identity/bus-ports.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
 import { closeClients, connectWith, credentialsFrom, listen, newPerson, publishRefusal, runJob, startBusWorld, type BusWorld } from './bus-world.ts'

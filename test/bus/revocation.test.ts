@@ -1,6 +1,6 @@
 import { credsAuthenticator, connect } from '@nats-io/transport-node'
 import { BusIdentityStoreToken } from '../../core/bus/ports.ts'
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { until } from '../support/until.ts'

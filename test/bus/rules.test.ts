@@ -7,7 +7,7 @@ import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
 import { makePushClaims } from '../../core/bus/push-claims.ts'
 import { claimsFor, rightsOf } from '../../core/bus/rights.ts'
 import { busPurposes, type BusIdentity, type BusIdentityId } from '../../core/bus/types.ts'
-import type { AccountId, UserId } from '../../core/kernel/brand.ts'
+import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const issuedAt = new Date('2026-03-01T12:00:00.500Z')

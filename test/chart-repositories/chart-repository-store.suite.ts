@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { ChartRepositoryStore } from '../../core/chart-repositories/ports.ts'
 import type { ChartRepositoryContent } from '../../core/chart-repositories/types.ts'
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 
 /** A store with an organization and a person in it that have no repositories. */

@@ -1,5 +1,5 @@
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositories/chart-repository-store.ts'
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { chartRepositoryStoreSuite } from './chart-repository-store.suite.ts'

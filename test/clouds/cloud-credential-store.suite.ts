@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { CloudCredentialStore } from '../../core/clouds/ports.ts'
 import type { CredentialContent } from '../../core/clouds/types.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 
 /** A store with two people in it who have no credentials. */

@@ -1,5 +1,5 @@
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { storeWorld } from '../authz/stored-world.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { cloudCredentialStoreSuite } from './cloud-credential-store.suite.ts'

@@ -4,10 +4,10 @@ import { AccessDenied, ObjectHidden } from '../../core/authz/ports.ts'
 import { makeClustersAsCaller } from '../../core/clusters/ask-as-caller.ts'
 import type { ClusterRequest } from '../../core/clusters/ports.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
-import type { AccountId, ClusterId, UserId } from '../../core/kernel/brand.ts'
-import { SecondFactorDemanded } from '../../core/kernel/entry-rules.ts'
+import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
+import { SecondFactorDemanded } from '../../core/kernel/access.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
-import { fullScope, type ScopeSet } from '../../core/kernel/token-scope.ts'
+import { fullScope, type ScopeSet } from '../../core/kernel/principal.ts'
 
 const cluster = (id: number, ownerName: string, uid = 'uid-1') => ({ id, ownerId: id, ownerName, name: `c${id}`, uid }) as unknown as Cluster
 const callWith = (scopes: ScopeSet = fullScope) =>

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { parse } from 'yaml'
-import { runCommandLine } from '../../composition/cli.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
 import { makeCookieJar } from '../support/cookie-jar.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'

@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { ClusterStore } from '../../core/clusters/ports.ts'
 import type { Cluster, NewCluster } from '../../core/clusters/types.ts'
-import type { AccountId, ClusterId, UserId } from '../../core/kernel/brand.ts'
+import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
 import { nameOf } from '../authz/world.ts'
 import { casesOf } from '../support/cases-of.ts'
 

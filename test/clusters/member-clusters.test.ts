@@ -16,9 +16,9 @@ import {
 } from '../../core/clusters/ports.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
-import type { AccountId, ClusterId, UserId } from '../../core/kernel/brand.ts'
+import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
-import { fullScope } from '../../core/kernel/token-scope.ts'
+import { fullScope } from '../../core/kernel/principal.ts'
 import { recordedExchange } from '../kubernetes/recorded-exchange.ts'
 import { unwrap } from '../support/outcome.ts'
 

@@ -11,7 +11,7 @@ import { judge } from '../../core/clusters/phase.ts'
 import { detectLocation, detectProject, detectProvider } from '../../core/clusters/provider.ts'
 import { acceptedHeaders, clientHeaders, upgradeHeaders, upstreamHeaders } from '../../core/clusters/proxy-headers.ts'
 import { fromManagerMask, managerBits, toManagerMask, type ClusterFacts, type ClusterManager } from '../../core/clusters/types.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 
 test('a cluster name is a DNS label and no word of the interface', (t) => {
   for (const name of ['a', 'prod', 'prod-1', '1', 'a'.repeat(63), 'importer', 'check-1']) t.true(isRight(checkClusterName(name)), name)

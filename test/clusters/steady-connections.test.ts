@@ -3,7 +3,7 @@ import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { ClusterMissing, type ClusterConnections } from '../../core/clusters/ports.ts'
 import { steadyConnections } from '../../core/clusters/steady-connections.ts'
 import type { ClusterConnection } from '../../core/clusters/types.ts'
-import type { ClusterId } from '../../core/kernel/brand.ts'
+import type { ClusterId } from '../../core/kernel/ids.ts'
 
 const id = 4 as ClusterId
 const away = new Error('the database is away')

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { checkMail } from '../../composition/check-mail.ts'
-import { loadConfig } from '../../composition/config.ts'
+import { checkMail } from '../../composition/cli/doctor-checks.ts'
+import { loadConfig } from '../../composition/config/config.ts'
 import { StartRefused } from '../../composition/start-refused.ts'
 import { startMailServer } from '../mail/mail-server.ts'
 

@@ -5,8 +5,8 @@ import test from 'ava'
 import { migrateUp } from '../../adapters/sql/migrations.ts'
 import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import { openSqliteDatabase } from '../../adapters/sql/sqlite-database.ts'
-import type { ExitCode } from '../../composition/command-context.ts'
-import { runCommandLine } from '../../composition/cli.ts'
+import type { ExitCode } from '../../composition/cli/command-context.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-cli-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))

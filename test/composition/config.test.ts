@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import test from 'ava'
-import { shownSettings } from '../../composition/commands/config-print.ts'
-import { configSchema } from '../../composition/config-schema.ts'
-import { loadConfig } from '../../composition/config.ts'
-import { fileKey, settingsTable } from '../../composition/settings-table.ts'
+import { shownSettings } from '../../composition/cli/config.ts'
+import { configSchema, fileKey, settingsTable } from '../../composition/config/settings.ts'
+import { loadConfig } from '../../composition/config/config.ts'
 import { StartRefused } from '../../composition/start-refused.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-config-'))

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
-import { loadExternalPlugins } from '../../composition/external-plugins.ts'
+import { loadExternalPlugins } from '../../composition/service/external-plugins.ts'
 import { StartRefused } from '../../composition/start-refused.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { startService } from '../support/service.ts'
 
-const here = fileURLToPath(new URL('.', import.meta.url))
+const here = fileURLToPath(new URL('./', import.meta.url))
 const slowPlugin = join(here, 'fixtures', 'slow-plugin.ts')
 const folder = mkdtempSync(join(tmpdir(), 'moorage-plugins-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { startJobs } from '../../composition/jobs.ts'
-import type { Lease, LeaseStore } from '../../core/kernel/lease.ts'
+import { startJobs } from '../../composition/service/jobs.ts'
+import type { Lease, LeaseStore } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Job } from '../../plugins/kit/job.ts'
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import test from 'ava'
-import { untilStopped } from '../../composition/lifecycle.ts'
-import { makeStopSequence } from '../../composition/stop-sequence.ts'
+import { untilStopped } from '../../composition/cli/lifecycle.ts'
+import { makeStopSequence } from '../../composition/service/stop-sequence.ts'
 import type { Log } from '../../core/kernel/log.ts'
 
 const makeLog = () => {

@@ -1,9 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import { toWireJson } from '../../core/kernel/wire-json.ts'
+import { toWireJson, parseJson } from '../../core/kernel/json.ts'
 import { readSmallJson } from '../../core/clusters/small-body.ts'
-import { parseJson } from '../../core/kernel/json-text.ts'
 
 const valueOf = (text: string): unknown => {
   const parsed = parseJson(text)

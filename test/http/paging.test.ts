@@ -1,5 +1,5 @@
 import test from 'ava'
-import { pageHeaders } from '../../composition/http/paging.ts'
+import { pageHeaders } from '../../composition/http/request/paging.ts'
 
 const page = (total: number) => ({ items: [], total })
 

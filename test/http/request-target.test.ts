@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { guardTarget, isHost } from '../../composition/http/request-target.ts'
+import { guardTarget, isHost } from '../../composition/http/request/request-target.ts'
 
 const refusedHosts = ['', '[', 'a b', 'a/path', 'a?x', 'a#y', 'a@b', 'x:99999', 'a|b', '[::1', 'x:', 'x:1:2', 'é', 'a\\b', '::1', 'a,b']
 for (const host of refusedHosts) {

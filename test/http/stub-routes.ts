@@ -1,7 +1,6 @@
 import * as t from 'io-ts'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { defineFailure } from '../../core/kernel/failure.ts'
-import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { defineFailure, Unavailable } from '../../core/kernel/failure.ts'
 import { anyone, path, query, read, requires, siteAdmin, signedIn, withPassword, write, memberOf } from '../../plugins/kit/access.ts'
 import { freeText, Id, optional, PathId, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 import { cookies, empty, json, list, versioned } from '../../plugins/kit/reply.ts'

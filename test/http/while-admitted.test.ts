@@ -1,7 +1,7 @@
 import test from 'ava'
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { refusal, type Refusal } from '../../composition/http/failure-response.ts'
-import { whileAdmitted } from '../../composition/http/while-admitted.ts'
+import { refusal, type Refusal } from '../../composition/http/answer/failure-response.ts'
+import { whileAdmitted } from '../../composition/http/streams/admission.ts'
 
 const answering = (...answers: readonly (Either<Refusal, unknown> | Error)[]) => {
   const state = { asked: 0, cut: 0 }

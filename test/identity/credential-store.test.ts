@@ -1,7 +1,7 @@
 import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
 import type { SqlDatabase, Statement } from '../../adapters/sql/statement.ts'
 import type { CredentialStore } from '../../core/identity/ports.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import type { IdentityWorld } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
-import { checkExtIdp } from '../../composition/check-extidp.ts'
-import type { Finding } from '../../composition/doctor-checks.ts'
-import { loadConfig } from '../../composition/config.ts'
+import { checkExtIdp } from '../../composition/cli/doctor-checks.ts'
+import type { Finding } from '../../composition/cli/doctor-checks.ts'
+import { loadConfig } from '../../composition/config/config.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-extidp-'))

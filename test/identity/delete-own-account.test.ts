@@ -3,7 +3,7 @@ import { makeEnrollSecondFactor } from '../../core/identity/enroll-second-factor
 import { makeOfferSecondFactor } from '../../core/identity/offer-second-factor.ts'
 import { makeReactivateAccount } from '../../core/identity/reactivate-account.ts'
 import type { User } from '../../core/identity/types.ts'
-import type { SessionId } from '../../core/kernel/brand.ts'
+import type { SessionId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import type { IdentityWorld } from './identity-world.ts'

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewAccessToken, NewSession, NewUser, Viewer } from '../../core/identity/types.ts'
-import type { OrgId, UserId } from '../../core/kernel/brand.ts'
+import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { unwrap } from '../support/outcome.ts'
 
 /** Stores over an empty database of their own. */

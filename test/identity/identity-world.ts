@@ -27,7 +27,7 @@ import { makeUseRecoveryCode } from '../../core/identity/use-recovery-code.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { fullScope } from '../../core/kernel/token-scope.ts'
+import { fullScope } from '../../core/kernel/principal.ts'
 import { callOf } from '../sql/call.ts'
 import { unwrap } from '../support/outcome.ts'
 

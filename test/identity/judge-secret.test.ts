@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { RememberedId, RememberedLogin } from '../../core/identity/remembered-ports.ts'
 import { hasRememberCookieForm, newRememberSecret, newSeries, parseRememberCookie, rememberCookieValue } from '../../core/identity/remember-cookie.ts'
 import { judgeSecret, rotationGraceSeconds } from '../../core/identity/session-rules.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 

@@ -2,7 +2,7 @@ import { makeSqlMembershipStore } from '../../adapters/sql/organizations/members
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
-import type { OrgId, UserId } from '../../core/kernel/brand.ts'
+import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { unwrap } from '../support/outcome.ts'
 
 /** An organization on the store, with its owners and its other members. */

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewRememberedLogin, RememberedId } from '../../core/identity/remembered-ports.ts'
 import type { NewSession, NewUser } from '../../core/identity/types.ts'

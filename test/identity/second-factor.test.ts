@@ -8,7 +8,7 @@ import { makeReplaceRecoveryCodes } from '../../core/identity/replace-recovery-c
 import { makeResetSecondFactor } from '../../core/identity/reset-second-factor.ts'
 import type { User } from '../../core/identity/types.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
-import type { SessionId } from '../../core/kernel/brand.ts'
+import type { SessionId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'

@@ -2,7 +2,7 @@ import test from 'ava'
 import type { ExecutionContext } from 'ava'
 import type { IdentityStores } from '../../core/identity/ports.ts'
 import type { NewUser } from '../../core/identity/types.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 
 /** Stores over an empty database of their own. */

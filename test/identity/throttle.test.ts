@@ -1,7 +1,7 @@
 import test from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { attemptLimits, lockSeconds } from '../../adapters/throttle/attempt-throttle.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { ada, makeThrottleBench, throttleOver } from './throttle-bench.ts'
 import type { ThrottleBench } from './throttle-bench.ts'
 

@@ -5,7 +5,7 @@ import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stor
 import { prefixRange, searchStatements } from '../../adapters/sql/identity/search-statements.ts'
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import type { Bind, SqlDatabase, SqlRunner, Statement } from '../../adapters/sql/statement.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import type { IdentityStores, UserStore } from '../../core/identity/ports.ts'
 import type { Viewer } from '../../core/identity/types.ts'
 import { isSwitchedOff } from '../support/components/names.ts'

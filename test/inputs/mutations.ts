@@ -1,5 +1,5 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { parseJson } from '../../core/kernel/json-text.ts'
+import { parseJson } from '../../core/kernel/json.ts'
 import type { BodySpec } from '../../plugins/kit/route.ts'
 
 /** A body that the codec refuses, as it travels. */

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { ClusterApi, ClusterTransport, UpstreamRequest } from '../../core/clusters/ports.ts'
 import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
-import type { AccountId, ClusterId } from '../../core/kernel/brand.ts'
+import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { recordedExchange, type RecordedExchange } from './recorded-exchange.ts'
 

@@ -8,7 +8,7 @@ import { makeConnectionPools } from '../../adapters/kubernetes/connection-pools.
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
-import type { AccountId, ClusterId } from '../../core/kernel/brand.ts'
+import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'

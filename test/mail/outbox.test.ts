@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import { newKeyring, openKeyring } from '../../adapters/security/keyring.ts'

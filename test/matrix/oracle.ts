@@ -1,5 +1,5 @@
 import type { AssembledRoute, Assembly } from '../../composition/assemble.ts'
-import type { RelationTerm } from '../../core/kernel/permission.ts'
+import type { RelationTerm } from '../../core/kernel/access.ts'
 import type { GrantedAccess } from '../../plugins/kit/access.ts'
 
 /** What someone is, as far as the declarations ask. The object of every route is the organization `harbour` or lies in it. */

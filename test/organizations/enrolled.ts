@@ -1,5 +1,5 @@
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import type { ServiceWorld } from './service-world.ts'
 
 /** Gives a person of the world a second factor, or takes it away, on the store. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { OrgId, TeamId, UserId } from '../../core/kernel/brand.ts'
+import type { OrgId, TeamId, UserId } from '../../core/kernel/ids.ts'
 import type { InvitationId } from '../../core/organizations/invitation-ports.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'

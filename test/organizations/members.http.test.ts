@@ -1,6 +1,6 @@
 import test from 'ava'
 import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
-import type { OrgId, UserId } from '../../core/kernel/brand.ts'
+import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import type { ServiceWorld, ShownTeam } from './service-world.ts'
 import { startWorld } from './service-world.ts'
 

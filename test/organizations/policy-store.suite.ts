@@ -1,4 +1,4 @@
-import type { TeamId } from '../../core/kernel/brand.ts'
+import type { TeamId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { addOrganization, at } from './store-bench.ts'
 import type { OpenStoreBench } from './store-bench.ts'

@@ -1,4 +1,4 @@
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { makeAddTeamMember } from '../../core/organizations/add-team-member.ts'
 import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
 import { makeDeleteOrganization } from '../../core/organizations/delete-organization.ts'

@@ -1,4 +1,4 @@
-import type { OrgId } from '../../core/kernel/brand.ts'
+import type { OrgId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'

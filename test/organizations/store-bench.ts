@@ -1,4 +1,4 @@
-import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../core/kernel/brand.ts'
+import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../../core/kernel/ids.ts'
 import type { MembershipStore, OrganizationStore, OrganizationTokenStore, TeamStore } from '../../core/organizations/ports.ts'
 import type { InvitationStore } from '../../core/organizations/invitation-ports.ts'
 import type { PolicyStore } from '../../core/organizations/policy-ports.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { TokenId } from '../../core/kernel/brand.ts'
+import type { TokenId } from '../../core/kernel/ids.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { makeBench } from './bench.ts'
 import { invitationStoreSuite } from './invitation-store.suite.ts'

@@ -1,4 +1,4 @@
-import type { RoleId } from '../../core/kernel/brand.ts'
+import type { RoleId } from '../../core/kernel/ids.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import type { OpenStoreBench } from './store-bench.ts'

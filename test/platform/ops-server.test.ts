@@ -2,7 +2,7 @@ import test from 'ava'
 import { request } from 'undici'
 import { makeMetrics } from '../../composition/http/metrics.ts'
 import { makeOpsServer } from '../../composition/http/ops-server.ts'
-import type { RequestContext } from '../../composition/http/request-context.ts'
+import type { RequestContext } from '../../composition/http/request/request-context.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
 const contextOf = (over: Partial<RequestContext>): RequestContext =>

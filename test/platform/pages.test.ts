@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { runInNewContext } from 'node:vm'
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
-import { accountScripts } from '../../composition/http/account-scripts.ts'
+import { accountScripts } from '../../composition/http/pages/account-scripts.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
-import { makePages } from '../../composition/http/pages.ts'
-import type { Answer } from '../../composition/http/write-answer.ts'
+import { makePages } from '../../composition/http/pages/pages.ts'
+import type { Answer } from '../../composition/http/answer/write-answer.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
 
 const deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' } as const

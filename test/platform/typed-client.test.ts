@@ -1,12 +1,11 @@
 import test from 'ava'
 import * as t from 'io-ts'
 import { anyone } from '../../plugins/kit/access.ts'
-import { makeClient } from '../../plugins/kit/client.ts'
-import { UndeclaredAnswer } from '../../plugins/kit/client-reply.ts'
+import type { Send, SendReply, SendRequest } from '../../plugins/kit/client.ts'
+import { makeClient, UndeclaredAnswer } from '../../plugins/kit/client.ts'
 import { answer, Int64, optional, PathId, PathName, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 import { json, list, versioned } from '../../plugins/kit/reply.ts'
 import { body, defineRoute } from '../../plugins/kit/route.ts'
-import type { Send, SendReply, SendRequest } from '../../plugins/kit/send.ts'
 
 const Thing = answer({ id: Int64, name: t.string }, 'Thing')
 const common = { summary: 'A thing', tag: 'Test', access: anyone, failures: [] } as const

@@ -1,5 +1,5 @@
 import { AttemptThrottleToken } from '../../core/identity/throttle-ports.ts'
-import type { UserId } from '../../core/kernel/brand.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
 import { codeOfStep, stepAt } from '../identity/one-time-code-of.ts'
 import { needing } from '../support/components/needing.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'

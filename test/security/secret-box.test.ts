@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { newKeyring, openKeyring, withNewKey } from '../../adapters/security/keyring.ts'
 import { makeSecretBox } from '../../adapters/security/secret-box.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type { SealedPlace } from '../../core/kernel/secret-box.ts'
+import type { SealedPlace } from '../../core/kernel/secret.ts'
 
 const ring = newKeyring()
 const box = makeSecretBox(openKeyring(ring).wrapper)

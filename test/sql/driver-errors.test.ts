@@ -1,5 +1,5 @@
 import test from 'ava'
-import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable.ts'
+import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import {
   isConnectionLost, isForeignKeyViolation, isRetryable, isUnavailable, isUniqueViolation, toThrown,
 } from '../../adapters/sql/driver-errors.ts'

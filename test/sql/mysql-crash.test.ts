@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Unavailable } from '../../core/kernel/unavailable.ts'
+import { Unavailable } from '../../core/kernel/failure.ts'
 import { openDatabase } from '../../adapters/sql/database.ts'
 import { startMariaDb } from '../support/components/mariadb.ts'
 import { needing } from '../support/components/needing.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { ExecutionContext } from 'ava'
-import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/unavailable.ts'
+import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import { openDatabase, type DatabaseOptions } from '../../adapters/sql/database.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/kernel/database-health.ts'
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'

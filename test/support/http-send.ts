@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import type { Send } from '../../plugins/kit/send.ts'
+import type { Send } from '../../plugins/kit/client.ts'
 
 /** A Send over undici to one server. Redirects are answers, not followed. */
 export const httpSend =

@@ -1,5 +1,5 @@
 import { BusIdentityStoreToken, BusUserStoreToken } from '../../core/bus/ports.ts'
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import { unwrap } from './outcome.ts'
 import type { TestService } from './service.ts'
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { systemClock } from '../../adapters/system/system-clock.ts'
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { makeRetireTasks } from '../../core/tasks/retire-tasks.ts'
 import type { TaskRetention } from '../../core/tasks/store-ports.ts'

@@ -5,12 +5,12 @@ import type { TaskEnd } from '../../core/tasks/ports.ts'
 import { makeJournal } from '../../core/tasks/journal.ts'
 import { makeProgress } from '../../core/tasks/progress.ts'
 import type { NewTaskEvent } from '../../core/tasks/store-ports.ts'
-import { uuidFrom } from '../../core/kernel/uuid.ts'
+import { uuidFrom } from '../../core/kernel/entropy.ts'
 import { bounded, boundedEnd, cancelDecision, endEvent, mayBecome, subjectOf } from '../../core/tasks/task-rules.ts'
 import { isFinal, taskStates } from '../../core/tasks/types.ts'
-import { emptyView, plainLine, printable, showEvent, drawView } from '../../composition/commands/task-view.ts'
+import { emptyView, plainLine, printable, showEvent, drawView } from '../../composition/cli/task-view.ts'
 import { ResponseId } from '../../plugins/kit/codecs.ts'
-import type { ShownEvent } from '../../composition/commands/task-view.ts'
+import type { ShownEvent } from '../../composition/cli/task-view.ts'
 
 const state = fc.constantFrom(...taskStates)
 const task = { ref: '6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', title: 'Work', fence: 3 }

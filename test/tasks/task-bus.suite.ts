@@ -1,4 +1,4 @@
-import type { AccountId, UserId } from '../../core/kernel/brand.ts'
+import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { TaskBus, TaskMessage } from '../../core/tasks/ports.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { until } from '../support/until.ts'

@@ -1,4 +1,4 @@
-import type { AccountId } from '../../core/kernel/brand.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
 import type { ClaimedTask, NewTaskEvent } from '../../core/tasks/store-ports.ts'
 import type { TaskEnd } from '../../core/tasks/ports.ts'
 import { casesOf } from '../support/cases-of.ts'

@@ -1,6 +1,6 @@
 import type { AssembledRoute } from '../../composition/assemble.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
-import { propsOf } from '../../composition/http/query-string.ts'
+import { propsOf } from '../../composition/http/request/query-string.ts'
 import { pictureExample } from '../../plugins/kit/picture.ts'
 import type { Tenant } from './two-tenants.ts'
 

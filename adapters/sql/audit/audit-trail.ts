@@ -1,5 +1,5 @@
 import type { AuditChain, ToldEntry } from '../../../core/audit/ports.ts'
-import type { GatheringAuditTrail } from '../../../core/kernel/audit.ts'
+import type { GatheringAuditTrail } from '../../../core/kernel/unit-of-work.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import { databaseNow } from '../database-clock.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'

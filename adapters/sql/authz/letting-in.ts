@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Entrant } from '../../../core/kernel/entry-rules.ts'
+import type { Entrant } from '../../../core/kernel/access.ts'
 
 export type EntrantBind = 'enteringAt' | 'tokenLifeDays'
 
@@ -7,7 +7,7 @@ export type EntrantBind = 'enteringAt' | 'tokenLifeDays'
 export const entrantBinds = ({ at, tokenLifeDays }: Entrant): Readonly<Record<EntrantBind, number>> => ({ enteringAt: at.getTime(), tokenLifeDays })
 
 /**
- * Keeps the organizations `o` that let the member `m` in, by the same rule as `core/kernel/entry-rules.ts`: for lists
+ * Keeps the organizations `o` that let the member `m` in, by the same rule as `core/kernel/access.ts`: for lists
  * over organizations.
  */
 export const lettingIn =

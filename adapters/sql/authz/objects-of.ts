@@ -1,6 +1,6 @@
 import type { ObjectFact, ObjectId } from '../../../core/authz/types.ts'
 import type { Standing } from '../../../core/kernel/access.ts'
-import type { UserId } from '../../../core/kernel/brand.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 import type { ObjectTable } from './object-tables.ts'
 import { objectTables } from './object-tables.ts'

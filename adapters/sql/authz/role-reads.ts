@@ -1,6 +1,6 @@
 import type { RoleStore } from '../../../core/authz/ports.ts'
 import type { Role } from '../../../core/authz/types.ts'
-import type { TeamId } from '../../../core/kernel/brand.ts'
+import type { TeamId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { SqlRunner } from '../statement.ts'
 import type { PrincipalRow, RolePermissionRow, RoleRow, TeamRoleRow } from './role-rows.ts'

@@ -1,6 +1,6 @@
 import type { Role, RolePrincipal } from '../../../core/authz/types.ts'
-import type { OrgId, RoleId, TeamId } from '../../../core/kernel/brand.ts'
-import type { PermissionRef } from '../../../core/kernel/permission.ts'
+import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
+import type { PermissionRef } from '../../../core/kernel/access.ts'
 
 export interface RoleRow {
   readonly id: number

@@ -1,9 +1,7 @@
 import type { Knex } from 'knex'
-import type { Level, Standing } from '../../../core/kernel/access.ts'
-import { levels, reaches } from '../../../core/kernel/access.ts'
-import type { AccountId, TeamId } from '../../../core/kernel/brand.ts'
-import type { EntryRules } from '../../../core/kernel/entry-rules.ts'
-import { permissionKey } from '../../../core/kernel/permission.ts'
+import type { Level, Standing, EntryRules } from '../../../core/kernel/access.ts'
+import { levels, reaches, permissionKey } from '../../../core/kernel/access.ts'
+import type { AccountId, TeamId } from '../../../core/kernel/ids.ts'
 
 /** One row of a look-up: the account, and one combination of team, role permission and grant that the person has. */
 export interface StandingRow extends EntryRow {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AccountId } from '../../../core/kernel/brand.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { LiveBusUser } from '../../../core/bus/ports.ts'
 import { busIdentityKinds, busPurposes, type BusIdentity, type BusIdentityId, type BusUser, type BusUserId } from '../../../core/bus/types.ts'
 

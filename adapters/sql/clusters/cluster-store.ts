@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { ClusterChanged, ClusterNameTaken, type ClusterAccount, type ClusterStore } from '../../../core/clusters/ports.ts'
 import { toManagerMask, type ClusterChange } from '../../../core/clusters/types.ts'
-import type { AccountId, ClusterId } from '../../../core/kernel/brand.ts'
+import type { AccountId, ClusterId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { CountRow } from '../counted-page.ts'
 import { pageOf } from '../counted-page.ts'

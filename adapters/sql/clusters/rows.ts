@@ -1,4 +1,4 @@
-import type { AccountId, ClusterId, UserId } from '../../../core/kernel/brand.ts'
+import type { AccountId, ClusterId, UserId } from '../../../core/kernel/ids.ts'
 import {
   clusterPhases,
   fromManagerMask,

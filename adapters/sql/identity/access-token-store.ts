@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { TokenId } from '../../../core/kernel/brand.ts'
+import type { TokenId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { AccessTokenStore } from '../../../core/identity/ports.ts'
 import { TokenNameTaken } from '../../../core/identity/ports.ts'

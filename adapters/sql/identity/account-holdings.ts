@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { AccountHoldings } from '../../../core/identity/ports.ts'
-import type { OrgId, UserId } from '../../../core/kernel/brand.ts'
+import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 
 /** Enough for a person to see what is in the way. */

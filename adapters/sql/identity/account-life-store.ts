@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { UserId } from '../../../core/kernel/brand.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { AccountLifeStore } from '../../../core/identity/account-life-ports.ts'
 import type { CountRow } from '../counted-page.ts'

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { SessionId, TokenId } from '../../../core/kernel/brand.ts'
+import type { SessionId, TokenId } from '../../../core/kernel/ids.ts'
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
 import type { SqlDatabase } from '../statement.ts'
 import type { SessionRow, StateRow, UserRow } from './rows.ts'

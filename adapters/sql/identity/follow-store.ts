@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { UserId } from '../../../core/kernel/brand.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { FollowStore } from '../../../core/identity/ports.ts'

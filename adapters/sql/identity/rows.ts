@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/brand.ts'
+import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
 import type { AccessTokenRecord, AccountState, EmailRecord, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
 import type { Num } from '../statement.ts'
 

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { UserId } from '../../../core/kernel/brand.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
 import type { Viewer } from '../../../core/identity/types.ts'
 import { countCap } from '../counted-page.ts'
 import type { Num, SqlDatabase, Statement } from '../statement.ts'

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { UserId } from '../../../core/kernel/brand.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 
 type P<N extends string> = (name: N) => Knex.Value & number

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { UserId } from '../../../core/kernel/brand.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
 import type { SecondFactorRecord, SecondFactorStore } from '../../../core/identity/second-factor-ports.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { SessionId, UserId } from '../../../core/kernel/brand.ts'
+import type { SessionId, UserId } from '../../../core/kernel/ids.ts'
 import type { SessionStore } from '../../../core/identity/ports.ts'
 import { removeEach } from '../remove-each.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import type { TokenId, UserId } from '../../../core/kernel/brand.ts'
-import { dayMilliseconds } from '../../../core/kernel/instant.ts'
+import type { TokenId, UserId } from '../../../core/kernel/ids.ts'
+import { dayMilliseconds } from '../../../core/kernel/clock.ts'
 import type { TokenExpiryStore } from '../../../core/identity/token-expiry-ports.ts'
 import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
 

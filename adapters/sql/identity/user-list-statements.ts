@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { accountNameKey } from '../../../core/kernel/account-name.ts'
+import { accountNameKey } from '../../../core/kernel/ids.ts'
 import type { UserListing, UserOrder } from '../../../core/identity/types.ts'
 import { countOf } from '../counted-page.ts'
 import type { Bind, SqlDatabase, Statement } from '../statement.ts'

@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { UserId } from '../../../core/kernel/brand.ts'
-import { accountNameKey } from '../../../core/kernel/account-name.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
+import { accountNameKey } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import { maySee } from '../../../core/identity/types.ts'
 import type { UserStore } from '../../../core/identity/ports.ts'

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { BegunRequest, IdempotencyStore, StoredAnswer } from '../../../core/kernel/idempotency.ts'
-import { Unavailable } from '../../../core/kernel/unavailable.ts'
+import { Unavailable } from '../../../core/kernel/failure.ts'
 import { databaseNow } from '../database-clock.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { SqlDatabase } from '../statement.ts'

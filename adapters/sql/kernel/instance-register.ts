@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { InstanceRegister } from '../../../core/kernel/instance.ts'
+import type { InstanceRegister } from '../../../core/kernel/instances.ts'
 import { databaseNow } from '../database-clock.ts'
 import { isUniqueViolation } from '../driver-errors.ts'
 import type { SqlDatabase } from '../statement.ts'

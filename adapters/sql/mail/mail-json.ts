@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { AccountId } from '../../../core/kernel/brand.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { Mail } from '../../../core/kernel/mail.ts'
 import type { Secret } from '../../../core/kernel/secret.ts'
 import { secret } from '../../../core/kernel/secret.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Clock } from '../../../core/kernel/clock.ts'
 import type { MailOutbox } from '../../../core/kernel/mail.ts'
-import type { SealedPlace, SecretBox } from '../../../core/kernel/secret-box.ts'
+import type { SealedPlace, SecretBox } from '../../../core/kernel/secret.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 import { mailToText } from './mail-json.ts'
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import type { AccountId } from '../../../core/kernel/brand.ts'
-import type { SecretBox } from '../../../core/kernel/secret-box.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
+import type { SecretBox } from '../../../core/kernel/secret.ts'
 import type { ClaimedMail, MailQueue } from '../../../core/mail/ports.ts'
 import type { SqlDatabase } from '../statement.ts'
 import { mailOfText } from './mail-json.ts'

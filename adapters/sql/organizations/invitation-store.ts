@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { OrgId, TeamId, UserId } from '../../../core/kernel/brand.ts'
+import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitation-ports.ts'
 import type { MembershipRole } from '../../../core/organizations/types.ts'

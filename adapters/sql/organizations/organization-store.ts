@@ -1,6 +1,6 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { accountNameKey } from '../../../core/kernel/account-name.ts'
-import type { OrgId } from '../../../core/kernel/brand.ts'
+import { accountNameKey } from '../../../core/kernel/ids.ts'
+import type { OrgId } from '../../../core/kernel/ids.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { OrgId, UserId } from '../../../core/kernel/brand.ts'
+import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
 import type { DueNotice, PolicyStore, SecondFactorNotice } from '../../../core/organizations/policy-ports.ts'
 import { notices } from '../../../core/organizations/policy-ports.ts'
 import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'

@@ -1,4 +1,4 @@
-import type { OrgId, RoleId, TeamId } from '../../../core/kernel/brand.ts'
+import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
 import type { Organization, Team, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
 import type { Num } from '../statement.ts'
 

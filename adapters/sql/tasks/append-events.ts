@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import { toWireJson } from '../../../core/kernel/wire-json.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 import type { NewTaskEvent } from '../../../core/tasks/store-ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
 import { databaseNow } from '../database-clock.ts'

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { AccountId } from '../../../core/kernel/brand.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
 
 type P<N extends string> = (name: N) => Knex.Value & number

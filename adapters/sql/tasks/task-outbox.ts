@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { AccountId, UserId } from '../../../core/kernel/brand.ts'
+import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
 import type { TaskOutbox } from '../../../core/tasks/store-ports.ts'
 import { databaseNow } from '../database-clock.ts'
 import type { Num, SqlDatabase } from '../statement.ts'

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import { dayMilliseconds } from '../../../core/kernel/instant.ts'
-import type { AccountId } from '../../../core/kernel/brand.ts'
+import { dayMilliseconds } from '../../../core/kernel/clock.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { TaskRetention } from '../../../core/tasks/store-ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
 import { databaseNow } from '../database-clock.ts'

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import type { UserId } from '../../../core/kernel/brand.ts'
-import type { Entrant } from '../../../core/kernel/entry-rules.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
+import type { Entrant } from '../../../core/kernel/access.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { TaskFilter, TaskStore } from '../../../core/tasks/store-ports.ts'
 import { entrantBinds, lettingIn } from '../authz/letting-in.ts'

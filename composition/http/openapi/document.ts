@@ -11,10 +11,73 @@ import { parametersOf, sharedParameters, streamParametersOf } from './parameters
 import type { Responses } from './responses.ts'
 import { responsesOf, streamResponsesOf } from './responses.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
-import { makeSchemaRegistry } from './schema.ts'
-import { schemaOf } from './schema-of.ts'
-import { securityOf, securitySchemes } from './security.ts'
-import { documentTags } from './tags.ts'
+import { makeSchemaRegistry, schemaOf } from './schema.ts'
+
+/** A tag group of the document. */
+export interface Tag {
+  readonly name: string
+  readonly description: string
+}
+
+/** The specification's tag groups (its §1), in the order in which the documentation shows them. */
+export const documentTags: readonly Tag[] = [
+  { name: 'Identity - Users & Settings', description: 'Users, access tokens, emails, follow relations, sign-in and sign-out, settings of the signed-in user.' },
+  { name: 'Identity - Organizations & Teams', description: 'Organizations, their members and teams.' },
+  { name: 'Administration', description: 'What site admins do: users and organizations of the whole installation.' },
+  { name: 'Authorization', description: 'Allowed-permission queries and custom roles within an organization.' },
+  { name: 'Client Organizations', description: 'Organizations that a site admin makes for a client, with their clusters.' },
+  { name: 'Licensing & Contracts', description: 'Contracts of an organization, the clusters bound to them, offline licenses.' },
+  { name: 'Billing Dashboard', description: 'Usage summaries and billing reports, on billing-enabled deployments.' },
+  { name: 'Helm', description: 'The package manager on a member cluster: releases, chart views, resource editor.' },
+  { name: 'Cluster Management v1', description: 'Clusters under /clusters/{owner}/{cluster}.' },
+  { name: 'Cluster Management v2', description: 'Import, list, check, reconfigure and remove clusters.' },
+  { name: 'Kubernetes Proxy', description: 'Requests passed through to a cluster; bodies are free objects of the orchestrator.' },
+  { name: 'Multi-cluster', description: 'Hubs, spokes, cluster sets and feature sets.' },
+  { name: 'Cloud Providers', description: 'Credentials and discovery at cloud providers.' },
+  { name: 'Platform Installer', description: 'Installers of the platform itself.' },
+  { name: 'Platform Upgrade', description: 'Upgrades of the platform itself.' },
+  { name: 'Marketplace', description: 'Cloud-marketplace notifications and metered usage.' },
+  { name: 'Monitoring and Telemetry', description: 'The metrics proxy and what it registers.' },
+  { name: 'fleet-manager', description: 'The cluster-fleet manager.' },
+  { name: 'Chart Repositories', description: 'Where charts come from.' },
+  { name: 'Miscellaneous', description: 'Version, limits, documentation.' },
+]
+
+type Requirement = Readonly<Record<string, readonly string[]>>
+
+/** Every way in which a credential may travel. */
+export const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
+  tokenHeader: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization',
+    description: 'A personal access token: `Authorization: token <ACCESS_TOKEN>`. Write the word `token` and a space before it.',
+  },
+  bearer: { type: 'http', scheme: 'bearer', description: 'A personal access token: `Authorization: Bearer <ACCESS_TOKEN>`.' },
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description:
+      'User name and password, with the one-time code in `X-OTP` where two-factor authentication is on. An access token may stand as the password, with its owner or `x-oauth-basic` as the user name, or as the user name with the password empty or `x-oauth-basic`; routes that want the real password refuse it.',
+  },
+  queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A personal access token. URLs end up in logs of others: prefer a header.' },
+  queryAccessToken: { type: 'apiKey', in: 'query', name: 'access_token', description: 'The same as `token`.' },
+  sessionCookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: sessionCookie,
+    description: 'A session, as sign-in sets it. Methods other than GET also need the header `X-Csrf-Token` with the value of the cookie `_csrf`. It never combines with `sudo` nor with another credential, and counts for nothing on a request from another site.',
+  },
+})
+
+const alone = (name: string): Requirement => ({ [name]: [] })
+const anyCredential = ['tokenHeader', 'bearer', 'basic', 'queryToken', 'queryAccessToken', 'sessionCookie'].map(alone)
+
+/** The `security` of an operation. The empty requirement says that no credential is needed. */
+export const securityOf = (access: Access): readonly Requirement[] => {
+  if (access.kind === 'public') return [{}, ...anyCredential]
+  return access.kind === 'password' ? [alone('basic')] : anyCredential
+}
 
 /** What the document must know of the installation that serves it. */
 export interface DocumentFacts {

@@ -1,14 +1,14 @@
 import type { FailureType } from '../../../core/kernel/failure.ts'
 import type { ReplySpec } from '../../../plugins/kit/reply.ts'
 import type { Route, StreamRoute } from '../../../plugins/kit/route.ts'
-import { ErrorBody } from '../../../plugins/kit/client-reply.ts'
-import { statusOfFailure } from '../failure-response.ts'
-import type { Dialect } from '../failure-response.ts'
+import { ErrorBody } from '../../../plugins/kit/client.ts'
+import { statusOfFailure } from '../answer/failure-response.ts'
+import type { Dialect } from '../answer/failure-response.ts'
 import type { Headers } from './headers.ts'
 import { notModifiedHeaders, okHeaders, redirectHeaders, refusalHeaders, streamHeaders } from './headers.ts'
 import { honoursSudo, isKeyed, pathNames, refusesIfMatch } from './parameters.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
-import { schemaOf } from './schema-of.ts'
+import { schemaOf } from './schema.ts'
 
 export interface Response {
   readonly description: string

@@ -1,3 +1,6 @@
+import type * as t from 'io-ts'
+import { listedItem, noteOf, optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
+
 /** A JSON Schema of OpenAPI 3.1, as far as this document uses it. */
 export interface Schema {
   readonly $ref?: string
@@ -45,4 +48,111 @@ export const makeSchemaRegistry = (): SchemaRegistry => {
     },
     all: () => Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
+}
+
+/** What io-ts leaves on its codecs at run time, as far as the walker reads it. */
+interface Tagged {
+  readonly _tag?: string
+  readonly name: string
+  readonly props?: Readonly<Record<string, t.Any>>
+  readonly type?: t.Any
+  readonly types?: readonly t.Any[]
+  readonly codomain?: t.Any
+  readonly keys?: Readonly<Record<string, unknown>>
+  readonly value?: unknown
+}
+
+type Describe = (codec: Tagged, walk: (codec: t.Any) => Schema) => Schema
+
+const isUndefined = (codec: t.Any): boolean => ['UndefinedType', 'VoidType'].includes((codec as Tagged)._tag ?? '')
+
+const mayBeAbsent = (codec: t.Any): boolean => {
+  if (optionalInner(codec) !== undefined || repeatedItem(codec) !== undefined) return true
+  const { _tag, types } = codec as Tagged
+  return _tag === 'UnionType' && (types ?? []).some(isUndefined)
+}
+
+const objectOf = (codec: Tagged, walk: (codec: t.Any) => Schema, isPartial: boolean): Schema => {
+  const entries = Object.entries(codec.props ?? {})
+  const required = isPartial ? [] : entries.filter(([, prop]) => !mayBeAbsent(prop)).map(([key]) => key)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([key, prop]) => [key, walk(prop)])),
+    ...(required.length === 0 ? {} : { required }),
+  }
+}
+
+const inner: Describe = (codec, walk) => walk(codec.type as t.Any)
+
+const anyOf: Describe = (codec, walk) => {
+  const parts = (codec.types ?? []).filter((part) => !isUndefined(part)).map(walk)
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined) return only
+  if (parts.every((part) => part.const !== undefined)) return { enum: parts.map((part) => part.const) }
+  return { anyOf: parts }
+}
+
+const describers: Readonly<Record<string, Describe>> = {
+  StringType: () => ({ type: 'string' }),
+  NumberType: () => ({ type: 'number' }),
+  BooleanType: () => ({ type: 'boolean' }),
+  BigIntType: () => ({ type: 'integer', format: 'int64' }),
+  NullType: () => ({ type: 'null' }),
+  UnknownType: () => ({}),
+  AnyType: () => ({}),
+  AnyDictionaryType: () => ({ type: 'object' }),
+  AnyArrayType: () => ({ type: 'array', items: {} }),
+  InterfaceType: (codec, walk) => objectOf(codec, walk, false),
+  StrictType: (codec, walk) => objectOf(codec, walk, false),
+  PartialType: (codec, walk) => objectOf(codec, walk, true),
+  IntersectionType: (codec, walk) => ({ allOf: (codec.types ?? []).map(walk) }),
+  UnionType: anyOf,
+  TaggedUnionType: anyOf,
+  ArrayType: (codec, walk) => ({ type: 'array', items: walk(codec.type as t.Any) }),
+  ReadonlyArrayType: (codec, walk) => ({ type: 'array', items: walk(codec.type as t.Any) }),
+  LiteralType: (codec) => ({ const: codec.value }),
+  KeyofType: (codec) => ({ type: 'string', enum: Object.keys(codec.keys ?? {}) }),
+  DictionaryType: (codec, walk) => ({ type: 'object', additionalProperties: walk(codec.codomain as t.Any) }),
+  ExactType: inner,
+  ReadonlyType: inner,
+  RecursiveType: inner,
+  RefinementType: (codec, walk) => (codec.name === 'Int' ? { type: 'integer' } : walk(codec.type as t.Any)),
+}
+
+const componentName = /^[A-Z][A-Za-z0-9]*$/
+/** Tags whose codecs stand for a shape of their own when they carry a name of the specification's form. */
+const nameable = new Set(['InterfaceType', 'StrictType', 'PartialType', 'IntersectionType', 'UnionType', 'ExactType', 'ReadonlyType', 'RecursiveType', 'KeyofType'])
+
+const isNamed = ({ _tag, name }: Tagged): boolean => _tag !== undefined && nameable.has(_tag) && componentName.test(name)
+
+/** `exact` and `readonly` wrap a codec that often carries the same name: one component, not two. */
+const shapeOf = (codec: Tagged): Tagged => {
+  const wrapped = codec.type as Tagged | undefined
+  const isWrapper = ['ExactType', 'ReadonlyType', 'RecursiveType'].includes(codec._tag ?? '')
+  return isWrapper && wrapped !== undefined && wrapped.name === codec.name ? shapeOf(wrapped) : codec
+}
+
+const listSchema = (codec: t.Any, item: t.Any, walk: (codec: t.Any) => Schema): Schema => ({ type: 'array', ...noteOf(codec), items: walk(item) })
+
+/**
+ * The JSON Schema of a codec: by what our own codecs note about themselves, else by io-ts's tags. Named objects and
+ * unions go to the registry and are referred to. Throws on a codec that says nothing about itself.
+ */
+export const schemaOf = (codec: t.Any, registry: SchemaRegistry): Schema => {
+  const walk = (other: t.Any): Schema => schemaOf(other, registry)
+  const optional = optionalInner(codec)
+  if (optional !== undefined) return walk(optional)
+  const item = repeatedItem(codec) ?? listedItem(codec)
+  if (item !== undefined) return listSchema(codec, item, walk)
+  const tagged = codec as Tagged
+  const note = noteOf(codec)
+  const describe = describers[tagged._tag ?? '']
+  if (describe === undefined) {
+    if (note === undefined) throw new Error(`The codec "${codec.name}" has no schema: note it (plugins/kit/codecs.ts noted).`)
+    return note
+  }
+  if (!isNamed(tagged)) return { ...describe(tagged, walk), ...note }
+  const shape = shapeOf(tagged)
+  const describeShape = describers[shape._tag ?? ''] ?? describe
+  return registry.reference(tagged.name, shape, () => ({ ...describeShape(shape, walk), ...note }))
 }

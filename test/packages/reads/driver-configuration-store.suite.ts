@@ -1,5 +1,5 @@
 import type { DriverConfigurationStore } from '../../../core/packages/ports.ts'
-import type { AccountId } from '../../../core/kernel/brand.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import { casesOf } from '../../support/cases-of.ts'
 
 /** A store with two accounts that have set nothing. */

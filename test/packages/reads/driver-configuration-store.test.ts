@@ -1,5 +1,5 @@
 import { makeSqlDriverConfigurationStore } from '../../../adapters/sql/packages/driver-configuration-store.ts'
-import type { AccountId } from '../../../core/kernel/brand.ts'
+import type { AccountId } from '../../../core/kernel/ids.ts'
 import { storeWorld } from '../../authz/stored-world.ts'
 import { eachDatabase } from '../../support/databases.ts'
 import { driverConfigurationStoreSuite } from './driver-configuration-store.suite.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { makeHeaderCache } from '../../../adapters/helm/header-cache.ts'
-import type { ClusterId } from '../../../core/kernel/brand.ts'
+import type { ClusterId } from '../../../core/kernel/ids.ts'
 import type { ReleaseHeader } from '../../../core/packages/types.ts'
 import { refOfRecord } from './records.ts'
 

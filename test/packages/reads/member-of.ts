@@ -3,7 +3,7 @@ import { makeConnectionPools } from '../../../adapters/kubernetes/connection-poo
 import { makeKubeconfigParser } from '../../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
-import type { AccountId, ClusterId } from '../../../core/kernel/brand.ts'
+import type { AccountId, ClusterId } from '../../../core/kernel/ids.ts'
 import type { FakeApi } from '../../support/fake-api.ts'
 import { unwrap } from '../../support/outcome.ts'
 

@@ -8,9 +8,9 @@ import { makeMemberClusters } from '../../../core/clusters/member-clusters.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Cluster, ClusterConnection } from '../../../core/clusters/types.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
-import type { AccountId, ClusterId, UserId } from '../../../core/kernel/brand.ts'
+import type { AccountId, ClusterId, UserId } from '../../../core/kernel/ids.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
-import { fullScope } from '../../../core/kernel/token-scope.ts'
+import { fullScope } from '../../../core/kernel/principal.ts'
 import { unwrap } from '../../support/outcome.ts'
 
 /** A member cluster behind a real API server or one that stands in for it, over the same code as the service's. */

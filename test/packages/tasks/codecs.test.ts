@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
-import { propsOf } from '../../../composition/http/query-string.ts'
+import { propsOf } from '../../../composition/http/request/query-string.ts'
 import { parseGoDuration } from '../../../core/packages/go-duration.ts'
 import { Duration, InstallReleaseOptions, RollbackReleaseRequest, UninstallReleaseRequest, UpgradeReleaseOptions } from '../../../plugins/packages/release-task-codecs.ts'
 

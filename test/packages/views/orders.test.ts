@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { uuidFrom } from '../../../core/kernel/uuid.ts'
+import { uuidFrom } from '../../../core/kernel/entropy.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { Bundle } from '../../../core/packages/view-bundle-spec.ts'
 import { bundleSelections, choicesOf, packageSelection } from '../../../core/packages/view-orders.ts'

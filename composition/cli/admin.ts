@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import { text } from 'node:stream/consumers'
+import { Writable } from 'node:stream'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeCreateToken } from '../../core/identity/create-token.ts'
+import { makeCreateUser } from '../../core/identity/create-user.ts'
+import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { makeResetSecondFactor } from '../../core/identity/reset-second-factor.ts'
+import { makeSetPassword } from '../../core/identity/set-password.ts'
+import { AttemptThrottleToken } from '../../core/identity/throttle-ports.ts'
+import { makeUnlockUser } from '../../core/identity/unlock-user.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import type { Failure } from '../../core/kernel/failure.ts'
+import type { Secret } from '../../core/kernel/secret.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { generatePassword, userCreation } from '../service/first-admin.ts'
+import { operatorCall } from '../service/operator-call.ts'
+import { StartRefused } from '../start-refused.ts'
+import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { printJson } from './command-context.ts'
+import { onStore } from './on-store.ts'
+
+export interface CreateUserOptions extends CommonOptions {
+  readonly email: string
+  readonly admin?: boolean
+  readonly passwordFile?: string
+}
+export interface SetPasswordOptions extends CommonOptions {
+  readonly passwordFile?: string
+}
+export interface CreateTokenOptions extends CommonOptions {
+  readonly name: string
+  readonly scopes: string
+}
+
+/** Asks a person for a new password, twice, without showing it. The questions go to stderr. */
+export const promptPassword = async (): Promise<string> => {
+  const first = await askUnseen('New password: ')
+  if (first !== (await askUnseen('The same again: '))) throw new StartRefused(['The two passwords differ. Nothing was changed.'])
+  return first
+}
+
+const askUnseen = async (question: string): Promise<string> => {
+  process.stderr.write(question)
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: unseen, terminal: true })
+  try {
+    return await lines.question('')
+  } catch {
+    throw new StartRefused(['No password was given. Nothing was changed.'])
+  } finally {
+    lines.close()
+    process.stderr.write('\n')
+  }
+}
+
+/** A password that an operator gave, or one made here, which must then be shown. */
+export interface ChosenPassword {
+  readonly password: Secret
+  readonly generated: string | undefined
+}
+
+/** From a file's first line, for `-` from stdin or whoever sits at it, else generated. Never from the command line, which others can read. */
+export const choosePassword = async (file: string | undefined): Promise<ChosenPassword> => {
+  if (file === undefined) {
+    const generated = generatePassword()
+    return { password: secret(generated), generated }
+  }
+  const [line = ''] = (file === '-' ? await fromStdin() : readPasswordFile(file)).split(/\r?\n/)
+  if (line === '') throw new StartRefused([`${file === '-' ? 'stdin' : file} holds no password in its first line.`])
+  return { password: secret(line), generated: undefined }
+}
+
+const fromStdin = (): Promise<string> => (process.stdin.isTTY ? promptPassword() : text(process.stdin))
+
+const readPasswordFile = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new StartRefused([`The password file ${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? 'unknown'}).`])
+  }
+}
+
+const done = <A>(answer: Either<Failure, A>): A => {
+  if (isLeft(answer)) throw new StartRefused([[answer.left.message, ...(answer.left.errors ?? [])].join(' ')])
+  return answer.right
+}
+
+/** JSON, or lines of `name value`, on stdout. */
+const report = (context: CommandContext, options: CommonOptions, facts: Readonly<Record<string, string | number | boolean | undefined>>): ExitCode => {
+  if (options.json === true) printJson(context, facts)
+  else for (const [name, value] of Object.entries(facts)) if (value !== undefined) context.print(`${name.padEnd(10)} ${value}`)
+  return 0
+}
+
+export const createUser = (context: CommandContext, username: string, options: CreateUserOptions): Promise<ExitCode> =>
+  onStore(context, options, async ({ container, boot }) => {
+    const { password, generated } = await choosePassword(options.passwordFile)
+    const create = makeCreateUser(userCreation(container, boot.settings))
+    const input = { login: username, email: options.email, password, isAdmin: options.admin ?? false, allowsReservedName: true }
+    const user = done(await create(operatorCall('admin.createUser'), input))
+    return report(context, options, { id: user.id, username: user.login, email: user.primaryEmail, is_admin: user.isAdmin, password: generated })
+  })
+
+export const setPassword = (context: CommandContext, username: string, options: SetPasswordOptions): Promise<ExitCode> =>
+  onStore(context, options, async ({ container, boot }) => {
+    const { password, generated } = await choosePassword(options.passwordFile)
+    const set = makeSetPassword({ ...userCreation(container, boot.settings), stores: container.resolve(IdentityStoresToken) })
+    done(await set(operatorCall('admin.setPassword'), { login: username, password }))
+    return report(context, options, { username, password: generated })
+  })
+
+export const resetSecondFactor = (context: CommandContext, username: string, options: CommonOptions): Promise<ExitCode> =>
+  onStore(context, options, async ({ container, boot }) => {
+    const { unitOfWork, clock } = userCreation(container, boot.settings)
+    const reset = makeResetSecondFactor({ unitOfWork, clock, stores: container.resolve(IdentityStoresToken) })
+    done(await reset(operatorCall('admin.resetSecondFactor'), username))
+    return report(context, options, { username, second_factor: 'removed' })
+  })
+
+export const unlockUser = (context: CommandContext, username: string, options: CommonOptions): Promise<ExitCode> =>
+  onStore(context, options, async ({ container, boot }) => {
+    const { unitOfWork } = userCreation(container, boot.settings)
+    const unlock = makeUnlockUser({ unitOfWork, stores: container.resolve(IdentityStoresToken), throttle: container.resolve(AttemptThrottleToken) })
+    const unlocked = done(await unlock(operatorCall('admin.unlockUser'), username))
+    return report(context, options, { username, unlocked })
+  })
+
+export const createToken = (context: CommandContext, username: string, options: CreateTokenOptions): Promise<ExitCode> =>
+  onStore(context, options, async ({ container, boot }) => {
+    const user = await container.resolve(IdentityStoresToken).users.byLogin(username)
+    if (user === undefined) throw new StartRefused([`There is no user ${username}.`])
+    const create = makeCreateToken({
+      ...userCreation(container, boot.settings),
+      digest: container.resolve(TokenDigestToken),
+      entropy: container.resolve(EntropyToken),
+    })
+    const scopes = options.scopes.split(',').map((word) => word.trim())
+    const input = { name: options.name, scopes, expiresAt: undefined }
+    const { record, value } = done(await create(operatorCall('admin.createToken'), { userId: user.id, login: user.login }, input))
+    return report(context, options, { id: record.id, username: user.login, name: record.name, scopes: record.scopeWords.join(','), token: value.reveal() })
+  })

@@ -1,0 +1,44 @@
+import { natsConfiguration } from '../../adapters/bus/nats-configuration.ts'
+import { makeInitBus } from '../../core/bus/init-bus.ts'
+import { makeKeySafe } from '../../core/bus/key-safe.ts'
+import { BusIdentityStoreToken, BusMintToken, BusUnitOfWorkToken } from '../../core/bus/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import { busCookie } from '../../plugins/identity/session-cookies.ts'
+import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { printJson } from './command-context.ts'
+import { onStore } from './on-store.ts'
+import { operatorCall } from '../service/operator-call.ts'
+
+export interface BusInitOptions extends CommonOptions {
+  readonly listen: string
+  readonly websocket: string
+  readonly store: string
+}
+
+export const busInit = (context: CommandContext, options: BusInitOptions): Promise<ExitCode> =>
+  onStore<ExitCode>(context, options, async ({ boot, container: { resolve } }) => {
+    const init = makeInitBus({
+      identities: resolve(BusIdentityStoreToken),
+      unitOfWork: resolve(BusUnitOfWorkToken),
+      mint: resolve(BusMintToken),
+      safe: makeKeySafe(resolve(SecretBoxToken), resolve(EntropyToken)),
+      clock: resolve(ClockToken),
+    })
+    const { operator, system, platform } = await init(operatorCall('bus.init'))
+    const configuration = natsConfiguration({
+      listen: options.listen,
+      websocket: options.websocket,
+      storeFolder: options.store,
+      origin: boot.baseUrl(),
+      cookie: busCookie,
+      operatorClaims: operator.claims,
+      systemAccount: system.publicKey,
+      accounts: { [system.publicKey]: system.claims, [platform.publicKey]: platform.claims },
+    })
+    if (options.json === true) {
+      printJson(context, { operator: operator.publicKey, systemAccount: system.publicKey, platformAccount: platform.publicKey, configuration })
+    } else context.print(configuration.trimEnd())
+    return 0
+  })

@@ -1,0 +1,41 @@
+import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { configOf, printJson } from './command-context.ts'
+import type { SettingRow } from '../config/settings.ts'
+import { configSchema, fileKey, settingsTable } from '../config/settings.ts'
+import type { LoadedConfig } from '../config/config.ts'
+
+interface ShownSetting {
+  readonly key: string
+  readonly env: string
+  readonly value: unknown
+  readonly source: string
+}
+
+/** Every setting as its type shows it: a secret never. */
+export const shownSettings = ({ settings, sources }: LoadedConfig): readonly ShownSetting[] =>
+  Object.entries(settingsTable as Readonly<Record<string, SettingRow<unknown>>>).map(([name, row]) => {
+    const value = (settings as Readonly<Record<string, unknown>>)[name]
+    return { key: fileKey(row), env: row.env, value: value === undefined ? null : row.type.show(value), source: sources[name] ?? 'default' }
+  })
+
+export const printConfig = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+  const config = await configOf(context, options)
+  const shown = shownSettings(config)
+  if (options.json === true) {
+    printJson(context, {
+      file: config.file ?? null,
+      settings: Object.fromEntries(shown.map(({ key, value }) => [key, value])),
+      sources: Object.fromEntries(shown.map(({ key, source }) => [key, source])),
+    })
+    return 0
+  }
+  for (const { key, value, env, source } of shown) {
+    context.print(`${key}: ${value === null ? '' : JSON.stringify(value)}`.trimEnd().padEnd(64) + ` # ${env}, ${source}`)
+  }
+  return 0
+}
+
+export const printConfigSchema = async (context: CommandContext): Promise<ExitCode> => {
+  printJson(context, configSchema())
+  return 0
+}

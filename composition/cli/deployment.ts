@@ -1,0 +1,73 @@
+import { toWireJson } from '../../core/kernel/json.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import type { Assembly } from '../assemble.ts'
+import type { Settings } from '../config/settings.ts'
+import { buildDocument } from '../http/openapi/document.ts'
+import type { Composition } from '../service/compose.ts'
+import { compose } from '../service/compose.ts'
+import { passingFoundation } from '../service/foundation.ts'
+import { makeStopSequence } from '../service/stop-sequence.ts'
+import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { configOf, printJson } from './command-context.ts'
+
+const nothing = (): void => undefined
+const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+/** The deployment's plugins and routes, put together over an empty database in memory that is closed again. */
+export const describeDeployment = async (settings: Settings): Promise<Composition> => {
+  const foundation = await passingFoundation()
+  const stops = makeStopSequence(silentLog)
+  stops.add('database', () => foundation.database.close())
+  try {
+    return await compose({ settings, foundation, log: silentLog, stops })
+  } finally {
+    await stops.run()
+  }
+}
+
+/** Puts the deployment together without its data: what `serve` would refuse, this refuses too. */
+export const checkConfig = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+  const { settings, file } = await configOf(context, options)
+  const { assembly } = await describeDeployment(settings)
+  if (options.json === true) printJson(context, resultOf(settings, assembly))
+  else printResult(context, settings, assembly, file)
+  return 0
+}
+
+interface CheckResult {
+  readonly deploymentType: string
+  readonly plugins: readonly { readonly id: string; readonly gate: string; readonly summary: string; readonly routes: readonly string[] }[]
+  readonly jobs: readonly string[]
+}
+
+const resultOf = (settings: Settings, assembly: Assembly): CheckResult => ({
+  deploymentType: settings.deploymentType,
+  plugins: assembly.plugins.map(({ id, gate, summary }) => ({ id, gate, summary, routes: routesOf(assembly, id) })),
+  jobs: assembly.jobs.map(({ job }) => job.id),
+})
+
+const routesOf = (assembly: Assembly, pluginId: string): readonly string[] =>
+  assembly.routes
+    .filter((route) => route.pluginId === pluginId)
+    .map(({ methods, fullPath }) => `${methods.join(',')} ${fullPath}`)
+
+const printResult = (context: CommandContext, settings: Settings, assembly: Assembly, file: string | undefined): void => {
+  context.print(`The configuration${file === undefined ? '' : ` of ${file}`} is valid. Deployment type: ${settings.deploymentType}.`)
+  for (const { id, gate, summary } of assembly.plugins) {
+    const routes = routesOf(assembly, id)
+    context.print(`\n${id} (${gate}): ${summary}`)
+    for (const route of routes) context.print(`  ${route}`)
+    if (routes.length === 0) context.print('  no routes')
+  }
+  context.print(`\n${assembly.plugins.length} plugins, ${assembly.routes.length} routes, ${assembly.jobs.length} jobs.`)
+}
+
+export const printOpenApi = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+  const { settings } = await configOf(context, options)
+  const { assembly, boot } = await describeDeployment(settings)
+  const facts = { baseUrl: boot.baseUrl(), sessionCookie: settings.sessionCookie, deployment: boot.deployment }
+  context.print(indented(toWireJson(buildDocument(assembly.routes, facts))))
+  return 0
+}
+
+const indented = (json: string): string => JSON.stringify(JSON.parse(json), null, 2)

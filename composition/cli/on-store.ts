@@ -1,0 +1,25 @@
+import { makeBatchedLines } from '../../adapters/logging/batched-lines.ts'
+import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import type { CommandContext, CommonOptions } from './command-context.ts'
+import { configOf } from './command-context.ts'
+import type { Composition } from '../service/compose.ts'
+import { compose } from '../service/compose.ts'
+import { openFoundation, refuseOtherSchema } from '../service/foundation.ts'
+import { makeStopSequence } from '../service/stop-sequence.ts'
+
+/** Runs an operator's work on the ports of this deployment, without listeners, beside a running service or alone. */
+export const onStore = async <A>(context: CommandContext, options: CommonOptions, work: (composition: Composition) => Promise<A>): Promise<A> => {
+  const { settings } = await configOf(context, options)
+  const lines = makeBatchedLines({ fd: 2 })
+  const { log } = makeBunyanLog({ level: 'warn', lines })
+  const stops = makeStopSequence(log)
+  try {
+    const foundation = await openFoundation(settings)
+    stops.add('database', () => foundation.database.close())
+    await refuseOtherSchema(foundation.database)
+    return await work(await compose({ settings, foundation, log, stops }))
+  } finally {
+    await stops.run()
+    lines.flushNow()
+  }
+}

@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { makeBatchedLines } from '../../adapters/logging/batched-lines.ts'
+import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { makePlainLines } from '../../adapters/logging/plain-line.ts'
+import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
+import { configOf } from './command-context.ts'
+import { beforeCrash, untilStopped } from './lifecycle.ts'
+import type { RunningService } from '../service/running-service.ts'
+import { startRunning } from '../service/running-service.ts'
+import { releaseVersion } from '../../core/platform/version.ts'
+
+/** The welcome waits so long for the line about helm, to stand below it. */
+const helmWaitMs = 1_000
+
+/** Results (where it listens, the first password) go to stdout, the log to stderr. Answers when it was told to stop. */
+export const serve = async (context: CommandContext, options: CommonOptions & { readonly migrate: boolean }): Promise<ExitCode> => {
+  const { settings } = await configOf(context, options)
+  const lines = makeBatchedLines({ fd: 2 })
+  beforeCrash(lines.flushNow)
+  const isTerminal = process.stderr.isTTY
+  const isPlain = settings.logFormat === 'text' || (settings.logFormat === 'auto' && isTerminal)
+  const plain = isPlain ? makePlainLines(lines, isTerminal ? () => process.stderr.columns : undefined) : undefined
+  const { log } = makeBunyanLog({ level: settings.logLevel, lines: plain ?? lines })
+  const exitNow = (code: ExitCode): never => {
+    lines.flushNow()
+    process.exit(code)
+  }
+  try {
+    const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log })
+    const facts = { version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }
+    // For people the welcome says it.
+    if (plain === undefined) log.info(facts, 'ready')
+    else {
+      await Promise.race([service.helmTold, delay(helmWaitMs, undefined, { ref: false })])
+      plain.clear()
+      lines.flushNow()
+    }
+    // Before the welcome, since whoever reads it may answer with a signal.
+    const stopped = untilStopped({ signals: process, log, stop: service.stop, exitNow })
+    for (const line of welcome(service)) context.print(line)
+    return await stopped
+  } finally {
+    lines.flushNow()
+  }
+}
+
+const welcome = ({ baseUrl, opsUrl, firstAdmin }: RunningService): readonly string[] => [
+  `Moorage ${releaseVersion} is ready.`,
+  `  API      ${baseUrl}/api/v1`,
+  `  Docs     ${baseUrl}/api/v1/docs`,
+  `  Health   ${opsUrl}/readyz`,
+  ...(firstAdmin === undefined ? [] : [`  Admin    ${firstAdmin.username}`]),
+  ...(firstAdmin?.generatedPassword === undefined ? [] : [`  Password ${firstAdmin.generatedPassword}   (shown only this once: keep it)`]),
+]

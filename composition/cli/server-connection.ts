@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import type { ApiClient } from '../../adapters/api-client/undici-api-client.ts'
+import { makeUndiciApiClient } from '../../adapters/api-client/undici-api-client.ts'
+import type { Client } from '../../plugins/kit/client.ts'
+import { makeClient } from '../../plugins/kit/client.ts'
+import type { CommandContext, ExitCode } from './command-context.ts'
+import { printable } from './task-view.ts'
+
+/** Options of the commands that speak to a running server. */
+export interface ServerOptions {
+  readonly server?: string
+  readonly tokenFile?: string
+  readonly caFile?: string
+  readonly json?: boolean
+}
+
+export interface TaskServer {
+  readonly client: Client
+  readonly api: ApiClient
+  readonly url: string
+  /** The access token that asks. */
+  readonly token: string
+}
+
+const defaultServer = 'http://127.0.0.1:3000'
+
+/** Runs `work` against the server that the options name. 2 when nothing says who asks, 1 when it cannot be reached. */
+export const onServer = async (context: CommandContext, options: ServerOptions, work: (server: TaskServer) => Promise<ExitCode>): Promise<ExitCode> => {
+  const token = tokenOf(context, options)
+  if (token === undefined) {
+    context.say('Who asks? Set MOORAGE_TOKEN to an access token, or name a file that holds one with --token-file.')
+    return 2
+  }
+  const url = options.server ?? context.environment['MOORAGE_SERVER'] ?? defaultServer
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    context.say(`--server takes a URL as https://moorage.example.com, not ${url}.`)
+    return 2
+  }
+  const headers = { authorization: `Bearer ${token}` }
+  const api = makeUndiciApiClient({ server: url, headers, ...(options.caFile === undefined ? {} : { caFile: options.caFile }) })
+  try {
+    return await work({ client: makeClient(api.send), api, url, token })
+  } catch (error) {
+    context.say(unreachable(url, error))
+    return 1
+  } finally {
+    await api.close()
+  }
+}
+
+/** Says why the server refused; the exit code for it. */
+export const told = (context: CommandContext, message: string): ExitCode => {
+  context.say(printable(message))
+  return 1
+}
+
+/** Why a server gave no answer, for a person. */
+export const unreachable = (url: string, error: unknown): string => {
+  const { code, message, cause } = error as { code?: string; message?: string; cause?: { code?: string } }
+  const reason = cause?.code ?? code ?? message ?? 'for an unknown reason'
+  const hint = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(reason) ? ' Name the certificate to trust with --ca-file.' : ''
+  return `${url} does not answer (${reason}). Check --server, and that the service runs.${hint}`
+}
+
+const tokenOf = ({ environment }: CommandContext, { tokenFile }: ServerOptions): string | undefined => {
+  const text = tokenFile === undefined ? environment['MOORAGE_TOKEN'] : readFileSync(tokenFile, 'utf8')
+  return text === undefined || text.trim() === '' ? undefined : text.trim()
+}

@@ -1,0 +1,139 @@
+import { resolve as absolutePath } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { StartRefused } from '../start-refused.ts'
+import type { RawSetting } from './setting-type.ts'
+import { showAddress } from './setting-type.ts'
+import type { SettingRow, Settings } from './settings.ts'
+import { fileKey, settingsTable } from './settings.ts'
+
+/** The known word that a misspelt one most likely means, or undefined when none is near. */
+export const nearestWord = (wrong: string, known: readonly string[]): string | undefined => {
+  const allowed = Math.max(2, Math.floor(wrong.length / 3))
+  let best: { readonly word: string; readonly distance: number } | undefined
+  for (const word of known) {
+    const distance = editDistance(wrong, word)
+    if (distance <= allowed && (best === undefined || distance < best.distance)) best = { word, distance }
+  }
+  return best?.word
+}
+
+/** Levenshtein's distance: insertions, deletions and replacements. */
+export const editDistance = (from: string, to: string): number => {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...to].entries()) {
+      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, (row[j] ?? 0) + (letter === other ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where a setting's value came from. */
+export type SettingSource = 'default' | 'file' | 'environment'
+
+export interface LoadedConfig {
+  readonly settings: Settings
+  readonly sources: Readonly<Record<string, SettingSource>>
+  /** The file that was read, if any. */
+  readonly file: string | undefined
+}
+
+export interface ConfigInput {
+  readonly environment: Environment
+  /** Wins over MOORAGE_CONFIG. */
+  readonly file?: string | undefined
+}
+
+const rows = Object.entries(settingsTable as Readonly<Record<string, SettingRow<unknown>>>)
+
+/** Reads file and environment. Throws StartRefused with every problem at once; no message repeats a value. */
+export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
+  const problems: string[] = []
+  const file = input.file ?? emptyAsAbsent(input.environment['MOORAGE_CONFIG'])
+  const fromFile = file === undefined ? {} : await readConfigFile(file, problems)
+  problems.push(...unknownKeys(Object.keys(fromFile), rows.map(([, row]) => fileKey(row)), `the key`, ` in ${file ?? ''}`))
+  problems.push(...unknownVariables(input.environment))
+
+  const values: Record<string, unknown> = {}
+  const sources: Record<string, SettingSource> = {}
+  for (const [name, row] of rows) {
+    const given = givenValue(row, input.environment, fromFile, file)
+    sources[name] = given?.source ?? 'default'
+    const raw = given?.raw ?? fallbackOf(row, String(values['dataDir']))
+    if (raw === undefined) continue
+    const value = row.type.parse(raw)
+    if (isLeft(value)) problems.push(`${given?.label ?? row.env} must be ${value.left}.`)
+    else values[name] = pathSettings.has(name) ? absolutePath(String(value.right)) : value.right
+  }
+  const settings = values as unknown as Settings
+  if (problems.length === 0) problems.push(...contradictions(settings))
+  if (problems.length > 0) throw new StartRefused(problems)
+  return { settings, sources, file }
+}
+
+const pathSettings = new Set(['dataDir', 'keyring'])
+
+const emptyAsAbsent = (text: string | undefined): string | undefined => (text === undefined || text.trim() === '' ? undefined : text)
+
+const fallbackOf = (row: SettingRow<unknown>, dataDir: string): string | undefined =>
+  typeof row.fallback === 'function' ? row.fallback({ dataDir }) : row.fallback
+
+interface GivenValue {
+  readonly raw: RawSetting
+  readonly source: SettingSource
+  readonly label: string
+}
+
+/** An empty variable counts as absent, as container platforms set them so. */
+const givenValue = (
+  row: SettingRow<unknown>,
+  environment: Environment,
+  fromFile: Readonly<Record<string, RawSetting>>,
+  file: string | undefined,
+): GivenValue | undefined => {
+  const variable = emptyAsAbsent(environment[row.env])
+  if (variable !== undefined) return { raw: variable, source: 'environment', label: row.env }
+  const raw = fromFile[fileKey(row)]
+  return raw === undefined ? undefined : { raw, source: 'file', label: `${fileKey(row)} in ${file ?? ''}` }
+}
+
+const readConfigFile = async (file: string, problems: string[]): Promise<Readonly<Record<string, RawSetting>>> => {
+  const { readConfigYaml } = await import('./config-file.ts')
+  const read = readConfigYaml(file)
+  problems.push(...read.problems)
+  return read.values
+}
+
+const unknownKeys = (given: readonly string[], known: readonly string[], noun: string, place: string): readonly string[] =>
+  given
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      const near = nearestWord(key, known)
+      return `There is no setting for ${noun} ${key}${place}${near === undefined ? '' : `: did you mean ${near}?`}`
+    })
+
+/** Variables that Kubernetes sets for a Service called `moorage...`, the tests' own, those of client commands, and settings of later plugins. */
+const foreignVariable =
+  /^MOORAGE_(TEST_\w+|SERVER|TOKEN|CLOUD_[ABC]_\w+|(\w+_)?SERVICE_(HOST|PORT)(_\w+)?|(\w+_)?PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)$/
+
+const unknownVariables = (environment: Environment): readonly string[] => {
+  const known = ['MOORAGE_CONFIG', ...rows.map(([, row]) => row.env)]
+  const given = Object.keys(environment).filter((name) => name.startsWith('MOORAGE_') && !foreignVariable.test(name))
+  return unknownKeys(given, known, 'the variable', '')
+}
+
+const contradictions = (settings: Settings): readonly string[] => {
+  const problems: string[] = []
+  const ops = showAddress(settings.opsListen)
+  if (settings.opsListen.port !== 0 && [settings.listen, settings.marketplaceListen].map(showAddress).includes(ops)) {
+    problems.push(`MOORAGE_OPS_LISTEN must differ from MOORAGE_LISTEN and MOORAGE_MARKETPLACE_LISTEN: ${ops} would be taken twice.`)
+  }
+  if ((settings.tlsCertificate === undefined) !== (settings.tlsKey === undefined)) {
+    problems.push('MOORAGE_TLS_CERTIFICATE and MOORAGE_TLS_KEY belong together: set both, or neither for a self-signed certificate.')
+  }
+  return problems
+}

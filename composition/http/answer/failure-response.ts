@@ -1,0 +1,117 @@
+import type { Failure, FailureKind, FailureSubject } from '../../../core/kernel/failure.ts'
+import type { Route } from '../../../plugins/kit/route.ts'
+
+/** The shapes of error bodies: see architecture §6. */
+export type Dialect = NonNullable<Route['dialect']> | 'kubernetes'
+
+/** A refusal that is about to be sent. */
+export interface Refusal {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  readonly errors?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+  /** For the audit log alone. */
+  readonly about?: FailureSubject
+}
+
+const statusOfKind: Readonly<Record<FailureKind, number>> = {
+  Invalid: 400,
+  Unauthenticated: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  Prohibited: 405,
+  Conflict: 409,
+  Gone: 410,
+  StaleVersion: 412,
+  Unprocessable: 422,
+  Backoff: 429,
+  Upstream: 500,
+  Unavailable: 503,
+}
+
+/** The status of a failure: the route's own where it has one, else its kind's. */
+export const statusOfFailure = (failure: Pick<Failure, 'tag' | 'kind'>, route?: Pick<Route, 'statusOf'>): number =>
+  route?.statusOf?.[failure.tag] ?? statusOfKind[failure.kind]
+
+/** How a client may prove itself, as 401 must say. */
+export const challenges = 'Bearer realm="moorage", Basic realm="moorage", charset="UTF-8"'
+
+const headersOf = (status: number, failure: Failure, method: Route['method'] | undefined): Record<string, string> => ({
+  ...(failure.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(failure.retryAfterSeconds))) }),
+  ...(status === 401 ? { 'WWW-Authenticate': challenges } : {}),
+  ...(failure.tag === 'OneTimeCodeRequired' ? { 'X-OTP': 'required; totp' } : {}),
+  // RFC 9110 wants Allow with each 405, also where the interface uses that status for a prohibited account.
+  ...(status === 405 && method !== undefined ? { Allow: method } : {}),
+})
+
+export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'method'>): Refusal => {
+  const status = statusOfFailure(failure, route)
+  return {
+    status,
+    code: failure.tag,
+    message: failure.message,
+    ...(failure.errors === undefined ? {} : { errors: failure.errors }),
+    ...(failure.about === undefined ? {} : { about: failure.about }),
+    headers: headersOf(status, failure, route?.method),
+  }
+}
+
+export const refusal = (status: number, code: string, message: string, extras: Pick<Refusal, 'errors' | 'headers' | 'about'> = {}): Refusal => ({
+  status,
+  code,
+  message,
+  ...extras,
+})
+
+/** Where the documentation shows an operation (composition/http/pages/docs-page.ts); the whole of it for no operation. */
+export const operationPage = (docsUrl: string, operationId: string): string =>
+  operationId === '' ? docsUrl : `${docsUrl}#operation/${encodeURIComponent(operationId)}`
+
+/** Every error body is a JSON object with a string `message`: clients of this interface rely on it. */
+export const errorBody = (dialect: Dialect, refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => {
+  if (dialect === 'marketplace') return { message: refused.message }
+  if (dialect === 'kubernetes') return kubernetesStatus(refused, docsUrl, requestId)
+  if (dialect === 'metering') return { code: refused.code, message: refused.message, origErr: {} }
+  return {
+    message: refused.message,
+    url: docsUrl,
+    code: refused.code,
+    requestId,
+    ...(refused.errors === undefined ? {} : { errors: refused.errors }),
+  }
+}
+
+const reasonOfStatus: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  409: 'Conflict',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+}
+
+/** What Kubernetes clients show to a person: anything that is no Status they call "unknown". */
+const kubernetesStatus = (refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: refused.message,
+  reason: reasonOfStatus[refused.status] ?? 'Unknown',
+  code: refused.status,
+  url: docsUrl,
+  requestId,
+})
+
+/** No route has this path, or a parameter of it cannot be: the same to a client. */
+export const noSuchPath: Refusal = { status: 404, code: 'NotFound', message: 'There is nothing at this path.' }
+
+export const internalError: Refusal = {
+  status: 500,
+  code: 'InternalError',
+  message: 'Something went wrong on our side. The request id finds it in the log.',
+}

@@ -1,0 +1,175 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toWireJson } from '../../../core/kernel/json.ts'
+import { mergedCookies } from '../request/cookies.ts'
+import type { RequestContext } from '../request/request-context.ts'
+import type { Dialect, Refusal } from './failure-response.ts'
+import { errorBody, internalError, operationPage } from './failure-response.ts'
+
+const pieceBytes = 65_536
+
+/** Writes the body of an answer. */
+export interface Pieces {
+  /** False when the client has to take something first: then wait for `onDrain`. */
+  write(chunk: Uint8Array): boolean
+  onDrain(listener: () => void): void
+  end(): void
+}
+
+/**
+ * Writes a long chunk in pieces, each when the one before it was taken. Of a chunk that is written at once it shows only
+ * whether all of it was taken: a slow client could not be told from one that takes nothing.
+ */
+export const makePieces = (res: ServerResponse): Pieces => {
+  const waiting: Uint8Array[] = []
+  const listeners: (() => void)[] = []
+  let hasEnded = false
+
+  const pump = (): void => {
+    for (let chunk = waiting.shift(); chunk !== undefined; chunk = waiting.shift()) {
+      if (res.destroyed) return
+      if (chunk.length > pieceBytes) waiting.unshift(chunk.subarray(pieceBytes))
+      if (!res.write(chunk.subarray(0, pieceBytes)) && waiting.length > 0) return void res.once('drain', pump)
+    }
+    for (const listener of listeners.splice(0)) {
+      if (res.writableNeedDrain) res.once('drain', listener)
+      else listener()
+    }
+    if (hasEnded) res.end()
+  }
+  return {
+    write(chunk) {
+      if (res.destroyed) return true
+      if (waiting.length === 0 && chunk.length <= pieceBytes) return res.write(chunk)
+      waiting.push(chunk)
+      if (waiting.length === 1) pump()
+      return waiting.length === 0 && !res.writableNeedDrain
+    },
+    onDrain(listener) {
+      if (waiting.length > 0) listeners.push(listener)
+      else res.once('drain', listener)
+    },
+    end() {
+      if (res.destroyed) return
+      hasEnded = true
+      if (waiting.length === 0) res.end()
+    },
+  }
+}
+
+/** Ends an answer with its whole body, of which the length in bytes is known. */
+export const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
+  if (body === undefined || length <= pieceBytes) return void res.end(body)
+  const pieces = makePieces(res)
+  pieces.write(typeof body === 'string' ? Buffer.from(body) : body)
+  pieces.end()
+}
+
+/** Sent with every answer: browsers must not guess types, frame, or keep what only the caller may see. */
+export const securityHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Cache-Control': 'no-store',
+} as const
+
+/** An answer that is complete in memory. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: string | Uint8Array | undefined
+  /** The 304 to send instead, when the client already holds this representation. */
+  readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
+}
+
+/** The answer, or its 304 where the client says that it holds this representation already. */
+export const orNotModified = (req: IncomingMessage, answer: Answer): Answer =>
+  answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer
+
+/** The largest unread body that is read away to keep a connection; beyond it closing is cheaper. */
+const drainableBytes = 65_536
+
+/** Whether the rest of the request's body would have to be read before this connection can carry another request. */
+const leavesUnreadBody = (req: IncomingMessage): boolean => {
+  if (req.complete || req.readableEnded) return false
+  if (req.headers['transfer-encoding'] !== undefined) return true
+  return Number(req.headers['content-length'] ?? 0) > drainableBytes
+}
+
+/** The cookies of a session that was opened on the way. Nobody keeps an answer that carries them. */
+const sessionHeaders = ({ setCookies }: RequestContext, answer: Answer): Record<string, string | string[]> =>
+  setCookies.length === 0 ? {} : { 'Set-Cookie': mergedCookies(setCookies, answer.headers['Set-Cookie']), 'Cache-Control': 'no-store' }
+
+/** Writes an answer. A client that has gone is no error. */
+export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer): void => {
+  if (res.destroyed || res.headersSent) return
+  const body = answer.body
+  const length = body === undefined ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  const headers: Record<string, string | string[] | number> = {
+    ...securityHeaders,
+    'X-Request-Id': context.requestId,
+    ...(answer.headers as Record<string, string | string[]>),
+    ...sessionHeaders(context, answer),
+  }
+  if (answer.status !== 204 && answer.status !== 304) headers['Content-Length'] = length
+  const closes = leavesUnreadBody(req)
+  if (closes) headers['Connection'] = 'close'
+  context.bytesOut = length
+  context.status = answer.status
+  res.writeHead(answer.status, headers)
+  if (closes) return endLingering(req, res, body)
+  endInPieces(res, body, length)
+}
+
+/** How long, and how much, a connection is still read after an early refusal. */
+const lingerMs = 500
+const lingerBytes = 1_048_576
+
+/**
+ * Closing while the client still sends would reset the connection, and the answer with it. So the answer goes out whole,
+ * what arrives is thrown away for a moment, and then the connection ends.
+ */
+const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['body']): void => {
+  let drained = 0
+  const finish = (): void => {
+    clearTimeout(timer)
+    req.off('data', onData)
+    res.end()
+    req.destroy()
+  }
+  const onData = (chunk: Uint8Array): void => {
+    drained += chunk.length
+    if (drained > lingerBytes) finish()
+  }
+  const timer = setTimeout(finish, lingerMs)
+  if (body !== undefined) res.write(body)
+  req.on('data', onData)
+  req.once('end', finish)
+  req.once('close', finish)
+  req.resume()
+}
+
+export const jsonAnswer = (status: number, value: unknown, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
+  body: toWireJson(value),
+})
+
+export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, { operationId, ownAddress, requestId }: RequestContext): Answer =>
+  jsonAnswer(refused.status, errorBody(dialect, refused, operationPage(ownAddress.url + docsUrl, operationId), requestId), refused.headers ?? {})
+
+/** Answers a refusal and notes its code for the access log. */
+export const writeRefusal = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  refused: Refusal,
+  dialect: Dialect,
+  docsUrl: string,
+): void => {
+  context.code = refused.code
+  writeAnswer(req, res, context, refusalAnswer(refused, dialect, docsUrl, context))
+}
+
+export const writeInternalError = (req: IncomingMessage, res: ServerResponse, context: RequestContext, docsUrl: string): void =>
+  writeRefusal(req, res, context, internalError, 'platform', docsUrl)

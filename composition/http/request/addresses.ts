@@ -1,0 +1,110 @@
+import type { IncomingMessage } from 'node:http'
+import ipaddr from 'ipaddr.js'
+import type { OwnAddress } from '../../../core/kernel/principal.ts'
+import { isEncrypted } from './cookies.ts'
+import { isHost } from './request-target.ts'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Range = [Address, number]
+
+/** Parses `10.0.0.0/8`, `::1/128` or a single address; undefined when it is none of them. */
+export const parseRange = (text: string): Range | undefined => {
+  try {
+    if (text.includes('/')) return ipaddr.parseCIDR(text)
+    const address = ipaddr.process(text)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  } catch {
+    return undefined
+  }
+}
+
+const parse = (text: string): Address | undefined => (ipaddr.isValid(text.trim()) ? ipaddr.process(text.trim()) : undefined)
+
+/** The other end of a connection. */
+interface Peer {
+  readonly address: Address
+  readonly text: string
+}
+
+const isIn = (address: Address, ranges: readonly Range[]): boolean =>
+  ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network as ipaddr.IPv4, bits))
+
+/** What the proxies that the operator trusts say of a request. */
+export interface TrustedProxies {
+  /**
+   * The caller's address, canonical. Forwarded headers count only when the peer is a trusted proxy, and then the
+   * right-most hop that is not one itself: whatever stands left of it, the caller may have written.
+   */
+  clientIp(req: IncomingMessage): string
+  /** Whether the other end of the connection is such a proxy. */
+  isPeer(req: Pick<IncomingMessage, 'socket'>): boolean
+}
+
+export const makeTrustedProxies = (trustedProxies: readonly string[]): TrustedProxies => {
+  // A peer never changes while its socket is open, and its address takes longer to read than a token to look up.
+  const peers = new WeakMap<object, Peer>()
+  const peerOf = ({ socket }: Pick<IncomingMessage, 'socket'>): Peer | undefined => {
+    const known = peers.get(socket)
+    if (known !== undefined) return known
+    const address = parse(socket.remoteAddress ?? '')
+    if (address === undefined) return undefined
+    const peer = { address, text: address.toString() }
+    peers.set(socket, peer)
+    return peer
+  }
+  const ranges = trustedProxies.map(parseRange).filter((range): range is Range => range !== undefined)
+  const isTrusted = (peer: Peer | undefined): boolean => peer !== undefined && ranges.length > 0 && isIn(peer.address, ranges)
+  return {
+    isPeer: (req) => isTrusted(peerOf(req)),
+    clientIp(req) {
+      const peer = peerOf(req)
+      if (peer === undefined) return '0.0.0.0'
+      const forwarded = req.headers['x-forwarded-for']
+      if (forwarded === undefined || !isTrusted(peer)) return peer.text
+      const hops = String(forwarded).split(',').reverse()
+      let last = peer.address
+      for (const hop of hops) {
+        const address = parse(hop)
+        if (address === undefined) return last.toString()
+        last = address
+        if (!isIn(address, ranges)) return address.toString()
+      }
+      return last.toString()
+    },
+  }
+}
+
+/** How an operator says where the service is reached. */
+export interface AddressChoice {
+  /** MOORAGE_BASE_URL; undefined where it is not set. */
+  readonly configured: string | undefined
+  /** Where the listener is bound, for requests that name no host. */
+  readonly listening: string
+  readonly proxies: Pick<TrustedProxies, 'isPeer'>
+}
+
+/** Of a request: where its caller reaches this service. `host` is its Host header, checked; undefined where that is none. */
+export type OwnAddressOf = (req: Pick<IncomingMessage, 'headers' | 'socket'>, host: string | undefined) => OwnAddress
+
+/** The last value of a header that several proxies may have added to: what stands left of it, the caller may have written. */
+const lastOf = (header: string | readonly string[] | undefined): string | undefined => header?.toString().split(',').at(-1)?.trim()
+
+const schemes: readonly (string | undefined)[] = ['http', 'https']
+
+/**
+ * The service's own address as a caller knows it. A request that came by https is answered with https addresses, or a
+ * client that follows them would send its credential in clear.
+ */
+export const makeOwnAddress = ({ configured, listening, proxies }: AddressChoice): OwnAddressOf => {
+  const fixed = configured === undefined ? undefined : { url: configured, isDirect: !configured.startsWith('https:') }
+  const ownHost = new URL(listening).host
+  return (req, host) => {
+    if (fixed !== undefined) return fixed
+    const isForwarded = proxies.isPeer(req)
+    const forwardedScheme = isForwarded ? lastOf(req.headers['x-forwarded-proto'])?.toLowerCase() : undefined
+    const forwardedHost = isForwarded ? lastOf(req.headers['x-forwarded-host']) : undefined
+    const scheme = schemes.includes(forwardedScheme) ? forwardedScheme : isEncrypted(req) ? 'https' : 'http'
+    const authority = isHost(forwardedHost) ? forwardedHost : (host ?? ownHost)
+    return { url: `${scheme}://${authority?.toLowerCase()}`, isDirect: !schemes.includes(forwardedScheme) && !isHost(forwardedHost) }
+  }
+}

@@ -1,0 +1,184 @@
+import type { IncomingMessage } from 'node:http'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Credential } from '../../../core/identity/ports.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
+import type { Principal, RequiredScope } from '../../../core/kernel/principal.ts'
+import { allows } from '../../../core/kernel/principal.ts'
+import type { Access } from '../../../plugins/kit/access.ts'
+import type { BinderDeps } from '../binder-deps.ts'
+import { crossSiteBasicRefusal } from './cross-site.ts'
+import type { Carried } from './credentials.ts'
+import { carriedCredential, sudoOf } from './credentials.ts'
+import type { Refusal } from '../answer/failure-response.ts'
+import { challenges, refusal, refusalOf } from '../answer/failure-response.ts'
+import type { ProveByCookiesDeps } from './session-cookies.ts'
+import { carriedCookies, makeProveByCookies } from './session-cookies.ts'
+import type { RequestContext } from './request-context.ts'
+
+/** What authentication needs to know of a route. */
+export interface AuthenticatedRoute {
+  readonly access: Access
+  readonly scope: RequiredScope | undefined
+  readonly refusesSudo: boolean
+  readonly loads?: 'profile' | undefined
+  /** Absent: no. */
+  readonly servesConfined?: boolean
+  /** Absent: no. */
+  readonly servesClusterTokens?: boolean
+  /** Absent: no. */
+  readonly makesToken?: boolean
+  readonly beforePasswordChange?: boolean
+}
+
+const unauthenticated = (message: string): Refusal =>
+  refusal(401, 'NotAuthenticated', message, { headers: { 'WWW-Authenticate': challenges } })
+
+/** The refusal of a request that sent no credential at all; no denial to be told of. */
+export const nothingSent = unauthenticated('Sign in, or send an access token.')
+
+const twoUsers = 'The request carries the credential of one user and the session cookie of another; send one.'
+const notItsOwner = 'The user name beside the access token is not that of its owner; without one, send x-oauth-basic in its place.'
+const wantsPassword = unauthenticated('This route takes HTTP Basic with the password of the account, no token and no session.')
+
+export type AuthenticateDeps = ProveByCookiesDeps & Pick<BinderDeps, 'isAccessToken' | 'takesQueryTokens'>
+
+/** Says that no token is wanted, in the query of a route that makes one. */
+const noToken = 'none'
+
+/** Whether the request asks for a token to be made. HEAD asks how the answer looks, and nobody would read the token. */
+const makesToken = ({ method, params }: RequestContext, route: AuthenticatedRoute): boolean =>
+  route.makesToken === true && method !== 'HEAD' && !params.has('token', noToken)
+
+const sudoRefusal = (kind: Credential['kind'], sudo: ReturnType<typeof sudoOf>, route: AuthenticatedRoute, context: RequestContext): Refusal | undefined => {
+  if (sudo.login === undefined) return undefined
+  if (sudo.contradicts) return refusal(400, 'ContradictingSudo', 'Query and header name two different users to act as.')
+  if (kind === 'session') return refusal(403, 'NotPermitted', 'A session cannot act as another user; use a token.')
+  if (context.makesToken === true) return refusal(403, 'NotPermitted', 'No token is made while acting as another user; ask with token=none.')
+  if (route.refusesSudo) return refusal(403, 'NotPermitted', 'This route cannot be used while acting as another user.')
+  return undefined
+}
+
+/** A token for one organization, or for public objects. */
+const isConfined = (principal: Principal): boolean => principal.scopes.publicOnly || principal.onlyOrgId !== undefined
+
+/** Tokens are not concerned: their principal does not know of it. */
+const mustChangeFirst = (principal: Principal, route: AuthenticatedRoute): boolean =>
+  principal.mustChangePassword === true && route.beforePasswordChange !== true
+
+/** A token for one cluster, on a route that is not its Kubernetes API. */
+const isElsewhere = (principal: Principal, route: AuthenticatedRoute): boolean =>
+  principal.onlyClusterId !== undefined && route.servesClusterTokens !== true
+
+/** The query without the words of the route's own that stand where a token could. */
+const credentialParams = (params: URLSearchParams, route: AuthenticatedRoute): URLSearchParams => {
+  if (route.makesToken !== true || !params.has('token', noToken)) return params
+  const rest = new URLSearchParams(params)
+  rest.delete('token', noToken)
+  return rest
+}
+
+/** What the proven caller may not do on this route, whatever the object. */
+const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refusal | undefined => {
+  if (isElsewhere(principal, route)) return refusal(403, 'AccessDenied', 'This token is for the Kubernetes API of one cluster and reaches nothing else.')
+  if (route.scope !== undefined && !allows(principal.scopes, route.scope)) {
+    const { level, category } = route.scope
+    return refusal(403, 'ScopeMissing', `The token does not carry the scope "${level}:${category}".`)
+  }
+  if (mustChangeFirst(principal, route)) {
+    return refusal(403, 'PasswordChangeRequired', 'The password must be changed before anything else: POST /user/settings/account/password.')
+  }
+  if (route.access.kind === 'site-admin' && !principal.isSiteAdmin) {
+    return refusal(403, 'AccessDenied', 'Only site administrators may do this.')
+  }
+  // As in core/authz/subject.ts: outside of what such a token is for, its holder is nobody, also when a site admin.
+  if (route.access.kind === 'site-admin' && isConfined(principal)) {
+    return refusal(403, 'AccessDenied', 'A token for public objects, or for one organization, cannot administer the site.')
+  }
+  if (route.access.kind === 'signed-in' && route.servesConfined !== true && isConfined(principal)) {
+    return refusal(403, 'AccessDenied', "A token for public objects, or for one organization, does not reach its owner's own things.")
+  }
+  return undefined
+}
+
+/** A session counts for nothing on a public route where it proves nobody: a stale cookie must not lock a browser out. */
+const orNobody = (route: AuthenticatedRoute, refused: Refusal): Either<Refusal, undefined> =>
+  route.access.kind === 'public' ? right(undefined) : left(refused)
+
+/**
+ * Proves the caller. No credential is fine on public routes only; a wrong one never is. The decision does not depend on
+ * how the credential travels. Cookies count only where there is nothing else, and never together with `sudo`. `spendCode`
+ * is asked last, before the handler: a request that is refused for another reason costs its client no one-time code.
+ */
+export const makeAuthenticate = (deps: AuthenticateDeps) => {
+  const proveByCookies = makeProveByCookies(deps)
+  /** Whom a password proved for a request that is still under way: asked again, it is no new attempt. */
+  const provenByPassword = new WeakMap<IncomingMessage, Principal>()
+
+  const byCookies = async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
+    const cookies = carriedCookies(req, context, deps)
+    if (cookies === undefined) return orNobody(route, nothingSent)
+    if (route.access.kind === 'password') return left(wantsPassword)
+    const refused = sudoRefusal('session', sudoOf(req, context.params), route, context)
+    if (refused !== undefined) return orNobody(route, refused)
+    const proven = await proveByCookies(req, context, cookies)
+    return isLeft(proven) ? orNobody(route, proven.left) : proven
+  }
+
+  const byCredential = async (
+    req: IncomingMessage,
+    context: RequestContext,
+    route: AuthenticatedRoute,
+    { credential, owner }: Carried & { readonly kind: 'one' },
+  ): Promise<Either<Refusal, Principal>> => {
+    if (route.access.kind === 'password' && credential.kind !== 'password') return left(wantsPassword)
+    const crossSite = crossSiteBasicRefusal(req, context, deps)
+    if (crossSite !== undefined) return left(crossSite)
+    const sudo = sudoOf(req, context.params)
+    const refused = sudoRefusal(credential.kind, sudo, route, context)
+    if (refused !== undefined) return left(refused)
+    const before = provenByPassword.get(req)
+    const proven =
+      before === undefined
+        ? await deps.authenticator.authenticate(credential, sudo.login, context.sourceIp, route.loads)
+        : await deps.authenticator.proveAgain(before)
+    if (isLeft(proven)) return left(refusalOf(proven.left))
+    if (credential.kind === 'password') provenByPassword.set(req, proven.right)
+    const actor = proven.right.impersonator ?? proven.right
+    if (owner !== undefined && owner.toLowerCase() !== actor.login.toLowerCase()) return left(unauthenticated(notItsOwner))
+    return (await hasSessionOfAnother(req, context, actor.userId)) ? left(unauthenticated(twoUsers)) : proven
+  }
+
+  /** Asked only where a request carries a session beside another credential; one that is over is none. */
+  const hasSessionOfAnother = async (req: IncomingMessage, context: RequestContext, userId: UserId): Promise<boolean> => {
+    const sessionKey = carriedCookies(req, context, deps)?.sessionKey
+    const other = sessionKey === undefined ? undefined : await deps.authenticator.userOfSession(sessionKey)
+    return other !== undefined && other !== userId
+  }
+
+  /** Uses up the one-time code of a caller's password. A public route wants no caller, and spends none. */
+  const spendCode = async (req: IncomingMessage, context: RequestContext, access: Access): Promise<Refusal | undefined> => {
+    const { principal, sourceIp } = context
+    if (principal?.unspentCode === undefined || access.kind === 'public') return undefined
+    const spent = await deps.authenticator.spendCode(principal, sourceIp)
+    if (isLeft(spent)) return refusalOf(spent.left)
+    provenByPassword.set(req, spent.right)
+    context.principal = spent.right
+    return undefined
+  }
+
+  const authenticate = async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
+    context.makesToken = makesToken(context, route)
+    const carried = carriedCredential(req, credentialParams(context.params, route), deps.isAccessToken, deps.takesQueryTokens)
+    if (carried.kind === 'bad') return left(unauthenticated(carried.message))
+    const proven = carried.kind === 'none' ? await byCookies(req, context, route) : await byCredential(req, context, route, carried)
+    if (isLeft(proven) || proven.right === undefined) return proven
+    const isNobody = mustChangeFirst(proven.right, route) || isElsewhere(proven.right, route)
+    if (route.access.kind === 'public' && isNobody) return right(undefined)
+    context.principal = proven.right
+    const denied = principalRefusal(proven.right, route)
+    return denied === undefined ? right(proven.right) : left(denied)
+  }
+
+  return { authenticate, spendCode }
+}

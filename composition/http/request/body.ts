@@ -1,0 +1,129 @@
+import type { IncomingMessage } from 'node:http'
+import type { BusboyInstance } from '@fastify/busboy'
+import { Busboy } from '@fastify/busboy'
+import { toWireJson } from '../../../core/kernel/json.ts'
+
+/** The content type of a form with files. */
+export const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)
+
+const limits = { fieldNameSize: 100, fieldSize: 65_536, fields: 50, files: 10, parts: 60, headerPairs: 20 }
+
+/**
+ * A form as the JSON text of one object, so that it is decoded, digested and refused as any other body is: each field a
+ * text, each file its bytes in base64. A name that stands twice counts once, the last wins. Undefined when it is no such
+ * form, or larger than a form needs to be.
+ */
+export const formAsJson = (contentType: string, body: Uint8Array): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const fields = new Map<string, string>()
+    let isBroken = false
+    const breakOff = (): void => {
+      isBroken = true
+    }
+    let form: BusboyInstance
+    try {
+      form = new Busboy({ headers: { 'content-type': contentType }, limits })
+    } catch {
+      return resolve(undefined)
+    }
+    form.on('field', (name, value, nameTruncated, valueTruncated) => {
+      if (nameTruncated || valueTruncated) breakOff()
+      fields.set(name, value)
+    })
+    form.on('file', (name, stream) => {
+      const chunks: Uint8Array[] = []
+      stream.on('data', (chunk: Uint8Array) => chunks.push(chunk))
+      stream.on('limit', breakOff)
+      stream.on('error', breakOff)
+      stream.on('end', () => fields.set(name, Buffer.concat(chunks).toString('base64')))
+    })
+    for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) form.on(limit, breakOff)
+    form.on('error', () => resolve(undefined))
+    form.on('finish', () => resolve(isBroken ? undefined : toWireJson(Object.fromEntries(fields))))
+    form.end(Buffer.from(body.buffer, body.byteOffset, body.length))
+  })
+
+/** Why a body was not taken. `status` is the answer's. */
+export interface BodyRefusal {
+  readonly status: 400 | 408 | 413 | 415
+  readonly code: string
+  readonly message: string
+}
+export type BodyResult = { readonly ok: true; readonly text: string | undefined } | { readonly ok: false; readonly refusal: BodyRefusal }
+
+const refuse = (status: BodyRefusal['status'], code: string, message: string): BodyResult => ({
+  ok: false,
+  refusal: { status, code, message },
+})
+
+/** Whether the request announces a body at all. */
+export const announcesBody = (req: IncomingMessage): boolean =>
+  req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+
+// Spaces are bounded: two unbounded runs that meet are searched in time that grows with the square of their length.
+const jsonType = /^application\/(?:json|[\w.+-]+\+json) {0,8}(?:; {0,8}charset {0,8}= {0,8}"?utf-8"? {0,8})?;? {0,8}$/i
+
+const headRefusal = (req: IncomingMessage, limitBytes: number, takesForm: boolean): BodyResult | undefined => {
+  const encoding = req.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return refuse(415, 'UnsupportedEncoding', 'Compressed request bodies are not taken; send the body without Content-Encoding.')
+  }
+  const type = req.headers['content-type'] ?? ''
+  if (!jsonType.test(type) && !(takesForm && isForm(type))) {
+    return refuse(415, 'UnsupportedMediaType', `The body must be sent as application/json in UTF-8${takesForm ? ', or as multipart/form-data' : ''}.`)
+  }
+  if (Number(req.headers['content-length'] ?? 0) > limitBytes) return tooLarge(limitBytes)
+  return undefined
+}
+
+const tooLarge = (limitBytes: number): BodyResult =>
+  refuse(413, 'BodyTooLarge', `The body is larger than the ${limitBytes} bytes that this route takes.`)
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const decode = (chunks: readonly Uint8Array[]): BodyResult => {
+  try {
+    return { ok: true, text: decoder.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) }
+  } catch {
+    return refuse(400, 'MalformedBody', 'The body is not valid UTF-8.')
+  }
+}
+
+const decodeForm = async (contentType: string, chunks: readonly Uint8Array[]): Promise<BodyResult> => {
+  const text = await formAsJson(contentType, Buffer.concat(chunks))
+  return text === undefined ? refuse(400, 'MalformedBody', 'The body is no form of the kind that it says to be.') : { ok: true, text }
+}
+
+/**
+ * Reads a JSON body as text (a form, where the route takes one, as the JSON of its fields), and stops reading once it is
+ * over the limit: what is announced, what arrives and what is kept are all bounded. The caller closes the connection
+ * after a 413, since the rest of the body is never read.
+ */
+export const readBody = (req: IncomingMessage, limitBytes: number, takesForm = false): Promise<BodyResult> => {
+  if (!announcesBody(req)) return Promise.resolve({ ok: true, text: undefined })
+  const refused = headRefusal(req, limitBytes, takesForm)
+  if (refused !== undefined) return Promise.resolve(refused)
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    const type = req.headers['content-type'] ?? ''
+    const finish = (result: BodyResult | Promise<BodyResult>): void => {
+      req.off('data', onData)
+      req.off('end', onEnd)
+      req.off('close', onClose)
+      resolve(result)
+    }
+    const onData = (chunk: Uint8Array): void => {
+      size += chunk.length
+      if (size > limitBytes) {
+        req.pause()
+        finish(tooLarge(limitBytes))
+      } else chunks.push(chunk)
+    }
+    const onEnd = (): void => finish(size === 0 ? { ok: true, text: undefined } : takesForm && isForm(type) ? decodeForm(type, chunks) : decode(chunks))
+    const onClose = (): void => finish(refuse(400, 'BodyCutShort', 'The connection ended before the body did.'))
+    req.on('data', onData)
+    req.on('end', onEnd)
+    req.on('close', onClose)
+  })
+}

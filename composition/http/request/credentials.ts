@@ -1,0 +1,112 @@
+import type { IncomingMessage } from 'node:http'
+import type { Credential } from '../../../core/identity/ports.ts'
+import { secret } from '../../../core/kernel/secret.ts'
+import { headerValues } from './request-target.ts'
+
+/** What a request carries: none, one, or a contradiction. */
+export type Carried =
+  | { readonly kind: 'none' }
+  /** `owner` is the user name beside a token in HTTP Basic: it must be that of the token's owner. */
+  | { readonly kind: 'one'; readonly credential: Credential; readonly owner?: string }
+  | { readonly kind: 'bad'; readonly message: string }
+
+/** The length no genuine credential reaches. */
+const maxCredentialLength = 4096
+/** Names under which clients send a one-time code; the first is ours, the others are those of existing clients. */
+const oneTimeCodeHeaders = ['x-otp', 'x-gitea-otp', 'x-forgejo-otp'] as const
+
+const bad = (message: string): Carried => ({ kind: 'bad', message })
+const twoCredentials = bad('The request carries two different credentials; send one.')
+const tokenCredential = (text: string): Credential => ({ kind: 'token', token: secret(text) })
+
+/** The codes that the request carries, each once. */
+const oneTimeCodes = (req: IncomingMessage): readonly string[] => [
+  ...new Set(oneTimeCodeHeaders.map((name) => req.headers[name]).filter((value): value is string => typeof value === 'string' && value !== '')),
+]
+
+/** What stands for the name, or the password, that a token alone does not need. */
+const placeholder = 'x-oauth-basic'
+
+/** A token that travels in a Basic header: as the password of its owner or of the placeholder, or as the user name, with the placeholder or nothing as password. */
+const basicToken = (login: string, password: string, isToken: (text: string) => boolean): Carried | undefined => {
+  if (isToken(password)) return { kind: 'one', credential: tokenCredential(password), ...(login === placeholder ? {} : { owner: login }) }
+  if ((password === '' || password === placeholder) && isToken(login)) return { kind: 'one', credential: tokenCredential(login) }
+  return undefined
+}
+
+const decodeBasic = (encoded: string): { login: string; password: string } | undefined => {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return undefined
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(encoded, 'base64'))
+  } catch {
+    return undefined
+  }
+  const colon = text.indexOf(':')
+  return colon === -1 ? undefined : { login: text.slice(0, colon), password: text.slice(colon + 1) }
+}
+
+const fromHeader = (req: IncomingMessage, header: string, isToken: (text: string) => boolean): Carried => {
+  if (header.length > maxCredentialLength) return bad('The Authorization header is too long.')
+  const match = /^([A-Za-z]+) +(\S+)$/.exec(header.trim())
+  if (match === null) return bad('The Authorization header is not of a form that is understood.')
+  const scheme = (match[1] as string).toLowerCase()
+  const value = match[2] as string
+  if (scheme === 'token' || scheme === 'bearer') return { kind: 'one', credential: tokenCredential(value) }
+  if (scheme !== 'basic') return bad('The Authorization scheme is none of token, Bearer and Basic.')
+  const basic = decodeBasic(value)
+  if (basic === undefined) return bad('The Basic credentials are not "name:password" in base64 of UTF-8.')
+  const asToken = basicToken(basic.login, basic.password, isToken)
+  if (asToken !== undefined) return asToken
+  const [code, another] = oneTimeCodes(req)
+  if (another !== undefined) return bad('The request carries two different one-time codes; send one.')
+  return {
+    kind: 'one',
+    credential: { kind: 'password', login: basic.login, password: secret(basic.password), oneTimeCode: code },
+  }
+}
+
+const sameCredential = (a: Credential, b: Credential): boolean =>
+  a.kind === 'token' && b.kind === 'token' && a.token.reveal() === b.token.reveal()
+
+/**
+ * Finds the explicit credential of a request; two that differ are refused rather than ranked. Cookies prove nobody where
+ * there is one, since browsers add them unasked; those of another user are refused later.
+ */
+export const carriedCredential = (
+  req: IncomingMessage,
+  params: URLSearchParams,
+  isToken: (text: string) => boolean,
+  takesQueryTokens: boolean,
+): Carried => {
+  const explicit: Credential[] = []
+  const [header, ...further] = headerValues(req.rawHeaders, 'authorization')
+  if (header?.trim() === '') return bad('The Authorization header is empty.')
+  if (further.some((other) => other !== header)) return twoCredentials
+  const inHeader: Carried = header === undefined ? { kind: 'none' } : fromHeader(req, header, isToken)
+  if (inHeader.kind === 'bad') return inHeader
+  if (inHeader.kind === 'one') explicit.push(inHeader.credential)
+  for (const name of ['token', 'access_token']) {
+    for (const value of params.getAll(name)) {
+      if (!takesQueryTokens) return bad('This installation takes no access token in the query string: send it in the Authorization header.')
+      if (value.length > maxCredentialLength) return bad('The token parameter is too long.')
+      explicit.push(tokenCredential(value))
+    }
+  }
+  const first = explicit[0]
+  if (first === undefined) return { kind: 'none' }
+  if (explicit.some((other) => other !== first && !sameCredential(first, other))) {
+    return twoCredentials
+  }
+  return inHeader.kind === 'one' ? inHeader : { kind: 'one', credential: first }
+}
+
+/** Who a site admin wants to act as: query `sudo` first, then header `Sudo`. Two different names are a contradiction. */
+export const sudoOf = (req: IncomingMessage, params: URLSearchParams): { readonly login: string | undefined; readonly contradicts: boolean } => {
+  const inQuery = params.get('sudo') ?? undefined
+  const inHeader = typeof req.headers['sudo'] === 'string' && req.headers['sudo'] !== '' ? req.headers['sudo'] : undefined
+  return {
+    login: inQuery ?? inHeader,
+    contradicts: inQuery !== undefined && inHeader !== undefined && inQuery.toLowerCase() !== inHeader.toLowerCase(),
+  }
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http'
+import type { Secret } from '../../../core/kernel/secret.ts'
+import type { BinderDeps } from '../binder-deps.ts'
+import type { Refusal } from '../answer/failure-response.ts'
+import { refusal } from '../answer/failure-response.ts'
+import type { RequestContext } from './request-context.ts'
+
+const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+
+export const isSafe = (req: IncomingMessage, context: RequestContext): boolean =>
+  safeMethods.includes(req.method ?? '') && context.makesToken !== true
+
+const crossSite = refusal(403, 'CrossSiteRequest', 'What a browser sends unasked (a session cookie, a remembered password) is not accepted on a request from another site.')
+
+/**
+ * Cookies are sent by browsers unasked, so a request must come from a page of this very origin, or from no page. Browsers
+ * say so in `Sec-Fetch-Site`; older ones only name the page's origin, and only where they do is there anything to compare.
+ */
+export const crossSiteRefusal = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): Refusal | undefined => {
+  const site = req.headers['sec-fetch-site']
+  if (site !== undefined) return site === 'same-origin' || site === 'none' ? undefined : crossSite
+  const origin = req.headers.origin
+  if (origin === undefined || ownOrigins(req, context, deps).includes(origin.toLowerCase())) return undefined
+  return crossSite
+}
+
+/** A page of another site signs nobody in, as another user than they believe to be, and nobody out. */
+export const crossSiteSignInRefusal = (...asked: Parameters<typeof crossSiteRefusal>): Refusal | undefined =>
+  crossSiteRefusal(...asked) === undefined ? undefined : refusal(403, 'CrossSiteRequest', 'A page of another site cannot sign anybody in or out here.')
+
+/** Where pages of this service live: under the base URL, under the address that trusted proxies name, and under that which this request was sent to. */
+const ownOrigins = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): readonly string[] => {
+  const scheme = context.isEncrypted || deps.secureCookies ? 'https' : 'http'
+  return [new URL(deps.baseUrl).origin, context.ownAddress.url, `${scheme}://${(req.headers.host ?? '').toLowerCase()}`]
+}
+
+/**
+ * Browsers keep what was typed into the dialog for HTTP Basic, and add it to forms that other sites send here, and to
+ * their websockets. Reading is left alone: a page of another site cannot see the answer.
+ */
+export const crossSiteBasicRefusal = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): Refusal | undefined => {
+  const isBasic = /^basic /i.test(req.headers.authorization?.trim() ?? '')
+  const isHarmless = isSafe(req, context) && req.headers.upgrade === undefined
+  return isBasic && !isHarmless ? crossSiteRefusal(req, context, deps) : undefined
+}
+
+/**
+ * A change with a session cookie needs proof that a script of our own page asked for it: only such can read `_csrf`. For a
+ * GET that is a change the browser's own word that a page of this origin asked will do: links and pictures carry no header.
+ */
+export const csrfRefusal = (req: IncomingMessage, context: RequestContext, sessionKey: Secret, csrf: BinderDeps['csrf']): Refusal | undefined => {
+  if (isSafe(req, context)) return undefined
+  if (context.makesToken === true && req.headers['sec-fetch-site'] === 'same-origin') return undefined
+  const presented = req.headers['x-csrf-token']
+  if (typeof presented === 'string' && csrf.matches(sessionKey, presented)) return undefined
+  return refusal(403, 'CsrfTokenMissing', 'A change with a session cookie needs the header X-Csrf-Token, equal to the cookie _csrf.')
+}
+
+export const askFirst = refusal(
+  403,
+  'CsrfTokenMissing',
+  'The session is over, and a remembered login opens a new one only on a reading request: send a GET first, as GET /api/v1/user, then repeat this with the new cookie _csrf in the header X-Csrf-Token.',
+)

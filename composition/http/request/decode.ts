@@ -1,0 +1,105 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isRight, left, right } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
+import type { ParsedJson } from '../../../core/kernel/json.ts'
+import { maxJsonDepth, parseJson } from '../../../core/kernel/json.ts'
+import type { Route } from '../../../plugins/kit/route.ts'
+import type { Refusal } from '../answer/failure-response.ts'
+import { noSuchPath, refusal } from '../answer/failure-response.ts'
+import { parseQuery, propsOf } from './query-string.ts'
+
+export type Decoded<A> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly errors: readonly string[] }
+
+/** More would help nobody, and an array of 10^5 bad items has as many. */
+const maxErrors = 20
+
+const pathOf = (context: t.Context): string =>
+  context
+    .map((entry) => entry.key)
+    .filter((key) => key !== '')
+    .join('.')
+
+const shapeTags: readonly (string | undefined)[] = ['InterfaceType', 'PartialType', 'ExactType', 'StrictType']
+
+/** A shape's name says nothing to whoever sent no object at all. */
+const expectedBy = ({ context, value }: t.ValidationError): string => {
+  const type = context.at(-1)?.type
+  if (type === undefined) return 'another value'
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return !isObject && shapeTags.includes((type as { readonly _tag?: string })._tag) ? 'an object' : type.name
+}
+
+/** Says where and what was expected; never the value, which may be a secret. */
+const describe = (error: t.ValidationError): string => {
+  const path = pathOf(error.context)
+  const expected = expectedBy(error)
+  const missing = error.value === undefined ? 'is missing; expected' : 'must be'
+  return `${path === '' ? 'the value' : path.slice(0, 200)} ${missing} ${expected.slice(0, 200)}`
+}
+
+/** Decodes with a codec; on refusal lists at most 20 problems by path. */
+export const decodeWith = <A>(codec: t.Type<A, unknown, unknown>, input: unknown): Decoded<A> => {
+  const result = codec.decode(input)
+  if (isRight(result)) return { ok: true, value: result.right }
+  const errors = [...new Set(result.left.slice(0, maxErrors * 4).map(describe))]
+  const shown = errors.slice(0, maxErrors)
+  return { ok: false, errors: result.left.length > shown.length && errors.length > maxErrors ? [...shown, 'and more'] : shown }
+}
+
+/** The path's parameters as the route declares them. One that cannot exist is 404, or 400 where the route says so. */
+export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>): Either<Refusal, unknown> => {
+  if (route.params === undefined) return right({})
+  const decoded = decodeWith(route.params, raw)
+  if (decoded.ok) return right(decoded.value)
+  const { errors } = decoded
+  return left(
+    route.badPathAs === 400
+      ? refusal(400, 'InvalidPath', `The path is not valid: ${errors.join('; ')}.`, { errors })
+      : noSuchPath,
+  )
+}
+
+/** The query string as the route declares it: 400 where it is not. */
+export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refusal, unknown> => {
+  const parsed = parseQuery(params, route.query)
+  if (!parsed.ok) return left(refusal(400, 'InvalidQuery', parsed.message))
+  if (route.query === undefined) return right({})
+  const decoded = decodeWith(route.query, parsed.value)
+  if (decoded.ok) return right(decoded.value)
+  const { errors } = decoded
+  return left(refusal(400, 'InvalidQuery', `The query is not valid: ${errors.join('; ')}.`, { errors }))
+}
+
+/** The body as the route declares it: 400 for what is no JSON, 422 (or the route's own statuses) for what does not decode. */
+export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams): Either<Refusal, unknown> => {
+  const spec = route.body
+  if (spec === undefined) return right(undefined)
+  const parsed = text === undefined ? { ok: true as const, value: spec.whenAbsent } : parseJson(text)
+  if (!parsed.ok) return left(unparsed(spec, parsed))
+  const value = spec.orQuery === true ? withQueryKeys(parsed.value, Object.keys(propsOf(spec.codec)), params) : parsed.value
+  const decoded = decodeWith(spec.codec, value)
+  if (decoded.ok) return right(decoded.value)
+  const { errors } = decoded
+  const [body, isMissing] = spec.orQuery === true ? ['body or query', value === undefined] : ['body', text === undefined && spec.whenAbsent === undefined]
+  const problem = isMissing ? `The request needs a JSON ${body}` : `The ${body} is not valid`
+  return left(refusal(spec.refusedAs ?? 422, 'InvalidBody', `${problem}: ${errors.join('; ')}.`, { errors }))
+}
+
+const unparsed = (spec: NonNullable<Route['body']>, parsed: ParsedJson & { readonly ok: false }): Refusal => {
+  switch (parsed.why) {
+    case 'depth':
+      return refusal(400, 'MalformedBody', `The body nests deeper than ${maxJsonDepth} levels.`)
+    case 'syntax':
+      return refusal(spec.malformedAs ?? 400, 'MalformedBody', 'The body is not valid JSON.')
+    case 'repeated-key':
+      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${parsed.key.slice(0, 64)}" stands twice in one object.`)
+  }
+}
+
+/** A GET's body with those of its keys that stand in the query string instead; they win. */
+const withQueryKeys = (value: unknown, keys: readonly string[], params: URLSearchParams): unknown => {
+  const fromQuery = keys.filter((key) => params.has(key)).map((key) => [key, params.get(key)] as const)
+  if (fromQuery.length === 0) return value
+  const inBody = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+  return { ...inBody, ...Object.fromEntries(fromQuery) }
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { OwnAddress } from '../../../core/kernel/principal.ts'
+import type { AssembledRoute } from '../../assemble.ts'
+import type { BinderDeps } from '../binder-deps.ts'
+import { decodeParams } from './decode.ts'
+import type { Dialect, Refusal } from '../answer/failure-response.ts'
+import { noSuchPath, refusal } from '../answer/failure-response.ts'
+import { isEncrypted } from './cookies.ts'
+import type { OwnAddressOf } from './addresses.ts'
+import type { GuardedTarget } from './request-target.ts'
+import { makeMatchPath, guardTarget, headerValues } from './request-target.ts'
+import type { RequestContext } from './request-context.ts'
+import { attachContext } from './request-context.ts'
+import type { Answer } from '../answer/write-answer.ts'
+import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from '../answer/write-answer.ts'
+
+/** What is served beside the declared routes: documentation, and the frontend outside the API's root. */
+export interface Pages {
+  /** The documentation page, its assets and the API description, by checked path; undefined when it is none of them. */
+  documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
+  /** Any other GET outside the API. */
+  frontend(path: string, ownUrl: string): Answer
+}
+
+const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
+/** As wide as its column. */
+const maxUserAgentLength = 255
+const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const reading: readonly string[] = ['GET', 'HEAD']
+
+const requestIdOf = (req: IncomingMessage): string => {
+  const sent = req.headers['x-request-id']
+  return typeof sent === 'string' && requestIdPattern.test(sent) ? sent : randomUUID()
+}
+
+/** A request after the guard: `refused` says why it goes no further. */
+export interface Guarded {
+  readonly context: RequestContext
+  readonly refused: Refusal | undefined
+}
+
+const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: string, ownAddress: OwnAddress): RequestContext => {
+  const { path, query } = target.ok ? target : { path: '', query: '' }
+  return {
+    requestId: requestIdOf(req),
+    sourceIp,
+    userAgent: (req.headers['user-agent'] ?? '').slice(0, maxUserAgentLength),
+    startedNs: process.hrtime.bigint(),
+    method: req.method ?? '',
+    path,
+    query,
+    params: new URLSearchParams(query),
+    ownAddress,
+    isEncrypted: ownAddress.isDirect ? isEncrypted(req) : ownAddress.url.startsWith('https:'),
+    routeId: '',
+    operationId: '',
+    routePath: '',
+    principal: undefined,
+    status: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+    code: undefined,
+    resumedKey: undefined,
+    setCookies: [],
+  }
+}
+
+/** RFC 9112 §6.1: what is sent by another coding is not read as something else. */
+export const codingRefusal = refusal(501, 'UnsupportedTransferEncoding', 'Of transfer codings only "chunked" is understood.', { headers: { Connection: 'close' } })
+
+const refusalFor = (target: GuardedTarget, { method = '', headers }: IncomingMessage): Refusal | undefined => {
+  if (!target.ok) return refusal(400, 'BadRequestTarget', target.message, { headers: { Connection: 'close' } })
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return codingRefusal
+  if (methods.includes(method)) return undefined
+  return refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
+}
+
+/** What the guard asks about a request's way here. */
+export interface GuardDeps {
+  readonly clientIp: (req: IncomingMessage) => string
+  readonly ownAddress: OwnAddressOf
+}
+
+/** Makes the request's context from a checked target. Nothing before this has looked at the Host header or the path. */
+export const makeGuard =
+  ({ clientIp, ownAddress }: GuardDeps) =>
+  (req: IncomingMessage): Guarded => {
+    const hosts = headerValues(req.rawHeaders, 'host')
+    const target = guardTarget(hosts, req.url ?? '')
+    const host = target.ok ? hosts[0] : undefined
+    const context = contextFor(req, target, clientIp(req), ownAddress(req, host))
+    attachContext(req, context)
+    return { context, refused: refusalFor(target, req) }
+  }
+
+/** The shape of a refusal that no route answers, by the request target as sent: below a proxied API it is a Kubernetes Status. */
+export type DialectAt = (target: string) => Dialect
+
+export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
+  const proxied = routes.flatMap(({ bound, fullPath }) => (bound.kind === 'stream' ? [makeMatchPath(fullPath)] : []))
+  return (target) => (proxied.some((match) => match(target.split('?', 1)[0] ?? '') !== undefined) ? 'kubernetes' : 'platform')
+}
+
+const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
+
+/**
+ * restify's `first`: the only code that runs before its router, which builds a URL from the Host header and throws on a
+ * bad one. Answers true when a declared route may follow. It must never throw.
+ */
+export const makeFirst = (
+  deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'> & { readonly dialectAt: DialectAt },
+  guard: (req: IncomingMessage) => Guarded,
+  roots: readonly string[],
+  pages: Pages,
+): ((req: IncomingMessage, res: ServerResponse) => boolean) => {
+  const page = (req: IncomingMessage, context: RequestContext): Answer | undefined => {
+    const documented = pages.documentation(context.path, req.headers)
+    if (documented !== undefined) return documented
+    return roots.some((root) => isUnder(context.path, root)) ? undefined : pages.frontend(context.path, context.ownAddress.url)
+  }
+
+  const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
+    const { context, refused } = guard(req)
+    deps.accessLog(res, context)
+    // Only where the operator says that the service is reached by https; written with each answer's own headers.
+    if (deps.secureCookies) res.setHeader('Strict-Transport-Security', 'max-age=31536000')
+    if (refused === codingRefusal && !/(?:^|[ ,])chunked$/i.test(req.headers['transfer-encoding'] ?? '')) {
+      // Node finds no end of such a body either, and reports it right behind this event: that report is what is answered.
+      context.status = refused.status
+      context.code = refused.code
+      return false
+    }
+    if (refused !== undefined) {
+      // The same refusal comes from Node's parser as well, which knows of no route.
+      const dialect = refused === codingRefusal ? 'platform' : deps.dialectAt(req.url ?? '')
+      writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
+      return false
+    }
+    if (reading.includes(context.method)) {
+      const answer = page(req, context)
+      if (answer !== undefined) {
+        context.routePath = 'page'
+        writeAnswer(req, res, context, orNotModified(req, answer))
+        return false
+      }
+    }
+    // What was checked is what is routed. HEAD is routed as GET; Node has already decided to send no body for it.
+    req.url = context.query === '' ? context.path : `${context.path}?${context.query}`
+    if (context.method === 'HEAD') req.method = 'GET'
+    return true
+  }
+
+  return (req, res) => {
+    try {
+      return decide(req, res)
+    } catch (error) {
+      deps.log.error({ error }, 'guard failed')
+      if (!res.headersSent) {
+        res.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
+        res.end('{"message":"Something went wrong on our side."}')
+      }
+      return false
+    }
+  }
+}
+
+/** The methods that the declared routes serve at a checked path; none where a parameter of it cannot be. */
+export type MethodsAt = (path: string) => readonly string[]
+
+export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
+  const templates = routes.map(({ bound, fullPath, methods: served }) => ({ bound, served, match: makeMatchPath(fullPath) }))
+  return (path) => {
+    const found = templates.flatMap(({ bound, served, match }) => {
+      const params = match(path)
+      return params === undefined || (bound.kind === 'json' && isLeft(decodeParams(bound.route, params))) ? [] : served
+    })
+    return found.length === 0 ? [] : [...new Set([...found, ...(found.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])].sort()
+  }
+}
+
+/** Answers what restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
+export const answerUnrouted = (
+  deps: Pick<BinderDeps, 'docsUrl'> & { readonly methodsAt: MethodsAt; readonly dialectAt: DialectAt },
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+  error: { readonly statusCode?: number },
+): void => {
+  if (error.statusCode !== 404 && error.statusCode !== 405) return writeInternalError(req, res, context, deps.docsUrl)
+  const dialect = deps.dialectAt(context.path)
+  const allow = deps.methodsAt(context.path).join(', ')
+  if (error.statusCode === 404 || allow === '') {
+    // restify names methods of every template that the path fits.
+    res.removeHeader('Allow')
+    return writeRefusal(req, res, context, noSuchPath, dialect, deps.docsUrl)
+  }
+  if (context.method === 'OPTIONS') return writeAnswer(req, res, context, { status: 204, headers: { Allow: allow }, body: undefined })
+  const refused = refusal(405, 'MethodNotAllowed', `${context.method} is not served at this path; it takes ${allow}.`, { headers: { Allow: allow } })
+  writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
+}

@@ -1,0 +1,69 @@
+import { networkOf } from '../../../adapters/throttle/source-network.ts'
+import type { Refusal } from '../answer/failure-response.ts'
+import { refusal } from '../answer/failure-response.ts'
+import type { RequestContext } from './request-context.ts'
+
+/** One caller's bucket: refilled continuously, spent by one a request. */
+interface Bucket {
+  tokens: number
+  atMs: number
+}
+
+export interface RateDecision {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until the bucket is full again; on refusal, until one request is allowed. */
+  readonly resetSeconds: number
+}
+
+/** Buckets beyond this are dropped oldest first; a dropped bucket starts full, which only ever favours the caller. */
+const maxBuckets = 50_000
+
+/**
+ * A token bucket for each caller, in this process: the configured limit is per instance
+ * (docs/decisions/rate-limits.md).
+ */
+export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: string) => RateDecision) | undefined => {
+  if (perMinute <= 0) return undefined
+  const perMs = perMinute / 60_000
+  const buckets = new Map<string, Bucket>()
+  return (key) => {
+    const now = nowMs()
+    let bucket = buckets.get(key)
+    if (bucket === undefined) {
+      bucket = { tokens: perMinute, atMs: now }
+      if (buckets.size >= maxBuckets) buckets.delete(buckets.keys().next().value as string)
+      buckets.set(key, bucket)
+    }
+    bucket.tokens = Math.min(perMinute, bucket.tokens + (now - bucket.atMs) * perMs)
+    bucket.atMs = now
+    const allowed = bucket.tokens >= 1
+    if (allowed) bucket.tokens -= 1
+    const missing = allowed ? perMinute - bucket.tokens : 1 - bucket.tokens
+    return { allowed, limit: perMinute, remaining: Math.floor(bucket.tokens), resetSeconds: Math.ceil(missing / perMs / 1000) }
+  }
+}
+
+/** Spends one request of the caller's rate: the headers that tell what is left, and the refusal where nothing is. */
+export const spendRate = (
+  rateLimit: ReturnType<typeof makeRateLimit>,
+  context: RequestContext,
+): { readonly headers: Readonly<Record<string, string>>; readonly refused: Refusal | undefined } => {
+  const decision = rateLimit?.(context.principal === undefined ? `ip:${networkOf(context.sourceIp)}` : `user:${context.principal.userId}`)
+  if (decision === undefined) return { headers: {}, refused: undefined }
+  const { allowed, limit, remaining, resetSeconds } = decision
+  const headers = { 'RateLimit-Limit': String(limit), 'RateLimit-Remaining': String(remaining), 'RateLimit-Reset': String(resetSeconds) }
+  if (allowed) return { headers, refused: undefined }
+  const aliases = Object.fromEntries(Object.entries(headers).map(([name, value]) => [`X-${name}`, value]))
+  return {
+    headers,
+    refused: refusal(429, 'RateLimited', 'Too many requests; wait and try again.', {
+      headers: { ...headers, ...aliases, 'Retry-After': String(resetSeconds) },
+    }),
+  }
+}
+
+/** A request that was refused before its caller was known is spent too, or guessing credentials would know no limit. */
+export const spendRefused = (rateLimit: ReturnType<typeof makeRateLimit>, context: RequestContext, refused: Refusal): Refusal =>
+  spendRate(rateLimit, context).refused ?? refused

@@ -1,0 +1,93 @@
+
+
+/** What the guard made of a request's Host and target. */
+export type GuardedTarget =
+  | { readonly ok: true; readonly path: string; readonly query: string }
+  | { readonly ok: false; readonly message: string }
+
+// A registered name or IPv4 literal, or a bracketed IPv6 literal, and an optional port. Nothing that a URL parser would
+// read as a path, a query or user information may pass: restify builds a URL from this header and routes by it.
+const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?$/
+
+// Raw forms that another parser would read as something else than this one does.
+const refusedInPath = /[\\\0-\x20\x7f]|%(?:2f|5c|00|0a|0d)|[^\x21-\x7e]/i
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
+const badPercent = /%(?![0-9A-Fa-f]{2})/
+
+/** Every value of a header that was sent; Node's `headers` keeps the first of some and joins others. */
+export const headerValues = (rawHeaders: readonly string[], name: string): readonly string[] => {
+  const values: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? '')
+  }
+  return values
+}
+
+export const isHost = (host: string | undefined): boolean => {
+  if (host === undefined) return false
+  const match = hostPattern.exec(host)
+  if (match === null) return false
+  if (match[1] !== undefined && Number(match[1]) > 65535) return false
+  return URL.canParse(`http://${host}/`)
+}
+
+const refuse = (message: string): GuardedTarget => ({ ok: false, message })
+
+/**
+ * Checks the Host header and the request target before anything routes by them. Only origin-form is taken. The path
+ * comes back as it was sent, less trailing slashes; what was checked is what is routed and forwarded.
+ */
+export const guardTarget = (hosts: readonly string[], target: string): GuardedTarget => {
+  if (hosts.length !== 1 || !isHost(hosts[0])) return refuse('The Host header must name one host, and nothing else.')
+  if (!target.startsWith('/')) return refuse('The request target must be a path that starts with "/".')
+  const mark = target.indexOf('?')
+  const path = mark === -1 ? target : target.slice(0, mark)
+  const query = mark === -1 ? '' : target.slice(mark + 1)
+  if (target.includes('#')) return refuse('A request target carries no fragment.')
+  if (path.length > 4096 || query.length > 16_384) return refuse('The request target is too long.')
+  if (refusedInPath.test(path)) {
+    return refuse('The path may hold no backslash, control character, encoded slash or unencoded character outside ASCII.')
+  }
+  if (badPercent.test(path) || badPercent.test(query)) return refuse('The request target holds a "%" that starts no escape.')
+  if (dotSegment.test(path)) return refuse('The path may hold no "." or ".." segment.')
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  if (trimmed.includes('//')) return refuse('The path may hold no empty segment.')
+  return { ok: true, path: trimmed, query }
+}
+
+/** Undefined where the escapes are no UTF-8. */
+const decodedOf = (value: string): string | undefined => {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return undefined
+  }
+}
+
+/** The parameters of a checked path under a template, percent-decoded; undefined where the template does not match. */
+export type MatchPath = (path: string) => Readonly<Record<string, string>> | undefined
+
+/**
+ * Matches a template of ours (`/authz/roles/{id}`). Where it ends in `/*` the rest of the path, also none, is the
+ * parameter `path`.
+ */
+export const makeMatchPath = (template: string): MatchPath => {
+  const isOpen = template.endsWith('/*')
+  const wanted = (isOpen ? template.slice(0, -2) : template).split('/').map((text) => ({ text, name: /^\{(.+)\}$/.exec(text)?.[1] }))
+  return (path) => {
+    const given = path.split('/')
+    if (isOpen ? given.length < wanted.length : given.length !== wanted.length) return undefined
+    const params: Record<string, string> = {}
+    for (const [i, { text, name }] of wanted.entries()) {
+      const value = given[i] as string
+      if (name === undefined ? text !== value : value === '') return undefined
+      const decoded = name === undefined ? value : decodedOf(value)
+      if (decoded === undefined) return undefined
+      if (name !== undefined) params[name] = decoded
+    }
+    if (!isOpen) return params
+    // The rest belongs to whoever it is handed to, which may know other escapes.
+    const rest = given.slice(wanted.length).join('/')
+    return { ...params, path: decodedOf(rest) ?? rest }
+  }
+}

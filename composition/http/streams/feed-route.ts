@@ -1,0 +1,160 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type * as t from 'io-ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { toWireJson } from '../../../core/kernel/json.ts'
+import type { Feed, FeedItem } from '../../../plugins/kit/reply.ts'
+import type { BoundRoute } from '../../../plugins/kit/route.ts'
+import { answerError, recordRefusal } from '../answer/refusals.ts'
+import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
+import type { NoteEndless } from '../connections.ts'
+import type { AnyRouteInput } from '../request/check-request.ts'
+import { makeCheckRequest } from '../request/check-request.ts'
+import type { Refusal } from '../answer/failure-response.ts'
+import { refusal, refusalOf } from '../answer/failure-response.ts'
+import type { RequestContext } from '../request/request-context.ts'
+import { callOf, clientSignal, contextOf } from '../request/request-context.ts'
+import { whileAdmitted } from './admission.ts'
+import { jsonAnswer, securityHeaders, writeAnswer, writeRefusal } from '../answer/write-answer.ts'
+
+/** Milliseconds. */
+export interface FeedTimes {
+  /** So often something is sent, so that whatever stands in between sees that the connection lives. */
+  readonly heartbeat?: number
+  /** So often it is asked whether the caller may still see it. */
+  readonly recheck?: number
+}
+const heartbeatMs = 15_000
+/** When a client should come back after its connection was cut. */
+const retryMs = 2_000
+
+/** Feeds that one caller may have open in this process: each costs a connection and asks the store every few seconds. */
+const mostOfOneCaller = 100
+
+/** Counts the open feeds of each caller. */
+const makeFeedCount = () => {
+  const open = new Map<number, number>()
+  return {
+    /** False, and nothing is counted, when the caller has as many as there may be; else the feed counts until its connection closes. */
+    take: (caller: number, res: ServerResponse): boolean => {
+      const before = open.get(caller) ?? 0
+      if (before >= mostOfOneCaller) return false
+      open.set(caller, before + 1)
+      res.once('close', () => {
+        const left = (open.get(caller) ?? 1) - 1
+        if (left === 0) open.delete(caller)
+        else open.set(caller, left)
+      })
+      return true
+    },
+  }
+}
+
+/** Events where they are asked for or nothing is said; an array for who asks for JSON alone. */
+const wantsEvents = ({ accept }: IncomingMessage['headers']): boolean =>
+  accept === undefined || accept.includes('text/event-stream') || !accept.includes('application/json')
+
+const startOf = (req: IncomingMessage, params: URLSearchParams): Either<Refusal, number> => {
+  const header = req.headers['last-event-id']
+  const given = typeof header === 'string' && header !== '' ? header : (params.get('after') ?? '0')
+  return /^[0-9]{1,15}$/.test(given) ? right(Number(given)) : left(refusal(400, 'BadLastEventId', 'Last-Event-ID is no number of an event.'))
+}
+
+/** Resolves when the client takes more; rejects when it is gone. One that takes nothing is cut with its connection. */
+const drained = (res: ServerResponse): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const settle = (done: () => void) => () => {
+      res.off('drain', onDrain)
+      res.off('close', onClose)
+      done()
+    }
+    const onDrain = settle(resolve)
+    const onClose = settle(() => reject(new Error('the client has left')))
+    res.once('drain', onDrain)
+    res.once('close', onClose)
+  })
+
+const sendEvents = async (res: ServerResponse, context: RequestContext, encode: (value: unknown) => unknown, items: AsyncIterable<FeedItem<unknown>>, beatMs: number, stopping: AbortSignal): Promise<void> => {
+  const write = (text: string): boolean => {
+    context.bytesOut += text.length
+    return res.write(text)
+  }
+  write(`retry: ${retryMs}\n\n`)
+  const heartbeat = setInterval(() => {
+    if (!res.writableNeedDrain) write(':\n\n')
+  }, beatMs)
+  try {
+    for await (const { id, value } of items) {
+      if (res.destroyed) return
+      if (!write(`id: ${id}\ndata: ${toWireJson(encode(value))}\n\n`)) await drained(res)
+    }
+    if (stopping.aborted) write(': the service stops\n\n')
+    res.end()
+  } finally {
+    clearInterval(heartbeat)
+  }
+}
+
+/**
+ * Binds a route whose answer grows. It is checked like any other; while it is open it is asked again, every half a minute,
+ * whether the caller may still see it. When the service stops it says so and ends, and its client comes back elsewhere.
+ */
+export const bindFeedRoute = (deps: BinderDeps, { route, handler }: BoundRoute, noteEndless: NoteEndless, times: FeedTimes = {}): NodeHandler => {
+  const checkRequest = makeCheckRequest(deps, route)
+  const encode = (value: unknown): unknown => (route.ok.codec as t.Any).encode(value)
+  const count = makeFeedCount()
+
+  const open = async (req: IncomingMessage, context: RequestContext, signal: AbortSignal): Promise<Either<Refusal, Feed<unknown>>> => {
+    const checked = await checkRequest(req, context)
+    if (isLeft(checked)) return checked
+    const outcome = await handler({ ...checked.right.input, call: callOf(context, signal) as AnyRouteInput['call'] })
+    return isLeft(outcome) ? left(refusalOf(outcome.left, route)) : right(outcome.right as Feed<unknown>)
+  }
+
+  const answer = async (req: IncomingMessage, res: ServerResponse, context: RequestContext, feed: Feed<unknown>, afterId: number, signal: AbortSignal): Promise<void> => {
+    if (!wantsEvents(req.headers)) {
+      const items = await feed.now(afterId)
+      return writeAnswer(req, res, context, jsonAnswer(200, items.map(({ value }) => encode(value))))
+    }
+    if (!count.take(context.principal?.userId ?? 0, res)) {
+      const tooMany = refusal(429, 'TooManyFeeds', `There are ${mostOfOneCaller} open feeds already; close some.`, { headers: { 'Retry-After': '30' } })
+      return writeRefusal(req, res, context, tooMany, 'platform', deps.docsUrl)
+    }
+    context.status = 200
+    context.isEndless = true
+    const cookies = context.setCookies.length === 0 ? {} : { 'Set-Cookie': [...context.setCookies] }
+    res.writeHead(200, {
+      ...securityHeaders, 'X-Request-Id': context.requestId, 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no', ...cookies,
+    })
+    if (context.method === 'HEAD') return void res.end()
+    const stopping = new AbortController()
+    noteEndless(res, () => stopping.abort())
+    const ended = AbortSignal.any([signal, stopping.signal])
+    res.once('close', whileAdmitted(() => open(req, context, signal), () => res.destroy(), times.recheck))
+    try {
+      await sendEvents(res, context, encode, feed.follow(afterId, ended), times.heartbeat ?? heartbeatMs, stopping.signal)
+    } catch (error) {
+      if (!res.destroyed) throw error
+    }
+  }
+
+  return async (req, res) => {
+    const context = contextOf(req)
+    context.routeId = route.id
+    context.operationId = route.id
+    context.routePath = route.path
+    const signal = clientSignal(res)
+    try {
+      const opened = await open(req, context, signal)
+      const start = isLeft(opened) ? opened : startOf(req, context.params)
+      if (isLeft(opened) || isLeft(start)) {
+        const refused = isLeft(opened) ? opened.left : (start as { readonly left: Refusal }).left
+        recordRefusal(deps, callOf(context, signal), route.access, refused)
+        return writeRefusal(req, res, context, refused, 'platform', deps.docsUrl)
+      }
+      await answer(req, res, context, opened.right, start.right, signal)
+    } catch (error) {
+      answerError(deps, req, res, context, error, 'platform')
+    }
+  }
+}

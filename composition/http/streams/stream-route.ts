@@ -1,0 +1,144 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { AccessGrant } from '../../../core/kernel/access.ts'
+import type { Exchange } from '../../../core/kernel/exchange.ts'
+import type { SignedInCall } from '../../../core/kernel/principal.ts'
+import type { BoundStreamRoute, StreamRoute } from '../../../plugins/kit/route.ts'
+import { streamOperationId } from '../../../plugins/kit/route.ts'
+import { answerError, recordRefusal } from '../answer/refusals.ts'
+import { makeAuthenticate } from '../request/authenticate.ts'
+import { authorize } from '../request/authorize.ts'
+import type { BinderDeps, NodeHandler } from '../binder-deps.ts'
+import { announcesBody } from '../request/body.ts'
+import type { NoteEndless } from '../connections.ts'
+import type { Refusal } from '../answer/failure-response.ts'
+import { refusalOf } from '../answer/failure-response.ts'
+import type { Pieces } from '../answer/write-answer.ts'
+import { makePieces, writeRefusal } from '../answer/write-answer.ts'
+import { platformParameters } from '../request/query-string.ts'
+import { spendRate, spendRefused } from '../request/rate-limit.ts'
+import type { RequestContext } from '../request/request-context.ts'
+import { callOf, clientSignal, contextOf, pathValuesOf } from '../request/request-context.ts'
+import { whileAdmitted } from './admission.ts'
+
+/** What a stream route's request was found to be allowed. */
+export interface Admission {
+  readonly call: SignedInCall
+  readonly grant: AccessGrant
+}
+
+const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+const stripped = new Set<string>(platformParameters.filter((name) => name !== 'page' && name !== 'limit'))
+
+/** The query as sent, less the platform's own parameters, byte for byte and in its order. */
+export const forwardedQuery = (query: string): string =>
+  query
+    .split('&')
+    .filter((pair) => {
+      const name = new URLSearchParams(pair).keys().next()
+      return name.done === true || !stripped.has(name.value)
+    })
+    .join('&')
+
+/** The part of the checked path below a route's wildcard; `/` when there is none. */
+export const pathBelow = (routePath: string, path: string): string => {
+  const prefixSegments = routePath.split('/').length - 1
+  const rest = path.split('/').slice(prefixSegments).join('/')
+  return `/${rest}`
+}
+
+/** Authenticates and authorizes a streamed request or an upgrade, before a byte of it is read. */
+export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
+  const { authenticate, spendCode } = makeAuthenticate(deps)
+  return async (
+    req: IncomingMessage,
+    context: RequestContext,
+    params: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    level: 'read' | 'write',
+  ): Promise<Either<Refusal, Admission>> => {
+    const scope = { category: route.scopeCategory, level }
+    const proven = await authenticate(req, context, { access: route.access, scope, refusesSudo: false, servesClusterTokens: route.servesClusterTokens === true })
+    if (isLeft(proven)) {
+      const refused = spendRefused(deps.rateLimit, context, proven.left)
+      recordRefusal(deps, callOf(context, signal), route.access, refused)
+      return left(refused)
+    }
+    const rate = spendRate(deps.rateLimit, context)
+    if (rate.refused !== undefined) return left(rate.refused)
+    if (proven.right === undefined) throw new Error('a stream route must not be public')
+    const decided = await authorize(deps.authorizer, proven.right, route.access, { path: params, query: context.params })
+    const unspent = isLeft(decided) ? undefined : await spendCode(req, context, route.access)
+    const grant = unspent === undefined ? decided : left(unspent)
+    const call: SignedInCall = { ...callOf(context, signal), principal: context.principal ?? proven.right }
+    if (!isLeft(grant)) return right({ call, grant: grant.right })
+    recordRefusal(deps, call, route.access, grant.left)
+    return grant
+  }
+}
+
+/** Whether a request only reads, for the token's scope. A read that upgrades (exec) counts as a write. */
+const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
+
+/** Node's request and response in the terms of the core. */
+const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestContext, route: StreamRoute, prefix: string, noteEndless: NoteEndless, pieces: Pieces): Exchange => ({
+  method: context.method,
+  path: pathBelow(prefix + route.path, context.path),
+  query: forwardedQuery(context.query),
+  headers: req.headers,
+  body: announcesBody(req) ? req : undefined,
+  respond(status, headers) {
+    if (res.destroyed || res.headersSent) return
+    const flat: string[] = ['X-Request-Id', context.requestId, 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
+    for (const cookie of context.setCookies) flat.push('Set-Cookie', cookie)
+    for (const [name, value] of headers) flat.push(name, value)
+    context.status = status
+    res.writeHead(status, flat)
+  },
+  write(chunk) {
+    context.bytesOut += chunk.length
+    return pieces.write(chunk)
+  },
+  onDrain: pieces.onDrain,
+  end: pieces.end,
+  onStop(listener) {
+    noteEndless(res, listener)
+  },
+  abort() {
+    res.destroy()
+  },
+  get hasResponded() {
+    return res.headersSent
+  },
+})
+
+const finished = (res: ServerResponse): Promise<void> =>
+  res.writableFinished || res.destroyed ? Promise.resolve() : new Promise((resolve) => res.once('close', resolve))
+
+/** Binds a streaming route: everything but the bodies is treated as for any other route. */
+export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefix: string, noteEndless: NoteEndless): NodeHandler => {
+  const { route } = bound
+  const admit = makeAdmit(deps, route)
+  return async (req, res) => {
+    const context = contextOf(req)
+    context.routeId = route.id
+    context.operationId = streamOperationId(route, req.method ?? '')
+    context.routePath = route.path
+    const params = pathValuesOf(req)
+    try {
+      const signal = clientSignal(res)
+      const ask = () => admit(req, context, params, signal, scopeLevelOf(context.method))
+      const admitted = await ask()
+      if (isLeft(admitted)) return writeRefusal(req, res, context, admitted.left, 'kubernetes', deps.docsUrl)
+      const exchange = exchangeOf(req, res, context, route, prefix, noteEndless, makePieces(res))
+      res.once('close', whileAdmitted(ask, () => res.destroy()))
+      const outcome = await bound.handler({ params, exchange, ...admitted.right })
+      if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
+      // restify counts the request as done when this resolves; a stream is done when its connection says so.
+      await finished(res)
+    } catch (error) {
+      answerError(deps, req, res, context, error, 'kubernetes')
+    }
+  }
+}

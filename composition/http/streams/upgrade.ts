@@ -1,0 +1,131 @@
+import type { IncomingMessage } from 'node:http'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { UpgradeExchange } from '../../../core/kernel/exchange.ts'
+import type { BoundStreamRoute } from '../../../plugins/kit/route.ts'
+import { streamOperationId } from '../../../plugins/kit/route.ts'
+import type { BinderDeps } from '../binder-deps.ts'
+import { endGently } from '../connections.ts'
+import type { Dialect, Refusal } from '../answer/failure-response.ts'
+import { errorBody, internalError, operationPage, refusal, refusalOf } from '../answer/failure-response.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
+import type { DialectAt } from '../request/guard.ts'
+import type { MatchPath } from '../request/request-target.ts'
+import { makeMatchPath } from '../request/request-target.ts'
+import type { RequestContext } from '../request/request-context.ts'
+import { forwardedQuery, makeAdmit, pathBelow } from './stream-route.ts'
+import { whileAdmitted } from './admission.ts'
+
+type Headers = readonly (readonly [string, string])[]
+
+/** Protocols that may leave HTTP here. Anything else is answered as the plain request that it also is. */
+const protocols: readonly string[] = ['websocket', 'spdy/3.1']
+
+/** Whether Node should hand this request to the upgrade listener at all. */
+export const mayUpgrade = (req: IncomingMessage): boolean => protocols.includes((req.headers.upgrade ?? '').toLowerCase())
+
+const headerValue = (value: string): string => value.replace(/[\r\n\0]/g, ' ')
+
+const writeHead = (socket: Duplex, status: number, headers: Headers): void => {
+  const lines = headers.map(([name, value]) => `${name}: ${headerValue(value)}`)
+  socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Status'}`, ...lines, '', ''].join('\r\n'))
+}
+
+/** Answers an upgrade request with an ordinary response and closes: the connection is never reused (CVE-2018-1002105). */
+const answerAndClose = (socket: Duplex, status: number, headers: Headers, body: Uint8Array): void => {
+  if (socket.destroyed) return
+  const kept = headers.filter(([name]) => !['content-length', 'connection', 'transfer-encoding'].includes(name.toLowerCase()))
+  writeHead(socket, status, [...kept, ['Content-Length', String(body.length)], ['Connection', 'close']])
+  socket.write(body)
+  endGently(socket)
+}
+
+export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string, requestId: string, dialect: Dialect): void => {
+  const headers: Headers = [
+    ['Content-Type', 'application/json; charset=utf-8'],
+    ['X-Request-Id', requestId],
+    ...Object.entries(refused.headers ?? {}),
+  ]
+  answerAndClose(socket, refused.status, headers, Buffer.from(toWireJson(errorBody(dialect, refused, docsUrl, requestId))))
+}
+
+/** As `refuseUpgrade`, and notes it for the access log. */
+export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
+  context.code = refused.code
+  context.status = refused.status
+  refuseUpgrade(socket, refused, operationPage(context.ownAddress.url + docsUrl, context.operationId), context.requestId, dialect)
+}
+
+const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, fullPath: string): UpgradeExchange => ({
+  method: context.method,
+  path: pathBelow(fullPath, context.path),
+  query: forwardedQuery(context.query),
+  headers: req.headers,
+  body: undefined,
+  head,
+  accept(headers) {
+    context.status = 101
+    writeHead(socket, 101, headers)
+    return socket
+  },
+  refuse(status, headers, body) {
+    context.status = status
+    answerAndClose(socket, status, headers, body)
+  },
+  abort: () => socket.destroy(),
+})
+
+interface UpgradeRoute {
+  readonly bound: BoundStreamRoute
+  readonly fullPath: string
+  readonly match: MatchPath
+  readonly admit: ReturnType<typeof makeAdmit>
+}
+
+/** Refuses, unless the answer is out already: in a tunnel an answer would be data of the other protocol, so that is cut. */
+const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
+  if (context.status === 0) refuseNoted(socket, refused, docsUrl, context, dialect)
+  else if (context.status === 101) socket.destroy()
+}
+
+/**
+ * Serves `Connection: Upgrade`: restify's own way leaks its in-flight count and swallows every Upgrade header, so this
+ * listens on Node's server and authenticates, authorizes and logs as for any request.
+ */
+export const makeUpgradeListener = (deps: BinderDeps & { readonly dialectAt: DialectAt }, routes: readonly BoundStreamRoute[], prefix: string) => {
+  const upgradable: readonly UpgradeRoute[] = routes
+    .filter((bound) => bound.upgrade !== undefined)
+    .map((bound) => ({ bound, fullPath: prefix + bound.route.path, match: makeMatchPath(prefix + bound.route.path), admit: makeAdmit(deps, bound.route) }))
+
+  const serve = async (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext, signal: AbortSignal): Promise<Refusal | undefined> => {
+    for (const { bound, fullPath, match, admit } of upgradable) {
+      const params = match(context.path)
+      if (params === undefined || bound.upgrade === undefined) continue
+      context.routeId = bound.route.id
+      context.operationId = streamOperationId(bound.route, req.method ?? '')
+      context.routePath = bound.route.path
+      const ask = () => admit(req, context, params, signal, 'write')
+      const admitted = await ask()
+      if (isLeft(admitted)) return admitted.left
+      const exchange = upgradeExchangeOf(req, socket, head, context, fullPath)
+      socket.once('close', whileAdmitted(ask, () => socket.destroy()))
+      const outcome = await bound.upgrade({ params, exchange, ...admitted.right })
+      return isLeft(outcome) ? refusalOf(outcome.left) : undefined
+    }
+    return refusal(404, 'NotFound', 'Nothing at this path takes an upgraded connection.')
+  }
+
+  return async (req: IncomingMessage, socket: Duplex, head: Uint8Array, context: RequestContext): Promise<void> => {
+    const gone = new AbortController()
+    socket.once('close', () => gone.abort())
+    socket.on('error', () => socket.destroy())
+    try {
+      const refused = await serve(req, socket, head, context, gone.signal)
+      if (refused !== undefined) giveUp(socket, refused, deps.docsUrl, context, deps.dialectAt(context.path))
+    } catch (error) {
+      deps.log.error({ requestId: context.requestId, operation: context.routeId, error }, 'upgrade failed')
+      giveUp(socket, internalError, deps.docsUrl, context, deps.dialectAt(context.path))
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { randomInt } from 'node:crypto'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeCreateFirstAdmin } from '../../core/identity/create-first-admin.ts'
+import type { CreateUserDeps } from '../../core/identity/create-user.ts'
+import {
+  CommonPasswordsToken,
+  DomainNamesToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  PasswordHasherToken,
+} from '../../core/identity/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Container } from '../container.ts'
+import { StartRefused } from '../start-refused.ts'
+import { operatorCall } from './operator-call.ts'
+
+/** What creating an account needs, for the start and for the operator's commands. */
+export const userCreation = ({ resolve }: Container, settings: Settings): CreateUserDeps => ({
+  unitOfWork: resolve(IdentityUnitOfWorkToken),
+  hasher: resolve(PasswordHasherToken),
+  passwords: { minLength: settings.passwordMinLength, common: resolve(CommonPasswordsToken) },
+  domains: resolve(DomainNamesToken),
+  clock: resolve(ClockToken),
+})
+
+/** Without letters and digits that are taken for each other. */
+const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
+
+/** About 99 bits, in four groups of five: easy to copy from a terminal. */
+export const generatePassword = (): string =>
+  Array.from({ length: 4 }, () => Array.from({ length: 5 }, () => alphabet.charAt(randomInt(alphabet.length))).join('')).join('-')
+
+/** The first site admin, when this start made one. */
+export interface FirstAdmin {
+  readonly username: string
+  /** Set when it was generated: it is shown once and nowhere kept. */
+  readonly generatedPassword: string | undefined
+}
+
+/** Makes the first site admin when the store has none; undefined when there was one, or another instance was quicker. */
+export const ensureFirstAdmin = async (container: Container, settings: Settings): Promise<FirstAdmin | undefined> => {
+  const { adminUsername, adminEmail, adminPassword } = settings
+  const generatedPassword = adminPassword === undefined ? generatePassword() : undefined
+  const creation = userCreation(container, settings)
+  // The operator's own choice is held to its length alone: a service that does not start over it helps nobody.
+  const passwords = { ...creation.passwords, common: { includes: () => false } }
+  const createFirstAdmin = makeCreateFirstAdmin({ ...creation, passwords, stores: container.resolve(IdentityStoresToken) })
+  const created = await createFirstAdmin(operatorCall('identity.createFirstAdmin'), {
+    login: adminUsername,
+    email: adminEmail,
+    password: adminPassword ?? secret(generatedPassword ?? ''),
+  })
+  if (isLeft(created)) {
+    throw new StartRefused([`The first site admin ${adminUsername} cannot be made: ${created.left.message} Check MOORAGE_ADMIN_USERNAME, MOORAGE_ADMIN_EMAIL and MOORAGE_ADMIN_PASSWORD.`])
+  }
+  return created.right ? { username: adminUsername, generatedPassword } : undefined
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { openOrMakeKeyringFile, readKeyringFile } from '../../adapters/security/keyring-file.ts'
+import type { Keyring } from '../../adapters/security/keyring.ts'
+import { newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
+import type { TlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { openSelfSignedIdentity, readTlsIdentity } from '../../adapters/security/tls-identity.ts'
+import { openDatabase } from '../../adapters/sql/database.ts'
+import { ofNewerVersion } from '../../adapters/sql/migration-records.ts'
+import { migrationStatus } from '../../adapters/sql/migrations.ts'
+import type { MysqlOptions } from '../../adapters/sql/mysql-pool.ts'
+import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SharedClock } from '../../adapters/system/shared-clock.ts'
+import { openSharedClock } from '../../adapters/system/shared-clock.ts'
+import type { LocalClock } from '../../adapters/system/system-clock.ts'
+import type { Settings } from '../config/settings.ts'
+import { settingsTable } from '../config/settings.ts'
+import { StartRefused } from '../start-refused.ts'
+
+/** Opens the database and asks it for a sign of life, so that a wrong setting is told here. It is not migrated. */
+export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
+  makeDataFolder(settings.dataDir)
+  let database: SqlDatabase | undefined
+  try {
+    database = await openDatabase(settings.databaseUrl.reveal(), { mysql: limitsWithin(settings.databaseTimeoutSeconds) })
+    await signOfLife(database)
+    return database
+  } catch (cause) {
+    await database?.close().catch(() => undefined)
+    throw new StartRefused([databaseTrouble(settings, cause)])
+  }
+}
+
+/** A statement has nine tenths of the time: the rest is for noticing that it ended. */
+const limitsWithin = (seconds: number): MysqlOptions => ({
+  connectTimeoutMilliseconds: seconds * 600,
+  acquireTimeoutMilliseconds: seconds * 400,
+  statementTimeoutMilliseconds: seconds * 900,
+})
+
+/** SQLite looks at its file no earlier than at the first table. */
+const signOfLife = (database: SqlDatabase): Promise<unknown> =>
+  database.query((k) => (database.dialect === 'sqlite' ? k('sqlite_master').count() : k.raw('select 1')))
+
+/** What a database refused, in one sentence that says which one it was; never with its password. */
+export const databaseTrouble = ({ databaseUrl }: Pick<Settings, 'databaseUrl'>, cause: unknown): string =>
+  `The database ${settingsTable.databaseUrl.type.show(databaseUrl)} cannot be used: ${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
+  'Check MOORAGE_DATABASE_URL, and that the database is there and accepts this user.'
+
+/** The driver's code, wherever it stands: ECONNREFUSED tells more than 'does not answer'. */
+const codeInWords = (error: unknown, depth = 0): string => {
+  if (!(error instanceof Error) || depth > 4) return ''
+  const { code } = error as NodeJS.ErrnoException
+  return typeof code === 'string' ? ` (${code})` : codeInWords(error.cause, depth + 1)
+}
+
+export const makeDataFolder = (folder: string): void => {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
+    throw new StartRefused([`The data folder ${folder} cannot be made (${code}). Set MOORAGE_DATA_DIR to a folder that this user may write.`])
+  }
+}
+
+/**
+ * Opens the key ring; makes it for a database that nobody uses yet. A new one beside data that another one sealed would
+ * look healthy and lose every credential, so a lost one stops the start.
+ */
+export const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
+  const isMissing = (): boolean => readKeyringFile(path) === undefined
+  // Asked twice: an instance that starts at the same moment may have made it meanwhile.
+  if (isMissing() && (await isInUse(database)) && isMissing()) throw new Error(keyringLost(path))
+  return openOrMakeKeyringFile(path)
+}
+
+export const keyringLost = (path: string): string =>
+  `The key ring ${path} is not there, but the database is in use: a new one could not read what it holds sealed. ` +
+  'Restore it from its backup, or give this instance that of the others (MOORAGE_KEYRING). If it is lost for good, start once with ' +
+  'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one; then every cluster must be imported again.'
+
+/** Whether somebody has an account, which the first start makes together with the key ring. */
+export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
+  const isMigrated = (await migrationStatus(database)).some(({ state }) => state === 'done')
+  return isMigrated && (await database.query((k) => k('users').select('id').limit(1))).length > 0
+}
+
+/**
+ * Ends a start that may not migrate, unless the schema is this version's. An older version on a newer schema would not ask
+ * for what it does not know of, such as a second factor. Throws `StartRefused`.
+ */
+export const refuseOtherSchema = async (database: SqlDatabase): Promise<void> => {
+  const status = await migrationStatus(database)
+  const newer = status.filter(({ state }) => state === 'unknown')
+  if (newer.length > 0) throw new StartRefused([ofNewerVersion(newer.map(({ id }) => id))])
+  const missing = status.filter(({ state }) => state !== 'done')
+  if (missing.length > 0) throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
+}
+
+/** What every port is built on. */
+export interface Foundation {
+  readonly database: SqlDatabase
+  /** The database's time. */
+  readonly clock: SharedClock
+  readonly keyring: Keyring
+  readonly instanceId: string
+  /** Undefined where MOORAGE_TLS is off. */
+  readonly tls: TlsIdentity | undefined
+}
+
+/** Makes the data folder and the key ring at the first start, and opens the database, which is not migrated here. */
+export const openFoundation = async (settings: Settings, local?: LocalClock): Promise<Foundation> => {
+  const database = await openStore(settings)
+  try {
+    const keyring = await inPlainWords(() => openKeys(settings.keyring, database))
+    const tls = await inPlainWords(() => openTls(settings))
+    const clock = await inPlainWords(() => clockOf(database, local))
+    return { keyring, tls, database, clock, instanceId: randomUUID() }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+const clockOf = (database: SqlDatabase, local?: LocalClock): Promise<SharedClock> =>
+  openSharedClock({ ask: () => database.now(), ...(local === undefined ? {} : { local }) })
+
+const inPlainWords = async <A>(step: () => Promise<A>): Promise<A> => {
+  try {
+    return await step()
+  } catch (cause) {
+    throw new StartRefused([(cause as Error).message])
+  }
+}
+
+/** For commands that describe this deployment without touching its data: an empty database in memory, passing keys. */
+export const passingFoundation = async (): Promise<Foundation> => {
+  const database = await openDatabase('sqlite::memory:')
+  return { database, clock: await clockOf(database), keyring: openKeyring(newKeyring()), instanceId: randomUUID(), tls: undefined }
+}
+
+/** An operator's own certificate, else a self-signed one for every name that this machine is likely reached by. */
+const openTls = async (settings: Settings): Promise<TlsIdentity | undefined> => {
+  if (!settings.tls) return undefined
+  const { tlsCertificate, tlsKey } = settings
+  if (tlsCertificate !== undefined && tlsKey !== undefined) return readTlsIdentity(tlsCertificate, tlsKey)
+  const named = settings.baseUrl === undefined ? [] : [new URL(settings.baseUrl).hostname.replace(/^\[|\]$/g, '')]
+  const listening = ['0.0.0.0', '::'].includes(settings.listen.host) ? [] : [settings.listen.host]
+  return openSelfSignedIdentity(join(settings.dataDir, 'tls'), [...new Set(['localhost', '127.0.0.1', '::1', ...named, ...listening])])
+}

@@ -1,0 +1,252 @@
+import type { AddressInfo, Server } from 'node:net'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { HelmFinder } from '../../adapters/helm-process/helm-finder.ts'
+import { makeDatabaseHealth } from '../../adapters/sql/kernel/database-health.ts'
+import { beatMilliseconds } from '../../adapters/sql/kernel/instance-register.ts'
+import { MigrationRefused } from '../../adapters/sql/migration-records.ts'
+import { migrateUp } from '../../adapters/sql/migrations.ts'
+import type { SharedClock } from '../../adapters/system/shared-clock.ts'
+import type { LocalClock } from '../../adapters/system/system-clock.ts'
+import type { BusServer } from '../../core/bus/ports.ts'
+import { BusServerToken } from '../../core/bus/ports.ts'
+import type { PasswordHasher } from '../../core/identity/ports.ts'
+import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import { MailBellToken } from '../../core/mail/ports.ts'
+import { releaseVersion } from '../../core/platform/version.ts'
+import { TaskQueuesToken } from '../../core/tasks/store-ports.ts'
+import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
+import type { Assembly } from '../assemble.ts'
+import type { ListenAddress } from '../config/setting-type.ts'
+import { showAddress } from '../config/setting-type.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Container } from '../container.ts'
+import { makeApiListener } from '../http/api-listener.ts'
+import type { ApiServer } from '../http/api-server.ts'
+import type { Metrics } from '../http/metrics.ts'
+import { makeMetrics } from '../http/metrics.ts'
+import type { ReadinessCheck } from '../http/ops-server.ts'
+import { makeOpsServer } from '../http/ops-server.ts'
+import { StartRefused } from '../start-refused.ts'
+import { HelmFinderToken, HelmSupplyToken } from '../wiring/helm.ts'
+import { HashingQueueToken } from '../wiring/kernel.ts'
+import { MailTallyToken } from '../wiring/mail.ts'
+import type { Composition } from './compose.ts'
+import { addressUrl, compose } from './compose.ts'
+import type { FirstAdmin } from './first-admin.ts'
+import { ensureFirstAdmin } from './first-admin.ts'
+import type { Foundation } from './foundation.ts'
+import { openFoundation, refuseOtherSchema } from './foundation.ts'
+import { startJobs } from './jobs.ts'
+import type { StopSequence } from './stop-sequence.ts'
+import { makeStopSequence } from './stop-sequence.ts'
+import { startTaskWorker } from './task-worker.ts'
+
+export interface HeldPort {
+  readonly settings: Settings
+  /** Listens on the port that `settings` names; the API listener takes it over. Undefined where the port was configured. */
+  readonly held: Server | undefined
+}
+
+/**
+ * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus name the base URL, so it
+ * must be known before the API can listen. The port stays bound in between: no other process can get it.
+ */
+export const holdPort = async (settings: Settings): Promise<HeldPort> => {
+  if (settings.listen.port !== 0) return { settings, held: undefined }
+  const { host } = settings.listen
+  // No client knows the port yet.
+  const held = createServer((socket) => socket.destroy())
+  await new Promise<void>((resolve, reject) => held.once('error', reject).listen(0, host, resolve))
+  return { settings: { ...settings, listen: { host, port: (held.address() as AddressInfo).port } }, held }
+}
+
+export interface ServiceInput {
+  readonly settings: Settings
+  readonly log: Log
+  /** Added to those of this repository, as MOORAGE_PLUGINS would. */
+  readonly extraPlugins?: readonly AnyPlugin[]
+  /** For tests, whose hashes may be cheap: argon2id at OWASP's cost when absent, and no setting changes that. */
+  readonly passwordHasher?: PasswordHasher
+  /** This machine's clock, unless said otherwise. */
+  readonly localClock?: LocalClock
+}
+
+/** A service that listens. */
+export interface RunningService {
+  readonly baseUrl: string
+  readonly opsUrl: string
+  readonly firstAdmin: FirstAdmin | undefined
+  readonly assembly: Assembly
+  readonly container: Container
+  /** Resolves when the log says which helm there is. */
+  readonly helmTold: Promise<void>
+  /**
+   * Readiness says no at once. After the time to drain, which `drains: false` leaves out, nothing new is accepted, requests
+   * in flight end, jobs hand back, everything closes. True when all did in order.
+   */
+  stop(how?: { readonly drains: boolean }): Promise<boolean>
+}
+
+/** From the signal: requests in flight have this long, the time to drain included. */
+const requestGraceMs = 20_000
+/** Watches and tunnels, which never end by themselves, have this long once they are ended. */
+const streamGraceMs = 3_000
+/** A connection is idle after this. One that was just opened has not had its chance to send a request. */
+const quietMs = 2_000
+
+/** Migrates, puts the deployment together, listens, starts the jobs and makes the first admin. Throws StartRefused. */
+export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
+  const { settings, held } = await holdPort(input.settings)
+  const stops = makeStopSequence(input.log)
+  try {
+    const foundation = await openFoundation(settings, input.localClock)
+    stops.add('database', () => foundation.database.close())
+    stops.add('clock', () => foundation.clock.stop())
+    foundation.clock.watch(input.log)
+    await bringSchemaUp(foundation, settings, input.log)
+    const composition = await compose({ ...input, settings, foundation, stops })
+    await startHeartbeat(composition, stops)
+    const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
+    // Not before the listeners are bound: a start that fails there would lose a password that is shown only once.
+    const firstAdmin = await ensureFirstAdmin(composition.container, settings)
+    setStarted()
+    // What an earlier process left behind goes out now, not when its job's lease has ended.
+    composition.container.resolve(MailBellToken).ring()
+    const helmTold = composition.container.resolve(HelmSupplyToken).start()
+    return { ...listening, firstAdmin, helmTold }
+  } catch (error) {
+    await stops.run()
+    held?.close()
+    throw error
+  }
+}
+
+const bringSchemaUp = async ({ database }: Foundation, settings: Settings, log: Log): Promise<void> => {
+  if (!settings.migrate) return refuseOtherSchema(database)
+  try {
+    const applied = await migrateUp(database, { say: (line) => log.info({ isStep: true }, line) })
+    if (applied.length > 0) log.info({}, `the database schema is up to date: ${applied.length} ${applied.length === 1 ? 'migration' : 'migrations'} ran`)
+  } catch (error) {
+    throw error instanceof MigrationRefused ? new StartRefused([error.message]) : error
+  }
+}
+
+interface Listening extends Omit<RunningService, 'firstAdmin' | 'helmTold'> {
+  setStarted(): void
+}
+
+const openListeners = async (composition: Composition, foundation: Foundation, stops: StopSequence, held: Server | undefined): Promise<Listening> => {
+  const { boot, container, assembly } = composition
+  const metrics = makeMetrics(releaseVersion)
+  const hashing = container.resolve(HashingQueueToken)
+  const mail = container.resolve(MailTallyToken)
+  metrics.read({ passwordQueue: () => hashing.waiting, mail: () => mail, clockSkewSeconds: () => boot.clock.skewMs() / 1000 })
+  let isStarted = false
+  let isStopping = false
+  const bus = container.resolve(BusServerToken)
+  bus.start()
+  const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), clockCheck(boot.clock), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
+  const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
+  const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
+  // A probe hears until the last moment that the service is alive and not ready.
+  stops.addLast('operations listener', () => ops.close())
+  runJobs(composition, foundation, metrics, stops)
+  const worker = startTaskWorker(composition, foundation)
+  metrics.read({ tasks: async () => ({ ...(await container.resolve(TaskQueuesToken).counts()), running: worker.running }) })
+  stops.add('task worker', () => worker.stop())
+  const api = makeApiListener(boot, container, assembly, [metrics])
+  metrics.read({ openStreams: () => api.openStreams(), databasePool: () => foundation.database.load() })
+  await listenAt('MOORAGE_LISTEN', boot.settings.listen, { listen: (address) => api.listen(address, held) })
+  let drainMs = 0
+  stops.add('API listener', () => api.close({ quiet: Math.min(quietMs, drainMs), requests: requestGraceMs - drainMs, streams: streamGraceMs }))
+  return {
+    baseUrl: boot.baseUrl(),
+    opsUrl: addressUrl(opsAddress),
+    assembly,
+    container,
+    setStarted: () => void (isStarted = true),
+    stop: async ({ drains } = { drains: true }) => {
+      isStopping = true
+      // Its tasks are told at once; what they still do goes on beside the requests in flight.
+      worker.beginStop()
+      api.drain()
+      drainMs = drains ? boot.settings.drainSeconds * 1000 : 0
+      await sleep(drainMs)
+      return stops.run()
+    },
+  }
+}
+
+const databaseCheck = ({ database }: Foundation): ReadinessCheck => {
+  const health = makeDatabaseHealth(database)
+  return { name: 'database', check: async () => (await health()).isHealthy }
+}
+
+/** By the last measurement: one that hangs is the database's affair. */
+const clockCheck = (clock: SharedClock): ReadinessCheck => ({
+  name: 'clock',
+  check: async () => !clock.isSkewed(),
+  reason: () => {
+    const seconds = clock.skewMs() / 1000
+    return `this machine's clock is ${Math.abs(seconds).toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} the database's; jobs do not run here`
+  },
+})
+
+/** Shown to whoever asks for all checks; HTTP goes on without the bus. */
+const busCheck = (bus: BusServer): readonly ReadinessCheck[] =>
+  bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : []
+
+/** Packages can be read without it. */
+const helmCheck = (finder: HelmFinder): ReadinessCheck => ({
+  name: 'helm',
+  isInformative: true,
+  check: async () => (await finder.find()).found !== undefined,
+})
+
+/** Before the first request, whose work is this process's to finish while its heart beats; it leaves when all have ended. */
+const startHeartbeat = async ({ boot, container }: Composition, stops: StopSequence): Promise<void> => {
+  const register = container.resolve(InstanceRegisterToken)
+  const idempotency = container.resolve(IdempotencyStoreToken)
+  const beat = async (): Promise<void> => {
+    await register.beat()
+    await idempotency.sweep()
+  }
+  await register.beat()
+  const orWarn = (step: Promise<void>): Promise<void> =>
+    step.catch((error: unknown) => boot.log.warn({ error }, 'the database was not told whether this process lives'))
+  const beats = setInterval(() => void orWarn(beat()), beatMilliseconds)
+  beats.unref()
+  stops.add('heartbeat', async () => {
+    clearInterval(beats)
+    await orWarn(register.leave())
+  })
+}
+
+const runJobs = ({ boot, container, assembly }: Composition, { instanceId }: Foundation, metrics: Metrics, stops: StopSequence): void => {
+  const jobs = startJobs({
+    jobs: assembly.jobs.map(({ job }) => job),
+    leases: container.resolve(LeaseStoreToken),
+    holder: instanceId,
+    log: boot.log,
+    trusted: () => boot.clock.trusted(),
+    onRun: metrics.jobRan,
+  })
+  stops.add('jobs', () => jobs.stop())
+}
+
+const listenAt = async (name: string, address: ListenAddress, server: Pick<ApiServer, 'listen'>): Promise<ListenAddress> => {
+  try {
+    return await server.listen(address)
+  } catch (cause) {
+    throw new StartRefused([`${name}: ${showAddress(address)} cannot be bound: ${bindProblem(cause)}.`])
+  }
+}
+
+const bindProblem = (cause: unknown): string => {
+  const { code } = cause as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return 'another process listens there'
+  return code === 'EACCES' ? 'this user may not bind that port' : `the system says ${code ?? 'no'}`
+}

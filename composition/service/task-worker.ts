@@ -1,0 +1,57 @@
+import { ActorCallsToken } from '../../core/kernel/principal.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { TaskBusToken } from '../../core/tasks/ports.ts'
+import { EventPublisherToken, TaskQueuesToken } from '../../core/tasks/store-ports.ts'
+import type { Worker } from '../../core/tasks/worker.ts'
+import { startWorker } from '../../core/tasks/worker.ts'
+import type { Composition } from './compose.ts'
+import type { Foundation } from './foundation.ts'
+import { TaskBusLinkToken } from '../wiring/tasks.ts'
+
+/** A worker that died is noticed after this long. */
+const leaseSeconds = 30
+/** From the beginning of a stop: what the process has until it is killed, less what closing the rest takes. */
+const stopBudgetMs = 22_000
+const shortestWaitMs = 2_000
+
+export interface TaskWorker extends Pick<Worker, 'beginStop'> {
+  readonly running: number
+  /** Waits for the handlers for as long as the stop has left for them. */
+  stop(): Promise<void>
+}
+
+/** The worker of this process, over the kinds that the open plugins declare. */
+export const startTaskWorker = ({ boot, container, assembly }: Composition, { instanceId }: Foundation): TaskWorker => {
+  const kinds = new Map(assembly.tasks.map((kind) => [kind.kind, kind]))
+  const worker = startWorker({
+    queue: container.resolve(TaskQueuesToken).open(instanceId, [...kinds.keys()]),
+    bus: container.resolve(TaskBusToken),
+    workers: boot.settings.taskWorkers,
+    kindOf: (kind) => kinds.get(kind),
+    secretBox: boot.secretBox,
+    actorCalls: container.resolve(ActorCallsToken),
+    publisher: container.resolve(EventPublisherToken),
+    clock: container.resolve(ClockToken),
+    log: boot.log,
+    leaseSeconds,
+  })
+  container.resolve(TaskBusLinkToken).start()
+  container.resolve(EventPublisherToken).start()
+  let stopBeganAt: number | undefined
+  const beginStop = (): void => {
+    stopBeganAt ??= performance.now()
+    worker.beginStop()
+  }
+  return {
+    get running() {
+      return worker.running
+    },
+    beginStop,
+    stop: async () => {
+      beginStop()
+      const spentMs = performance.now() - (stopBeganAt ?? 0)
+      const isDone = await worker.stop(Math.max(shortestWaitMs, stopBudgetMs - spentMs))
+      if (!isDone) boot.log.warn({ tasks: worker.running }, 'tasks did not end in time; another worker finds out what became of them')
+    },
+  }
+}

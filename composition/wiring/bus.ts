@@ -1,0 +1,82 @@
+import { makeBoundedPasses } from '../../adapters/bus/bounded-passes.ts'
+import { natsServers } from '../../adapters/bus/nats-address.ts'
+import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
+import { makeNatsServer } from '../../adapters/bus/nats-server.ts'
+import { noBusServer } from '../../adapters/bus/no-server.ts'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlBusIdentityStore } from '../../adapters/sql/bus/identity-store.ts'
+import { makeSqlBusUserStore } from '../../adapters/sql/bus/user-store.ts'
+import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import { makeBus, BusToken } from '../../core/bus/bus.ts'
+import { makeBusPasses } from '../../core/bus/bus-passes.ts'
+import { makeKeySafe } from '../../core/bus/key-safe.ts'
+import { BusIdentityStoreToken, BusMintToken, BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
+import type { BusServer } from '../../core/bus/ports.ts'
+import { makeSystemLogin } from '../../core/bus/system-login.ts'
+import { BusPassesToken } from '../../core/identity/bus-ports.ts'
+import { isStillProven } from '../../core/identity/still-proven.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { makeOwnCall } from '../../core/kernel/principal.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import type { Boot, Provide } from '../boot.ts'
+import type { Resolve } from '../container.ts'
+
+export const provideBus: Provide = (container, boot) => {
+  const { database } = boot
+  const identities = makeSqlBusIdentityStore(database)
+  const users = makeSqlBusUserStore(database)
+  const bindIdentity = makeSqlIdentityStores(database)
+  container.provide(BusMintToken, (resolve) => makeNatsMint(resolve(ClockToken)))
+  container.provide(BusIdentityStoreToken, () => identities(database))
+  container.provide(BusUserStoreToken, () => users(database))
+  container.provide(BusUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({
+        identities: identities(tx),
+        users: users(tx),
+        callers: { isStillProven: (principal) => isStillProven(bindIdentity(tx), resolve(ClockToken), principal) },
+        audit,
+      }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
+  )
+  container.provide(BusServerToken, (resolve) => serverOf(boot, resolve))
+  container.provide(BusToken, (resolve) =>
+    makeBus({
+      identities: resolve(BusIdentityStoreToken),
+      users: resolve(BusUserStoreToken),
+      unitOfWork: resolve(BusUnitOfWorkToken),
+      mint: resolve(BusMintToken),
+      server: resolve(BusServerToken),
+      secretBox: resolve(SecretBoxToken),
+      entropy: resolve(EntropyToken),
+      clock: resolve(ClockToken),
+    }),
+  )
+  container.provide(BusPassesToken, (resolve) => {
+    const { issue } = resolve(BusToken)
+    return makeBoundedPasses(makeBusPasses({ issue, server: resolve(BusServerToken), ownCall: makeOwnCall(resolve(EntropyToken)) }), boot.log)
+  })
+}
+
+const serverOf = (boot: Boot, resolve: Resolve): BusServer => {
+  const { busUrl, busPublicUrl } = boot.settings
+  if (busUrl.reveal() === 'inproc:') return noBusServer
+  const servers = natsServers(busUrl.reveal())
+  const server = makeNatsServer({
+    servers,
+    endpoints: busPublicUrl.length > 0 ? busPublicUrl : servers,
+    login: makeSystemLogin({
+      identities: resolve(BusIdentityStoreToken),
+      mint: resolve(BusMintToken),
+      safe: makeKeySafe(resolve(SecretBoxToken), resolve(EntropyToken)),
+    }),
+    log: boot.log,
+  })
+  boot.onStop('message bus', () => server.close())
+  return server
+}

@@ -1,0 +1,47 @@
+import { availableParallelism } from 'node:os'
+import { makeBundledHelm, type BundledHelm } from '../../adapters/helm-process/bundled-helm.ts'
+import { makeGuards } from '../../adapters/helm-process/guards.ts'
+import { makeHelmFinder, type HelmFinder } from '../../adapters/helm-process/helm-finder.ts'
+import { makeHelmProcessRunner } from '../../adapters/helm-process/helm-process-runner.ts'
+import { makeHelmSupply, type HelmSupply } from '../../adapters/helm-process/helm-supply.ts'
+import { usualLimits } from '../../adapters/helm-process/limits.ts'
+import { makeLoopbackProxy } from '../../adapters/helm-process/loopback-proxy.ts'
+import { token } from '../../core/kernel/token.ts'
+import { ChartTextsToken } from '../../core/packages/chart-ports.ts'
+import { HelmRunnerToken } from '../../core/packages/helm-ports.ts'
+import type { Provide } from '../boot.ts'
+import type { Settings } from '../config/settings.ts'
+
+export const HelmFinderToken = token<HelmFinder>('packages.HelmFinder')
+/** Started by `serve` alone: it may fetch a program. */
+export const HelmSupplyToken = token<HelmSupply>('packages.HelmSupply')
+
+const searchPath = (): string => process.env['PATH'] ?? ''
+
+/** The finder and the bundled helm of a deployment's settings, for the service and for the commands. */
+export const helmOf = ({ dataDir, helm }: Pick<Settings, 'dataDir' | 'helm'>): { readonly finder: HelmFinder; readonly bundled: BundledHelm } => {
+  const bundled = makeBundledHelm({ dataDir })
+  return { bundled, finder: makeHelmFinder({ setting: helm, searchPath: searchPath(), bundled: () => bundled.path() }) }
+}
+
+/** The helm program. */
+export const provideHelm: Provide = (container, boot) => {
+  const { finder, bundled } = helmOf(boot.settings)
+  container.provideValue(HelmFinderToken, finder)
+  container.provide(HelmRunnerToken, (resolve) => {
+    const runner = makeHelmProcessRunner({
+      chartTexts: resolve(ChartTextsToken),
+      finder: resolve(HelmFinderToken),
+      proxy: makeLoopbackProxy(),
+      guards: makeGuards(searchPath()),
+      limits: usualLimits(availableParallelism()),
+    })
+    boot.onStop('helm', () => runner.close())
+    return runner
+  })
+  container.provide(HelmSupplyToken, (resolve) => {
+    const supply = makeHelmSupply({ finder: resolve(HelmFinderToken), bundled, log: boot.log, setting: boot.settings.helm })
+    boot.onStop('fetching helm', () => supply.stop())
+    return supply
+  })
+}

@@ -1,0 +1,170 @@
+import { hkdfSync } from 'node:crypto'
+import {
+  AuthenticatorToken, BackgroundToken, CommonPasswordsToken, CredentialStoreToken, CsrfTokensToken, DomainNamesToken,
+  IdentitySettingsToken, IdentityStoresToken, IdentityUnitOfWorkToken, PasswordHasherToken, TokenDigestToken,
+} from '../../core/identity/ports.ts'
+import type { IdentitySettings } from '../../core/identity/ports.ts'
+import { AllowancesToken } from '../../core/identity/allowance-ports.ts'
+import { BusPassesToken } from '../../core/identity/bus-ports.ts'
+import { CustomTokenIssuerToken } from '../../core/identity/custom-token-ports.ts'
+import { SessionResumptionToken } from '../../core/identity/remembered-ports.ts'
+import { makeSessionResumption } from '../../core/identity/resume-session.ts'
+import { SiteRulesStoreToken } from '../../core/identity/site-ports.ts'
+import { ContentDigestToken } from '../../core/identity/avatar-ports.ts'
+import { makeClusterTokens } from '../../core/identity/cluster-token.ts'
+import { ClusterTokensToken } from '../../core/identity/cluster-token-ports.ts'
+import { makeConfinedTokens } from '../../core/identity/confined-token.ts'
+import { ConfinedTokensToken } from '../../core/identity/confined-token-ports.ts'
+import { makeAuthenticator } from '../../core/identity/authenticate.ts'
+import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../core/identity/second-factor-ports.ts'
+import { makeTellLocked } from '../../core/identity/tell-locked.ts'
+import { makeSeedSafe } from '../../core/identity/seed-safe.ts'
+import { AttemptThrottleToken, OnLockedToken } from '../../core/identity/throttle-ports.ts'
+import { makeJudgeOneTimeCode, makeSpendOneTimeCode, makeUseOneTimeCode } from '../../core/identity/use-one-time-code.ts'
+import type { UseOneTimeCodeDeps } from '../../core/identity/use-one-time-code.ts'
+import { makeUseRecoveryCode } from '../../core/identity/use-recovery-code.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { makeListedCommonPasswords } from '../../adapters/security/common-passwords.ts'
+import { makeHmacCsrfTokens } from '../../adapters/security/hmac-csrf-tokens.ts'
+import { makeJoseCustomTokens } from '../../adapters/security/jose-custom-tokens.ts'
+import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
+import { otpauthOneTimePasswords } from '../../adapters/security/otpauth-one-time-passwords.ts'
+import { pngQrCodes } from '../../adapters/security/png-qr-codes.ts'
+import { sha256ContentDigest } from '../../adapters/security/sha256-content-digest.ts'
+import { sha256TokenDigest } from '../../adapters/security/sha256-token-digest.ts'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
+import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
+import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { makeBackground } from '../../adapters/system/background.ts'
+import { steadyClock } from '../../adapters/system/system-clock.ts'
+import { makeAllowances } from '../../adapters/throttle/allowances.ts'
+import { makeAttemptThrottle } from '../../adapters/throttle/attempt-throttle.ts'
+import { ringAfterCommit } from '../../core/mail/ring-after-commit.ts'
+import { MailBellToken } from '../../core/mail/ports.ts'
+import type { Boot, Provide } from '../boot.ts'
+import { customTokenOptions } from './custom-token-options.ts'
+import { BindMailOutboxToken } from './mail.ts'
+import type { Resolve } from '../container.ts'
+
+const hour = 3600
+
+const settingsOf = (boot: Boot): IdentitySettings => ({
+  baseUrl: boot.baseUrl,
+  sessionCookie: boot.settings.sessionCookie,
+  passwordMinLength: boot.settings.passwordMinLength,
+  sessionIdleSeconds: boot.settings.sessionIdleMinutes * 60,
+  sessionSeconds: boot.settings.sessionHours * hour,
+  rememberSeconds: boot.settings.rememberDays * 24 * hour,
+})
+
+/** A key of its own, from the one that keeps such values unreadable. */
+const attemptKeyOf = (boot: Boot) =>
+  secret(new Uint8Array(hkdfSync('sha256', boot.keys.audit.reveal(), '', 'moorage attempt counters', 32)))
+
+const oneTimeCodesOf = (resolve: Resolve, boot: Boot): UseOneTimeCodeDeps => {
+  const stores = resolve(IdentityStoresToken)
+  const clock = resolve(ClockToken)
+  const digest = resolve(TokenDigestToken)
+  return {
+    secondFactors: stores.secondFactors,
+    seeds: makeSeedSafe(boot.secretBox),
+    oneTimePasswords: resolve(OneTimePasswordsToken),
+    clock,
+    throttle: resolve(AttemptThrottleToken),
+    onLocked: resolve(OnLockedToken),
+    useRecoveryCode: makeUseRecoveryCode({ stores, clock, unitOfWork: resolve(IdentityUnitOfWorkToken), digest }),
+    digest,
+  }
+}
+
+export const provideIdentity: Provide = (container, boot) => {
+  const { database } = boot
+  const bindStores = makeSqlIdentityStores(database)
+  const background = makeBackground(boot.log)
+  boot.onStop('identity background work', () => background.stop())
+  container.provideValue(IdentitySettingsToken, settingsOf(boot))
+  container.provide(CustomTokenIssuerToken, () => makeJoseCustomTokens(customTokenOptions(boot.settings, boot.baseUrl())))
+  container.provideValue(TokenDigestToken, sha256TokenDigest)
+  container.provideValue(ContentDigestToken, sha256ContentDigest)
+  container.provideValue(CsrfTokensToken, makeHmacCsrfTokens(boot.keys.csrf))
+  container.provideValue(DomainNamesToken, idnaDomainNames)
+  container.provideValue(BackgroundToken, background)
+  container.provide(ConfinedTokensToken, (resolve) =>
+    makeConfinedTokens({ digest: resolve(TokenDigestToken), entropy: resolve(EntropyToken), clock: resolve(ClockToken) }),
+  )
+  container.provide(ClusterTokensToken, (resolve) =>
+    makeClusterTokens({
+      unitOfWork: resolve(IdentityUnitOfWorkToken),
+      digest: resolve(TokenDigestToken),
+      entropy: resolve(EntropyToken),
+      clock: resolve(ClockToken),
+      lifeSeconds: boot.settings.kubeconfigHours * hour,
+    }),
+  )
+  container.provideValue(OneTimePasswordsToken, otpauthOneTimePasswords)
+  container.provideValue(QrCodesToken, pngQrCodes)
+  container.provide(UseOneTimeCodeToken, (resolve) => makeUseOneTimeCode(oneTimeCodesOf(resolve, boot)))
+  container.provide(AttemptThrottleToken, () =>
+    makeAttemptThrottle({
+      counters: makeSqlAttemptCounters(database),
+      key: attemptKeyOf(boot),
+      clock: steadyClock,
+      background,
+      log: boot.log,
+    }),
+  )
+  container.provide(AllowancesToken, () =>
+    makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
+  )
+  container.provide(OnLockedToken, (resolve) =>
+    makeTellLocked({
+      unitOfWork: resolve(IdentityUnitOfWorkToken),
+      background,
+      entropy: resolve(EntropyToken),
+      clock: resolve(ClockToken),
+    }),
+  )
+  container.provide(CommonPasswordsToken, () => makeListedCommonPasswords())
+  container.provide(CredentialStoreToken, () => makeSqlCredentialStore(database))
+  container.provide(IdentityStoresToken, () => bindStores(database))
+  container.provide(SiteRulesStoreToken, (resolve) => resolve(IdentityStoresToken).siteRules)
+  container.provide(IdentityUnitOfWorkToken, (resolve) => {
+    const outbox = resolve(BindMailOutboxToken)
+    const unitOfWork = makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ ...bindStores(tx), audit, mail: outbox(tx) }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    )
+    return ringAfterCommit(unitOfWork, resolve(MailBellToken))
+  })
+  container.provide(SessionResumptionToken, (resolve) =>
+    makeSessionResumption({
+      stores: resolve(IdentityStoresToken),
+      unitOfWork: resolve(IdentityUnitOfWorkToken),
+      digest: resolve(TokenDigestToken),
+      entropy: resolve(EntropyToken),
+      clock: resolve(ClockToken),
+      settings: resolve(IdentitySettingsToken),
+      busPasses: resolve(BusPassesToken),
+    }),
+  )
+  container.provide(AuthenticatorToken, (resolve) =>
+    makeAuthenticator({
+      credentials: resolve(CredentialStoreToken),
+      hasher: resolve(PasswordHasherToken),
+      digest: resolve(TokenDigestToken),
+      clock: resolve(ClockToken),
+      background: resolve(BackgroundToken),
+      settings: resolve(IdentitySettingsToken),
+      throttle: resolve(AttemptThrottleToken),
+      onLocked: resolve(OnLockedToken),
+      judgeOneTimeCode: makeJudgeOneTimeCode(oneTimeCodesOf(resolve, boot)),
+      spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodesOf(resolve, boot)),
+    }),
+  )
+}

@@ -1,0 +1,36 @@
+import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
+import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-maker.ts'
+import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
+import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
+import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
+import { systemEntropy } from '../../adapters/system/system-entropy.ts'
+import { PasswordHasherToken } from '../../core/identity/ports.ts'
+import { ClockToken, TimeTrustToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
+import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
+import { LogToken } from '../../core/kernel/log.ts'
+import { PictureMakerToken } from '../../core/kernel/picture.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import type { WorkQueue } from '../../adapters/security/work-queue.ts'
+import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
+import { token } from '../../core/kernel/token.ts'
+import type { Provide } from '../boot.ts'
+
+/** The queue before the password hasher, for the metrics. */
+export const HashingQueueToken = token<WorkQueue>('security.HashingQueue')
+
+/** The ports that belong to no part, and the password hasher, whose queue the whole process shares. */
+export const provideKernel: Provide = (container, boot) => {
+  container.provideValue(ClockToken, boot.clock)
+  container.provideValue(TimeTrustToken, boot.clock)
+  container.provideValue(EntropyToken, systemEntropy)
+  container.provideValue(LogToken, boot.log)
+  container.provideValue(SecretBoxToken, boot.secretBox)
+  container.provideValue(PictureMakerToken, makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 })))
+  container.provide(HashingQueueToken, () => makeHashingQueue())
+  container.provide(PasswordHasherToken, (resolve) => makeArgon2PasswordHasher(resolve(HashingQueueToken)))
+  container.provide(LeaseStoreToken, () => makeSqlLeaseStore(boot.database))
+  container.provide(IdempotencyStoreToken, () => makeSqlIdempotencyStore(boot.database, boot.instanceId))
+  container.provide(InstanceRegisterToken, () => makeSqlInstanceRegister(boot.database, boot.instanceId))
+}

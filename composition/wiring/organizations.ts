@@ -1,0 +1,105 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/access-token-store.ts'
+import { makeSqlAvatarStore } from '../../adapters/sql/identity/avatar-store.ts'
+import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
+import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
+import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
+import { makeSqlOrganizationTokenStore } from '../../adapters/sql/organizations/organization-token-store.ts'
+import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
+import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
+import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import type { Catalogue } from '../../core/authz/types.ts'
+import { randomBase62 } from '../../core/identity/access-token.ts'
+import { parseEmailAddress } from '../../core/identity/email-address.ts'
+import type { DomainNames, TokenDigest } from '../../core/identity/ports.ts'
+import { DomainNamesToken, TokenDigestToken } from '../../core/identity/ports.ts'
+import { permissionKey } from '../../core/kernel/access.ts'
+import type { Entropy } from '../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { MailBellToken } from '../../core/mail/ports.ts'
+import { ringAfterCommit } from '../../core/mail/ring-after-commit.ts'
+import type { AddressReader, InvitationTokens } from '../../core/organizations/invitation-ports.ts'
+import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitation-ports.ts'
+import { PolicyStoreToken } from '../../core/organizations/policy-ports.ts'
+import type { PermissionLevels } from '../../core/organizations/ports.ts'
+import {
+  MembershipStoreToken,
+  OrganizationStoreToken,
+  OrganizationTokenStoreToken,
+  OrganizationUnitOfWorkToken,
+  PermissionLevelsToken,
+  TeamStoreToken,
+} from '../../core/organizations/ports.ts'
+import { RobotStoreToken } from '../../core/organizations/robot-ports.ts'
+import type { Provide } from '../boot.ts'
+import { BindMailOutboxToken } from './mail.ts'
+
+/** More than 190 random bits. */
+const tokenLength = 32
+
+/** Identity's rules for addresses, as organizations need them. */
+export const addressReader = (domains: DomainNames): AddressReader => ({
+  read: (text) => {
+    const address = parseEmailAddress(text, domains)
+    return isLeft(address) ? undefined : address.right
+  },
+})
+
+/** Identity's way of making and hashing random secrets, as organizations need it. */
+export const invitationTokens = (entropy: Entropy, digest: TokenDigest): InvitationTokens => ({
+  make: () => secret(randomBase62(entropy, tokenLength)),
+  digest: (value) => digest.digest(value),
+})
+
+const levelsOf = (catalogue: Catalogue): PermissionLevels => {
+  const levels = new Map(catalogue.permissions.map((permission) => [permissionKey(permission), permission.level]))
+  return { levelOf: (permission) => levels.get(permissionKey(permission)) }
+}
+
+export const provideOrganizations: Provide = (container, boot) => {
+  const { database } = boot
+  const organizations = makeSqlOrganizationStore(database)
+  const teams = makeSqlTeamStore(database)
+  const memberships = makeSqlMembershipStore(database)
+  const tokens = makeSqlOrganizationTokenStore(database)
+  const invitations = makeSqlInvitationStore(database)
+  const policies = makeSqlPolicyStore(database)
+  const robots = makeSqlRobotStore(database)
+  const accessTokens = makeSqlAccessTokenStore(database)
+  const avatars = makeSqlAvatarStore(database)
+  container.provideValue(PermissionLevelsToken, levelsOf(boot.catalogue))
+  container.provide(OrganizationStoreToken, () => organizations(database))
+  container.provide(TeamStoreToken, () => teams(database))
+  container.provide(MembershipStoreToken, () => memberships(database))
+  container.provide(OrganizationTokenStoreToken, () => tokens(database))
+  container.provide(InvitationStoreToken, () => invitations(database))
+  container.provide(PolicyStoreToken, () => policies(database))
+  container.provide(RobotStoreToken, () => robots(database))
+  container.provide(AddressReaderToken, (resolve) => addressReader(resolve(DomainNamesToken)))
+  container.provide(InvitationTokensToken, (resolve) => invitationTokens(resolve(EntropyToken), resolve(TokenDigestToken)))
+  container.provide(OrganizationUnitOfWorkToken, (resolve) => {
+    const outbox = resolve(BindMailOutboxToken)
+    const unitOfWork = makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({
+        organizations: organizations(tx),
+        teams: teams(tx),
+        memberships: memberships(tx),
+        tokens: tokens(tx),
+        invitations: invitations(tx),
+        policies: policies(tx),
+        robots: robots(tx),
+        accessTokens: accessTokens(tx),
+        avatars: avatars(tx),
+        audit,
+        mail: outbox(tx),
+      }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    )
+    return ringAfterCommit(unitOfWork, resolve(MailBellToken))
+  })
+}

@@ -1,0 +1,83 @@
+import { makeChartSource } from '../../adapters/charts/chart-source.ts'
+import { makeChartTexts } from '../../adapters/charts/chart-texts.ts'
+import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
+import { makeChartTools } from '../../adapters/charts/chart-tools.ts'
+import { fastJsonPatches } from '../../adapters/charts/fast-json-patches.ts'
+import { makeOpenRepository } from '../../adapters/charts/repositories.ts'
+import { makeRepositoryReader } from '../../adapters/charts/repository-reader.ts'
+import { makeTextDiff } from '../../adapters/charts/text-diff.ts'
+import { clusterAppReleases } from '../../adapters/editors/cluster-app-releases.ts'
+import { makeClusterEditorCatalog } from '../../adapters/editors/cluster-editor-catalog.ts'
+import { embedSource } from '../../adapters/editors/embed-source.ts'
+import { builtInEditors, embeddedEditorCharts } from '../../adapters/editors/embedded-editors.ts'
+import { makeRe2NamePatterns } from '../../adapters/helm/name-patterns.ts'
+import { gzipRecordSizes } from '../../adapters/helm/record-sizes.ts'
+import { makeHelmReleaseStore } from '../../adapters/helm/release-store.ts'
+import { makeTimeSlices } from '../../adapters/helm/time-slices.ts'
+import { makeEgressAllowance } from '../../adapters/outbound/egress-allowance.ts'
+import { makeGuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
+import { makeUserUrlPolicy } from '../../adapters/outbound/user-url-policy.ts'
+import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlDriverConfigurationStore } from '../../adapters/sql/packages/driver-configuration-store.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { timerPause } from '../../adapters/system/pause.ts'
+import { AuditChainToken } from '../../core/audit/ports.ts'
+import { NamedRepositoriesToken, RepositoryReaderToken } from '../../core/chart-repositories/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { ChartSourceToken, ChartTextsToken, ChartToolsToken, EmbeddedChartsToken } from '../../core/packages/chart-ports.ts'
+import { makeStorageDriverOf } from '../../core/packages/driver-configuration.ts'
+import { AppReleasesToken, EditorCatalogToken } from '../../core/packages/editor-ports.ts'
+import { DriverConfigurationStoreToken, JsonPatchesToken, ReleaseStoreToken, StorageDriverOfToken } from '../../core/packages/ports.ts'
+import { DriverUnitOfWorkToken, NamePatternsToken } from '../../core/packages/read-ports.ts'
+import { PauseToken, RecordSizesToken, TextDiffToken } from '../../core/packages/release-task-ports.ts'
+import type { Provide } from '../boot.ts'
+
+/** Of reading short texts, before everything else has its turn. */
+const readingSliceMilliseconds = 4
+
+/** Charts: where they come from, what may be in them, and the texts that they are made of. */
+export const provideCharts: Provide = (container, boot) => {
+  const threads = makeChartThreads()
+  const slices = makeTimeSlices(readingSliceMilliseconds)
+  boot.onStop('threads that read charts', () => threads.close())
+  const fetch = makeGuardedFetch(makeUserUrlPolicy(makeEgressAllowance(boot.settings.egressAllow)))
+  const open = makeOpenRepository({ fetch, threads })
+  container.provideValue(ChartTextsToken, makeChartTexts(threads, slices))
+  container.provideValue(TextDiffToken, makeTextDiff(threads, slices))
+  container.provideValue(JsonPatchesToken, fastJsonPatches)
+  container.provideValue(EmbeddedChartsToken, new Map([[embedSource.name, embeddedEditorCharts]]))
+  container.provide(ChartToolsToken, () => makeChartTools(threads))
+  container.provide(RepositoryReaderToken, () => makeRepositoryReader(open))
+  container.provide(ChartSourceToken, (resolve) => makeChartSource({ open, threads, named: resolve(NamedRepositoriesToken), embedded: resolve(EmbeddedChartsToken) }))
+}
+
+/** Of matching names, before everything else has its turn. */
+const matchingSliceMilliseconds = 4
+
+/** Reads of Helm releases, and which driver they use. */
+export const providePackages: Provide = (container, { database, onStop }) => {
+  const bindStore = makeSqlDriverConfigurationStore(database)
+  container.provideValue(NamePatternsToken, makeRe2NamePatterns(makeTimeSlices(matchingSliceMilliseconds)))
+  container.provide(ReleaseStoreToken, (resolve) => {
+    const store = makeHelmReleaseStore({ clock: resolve(ClockToken) })
+    onStop('the thread that reads release records', () => store.close())
+    return store
+  })
+  container.provide(DriverConfigurationStoreToken, () => bindStore(database))
+  container.provide(StorageDriverOfToken, (resolve) => makeStorageDriverOf({ drivers: resolve(DriverConfigurationStoreToken) }))
+  container.provide(DriverUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(database, (tx, audit) => ({ drivers: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
+  )
+}
+
+/** What operations on releases use beside charts, records and helm. */
+export const provideReleaseTasks: Provide = (container) => {
+  container.provideValue(PauseToken, timerPause)
+  container.provideValue(RecordSizesToken, gzipRecordSizes)
+}
+
+/** Editors of resources: those of the clusters, and the built-in ones. Their charts come with `provideCharts`. */
+export const provideEditors: Provide = (container) => {
+  container.provideValue(EditorCatalogToken, makeClusterEditorCatalog(builtInEditors))
+  container.provideValue(AppReleasesToken, clusterAppReleases)
+}

@@ -1,0 +1,60 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+
+/** A value that the type checker keeps apart from others of the same representation. */
+export type Brand<A, Name extends string> = A & { readonly __brand: Name }
+
+/** Identifiers are integers in 1..2^53-1, allocated by the store. Users and organizations share one sequence: an AccountId is either. */
+export type AccountId = Brand<number, 'AccountId'>
+export type UserId = AccountId & { readonly __user: true }
+export type OrgId = AccountId & { readonly __org: true }
+export type TeamId = Brand<number, 'TeamId'>
+export type RoleId = Brand<number, 'RoleId'>
+export type TokenId = Brand<number, 'TokenId'>
+export type SessionId = Brand<number, 'SessionId'>
+export type ClusterId = Brand<number, 'ClusterId'>
+
+/** The name of a user or an organization as it was written: 1 to 40 ASCII characters. */
+export type AccountName = Brand<string, 'AccountName'>
+
+/** Why a text is no name: it has not the form of one, or the service keeps the word for itself. */
+export interface AccountNameRefused {
+  readonly reason: 'INVALID' | 'RESERVED'
+  readonly message: string
+}
+
+export const maxAccountNameLength = 40
+
+/** Letters, digits, and single `-`, `_`, `.` between them; linear in its input. */
+export const accountNamePattern = /^[0-9A-Za-z]+(?:[-._][0-9A-Za-z]+)*$/
+
+const reservedNames: ReadonlySet<string> = new Set([
+  // Words of the routes, of the console and of the files that a web server is asked for.
+  ...['api', 'metrics', 'v2', 'assets', 'attachments', 'avatar', 'avatars', 'repo-avatars', 'captcha', 'login', 'org'],
+  ...['repo', 'user', 'explore', 'issues', 'pulls', 'milestones', 'notifications', 'favicon.ico', 'manifest.json'],
+  ...['robots.txt', 'sitemap.xml', 'swagger.v1.json', 'ghost', 'gitea-actions', 'ssh_info'],
+  ...['marketplace', 'proxy', 'clusters', 'orgs', 'teams', 'users', 'admin', 'accounts', 'authz', 'dashboard', 'dbaas'],
+  ...['tsproxy', 'hubs', 'swagger', 'healthz', 'readyz', 'livez', 'console', 'selfhost', 'docs'],
+  // Words that stand where a route otherwise has the name of a user, an organization or a cluster's owner.
+  ...['search', 'claim', 'client', 'all-hubs', 'cluster-profiles', 'providers', 'identity', 'active', 'create', 'delete'],
+  ...['inactive', 'available_products', 'batch-delete'],
+])
+const reservedEndings: readonly string[] = ['.keys', '.gpg', '.rss', '.atom', '.png']
+
+/** The key by which names are unique over users and organizations together: the name without regard to case. */
+export const accountNameKey = (name: string): string => name.toLowerCase()
+
+/** Reads the name of a new user or organization. Whether it is taken only the store knows. */
+export const parseAccountName = (text: string): Either<AccountNameRefused, AccountName> => {
+  if (text.length > maxAccountNameLength || !accountNamePattern.test(text)) {
+    return left({
+      reason: 'INVALID',
+      message: `A name has 1 to ${maxAccountNameLength} letters or digits, with single "-", "_" or "." between them.`,
+    })
+  }
+  const key = accountNameKey(text)
+  if (reservedNames.has(key) || reservedEndings.some((ending) => key.endsWith(ending))) {
+    return left({ reason: 'RESERVED', message: `The name "${text}" is reserved.` })
+  }
+  return right(text as AccountName)
+}

@@ -1,0 +1,64 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { Branding, BrandingStore } from './ports.ts'
+
+export const BrandingRefused = defineFailure('BrandingRefused', 'Unprocessable')
+
+/** What stands until somebody chooses. */
+export const plainBranding: Branding = { logo: '', favicon: '', primaryColor: '#0b6070', showAppTag: true, appName: 'Moorage' }
+
+export const maxPictureBytes = 256 * 1024
+export const maxAppNameLength = 64
+
+/** The first bytes of each kind of picture, in Latin-1; `.` stands for any byte. None of these formats carries scripts. */
+const kinds: Readonly<Record<string, RegExp>> = {
+  'image/png': /^\x89PNG\r\n\x1a\n/,
+  'image/jpeg': /^\xff\xd8\xff/,
+  'image/webp': /^RIFF[\s\S]{4}WEBP/,
+}
+const dataUrl = /^data:(image\/(?:png|jpeg|webp));base64,([A-Za-z0-9+/]+={0,2})$/
+const color = /^#[0-9a-f]{6}$/
+
+/** What is wrong with a picture; undefined when nothing is. Its first bytes must be those of the kind that it claims to be. */
+export const pictureProblem = (text: string): string | undefined => {
+  if (text === '') return undefined
+  const [, kind, encoded] = dataUrl.exec(text) ?? []
+  if (kind === undefined || encoded === undefined || encoded.length % 4 !== 0) return 'Send a PNG, JPEG or WebP as a data: URL in base64.'
+  const padding = encoded.endsWith('==') ? 2 : encoded.endsWith('=') ? 1 : 0
+  if ((encoded.length / 4) * 3 - padding > maxPictureBytes) return `A picture has at most ${maxPictureBytes / 1024} KiB.`
+  return kinds[kind]?.test(atob(encoded.slice(0, 32))) === true ? undefined : `This is no ${kind}.`
+}
+
+/** Reads what somebody chose, over what stands: an absent field stays, an empty text goes back to the plain one. */
+export const mergeBranding = (current: Branding, chosen: Partial<Branding>): Either<Failure<'BrandingRefused'>, Branding> => {
+  for (const field of ['logo', 'favicon'] as const) {
+    const problem = pictureProblem(chosen[field] ?? '')
+    if (problem !== undefined) return left(BrandingRefused(`${field}: ${problem}`))
+  }
+  const primaryColor = (chosen.primaryColor ?? current.primaryColor).toLowerCase() || plainBranding.primaryColor
+  if (!color.test(primaryColor)) return left(BrandingRefused('primaryColor: Write the color as #rrggbb.'))
+  const appName = (chosen.appName ?? current.appName).trim() || plainBranding.appName
+  if (appName.length > maxAppNameLength || /\p{Cc}/u.test(appName)) {
+    return left(BrandingRefused(`appName: A name has at most ${maxAppNameLength} characters, on one line.`))
+  }
+  return right({ ...current, ...chosen, primaryColor, appName })
+}
+
+/** Changes how consoles look. */
+export const makeChangeBranding =
+  (deps: { readonly unitOfWork: UnitOfWork<{ readonly branding: BrandingStore; readonly audit: AuditTrail }> }) =>
+  (call: SignedInCall, chosen: Partial<Branding>): Outcome<Failure<'BrandingRefused'>, void> =>
+    deps.unitOfWork.run<Failure<'BrandingRefused'>, void>(call, async ({ branding, audit }) => {
+      const current = (await branding.read()) ?? plainBranding
+      const merged = mergeBranding(current, chosen)
+      if (isLeft(merged)) return merged
+      const changed = (Object.keys(current) as (keyof Branding)[]).filter((field) => merged.right[field] !== current[field])
+      if (changed.length === 0) return right(undefined)
+      await branding.put(merged.right)
+      await audit.record({ action: 'branding.changed', objectType: 'site', changes: { fields: changed } })
+      return right(undefined)
+    })

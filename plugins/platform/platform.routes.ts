@@ -1,0 +1,152 @@
+import * as t from 'io-ts'
+import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
+import { BrandingRefused, maxAppNameLength } from '../../core/platform/branding.ts'
+import { releaseVersion } from '../../core/platform/version.ts'
+import { anyone, read, siteAdmin, write } from '../kit/access.ts'
+import { answer, DateTime, FreeObjectCodec, freeText, optional, request, SafeInteger } from '../kit/codecs.ts'
+import { empty, json } from '../kit/reply.ts'
+import { body, defineRoute } from '../kit/route.ts'
+import { APISettings, ServerVersion } from './codecs.ts'
+
+export const getVersion = defineRoute({
+  id: 'platform.getVersion',
+  method: 'GET',
+  path: '/version',
+  summary: 'Tell the release that answers',
+  tag: 'Miscellaneous',
+  access: anyone,
+  ok: json(200, ServerVersion, { version: releaseVersion }),
+  failures: [],
+})
+
+export const getApiSettings = defineRoute({
+  id: 'platform.getApiSettings',
+  method: 'GET',
+  path: '/settings/api',
+  summary: 'Tell the paging and size limits of the interface',
+  description: 'Clients of code-hosting servers read this before their first list. The git and blob limits are zero: nothing here serves them.',
+  tag: 'Miscellaneous',
+  access: anyone,
+  ok: json(200, APISettings, {
+    max_response_items: maxPageLimit,
+    default_paging_num: defaultPageLimit,
+    default_git_trees_per_page: 0,
+    default_max_blob_size: 0,
+    default_max_response_size: 0,
+  }),
+  failures: [],
+})
+
+const BrandingResponse = answer(
+  {
+    logo: t.string,
+    favicons: FreeObjectCodec,
+    primaryColor: t.string,
+    runMode: t.string,
+    deploymentType: t.string,
+    isOfflineInstaller: t.boolean,
+    showAppTag: t.boolean,
+    appName: t.string,
+  },
+  'BrandingResponse',
+)
+
+/** 256 KiB in base64, with what stands before it. */
+const picture = freeText(350_000)
+const BrandingOptions = request(
+  {
+    logo: optional(picture),
+    favicon: optional(picture),
+    primaryColor: optional(freeText(7)),
+    showAppTag: optional(t.boolean),
+    appName: optional(freeText(maxAppNameLength)),
+  },
+  'BrandingOptions',
+)
+
+export const getBranding = defineRoute({
+  id: 'platform.getBranding',
+  method: 'GET',
+  path: '/branding',
+  summary: 'Tell how the console looks',
+  description: 'Pictures are `data:` URLs, empty when there is none; `favicons.icon` is the one favicon.',
+  tag: 'Administration',
+  access: anyone,
+  ok: json(200, BrandingResponse, {
+    logo: '', favicons: {}, primaryColor: '#0b6070', runMode: 'production', deploymentType: 'SelfHosted', isOfflineInstaller: false, showAppTag: true, appName: 'Moorage',
+  }),
+  failures: [],
+})
+
+export const changeBranding = defineRoute({
+  id: 'platform.changeBranding',
+  method: 'POST',
+  path: '/branding',
+  summary: 'Change how the console looks; what is absent stays as it is, an empty text goes back to the plain one',
+  description: 'Pictures are PNG, JPEG or WebP of at most 256 KiB as `data:` URLs in base64. SVG is refused: it can carry scripts.',
+  tag: 'Administration',
+  access: siteAdmin,
+  scope: write('admin'),
+  body: body(BrandingOptions, { primaryColor: '#224466', appName: 'Harbour' }),
+  ok: empty(200),
+  failures: [BrandingRefused],
+})
+
+const SiteSummary = answer(
+  {
+    counts: answer(
+      {
+        users: SafeInteger,
+        activeUsers: SafeInteger,
+        siteAdmins: SafeInteger,
+        organizations: SafeInteger,
+        teams: SafeInteger,
+        clusters: SafeInteger,
+        sessions: SafeInteger,
+        accessTokens: SafeInteger,
+      },
+      'SiteCounts',
+    ),
+    version: t.string,
+    runtime: t.string,
+    startedAt: DateTime,
+    database: answer({ kind: t.string, version: t.string }, 'SiteDatabase'),
+    deploymentType: t.string,
+    runMode: t.string,
+  },
+  'SiteSummary',
+)
+
+export const getSiteSummary = defineRoute({
+  id: 'platform.getSiteSummary',
+  method: 'GET',
+  path: '/accounts/admin',
+  summary: 'Tell how much there is of everything, and what runs',
+  description: '`startedAt` and `runtime` are of the instance that answers.',
+  tag: 'Administration',
+  access: siteAdmin,
+  scope: read('admin'),
+  ok: json(200, SiteSummary, {
+    counts: { users: 120, activeUsers: 112, siteAdmins: 2, organizations: 14, teams: 45, clusters: 30, sessions: 61, accessTokens: 88 },
+    version: releaseVersion,
+    runtime: 'Node.js v24.21.0',
+    startedAt: '2026-11-21T08:00:00.000Z',
+    database: { kind: 'mysql', version: '10.11.6-MariaDB' },
+    deploymentType: 'SelfHosted',
+    runMode: 'production',
+  }),
+  failures: [],
+})
+
+export const getSiteConfig = defineRoute({
+  id: 'platform.getSiteConfig',
+  method: 'GET',
+  path: '/accounts/admin/config',
+  summary: 'Show the settings with which the service runs',
+  description: 'An object by key of the configuration file, as `moorage config print` shows them; secrets are masked. Settings are changed where the service is started, not here.',
+  tag: 'Administration',
+  access: siteAdmin,
+  scope: read('admin'),
+  ok: json(200, FreeObjectCodec, { listen: '127.0.0.1:3000', deployment_type: 'SelfHosted', log_level: 'info', admin_password: '***' }),
+  failures: [],
+})
