@@ -29,7 +29,7 @@ const corePartRules = [...rankOf.keys()].map((part) => ({
   comment: `core/${part} uses the kernel, itself, and types.ts and ports.ts of an earlier part. Move the shared rule into the kernel, or take what you need as a port.`,
   severity: 'error',
   from: { path: `^core/${part}/` },
-  to: { path: '^core/', pathNot: ['^core/kernel/', `^core/${part}/`, `^core/${anyOf(earlierThan(part))}/([^/]+-|)(types|ports)\\.ts$`] },
+  to: { path: '^core/', pathNot: ['^core/kernel/', `^core/${part}/`, `^core/${anyOf(earlierThan(part))}/(.+/|)([^/]+-|)(types|ports)\\.ts$`] },
 }))
 
 const pluginPartRules = [...rankOf.keys()].map((part) => ({
@@ -44,8 +44,8 @@ const pluginPartRules = [...rankOf.keys()].map((part) => ({
       `^plugins/${part}/`,
       '^core/kernel/',
       `^core/${part}/`,
-      '^core/[^/]+/([^/]+-|)(types|ports)\\.ts$',
-      `^plugins/${anyOf(earlierThan(part))}/(codecs|[^/]+-wire)\\.ts$`,
+      '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$',
+      `^plugins/${anyOf(earlierThan(part))}/(.+/|)(codecs|[^/]+-wire)\\.ts$`,
     ],
   },
 }))
@@ -103,7 +103,7 @@ module.exports = {
       comment: 'An adapter uses the kernel, types.ts and ports.ts of any part, and its own folder; never a use case, a plugin or the composition root.',
       severity: 'error',
       from: { path: '^adapters/([^/]+)/' },
-      to: { path: '^(core|plugins|composition|adapters)/', pathNot: ['^core/kernel/', '^core/[^/]+/([^/]+-|)(types|ports)\\.ts$', '^adapters/$1/', '^adapters/outbound/'] },
+      to: { path: '^(core|plugins|composition|adapters)/', pathNot: ['^core/kernel/', '^core/[^/]+/(.+/|)([^/]+-|)(types|ports)\\.ts$', '^adapters/$1/', '^adapters/outbound/'] },
     },
     {
       name: 'framework-in-composition',

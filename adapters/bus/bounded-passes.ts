@@ -1,4 +1,4 @@
-import type { BusPasses } from '../../core/identity/bus-ports.ts'
+import type { BusPasses } from '../../core/identity/sessions/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 
 const longestMs = 1_000

@@ -2,7 +2,7 @@ import { createPrivateKey, randomUUID, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { SignJWT } from 'jose'
-import { CustomTokensOff, type CustomTokenIssuer } from '../../core/identity/custom-token-ports.ts'
+import { CustomTokensOff, type CustomTokenIssuer } from '../../core/identity/tokens/ports.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
 import { secret } from '../../core/kernel/secret.ts'
 

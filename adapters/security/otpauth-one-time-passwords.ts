@@ -1,5 +1,5 @@
 import { Secret as Seed, TOTP } from 'otpauth'
-import type { OneTimePasswords } from '../../core/identity/second-factor-ports.ts'
+import type { OneTimePasswords } from '../../core/identity/second-factor/ports.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 

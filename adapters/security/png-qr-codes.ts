@@ -1,5 +1,5 @@
 import { toDataURL } from 'qrcode'
-import type { QrCodes } from '../../core/identity/second-factor-ports.ts'
+import type { QrCodes } from '../../core/identity/second-factor/ports.ts'
 
 const pixelsPerModule = 6
 

@@ -1,4 +1,4 @@
 import { hash } from 'node:crypto'
-import type { ContentDigest } from '../../core/identity/avatar-ports.ts'
+import type { ContentDigest } from '../../core/identity/accounts/ports.ts'
 
 export const sha256ContentDigest: ContentDigest = { of: (bytes) => hash('sha256', bytes, 'base64url') }

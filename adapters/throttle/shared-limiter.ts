@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type * as library from 'rate-limiter-flexible'
 import type { IRateLimiterStoreOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import type { AttemptCount, AttemptCounters } from '../../core/identity/throttle-ports.ts'
+import type { AttemptCount, AttemptCounters } from '../../core/identity/authentication/ports.ts'
 
 /** The library's types name this class among its exports, its index does not. */
 const StoreLimiter = createRequire(import.meta.url)('rate-limiter-flexible/lib/RateLimiterStoreAbstract.js') as typeof library.RateLimiterStoreAbstract

@@ -5,7 +5,7 @@ import { BusIdentityStoreToken, BusMintToken, BusUnitOfWorkToken } from '../../c
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
-import { busCookie } from '../../plugins/identity/session-cookies.ts'
+import { busCookie } from '../../plugins/identity/sessions/session-cookies.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import { printJson } from './command-context.ts'
 import { onStore } from './on-store.ts'

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { makeCreateFirstAdmin } from '../../core/identity/create-first-admin.ts'
-import type { CreateUserDeps } from '../../core/identity/create-user.ts'
+import { makeCreateFirstAdmin } from '../../core/identity/accounts/user-creation.ts'
+import type { CreateUserDeps } from '../../core/identity/accounts/user-creation.ts'
 import {
   CommonPasswordsToken,
   DomainNamesToken,

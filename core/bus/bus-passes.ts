@@ -1,5 +1,5 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { BusPasses } from '../identity/bus-ports.ts'
+import type { BusPasses } from '../identity/sessions/ports.ts'
 import type { OwnCall } from '../kernel/principal.ts'
 import type { IssueCredentials } from './issue-credentials.ts'
 import type { BusServer } from './ports.ts'

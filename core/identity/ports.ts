@@ -7,14 +7,11 @@ import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
-import type { AccountLifeStore } from './account-life-ports.ts'
-import type { PageSizeStore } from './page-size-ports.ts'
-import type { RememberedId, RememberedLoginStore } from './remembered-ports.ts'
-import type { AvatarStore } from './avatar-ports.ts'
-import type { LinkCodeStore } from './link-code-ports.ts'
-import type { TokenExpiryStore } from './token-expiry-ports.ts'
-import type { SecondFactorStore } from './second-factor-ports.ts'
-import type { SiteRulesStore } from './site-ports.ts'
+import type { AccountLifeStore, PageSizeStore, AvatarStore, SiteRulesStore } from './accounts/ports.ts'
+import type { RememberedLoginStore } from './sessions/ports.ts'
+import type { LinkCodeStore } from './emails/ports.ts'
+import type { TokenExpiryStore } from './tokens/ports.ts'
+import type { SecondFactorStore } from './second-factor/ports.ts'
 import type {
   AccessTokenRecord,
   AccountState,
@@ -30,6 +27,7 @@ import type {
   UserEmail,
   UserListing,
   Viewer,
+  RememberedId,
 } from './types.ts'
 
 /** No, or no valid, credential. The message never says which part was wrong. */

@@ -1,5 +1,6 @@
-import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/ids.ts'
-import type { RememberedId } from './remembered-ports.ts'
+import type { Brand, ClusterId, OrgId, SessionId, TokenId, UserId } from '../kernel/ids.ts'
+
+export type RememberedId = Brand<number, 'RememberedId'>
 
 export const userVisibilities = ['public', 'limited', 'private'] as const
 /** Who may see that a user exists: anyone, the signed-in, or only the user and site admins. */
@@ -209,3 +210,7 @@ export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility' | 'i
   viewer.isSiteAdmin ||
   viewer.userId === user.id ||
   (user.isActive && (user.visibility === 'public' || (user.visibility === 'limited' && viewer.userId !== undefined)))
+
+/** What every entry of the audit log about a user's own account begins with; it stands in that account's log. */
+export const auditedUser = (user: { readonly id: UserId; readonly login: string }) =>
+  ({ objectType: 'user', objectId: user.id, objectName: user.login, tenantId: user.id }) as const

@@ -6,11 +6,11 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { token } from '../kernel/token.ts'
-import type { AvatarStore } from '../identity/avatar-ports.ts'
+import type { AvatarStore } from '../identity/accounts/ports.ts'
 import type { AccessTokenStore } from '../identity/ports.ts'
-import type { InvitationStore } from './invitation-ports.ts'
-import type { PolicyStore } from './policy-ports.ts'
-import type { RobotStore } from './robot-ports.ts'
+import type { InvitationStore } from './invitations/ports.ts'
+import type { PolicyStore } from './organizations/ports.ts'
+import type { RobotStore } from './robots/ports.ts'
 import type {
   AccountSummary,
   BlockingObject,

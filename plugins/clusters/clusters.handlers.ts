@@ -8,7 +8,7 @@ import { ClusterMismatch, ClusterMissing, type ClusterStore, type PublicAddress 
 import type { RefreshStatus } from '../../core/clusters/refresh-status.ts'
 import type { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
-import type { ClusterTokens } from '../../core/identity/cluster-token-ports.ts'
+import type { ClusterTokens } from '../../core/identity/tokens/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import type { Clock } from '../../core/kernel/clock.ts'

@@ -1,8 +1,6 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
-import {
-  answer, DateTime, freeText, Id, listOf, noted, oneOf, optional, PathName, request, SafeInteger,
-} from '../kit/codecs.ts'
+import { answer, DateTime, freeText, Id, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
 
 const EmailText = noted(t.string, { type: 'string', format: 'email' })
 const [firstVisibility, ...otherVisibilities] = userVisibilities
@@ -289,3 +287,19 @@ export const EditUserOption = request(
 )
 
 export const ExtIdpToken = answer({ customToken: t.string }, 'ExtIdpToken')
+
+/** A user as site admins, and the user, see one. */
+export const fullUserExample = { ...userExample, email: 'ada@example.org', active: true, login_name: 'ada', language: 'en-US' }
+
+export const emailExample = { email: 'ada@example.org', verified: true, primary: true, user_id: 7, username: 'ada' }
+
+export const profileExample = {
+  name: 'ada',
+  full_name: 'Ada Lovelace',
+  email: 'ada@example.org',
+  keep_email_private: true,
+  website: '',
+  location: 'London',
+  language: 'en-US',
+  description: '',
+}

@@ -1,13 +1,21 @@
+import { ContentDigestToken } from '../../core/identity/accounts/ports.ts'
+import type { PasswordPolicy } from '../../core/identity/authentication/password-policy.ts'
+import { AllowancesToken, AttemptThrottleToken, OnLockedToken } from '../../core/identity/authentication/ports.ts'
 import {
-  BackgroundToken, CommonPasswordsToken, CredentialStoreToken, CsrfTokensToken, DomainNamesToken, IdentitySettingsToken, IdentityStoresToken,
-  IdentityUnitOfWorkToken, PasswordHasherToken, TokenDigestToken,
+  BackgroundToken,
+  CommonPasswordsToken,
+  CredentialStoreToken,
+  CsrfTokensToken,
+  DomainNamesToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  PasswordHasherToken,
+  TokenDigestToken,
 } from '../../core/identity/ports.ts'
-import { AllowancesToken } from '../../core/identity/allowance-ports.ts'
-import { BusPassesToken } from '../../core/identity/bus-ports.ts'
-import { CustomTokenIssuerToken } from '../../core/identity/custom-token-ports.ts'
-import { ContentDigestToken } from '../../core/identity/avatar-ports.ts'
-import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../core/identity/second-factor-ports.ts'
-import { AttemptThrottleToken, OnLockedToken } from '../../core/identity/throttle-ports.ts'
+import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../core/identity/second-factor/ports.ts'
+import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
+import { CustomTokenIssuerToken } from '../../core/identity/tokens/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
@@ -41,3 +49,15 @@ export const identityNeeds = {
   entropy: EntropyToken,
 }
 export type IdentityGiven = Given<typeof identityNeeds>
+
+/** The host's name, and each label of it. */
+const hostWords = (baseUrl: string): readonly string[] => {
+  const host = new URL(baseUrl).hostname
+  return [host, ...host.split('.')]
+}
+
+export const passwordPolicyOf = (given: Pick<IdentityGiven, 'settings' | 'commonPasswords'>): PasswordPolicy => ({
+  minLength: given.settings.passwordMinLength,
+  common: given.commonPasswords,
+  siteWords: () => hostWords(given.settings.baseUrl()),
+})

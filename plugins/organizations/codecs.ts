@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
-import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/change-policy.ts'
-import { profileLimits } from '../../core/organizations/organization-profile.ts'
+import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organizations/policies.ts'
+import { profileLimits } from '../../core/organizations/organizations/profile.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
 import { answer, DateTime, freeText, FreeObjectCodec, Id, int32, listOf, oneOf, optional, PathId, PathName, request, SafeInteger } from '../kit/codecs.ts'

@@ -1,13 +1,13 @@
 import { IdentitySettingsToken, IdentityStoresToken } from '../../core/identity/ports.ts'
-import { AllowancesToken } from '../../core/identity/allowance-ports.ts'
-import { ContentDigestToken } from '../../core/identity/avatar-ports.ts'
-import { ConfinedTokensToken } from '../../core/identity/confined-token-ports.ts'
+import { AllowancesToken } from '../../core/identity/authentication/ports.ts'
+import { ContentDigestToken } from '../../core/identity/accounts/ports.ts'
+import { ConfinedTokensToken } from '../../core/identity/tokens/ports.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
-import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitation-ports.ts'
-import { PolicyStoreToken } from '../../core/organizations/policy-ports.ts'
-import { RobotStoreToken } from '../../core/organizations/robot-ports.ts'
+import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitations/ports.ts'
+import { PolicyStoreToken } from '../../core/organizations/organizations/ports.ts'
+import { RobotStoreToken } from '../../core/organizations/robots/ports.ts'
 import {
   MembershipStoreToken,
   OrganizationStoreToken,

@@ -1,5 +1,5 @@
 import { wsconnect, type NatsConnection } from '@nats-io/nats-core'
-import { BusPassesToken } from '../../core/identity/bus-ports.ts'
+import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
 import { makeAllowances, allowanceLimits } from '../../adapters/throttle/allowances.ts'
-import type { AttemptCounters } from '../../core/identity/throttle-ports.ts'
+import type { AttemptCounters } from '../../core/identity/authentication/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { eachDatabase } from '../support/databases.ts'

@@ -1,5 +1,5 @@
-import { makeCreateToken } from '../../core/identity/create-token.ts'
-import { makeRemoveExpiredTokens, makeWarnOfExpiringTokens } from '../../core/identity/expiring-tokens.ts'
+import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
+import { makeRemoveExpiredTokens, makeWarnOfExpiringTokens } from '../../core/identity/tokens/expiry.ts'
 import type { User } from '../../core/identity/types.ts'
 import { callOf } from '../sql/call.ts'
 import { unwrap } from '../support/outcome.ts'

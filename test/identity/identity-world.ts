@@ -14,16 +14,20 @@ import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stor
 import type { SqlDatabase } from '../../adapters/sql/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
-import { makeAuthenticator } from '../../core/identity/authenticate.ts'
-import { makeSessionResumption } from '../../core/identity/resume-session.ts'
-import { makeCreateUser } from '../../core/identity/create-user.ts'
-import type { CreateUserInput } from '../../core/identity/create-user.ts'
+import { makeAuthenticator } from '../../core/identity/authentication/authenticator.ts'
+import { makeSessionResumption } from '../../core/identity/sessions/remembered-logins.ts'
+import { makeCreateUser } from '../../core/identity/accounts/user-creation.ts'
+import type { CreateUserInput } from '../../core/identity/accounts/user-creation.ts'
 import type { Background, IdentitySettings, PasswordHasher } from '../../core/identity/ports.ts'
-import { makeSeedSafe } from '../../core/identity/seed-safe.ts'
-import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/throttle-ports.ts'
+import { makeSeedSafe } from '../../core/identity/second-factor/codes.ts'
+import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/authentication/ports.ts'
 import type { User } from '../../core/identity/types.ts'
-import { makeJudgeOneTimeCode, makeSpendOneTimeCode, makeUseOneTimeCode } from '../../core/identity/use-one-time-code.ts'
-import { makeUseRecoveryCode } from '../../core/identity/use-recovery-code.ts'
+import {
+  makeJudgeOneTimeCode,
+  makeSpendOneTimeCode,
+  makeUseOneTimeCode,
+  makeUseRecoveryCode,
+} from '../../core/identity/second-factor/one-time-codes.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { secret } from '../../core/kernel/secret.ts'

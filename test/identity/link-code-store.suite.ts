@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
-import type { LinkCodeStore, NewLinkCode } from '../../core/identity/link-code-ports.ts'
+import type { LinkCodeStore, NewLinkCode } from '../../core/identity/emails/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 
 /** A store with two users. */

@@ -1,6 +1,5 @@
-import { makeDropOverSessions } from '../../core/identity/over-sessions.ts'
-import type { RememberedId } from '../../core/identity/remembered-ports.ts'
-import type { User } from '../../core/identity/types.ts'
+import { makeDropOverSessions } from '../../core/identity/sessions/sessions.ts'
+import type { User, RememberedId } from '../../core/identity/types.ts'
 import type { IdentityWorld } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
 

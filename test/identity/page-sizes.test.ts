@@ -1,4 +1,4 @@
-import { makeChangePageSizes } from '../../core/identity/page-sizes.ts'
+import { makeChangePageSizes } from '../../core/identity/accounts/page-sizes.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'

@@ -1,5 +1,5 @@
-import { makeEditUser } from '../../core/identity/edit-user.ts'
-import { makeSetPassword } from '../../core/identity/set-password.ts'
+import { makeEditUser } from '../../core/identity/accounts/user-changes.ts'
+import { makeSetPassword } from '../../core/identity/authentication/passwords.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'

@@ -2,8 +2,8 @@ import type { ExecutionContext } from 'ava'
 import test from 'ava'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { IdentityStores } from '../../core/identity/ports.ts'
-import type { NewRememberedLogin, RememberedId } from '../../core/identity/remembered-ports.ts'
-import type { NewSession, NewUser } from '../../core/identity/types.ts'
+import type { NewRememberedLogin } from '../../core/identity/sessions/ports.ts'
+import type { NewSession, NewUser, RememberedId } from '../../core/identity/types.ts'
 import { unwrap } from '../support/outcome.ts'
 
 const at = new Date('2026-05-01T08:00:00.000Z')

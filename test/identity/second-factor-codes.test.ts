@@ -6,9 +6,8 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { otpauthOneTimePasswords as passwords } from '../../adapters/security/otpauth-one-time-passwords.ts'
-import { issuerOf } from '../../core/identity/offer-second-factor.ts'
-import { makeRecoveryCode, recoveryCodeKey } from '../../core/identity/recovery-codes.ts'
-import { makeRecoveryCodes, makeSeedRef } from '../../core/identity/second-factor-rules.ts'
+import { issuerOf } from '../../core/identity/second-factor/enrollment.ts'
+import { makeRecoveryCode, recoveryCodeKey, makeRecoveryCodes, makeSeedRef } from '../../core/identity/second-factor/codes.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { base32Of, codeOfStep, stepAt } from './one-time-code-of.ts'
 
@@ -110,11 +109,11 @@ const sources = ['core', 'plugins', 'adapters', 'composition'].flatMap((folder) 
 const callersOf = (call: RegExp): readonly string[] => sources.filter(({ text }) => call.test(text)).map(({ name }) => name)
 
 test('one file judges codes and uses their steps up, one uses recovery codes up, one enrolls', (t) => {
-  const judge = ['core/identity/use-one-time-code.ts']
+  const judge = ['core/identity/second-factor/one-time-codes.ts']
   t.deepEqual(callersOf(/\.stepOf\(/), judge)
   t.deepEqual(callersOf(/\.useStep\(/), judge)
   t.deepEqual(callersOf(/deps\.useRecoveryCode\(/), judge)
-  t.deepEqual(callersOf(/secondFactors\.useRecoveryCode\(/), ['core/identity/use-recovery-code.ts'])
-  t.deepEqual(callersOf(/secondFactors\.enroll\(/), ['core/identity/enroll-second-factor.ts'])
+  t.deepEqual(callersOf(/secondFactors\.useRecoveryCode\(/), ['core/identity/second-factor/one-time-codes.ts'])
+  t.deepEqual(callersOf(/secondFactors\.enroll\(/), ['core/identity/second-factor/enrollment.ts'])
   t.deepEqual(callersOf(/TOTP\.(validate|generate)|\.validate\(\{/), ['adapters/security/otpauth-one-time-passwords.ts'])
 })

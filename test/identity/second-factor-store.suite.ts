@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import test from 'ava'
 import type { ExecutionContext } from 'ava'
-import type { SecondFactorStore } from '../../core/identity/second-factor-ports.ts'
+import type { SecondFactorStore } from '../../core/identity/second-factor/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 
 /** A store over an empty database of its own, and two users in it. */

@@ -1,11 +1,13 @@
 import type { ExecutionContext } from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import type { AttemptKind } from '../../core/identity/throttle-ports.ts'
-import { makeDisableSecondFactor } from '../../core/identity/disable-second-factor.ts'
-import { makeEnrollSecondFactor } from '../../core/identity/enroll-second-factor.ts'
-import { makeOfferSecondFactor } from '../../core/identity/offer-second-factor.ts'
-import { makeReplaceRecoveryCodes } from '../../core/identity/replace-recovery-codes.ts'
-import { makeResetSecondFactor } from '../../core/identity/reset-second-factor.ts'
+import type { AttemptKind } from '../../core/identity/authentication/ports.ts'
+import {
+  makeDisableSecondFactor,
+  makeEnrollSecondFactor,
+  makeOfferSecondFactor,
+  makeReplaceRecoveryCodes,
+} from '../../core/identity/second-factor/enrollment.ts'
+import { makeResetSecondFactor } from '../../core/identity/second-factor/reset.ts'
 import type { User } from '../../core/identity/types.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import type { SessionId } from '../../core/kernel/ids.ts'

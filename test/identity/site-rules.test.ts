@@ -2,8 +2,8 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { idnaDomainNames } from '../../adapters/security/idna-domain-names.ts'
-import { parseEmailAddress } from '../../core/identity/email-address.ts'
-import { isDomainAllowed, parseDomain } from '../../core/identity/site-rules.ts'
+import { parseEmailAddress } from '../../core/identity/emails/email-address.ts'
+import { isDomainAllowed, parseDomain } from '../../core/identity/accounts/site-rules.ts'
 import { unwrap } from '../support/outcome.ts'
 
 const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/).filter((text) => !text.startsWith('xn--') && !/^..--/.test(text))

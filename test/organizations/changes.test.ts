@@ -1,15 +1,13 @@
-import { makeAddTeamMember } from '../../core/organizations/add-team-member.ts'
-import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
-import { makeCreateTeam } from '../../core/organizations/create-team.ts'
-import { makeDeleteOrganization } from '../../core/organizations/delete-organization.ts'
-import { makeDeleteTeam } from '../../core/organizations/delete-team.ts'
-import { makeEditOrganization } from '../../core/organizations/edit-organization.ts'
-import { makeEditTeam } from '../../core/organizations/edit-team.ts'
-import { makeRemoveMember } from '../../core/organizations/remove-member.ts'
-import { makeRemoveTeamMember } from '../../core/organizations/remove-team-member.ts'
-import { makeRenameOrganization } from '../../core/organizations/rename-organization.ts'
-import { makeSetMembership } from '../../core/organizations/set-membership.ts'
-import { makeSetMemberVisibility } from '../../core/organizations/set-member-visibility.ts'
+import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
+import {
+  makeCreateOrganization,
+  makeDeleteOrganization,
+  makeEditOrganization,
+  makeRenameOrganization,
+} from '../../core/organizations/organizations/organizations.ts'
+import { makeCreateTeam, makeDeleteTeam, makeEditTeam } from '../../core/organizations/teams/teams.ts'
+import { makeRemoveMember, makeSetMemberVisibility } from '../../core/organizations/members/members.ts'
+import { makeSetMembership } from '../../core/organizations/members/memberships.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, firstPage, onEachDatabase } from './bench.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { OrgId, TeamId, UserId } from '../../core/kernel/ids.ts'
-import type { InvitationId } from '../../core/organizations/invitation-ports.ts'
+import type { InvitationId } from '../../core/organizations/invitations/ports.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
 import type { OpenStoreBench, StoreBench } from './store-bench.ts'

@@ -1,9 +1,7 @@
 import type { UserId } from '../../core/kernel/ids.ts'
-import { makeAddTeamMember } from '../../core/organizations/add-team-member.ts'
-import { makeCreateOrganization } from '../../core/organizations/create-organization.ts'
-import { makeDeleteOrganization } from '../../core/organizations/delete-organization.ts'
-import { makeRemoveMember } from '../../core/organizations/remove-member.ts'
-import { makeRemoveTeamMember } from '../../core/organizations/remove-team-member.ts'
+import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
+import { makeCreateOrganization, makeDeleteOrganization } from '../../core/organizations/organizations/organizations.ts'
+import { makeRemoveMember } from '../../core/organizations/members/members.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, firstPage, onEachDatabase } from './bench.ts'
 

@@ -1,4 +1,4 @@
-import { AttemptThrottleToken } from '../../core/identity/throttle-ports.ts'
+import { AttemptThrottleToken } from '../../core/identity/authentication/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { codeOfStep, stepAt } from '../identity/one-time-code-of.ts'
 import { needing } from '../support/components/needing.ts'

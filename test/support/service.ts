@@ -13,7 +13,7 @@ import type { RunningService } from '../../composition/service/running-service.t
 import { startRunning } from '../../composition/service/running-service.ts'
 import type { Settings } from '../../composition/config/settings.ts'
 import { operatorCall } from '../../composition/service/operator-call.ts'
-import { makeCreateToken } from '../../core/identity/create-token.ts'
+import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { IdentityStoresToken, TokenDigestToken } from '../../core/identity/ports.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'

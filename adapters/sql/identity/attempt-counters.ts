@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { AttemptCount, AttemptCounters } from '../../../core/identity/throttle-ports.ts'
+import type { AttemptCount, AttemptCounters } from '../../../core/identity/authentication/ports.ts'
 import { databaseNow } from '../database-clock.ts'
 import { isRetryable } from '../driver-errors.ts'
 import type { SqlDatabase } from '../statement.ts'

@@ -12,12 +12,9 @@ import { isUniqueViolation } from '../driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../statement.ts'
 import type { UserRow } from './rows.ts'
 import { userOf, viewerBinds } from './rows.ts'
-import type { MatchRow } from './search-statements.ts'
-import { prefixRange, searchCountCap, searchStatements, usersOfMatches } from './search-statements.ts'
-import type { SearchTerms } from './search-terms.ts'
-import { makeSearchTerms } from './search-terms.ts'
-import { listingBinds, userListStatements } from './user-list-statements.ts'
-import { userStatements } from './user-statements.ts'
+import type { MatchRow, SearchTerms } from './user-search.ts'
+import { prefixRange, searchCountCap, searchStatements, usersOfMatches, makeSearchTerms } from './user-search.ts'
+import { listingBinds, userListStatements, userStatements } from './user-statements.ts'
 
 const maxSearchName = 160
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
-import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitation-ports.ts'
+import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitations/ports.ts'
 import type { MembershipRole } from '../../../core/organizations/types.ts'
 import { listSlots, paddedList } from '../authz/padded-list.ts'
 import type { CountRow } from '../counted-page.ts'

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
-import type { DueNotice, PolicyStore, SecondFactorNotice } from '../../../core/organizations/policy-ports.ts'
-import { notices } from '../../../core/organizations/policy-ports.ts'
+import type { DueNotice, PolicyStore, SecondFactorNotice } from '../../../core/organizations/organizations/ports.ts'
+import { notices } from '../../../core/organizations/organizations/ports.ts'
 import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
 
 type P<N extends string> = (name: N) => Knex.Value & number

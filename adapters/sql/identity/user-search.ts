@@ -1,0 +1,183 @@
+import type { Knex } from 'knex'
+import type { Viewer } from '../../../core/identity/types.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
+import { countCap } from '../counted-page.ts'
+import type { Num, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
+
+type P<N extends string> = (name: N) => Knex.Value & number
+
+/** The numbers from 1 to 299, as a derived table that both kinds of database know. */
+const digits = (name: string, last: number): string =>
+  `(${Array.from({ length: last + 1 }, (_, digit) => `select ${digit} as d`).join(' union all ')}) as ${name}`
+const numbers = `(select 100 * h.d + 10 * t.d + o.d as i from ${digits('h', 2)} cross join ${digits('t', 9)} cross join ${digits('o', 9)}) as n`
+
+/** What stands between the words of a full name. */
+const separators = `(' ', '-', '.', '''')`
+
+/** Who finds the user `u`: 0 everybody, 1 the signed-in, 2 site admins and the user. The same as `visibleTo`. */
+const audience = `case when u.is_active = 1 and u.visibility = 'public' then 0 when u.is_active = 1 and u.visibility = 'limited' then 1 else 2 end`
+
+/** Keeps what users and addresses are found by, in the transaction that changes them. Rows go with their user or address. */
+export interface SearchTerms {
+  /** After a change of the name or the full name. */
+  learnUser(id: UserId): Promise<void>
+  /** After a change of who sees the user. */
+  showUser(id: UserId): Promise<void>
+  /** After the address with this key was added. */
+  learnEmail(key: string): Promise<void>
+}
+
+/**
+ * The terms of a user are the texts that begin at any place in the login, and at any word of the full name, each to the
+ * end of `search_name`; those of an address begin at any place in it. So whatever a text stands in begins with it, and
+ * is found by a range of an index.
+ */
+export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => SearchTerms) => {
+  const length = db.dialect === 'mysql' ? 'char_length' : 'length'
+  const forgetUser = db.prepare((k, p: P<'id'>) => k('user_search_terms').where('user_id', p('id')).delete())
+  const learnUser = db.prepare((k, p: P<'id'>) =>
+    k.raw(
+      `insert into user_search_terms (user_id, audience, place, term)
+      select u.id, ${audience}, case when n.i = 1 then 0 else 1 end, substr(u.search_name, n.i)
+      from users as u join accounts as a on a.id = u.id cross join ${numbers}
+      where u.id = ? and n.i between 1 and ${length}(u.search_name)
+        and (n.i <= ${length}(a.lower_name)
+          or (substr(u.search_name, n.i - 1, 1) in ${separators} and substr(u.search_name, n.i, 1) not in ${separators}))`,
+      [p('id')],
+    ),
+  )
+  const showUser = db.prepare((k, p: P<'id'>) =>
+    k('user_search_terms')
+      .where('user_id', p('id'))
+      .update({ audience: k.raw(`(select ${audience} from users as u where u.id = ?)`, [p('id')]) }),
+  )
+  const learnEmail = db.prepare((k, p: P<'key'>) =>
+    k.raw(
+      `insert into email_search_terms (email_id, place, term)
+      select e.id, case when n.i = 1 then 0 else 1 end, substr(e.lower_email, n.i)
+      from emails as e cross join ${numbers}
+      where e.lower_email = ? and n.i between 1 and ${length}(e.lower_email)`,
+      [p('key')],
+    ),
+  )
+  return (runner) => ({
+    async learnUser(id) {
+      await runner.run(forgetUser, { id })
+      await runner.run(learnUser, { id })
+    },
+    async showUser(id) {
+      await runner.run(showUser, { id })
+    },
+    async learnEmail(key) {
+      await runner.run(learnEmail, { key })
+    },
+  })
+}
+
+/** The search is open to everybody, so it and its count stop earlier: it must cost little however many users there are. */
+export const searchCountCap = 1_000
+
+type Range = 'from' | 'to'
+type SearchParameter = (name: Range | 'limit' | 'viewerId') => Knex.Value & number
+
+/** Where in a text the match is: what starts with it comes first. */
+const places = { wholeName: 0, insideName: 1, wholeAddress: 2, insideAddress: 3 } as const
+
+/** Sorts after every text that starts with the prefix before it: the greatest code point. */
+const afterAll = '\u{10FFFF}'
+
+/** The texts that start with a prefix, as a range of an index that compares by bytes. */
+export const prefixRange = (prefix: string): { readonly from: string; readonly to: string } => ({ from: prefix, to: prefix + afterAll })
+
+/** Narrows to the terms that start with the text that is looked for. */
+const inRange = (query: Knex.QueryBuilder, p: (name: Range) => Knex.Value): Knex.QueryBuilder =>
+  query.where('term', '>=', p('from')).where('term', '<', p('to'))
+
+/** What one audience finds at one place: the first terms of a range of the index, however many there are. */
+const slice = (k: Knex, p: SearchParameter, audience: number, place: number): Knex.QueryBuilder =>
+  k.select('*').from(
+    inRange(k('user_search_terms').where({ audience, place }), p).select('user_id', 'place', 'term').orderBy('term').limit(p('limit')).as('s'),
+  )
+
+const addressSlice = (k: Knex, p: SearchParameter, place: 0 | 1): Knex.QueryBuilder =>
+  k
+    .select('e.user_id', k.raw('? as place', [place === 0 ? places.wholeAddress : places.insideAddress]), 's.term')
+    .from(inRange(k('email_search_terms').where({ place }), p).select('email_id', 'term').orderBy('term').limit(p('limit')).as('s'))
+    .join('emails as e', 'e.id', 's.email_id')
+
+type Kind = 'anyone' | 'signedIn' | 'siteAdmin'
+const audiences: Readonly<Record<Kind, readonly number[]>> = { anyone: [0], signedIn: [0, 1], siteAdmin: [0, 1, 2] }
+
+const joined = ([first, ...others]: readonly Knex.QueryBuilder[]): Knex.QueryBuilder => {
+  if (first === undefined) throw new Error('nothing to join')
+  return others.length === 0 ? first : first.unionAll([...others])
+}
+
+/** Matches of what a viewer may find; without a text all users match, so only whole names are asked for. */
+const matches = (db: SqlDatabase, kind: Kind, hasText: boolean): Statement =>
+  db.prepare((k, p: SearchParameter) =>
+    joined([
+      ...(hasText ? [places.wholeName, places.insideName] : [places.wholeName]).flatMap((place) => audiences[kind].map((audience) => slice(k, p, audience, place))),
+      ...(hasText && kind === 'siteAdmin' ? [addressSlice(k, p, 0), addressSlice(k, p, 1)] : []),
+      // A private user finds oneself.
+      ...(kind === 'signedIn' ? [inRange(k('user_search_terms').where('user_id', p('viewerId')), p).select('user_id', 'place', 'term')] : []),
+    ]),
+  )
+
+/** A user who matches, by one of the terms. */
+export interface MatchRow {
+  readonly user_id: Num
+  readonly place: Num
+  readonly term: string
+}
+
+const byPlaceThenTerm = (a: MatchRow, b: MatchRow): number =>
+  Number(a.place) - Number(b.place) || (a.term < b.term ? -1 : a.term > b.term ? 1 : Number(a.user_id) - Number(b.user_id))
+
+/** The users of matches: those who start with the text first, each once. */
+export const usersOfMatches = (rows: readonly MatchRow[]): readonly UserId[] => [
+  ...new Set([...rows].sort(byPlaceThenTerm).map((row) => Number(row.user_id) as UserId)),
+]
+
+/** The statement that finds what a viewer may find, with as many rows for each place and audience as may be looked at. */
+export const searchStatements = (db: SqlDatabase): ((viewer: Viewer, text: string) => Statement) => {
+  const kinds = ['anyone', 'signedIn', 'siteAdmin'] as const
+  const of = (hasText: boolean) =>
+    Object.fromEntries(kinds.map((kind) => [kind, matches(db, kind, hasText)])) as Readonly<Record<Kind, Statement>>
+  const [withText, withoutText] = [of(true), of(false)]
+  return (viewer, text) => {
+    const kind = viewer.isSiteAdmin ? 'siteAdmin' : viewer.userId === undefined ? 'anyone' : 'signedIn'
+    return (text === '' ? withoutText : withText)[kind]
+  }
+}
+
+/** Whether the user `u` has a term in the range. */
+export const isFound = (k: Knex, p: (name: Range | 'seesAll') => Knex.Value) =>
+  (query: Knex.QueryBuilder): void => {
+    query.where((any) =>
+      any
+        .whereExists(inRange(k('user_search_terms as t').whereRaw('t.user_id = u.id'), p).select(k.raw('1')))
+        .orWhereExists(
+          inRange(k('emails as o').join('email_search_terms as et', 'et.email_id', 'o.id').whereRaw('o.user_id = u.id').whereRaw('? = 1', [p('seesAll')]), p)
+            .select(k.raw('1')),
+        ),
+    )
+  }
+
+/** The users who match, with the place of their best match, for lists of all users: as far as such lists are counted. */
+export const matchedUsers = (k: Knex, p: (name: Range) => Knex.Value): Knex.QueryBuilder => {
+  const named = (place: number): Knex.QueryBuilder =>
+    k.select('*').from(inRange(k('user_search_terms').whereIn('audience', [0, 1, 2]).where({ place }), p).select('user_id', 'place').limit(countCap + 1).as('s'))
+  const addressed = k
+    .select('e.user_id', k.raw('? as place', [places.wholeAddress]))
+    .from(inRange(k('email_search_terms').whereIn('place', [0, 1]), p).select('email_id').limit(countCap + 1).as('s'))
+    .join('emails as e', 'e.id', 's.email_id')
+  return k.from(joined([named(places.wholeName), named(places.insideName), addressed]).as('x')).select('x.user_id').min({ place: 'x.place' }).groupBy('x.user_id')
+}
+
+/** The addresses that match, with the place of their best match. */
+export const matchedEmails = (k: Knex, p: (name: Range) => Knex.Value): Knex.QueryBuilder => {
+  const at = (place: number): Knex.QueryBuilder =>
+    k.select('*').from(inRange(k('email_search_terms').where({ place }), p).select('email_id', 'place').orderBy('term').limit(countCap + 1).as('s'))
+  return k.from(joined([at(0), at(1)]).as('x')).select('x.email_id').min({ place: 'x.place' }).groupBy('x.email_id')
+}

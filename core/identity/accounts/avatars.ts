@@ -1,0 +1,57 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { PictureMaker } from '../../kernel/picture.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditedUser } from '../types.ts'
+import type { ContentDigest } from './ports.ts'
+import type { IdentityChanges } from '../ports.ts'
+
+/** No picture is kept under this name. */
+export const AvatarMissing = defineFailure('AvatarMissing', 'NotFound')
+
+/** Pixels of a side: sharp on a dense screen at the sizes at which faces are shown. */
+const side = 290
+
+export interface ChangeAvatarDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly pictures: PictureMaker
+  readonly contentDigest: ContentDigest
+  readonly clock: Clock
+}
+
+/** Gives the caller a picture, drawn anew. */
+export const makeSetAvatar =
+  (deps: ChangeAvatarDeps) =>
+  async (call: SignedInCall, bytes: Uint8Array): Outcome<Failure<'PictureRefused'> | Failure<'PicturesBusy'>, void> => {
+    const picture = await deps.pictures.square(bytes, side)
+    if (isLeft(picture)) return picture
+    const { userId, login } = call.principal
+    return deps.unitOfWork.run<never, void>(call, async (stores) => {
+      await stores.avatars.put(userId, deps.contentDigest.of(picture.right), picture.right, deps.clock.now())
+      await stores.audit.record({ action: 'user.avatar_changed', ...auditedUser({ id: userId, login }) })
+      return right(undefined)
+    })
+  }
+
+/** Takes the caller's picture away; does nothing when there is none. */
+export const makeRemoveAvatar =
+  (deps: Pick<ChangeAvatarDeps, 'unitOfWork'>) =>
+  async (call: SignedInCall): Outcome<never, void> =>
+    deps.unitOfWork.run<never, void>(call, async (stores) => {
+      const { userId, login } = call.principal
+      if (await stores.avatars.remove(userId)) {
+        await stores.audit.record({ action: 'user.avatar_removed', ...auditedUser({ id: userId, login }) })
+      }
+      return right(undefined)
+    })
+
+/** The picture of a digest, for whoever knows it. */
+export const makeFindAvatar =
+  (avatars: IdentityChanges['avatars']) =>
+  async (digest: string): Outcome<Failure<'AvatarMissing'>, Uint8Array> => {
+    const bytes = await avatars.byDigest(digest)
+    return bytes === undefined ? left(AvatarMissing('There is no such picture.')) : right(bytes)
+  }

@@ -1,0 +1,237 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, map, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import { laterByDays } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { UserId } from '../../kernel/ids.ts'
+import type { Mail } from '../../kernel/mail.ts'
+import type { Call, SignedInCall } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { ProveAgainDeps, ProveAgainFailure, ProvenSecrets, VerifyOwnPasswordDeps } from '../authentication/credentials.ts'
+import { lockProvenUser, makeProveAgain, makeVerifyOwnPassword } from '../authentication/credentials.ts'
+import { postIfAddressed } from '../emails/account-mail.ts'
+import type { IdentityChanges, IdentityStores } from '../ports.ts'
+import type { User } from '../types.ts'
+import { auditedUser } from '../types.ts'
+import { isLastActingAdmin } from './user-changes.ts'
+import { userMissing } from './users.ts'
+
+/** Nobody else could take care of what the account holds; `errors` names it. */
+export const AccountInUse = defineFailure('AccountInUse', 'Unprocessable')
+
+/** So long a deactivated account can come back. */
+export const reactivationDays = 30
+
+export type DeactivateFailure = Failure<'UserMissing'> | Failure<'AccountInUse'>
+
+/** As `makeDeactivateAccount`, within a transaction that holds the user's row. */
+export const deactivateHeld = async (stores: IdentityChanges, user: User, by: UserId, at: Date): Outcome<Failure<'AccountInUse'>, void> => {
+  if (await isLastActingAdmin(stores, user)) {
+    return left(AccountInUse('This is the last active site administrator.', { errors: ['last active site administrator'] }))
+  }
+  const unattended = await stores.holdings.unattended(user.id)
+  if (unattended.length > 0) {
+    return left(AccountInUse(`Hand over or delete what belongs to this account alone, first: ${unattended.slice(0, 5).join(', ')}${unattended.length > 5 ? ' and more' : ''}.`, { errors: unattended }))
+  }
+  if (!(await stores.accountLife.deactivate(user.id, by, at))) return right(undefined)
+  await stores.sessions.removeAll(user.id, undefined)
+  await stores.tokens.removeAll(user.id)
+  await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, at)
+  await stores.audit.record({ action: 'user.deactivated', ...auditedUser(user) })
+  return right(undefined)
+}
+
+/**
+ * Shuts an account to be deleted: it is inactive at once, its sessions end and its tokens go, its name stays taken. A
+ * site admin can bring it back for 30 days, without the tokens. Not the last active site admin, not the only active
+ * owner of an organization, not while clusters belong to the account. Who may ask is the caller's to decide.
+ */
+export const makeDeactivateAccount =
+  (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>
+  (call: SignedInCall, userId: UserId): Outcome<DeactivateFailure, void> =>
+    deps.unitOfWork.run<DeactivateFailure, void>(call, async (stores) => {
+      const user = await stores.users.lock(userId)
+      return user === undefined ? left(userMissing()) : deactivateHeld(stores, user, call.principal.userId, deps.clock.now())
+    })
+
+/** Brings a deactivated account back as it was, without the credentials that ended. An account that is not deactivated is missing. */
+export const makeReactivateAccount =
+  (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
+  (call: SignedInCall, userId: UserId): Outcome<Failure<'UserMissing'>, void> =>
+    deps.unitOfWork.run<Failure<'UserMissing'>, void>(call, async (stores) => {
+      const user = await stores.users.lock(userId)
+      if (user === undefined || !(await stores.accountLife.reactivate(user.id))) return left(userMissing())
+      await stores.audit.record({ action: 'user.reactivated', ...auditedUser(user) })
+      return right(undefined)
+    })
+
+/** The account is still needed; `errors` names by what. */
+export const UserInUse = defineFailure('UserInUse', 'Unprocessable')
+
+export interface DeleteUserDeps {
+  readonly stores: IdentityStores
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+}
+
+type DeleteUserFailure = Failure<'UserMissing'> | Failure<'UserInUse'>
+
+/**
+ * Removes a user with all credentials. Not the caller, not the last site admin, not while the account holds anything.
+ * With `leavesOrganizations` its memberships are no obstacle, but for organizations of which nobody else is an owner.
+ */
+export const makeDeleteUser =
+  (deps: DeleteUserDeps) =>
+  async (call: SignedInCall, login: string, leavesOrganizations = false): Outcome<DeleteUserFailure, void> => {
+    const found = await deps.stores.users.byLogin(login)
+    if (found === undefined) {
+      const kind = await deps.stores.users.kindOfName(login)
+      return left(kind === 'organization' ? UserInUse('This is an organization; delete it at /orgs.') : userMissing())
+    }
+    const caller = call.principal.impersonator?.userId ?? call.principal.userId
+    if (found.id === caller || found.id === call.principal.userId) return left(UserInUse('You cannot delete your own account here.'))
+    return deps.unitOfWork.run<DeleteUserFailure, void>(call, async (stores) => {
+      const user = await stores.users.lock(found.id)
+      if (user === undefined) return left(userMissing())
+      if (await isLastActingAdmin(stores, user)) return left(UserInUse('This is the last active site administrator.'))
+      const organizations = leavesOrganizations ? await stores.holdings.leaveOrganizations(user.id) : []
+      const holdings = await stores.holdings.of(user.id)
+      if (holdings.length > 0) return left(UserInUse(`The account is still needed: ${holdings.slice(0, 5).join(', ')}${holdings.length > 5 ? ' and more' : ''}.`, { errors: holdings }))
+      await stores.users.remove(user.id)
+      await stores.audit.record({
+        action: 'user.deleted',
+        objectType: 'user',
+        objectId: user.id,
+        objectName: user.login,
+        ...(organizations.length > 0 ? { changes: { organizations } } : {}),
+      })
+      return right(undefined)
+    })
+  }
+
+export interface DeleteOwnAccountDeps extends ProveAgainDeps, VerifyOwnPasswordDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly clock: Clock
+}
+
+export interface DeleteOwnAccountInput {
+  readonly password: Secret
+  /** A code of the authenticator, or a recovery code. HTTP Basic has brought one already. */
+  readonly passCode: string | undefined
+}
+
+export type DeleteOwnAccountFailure =
+  | ProveAgainFailure
+  | Exclude<DeactivateFailure, Failure<'UserMissing'>>
+  | Failure<'OwnPasswordWrong'>
+  | Failure<'NotAuthenticated'>
+
+/** To the owner, who asked for it. */
+const deletedMail = (user: User, at: Date, sourceIp: string): Mail => ({
+  to: user.primaryEmail,
+  subject: 'Your account was deleted',
+  paragraphs: [
+    `The account ${user.login} was deleted at ${at.toISOString()} from the address ${sourceIp}: nobody can sign in with it, its sessions were ended and its access tokens removed.`,
+    `For ${reactivationDays} days an administrator can bring it back; after that it is removed for good.`,
+    'If this was not you, tell an administrator now.',
+  ],
+  accountId: user.id,
+})
+
+/**
+ * Shuts the caller's own account, after which an administrator can bring it back for a while. The password is asked for
+ * whatever proved the caller, since programs send theirs unasked; so is the second factor, once a request.
+ */
+export const makeDeleteOwnAccount = (deps: DeleteOwnAccountDeps) => {
+  const proveAgain = makeProveAgain(deps)
+  const verifyPassword = makeVerifyOwnPassword(deps)
+  return async (call: SignedInCall, input: DeleteOwnAccountInput): Outcome<DeleteOwnAccountFailure, void> => {
+    const isByPassword = call.principal.method === 'password' && call.principal.impersonator === undefined
+    const proven: Either<DeleteOwnAccountFailure, ProvenSecrets | undefined> = isByPassword
+      ? map(() => undefined)(await verifyPassword(call, input.password))
+      : await proveAgain(call, input)
+    if (isLeft(proven)) return proven
+    return deps.unitOfWork.run<DeleteOwnAccountFailure, void>(call, async (stores) => {
+      const locked = await lockProvenUser(stores, deps.clock, call, proven.right)
+      if (isLeft(locked)) return locked
+      const user = locked.right
+      const at = deps.clock.now()
+      const done = await deactivateHeld(stores, user, call.principal.userId, at)
+      if (isLeft(done)) return left(done.left)
+      await postIfAddressed(stores.mail, deletedMail(user, at, call.sourceIp))
+      return right(undefined)
+    })
+  }
+}
+
+/** An account whose address nobody confirmed goes after this long. */
+const confirmationDays = 7
+
+export interface PurgeAccountsDeps {
+  readonly stores: Pick<IdentityStores, 'accountLife'>
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly clock: Clock
+}
+
+/** How many accounts went, and how many stayed because something still depends on them. */
+export interface Purged {
+  readonly removed: number
+  readonly kept: number
+}
+
+type State = 'unconfirmed' | 'deactivated'
+
+const StillNeeded = defineFailure('StillNeeded', 'Conflict')
+const accountsAtOnce = 100
+
+/** Removes one account that is still in this state; takes it out of its organizations first. False when it must stay. */
+const purgeOne = async (deps: PurgeAccountsDeps, call: Call, id: UserId, state: State): Promise<boolean> => {
+  const purged = await deps.unitOfWork.run<Failure<'StillNeeded'>, void>(call, async (stores): Outcome<Failure<'StillNeeded'>, void> => {
+    if ((await stores.accountLife.lockState(id)) !== state) return left(StillNeeded('The account is in use again.'))
+    const user = await stores.users.byId(id)
+    if (user === undefined) return left(StillNeeded('The account is gone.'))
+    const organizations = await stores.holdings.leaveOrganizations(id)
+    if ((await stores.holdings.of(id)).length > 0) return left(StillNeeded('Something depends on the account.'))
+    await stores.users.remove(id)
+    await stores.audit.record({
+      action: 'user.purged',
+      objectType: 'user',
+      objectId: id,
+      objectName: user.login,
+      changes: { state, ...(organizations.length > 0 ? { organizations } : {}) },
+    })
+    return right(undefined)
+  })
+  return isRight(purged)
+}
+
+/**
+ * Removes accounts for good: those that were deactivated, and those that nobody confirmed, so many days ago. One
+ * transaction an account. What somebody must take care of first (an organization without another owner, clusters) keeps
+ * its account, which is tried again the next time. An Idempotency-Key is not marked by any of the transactions: a run that
+ * broke off is run again, and answers what the second run removed.
+ */
+export const makePurgeAccounts =
+  (deps: PurgeAccountsDeps) =>
+  async ({ keyed: _repeatable, ...call }: Call, days = { deactivated: reactivationDays, unconfirmed: confirmationDays }): Promise<Purged> => {
+    const { accountLife } = deps.stores
+    const before = (count: number): Date => laterByDays(deps.clock.now(), -count)
+    const next: Readonly<Record<State, (after: UserId | 0) => Promise<readonly UserId[]>>> = {
+      deactivated: (after) => accountLife.deactivatedBefore(before(days.deactivated), after, accountsAtOnce),
+      unconfirmed: (after) => accountLife.unconfirmedBefore(before(days.unconfirmed), after, accountsAtOnce),
+    }
+    let removed = 0
+    let kept = 0
+    for (const state of ['deactivated', 'unconfirmed'] as const) {
+      let ids = await next[state](0)
+      while (ids.length > 0 && !call.signal.aborted) {
+        for (const id of ids) {
+          if (await purgeOne(deps, call, id, state)) removed += 1
+          else kept += 1
+        }
+        ids = await next[state](ids.at(-1) ?? 0)
+      }
+    }
+    return { removed, kept }
+  }

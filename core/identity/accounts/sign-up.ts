@@ -1,0 +1,148 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { parseAccountName } from '../../kernel/ids.ts'
+import type { UserId } from '../../kernel/ids.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { Mail } from '../../kernel/mail.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { Allowances } from '../authentication/ports.ts'
+import { UserNameRefused } from './user-creation.ts'
+import { parseEmailAddress } from '../emails/email-address.ts'
+import type { PasswordPolicy } from '../authentication/password-policy.ts'
+import { checkPassword } from '../authentication/password-policy.ts'
+import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
+import { TooManyAttempts } from '../ports.ts'
+import type { PostConfirmationDeps } from '../emails/link-codes.ts'
+import { releaseLapsedClaim, makePostConfirmation } from '../emails/link-codes.ts'
+import { emailDomainRefused, isDomainAllowed, RegistrationClosed } from './site-rules.ts'
+import type { SiteRules } from './ports.ts'
+import type { EmailAddress, NewUser, User } from '../types.ts'
+
+export interface SignUpDeps extends PostConfirmationDeps {
+  readonly stores: Pick<IdentityStores, 'siteRules'>
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly hasher: PasswordHasher
+  readonly passwords: PasswordPolicy
+  readonly domains: DomainNames
+  readonly clock: Clock
+  readonly allowances: Allowances
+}
+
+export interface SignUpInput {
+  readonly login: string
+  readonly email: string
+  readonly password: Secret
+  readonly fullName: string
+}
+
+type InputFailure =
+  | Failure<'UserNameRefused'>
+  | Failure<'EmailInvalid'>
+  | Failure<'EmailDomainRefused'>
+  | Failure<'PasswordTooWeak'>
+export type SignUpFailure =
+  | InputFailure
+  | Failure<'RegistrationClosed'>
+  | Failure<'UserNameTaken'>
+  | Failure<'TooManyAttempts'>
+
+const checkInput = (deps: SignUpDeps, rules: SiteRules, input: SignUpInput): Either<InputFailure, EmailAddress> => {
+  const name = parseAccountName(input.login)
+  if (isLeft(name)) return left(UserNameRefused(name.left.message))
+  const email = parseEmailAddress(input.email, deps.domains)
+  if (isLeft(email)) return email
+  if (!isDomainAllowed(rules, email.right)) return left(emailDomainRefused(rules))
+  const context = { login: input.login, emails: [email.right.text], fullName: input.fullName }
+  const password = checkPassword(deps.passwords, input.password, context)
+  return isLeft(password) ? password : email
+}
+
+const signUpMail = (email: EmailAddress, holder: User): Mail => ({
+  to: email.text,
+  subject: 'Somebody tried to sign up with your address',
+  paragraphs: [
+    `Somebody tried to make an account with this address, which belongs to the account ${holder.login} already. No account was made with it.`,
+    'If that was you, sign in as that user, or ask for a new password if you forgot it. If it was somebody else, there is nothing that you need to do.',
+  ],
+  accountId: holder.id,
+})
+
+const recordSignUp = (stores: IdentityChanges, id: UserId, login: string): Promise<void> =>
+  stores.audit.record({ action: 'user.signed_up', objectType: 'user', objectId: id, objectName: login, tenantId: id })
+
+/** What is known and made before the transaction. */
+interface Prepared {
+  readonly fresh: NewUser
+  readonly email: EmailAddress
+  /** Whether the address may be sent one more such mail. */
+  readonly mayTell: boolean
+  readonly postConfirmation: ReturnType<typeof makePostConfirmation>
+}
+
+/**
+ * Makes the account that waits for its address to be confirmed. Of an address that somebody has already the account is
+ * made without it: nobody can ever confirm that one, and the name answers in either case as a new account's does.
+ */
+const insertWaiting = async (
+  stores: IdentityChanges,
+  { fresh, email, mayTell, postConfirmation }: Prepared,
+): Outcome<Failure<'UserNameTaken'> | Failure<'EmailTaken'>, void> => {
+  const id = await stores.users.insert(fresh)
+  if (isLeft(id)) return id
+  await stores.accountLife.markUnconfirmed(id.right, fresh.createdAt)
+  await recordSignUp(stores, id.right, fresh.login)
+  await releaseLapsedClaim(stores, email.key, fresh.createdAt)
+  const holderId = await stores.emails.ownerOf(email.key)
+  if (holderId !== undefined) {
+    const holder = await stores.users.byId(holderId)
+    if (holder !== undefined && mayTell) await stores.mail.post(signUpMail(email, holder))
+    return right(undefined)
+  }
+  const added = await stores.emails.insert(id.right, email, false, true, fresh.createdAt)
+  if (isLeft(added)) return added
+  await postConfirmation(stores, { userId: id.right, login: fresh.login, email: email.text })
+  return right(undefined)
+}
+
+/**
+ * Makes an account for whoever asks, while registration is open. It is inactive until its address is confirmed, so this
+ * signs nobody in. The answer is the same, and costs the same, whether the address belongs to somebody or not; that
+ * somebody is told by mail. Failures: RegistrationClosed before anything else, TooManyAttempts by address.
+ */
+export const makeSignUp = (deps: SignUpDeps) => {
+  const postConfirmation = makePostConfirmation(deps)
+  return async (call: Call, input: SignUpInput): Outcome<SignUpFailure, void> => {
+    const rules = await deps.stores.siteRules.read()
+    if (!rules.isRegistrationOpen) return left(RegistrationClosed('Nobody can sign up here. Ask an administrator for an account.'))
+    const email = checkInput(deps, rules, input)
+    if (isLeft(email)) return email
+    const wait = await deps.allowances.take('sign-up', call.sourceIp)
+    if (wait !== undefined) return left(TooManyAttempts('Too many accounts were asked for from this address; wait and try again.', { retryAfterSeconds: wait }))
+    const phc = await deps.hasher.hash(input.password)
+    if (isLeft(phc)) return phc
+    const fresh: NewUser = {
+      login: input.login,
+      fullName: input.fullName,
+      passwordPhc: phc.right,
+      mustChangePassword: false,
+      isAdmin: false,
+      isActive: false,
+      restricted: false,
+      visibility: 'public',
+      createdAt: deps.clock.now(),
+    }
+    const mayTell = (await deps.allowances.take('sign-up-notice', email.right.key)) === undefined
+    const prepared: Prepared = { fresh, email: email.right, mayTell, postConfirmation }
+    const attempt = () =>
+      deps.unitOfWork.run<Failure<'UserNameTaken'> | Failure<'EmailTaken'>, void>(call, (stores) => insertWaiting(stores, prepared))
+    for (;;) {
+      const made = await attempt()
+      // Somebody else took the address between the look and the insert: the next look finds it.
+      if (isLeft(made) && made.left.tag === 'EmailTaken') continue
+      return made as Either<Failure<'UserNameTaken'>, void>
+    }
+  }
+}

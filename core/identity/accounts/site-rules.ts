@@ -1,0 +1,143 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import { accountNameKey, parseAccountName } from '../../kernel/ids.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { Allowances } from '../authentication/ports.ts'
+import { parseEmailAddress } from '../emails/email-address.ts'
+import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
+import type { EmailAddress } from '../types.ts'
+import type { SiteRules } from './ports.ts'
+
+export const RegistrationClosed = defineFailure('RegistrationClosed', 'Forbidden')
+/** The address is of a domain that this site does not take. */
+export const EmailDomainRefused = defineFailure('EmailDomainRefused', 'Unprocessable')
+export const DomainInvalid = defineFailure('DomainInvalid', 'Unprocessable')
+
+const domainOf = (email: EmailAddress): string => email.key.slice(email.key.lastIndexOf('@') + 1)
+
+/** Whether an address may belong to an ordinary account: exactly one of the domains, not one below it. */
+export const isDomainAllowed = (rules: Pick<SiteRules, 'allowedDomains'>, email: EmailAddress): boolean =>
+  rules.allowedDomains.length === 0 || rules.allowedDomains.includes(domainOf(email))
+
+/** What whoever gives an address of another domain is told. The domains are public. */
+export const emailDomainRefused = (rules: Pick<SiteRules, 'allowedDomains'>): Failure<'EmailDomainRefused'> =>
+  EmailDomainRefused(`Only addresses of these domains are taken here: ${rules.allowedDomains.join(', ')}.`)
+
+/** Reads a domain as it would stand in an address: ASCII, lower case, at least two labels. */
+export const parseDomain = (text: string, domains: DomainNames): Either<Failure<'DomainInvalid'>, string> => {
+  const address = parseEmailAddress(`a@${text}`, domains)
+  const domain = isLeft(address) ? '' : domainOf(address.right)
+  return domain.includes('.') ? right(domain) : left(DomainInvalid('This is no domain name, as example.org.'))
+}
+
+export const DomainThere = defineFailure('DomainThere', 'Conflict')
+export const DomainNotThere = defineFailure('DomainNotThere', 'Unprocessable')
+
+export interface ChangeSiteRulesDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly domains: DomainNames
+}
+
+/** Opens or closes sign-up for everyone. Setting what is set already changes and records nothing. */
+export const makeOpenRegistration =
+  (deps: Pick<ChangeSiteRulesDeps, 'unitOfWork'>) =>
+  (call: SignedInCall, isOpen: boolean): Outcome<never, void> =>
+    deps.unitOfWork.run<never, void>(call, async ({ siteRules, audit }) => {
+      if ((await siteRules.read()).isRegistrationOpen === isOpen) return right(undefined)
+      await siteRules.setRegistrationOpen(isOpen)
+      await audit.record({ action: isOpen ? 'registration.opened' : 'registration.closed', objectType: 'site' })
+      return right(undefined)
+    })
+
+type AllowFailure = Failure<'DomainInvalid'> | Failure<'DomainThere'>
+
+/** Lets addresses of one more domain in. The first one shuts out every other domain. */
+export const makeAllowDomain =
+  (deps: ChangeSiteRulesDeps) =>
+  async (call: SignedInCall, text: string): Outcome<AllowFailure, void> => {
+    const domain = parseDomain(text, deps.domains)
+    if (isLeft(domain)) return domain
+    return deps.unitOfWork.run<AllowFailure, void>(call, async ({ siteRules, audit }) => {
+      if (!(await siteRules.addDomain(domain.right))) return left(DomainThere('This domain is allowed already.'))
+      await audit.record({ action: 'domain.allowed', objectType: 'site', objectName: domain.right })
+      return right(undefined)
+    })
+  }
+
+/** Takes a domain off the list. Accounts that have addresses of it keep them. */
+export const makeDisallowDomain =
+  (deps: ChangeSiteRulesDeps) =>
+  async (call: SignedInCall, text: string): Outcome<Failure<'DomainNotThere'>, void> => {
+    const domain = parseDomain(text, deps.domains)
+    const missing = left(DomainNotThere('This domain is not on the list.'))
+    if (isLeft(domain)) return missing
+    return deps.unitOfWork.run<Failure<'DomainNotThere'>, void>(call, async ({ siteRules, audit }) => {
+      if (!(await siteRules.removeDomain(domain.right))) return missing
+      await audit.record({ action: 'domain.disallowed', objectType: 'site', objectName: domain.right })
+      return right(undefined)
+    })
+  }
+
+/** What a form is told about a name or address before it is sent. */
+export interface Verdict {
+  readonly status: 'VALID' | 'USER_EXISTS' | 'RESERVED' | 'INVALID' | 'NOT_ALLOWED'
+  readonly message: string
+}
+
+const valid: Verdict = { status: 'VALID', message: '' }
+
+/** Judges the name of a new account, or of one that is `current` now: its own name in another spelling is fine. */
+export const makeValidateName =
+  (stores: IdentityStores) =>
+  async (name: string, current?: string): Promise<Verdict> => {
+    const parsed = parseAccountName(name)
+    if (isLeft(parsed)) return { status: parsed.left.reason, message: parsed.left.message }
+    if (current !== undefined && accountNameKey(current) === accountNameKey(name)) return valid
+    const kind = await stores.users.kindOfName(name)
+    return kind === undefined ? valid : { status: 'USER_EXISTS', message: 'Another user or organization has this name.' }
+  }
+
+/** So many addresses were asked about already. */
+export const TooManyAddressChecks = defineFailure('TooManyAddressChecks', 'Backoff')
+
+export interface ValidateEmailDeps {
+  readonly stores: IdentityStores
+  readonly domains: DomainNames
+  readonly allowances: Allowances
+}
+
+/** Judges an e-mail address. Whether an account has it is told so often only, to the user and to the user's network. */
+export const makeValidateEmail =
+  (deps: ValidateEmailDeps) =>
+  async ({ principal, sourceIp }: SignedInCall, text: string): Outcome<Failure<'TooManyAddressChecks'>, Verdict> => {
+    const email = parseEmailAddress(text, deps.domains)
+    if (isLeft(email)) return right({ status: 'INVALID', message: email.left.message })
+    const rules = await deps.stores.siteRules.read()
+    if (!isDomainAllowed(rules, email.right)) return right({ status: 'NOT_ALLOWED', message: emailDomainRefused(rules).message })
+    const retryAfterSeconds =
+      (await deps.allowances.take('address-check', String(principal.impersonator?.userId ?? principal.userId))) ??
+      (await deps.allowances.take('address-check-network', sourceIp))
+    if (retryAfterSeconds !== undefined) return left(TooManyAddressChecks('You asked about many addresses; wait before the next one.', { retryAfterSeconds }))
+    const isTaken = await deps.stores.emails.isTaken(email.right.key)
+    return right(isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is in use.' } : valid)
+  }
+
+/** Posts a mail that says nothing but that mail works. */
+export const makeSendTestMail =
+  (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly domains: DomainNames }) =>
+  async (call: SignedInCall, address: string): Outcome<Failure<'EmailInvalid'>, void> => {
+    const email = parseEmailAddress(address, deps.domains)
+    if (isLeft(email)) return email
+    return deps.unitOfWork.run<Failure<'EmailInvalid'>, void>(call, async (stores) => {
+      await stores.mail.post({
+        to: email.right.text,
+        subject: 'Test mail',
+        paragraphs: [`The administrator ${call.principal.login} asked for this mail to see whether mail arrives. It does.`],
+      })
+      await stores.audit.record({ action: 'mail.tested', objectType: 'site', objectName: email.right.text })
+      return right(undefined)
+    })
+  }

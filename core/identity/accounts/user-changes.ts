@@ -1,0 +1,255 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { changedFields, isUnchanged } from '../../kernel/changed-fields.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import { parseAccountName } from '../../kernel/ids.ts'
+import type { Call, SignedInCall } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { checkPassword } from '../authentication/password-policy.ts'
+import type { SetPasswordDeps } from '../authentication/passwords.ts'
+import type { AttemptThrottle } from '../authentication/ports.ts'
+import type { MailOccasion } from '../emails/account-mail.ts'
+import { passwordChangedMail, postIfAddressed, renamedMail } from '../emails/account-mail.ts'
+import { parseEmailAddress } from '../emails/email-address.ts'
+import { movePrimaryEmail, replacePrimaryEmail } from '../emails/primary-email.ts'
+import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
+import { resetSecondFactorOf } from '../second-factor/reset.ts'
+import type { EmailAddress, User, UserChanges } from '../types.ts'
+import { auditedUser } from '../types.ts'
+import { UserNameRefused } from './user-creation.ts'
+import { ProfileInvalid, readProfile, userMissing } from './users.ts'
+
+/** Nobody would be left to administer the installation. */
+export const LastAdmin = defineFailure('LastAdmin', 'Conflict')
+
+export interface EditUserDeps extends SetPasswordDeps {
+  readonly domains: DomainNames
+  readonly clock: Clock
+}
+
+/** An absent field stays as it is; an empty text clears it. */
+export interface EditUserInput extends UserChanges {
+  readonly email?: string | undefined
+  readonly password?: Secret | undefined
+  /** Removes the second factor, if there is one, and ends all sessions. */
+  readonly removesSecondFactor?: boolean
+}
+
+export type EditUserFailure =
+  | Failure<'UserMissing'>
+  | Failure<'LastAdmin'>
+  | Failure<'ProfileInvalid'>
+  | Failure<'EmailInvalid'>
+  | Failure<'EmailTaken'>
+  | Failure<'PasswordTooWeak'>
+  | Failure<'TooManyAttempts'>
+
+const isActingAdmin = (user: Pick<User, 'isAdmin' | 'isActive' | 'prohibitLogin'>): boolean =>
+  user.isAdmin && user.isActive && !user.prohibitLogin
+
+/** Locks all acting admins, so that two of them cannot lay each other down at once. */
+export const isLastActingAdmin = async (stores: IdentityChanges, user: User): Promise<boolean> => {
+  if (!isActingAdmin(user)) return false
+  const acting = await stores.users.lockActiveAdmins()
+  return acting.every((id) => id === user.id)
+}
+
+/** What is checked and hashed before the transaction. */
+interface Prepared {
+  readonly email: EmailAddress | undefined
+  readonly phc: string | undefined
+  readonly removesSecondFactor: boolean
+}
+
+/** Whoever signed up with somebody else's address has none. */
+const waitsWithoutAddress = async (stores: IdentityChanges, user: User): Promise<boolean> =>
+  user.primaryEmail === '' && (await stores.accountLife.lockState(user.id)) === 'unconfirmed'
+
+const applyEdit = async (
+  stores: IdentityChanges,
+  user: User,
+  changes: UserChanges,
+  prepared: Prepared,
+  now: Date,
+): Outcome<EditUserFailure, User> => {
+  const after = { ...user, ...changes }
+  const loses = isActingAdmin(user) && !isActingAdmin(after)
+  if (loses && (await isLastActingAdmin(stores, user))) return left(LastAdmin('This is the last active site administrator.'))
+  const isLetIn = !user.isActive && after.isActive && prepared.email === undefined
+  if (isLetIn && (await waitsWithoutAddress(stores, user))) return left(ProfileInvalid('Give this account an e-mail address first.'))
+  const email = prepared.email?.key === user.primaryEmail.toLowerCase() ? undefined : prepared.email
+  if (email !== undefined) {
+    const replaced = await replacePrimaryEmail(stores, user, email, now)
+    if (isLeft(replaced)) return replaced
+  }
+  const changed = changedFields(user, changes)
+  if (!isUnchanged(changed)) await stores.users.update(user.id, changes)
+  if (prepared.phc !== undefined) {
+    await stores.users.replacePassword(user.id, prepared.phc, undefined, after.mustChangePassword)
+    await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, now)
+    await postIfAddressed(stores.mail, passwordChangedMail(user, now, { kind: 'administrator' }))
+  }
+  if (prepared.removesSecondFactor) await resetSecondFactorOf(stores, user, now)
+  const isShutOut = !after.isActive || after.prohibitLogin
+  if (isShutOut || prepared.phc !== undefined) await stores.sessions.removeAll(user.id, undefined)
+  const isTold = !isUnchanged(changed) || email !== undefined || prepared.phc !== undefined || prepared.removesSecondFactor
+  if (!isTold) return right(user)
+  await stores.audit.record({
+    action: 'user.updated',
+    ...auditedUser(user),
+    changes: {
+      ...changed,
+      ...(email === undefined ? {} : { email: 'changed' }),
+      ...(prepared.phc === undefined ? {} : { password: 'changed' }),
+    },
+  })
+  const edited = await stores.users.byId(user.id)
+  return edited === undefined ? left(userMissing()) : right(edited)
+}
+
+/**
+ * Changes any of a user's fields for an administrator, in one transaction. A new password, and shutting the account,
+ * end all of its sessions. The last active site admin stays one.
+ */
+export const makeEditUser =
+  (deps: EditUserDeps) =>
+  async (call: Call<User>, login: string, input: EditUserInput): Outcome<EditUserFailure, User> => {
+    const { email: emailText, password, removesSecondFactor = false, ...fields } = input
+    const found = await deps.stores.users.byLogin(login)
+    if (found === undefined) return left(userMissing())
+    const read = readProfile(fields)
+    if (isLeft(read)) return read
+    const changes = read.right
+    // Who has no address is shown an empty one.
+    const keepsEmail = emailText === undefined || (emailText === '' && found.primaryEmail === '')
+    const email = keepsEmail ? right(undefined) : parseEmailAddress(emailText, deps.domains)
+    if (isLeft(email)) return email
+    let phc: string | undefined
+    if (password !== undefined) {
+      const context = { login: found.login, emails: [email.right?.text ?? found.primaryEmail], fullName: found.fullName }
+      const checked = checkPassword(deps.passwords, password, context)
+      if (isLeft(checked)) return checked
+      const hashed = await deps.hasher.hash(checked.right)
+      if (isLeft(hashed)) return hashed
+      phc = hashed.right
+    }
+    return deps.unitOfWork.run<EditUserFailure, User>(call, async (stores) => {
+      const user = await stores.users.lock(found.id)
+      return user === undefined ? left(userMissing()) : applyEdit(stores, user, changes, { email: email.right, phc, removesSecondFactor }, deps.clock.now())
+    })
+  }
+
+type RenameFailure = Failure<'UserMissing'> | Failure<'UserNameRefused'> | Failure<'UserNameTaken'>
+
+/**
+ * Gives a user another name. The old one leads to the user until somebody takes it. Tokens and sessions belong to the
+ * account, not to its name, so they keep working.
+ */
+export const makeRenameUser =
+  (deps: { readonly stores: IdentityStores; readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
+  async (call: SignedInCall, login: string, newLogin: string): Outcome<RenameFailure, void> => {
+    const found = await deps.stores.users.byLogin(login)
+    if (found === undefined) return left(userMissing())
+    const name = parseAccountName(newLogin)
+    if (isLeft(name)) return left(UserNameRefused(name.left.message))
+    return deps.unitOfWork.run<RenameFailure, void>(call, async ({ users, audit, mail }) => {
+      const user = await users.lock(found.id)
+      if (user === undefined) return left(userMissing())
+      if (user.login === name.right) return right(undefined)
+      const renamed = await users.rename(user, name.right)
+      if (isLeft(renamed)) return renamed
+      await audit.record({
+        action: 'user.renamed',
+        objectType: 'user',
+        objectId: user.id,
+        objectName: name.right,
+        tenantId: user.id,
+        changes: { from: user.login, to: name.right },
+      })
+      await postIfAddressed(mail, renamedMail(user, user.login, name.right))
+      return right(undefined)
+    })
+  }
+
+export interface UnlockUserDeps {
+  readonly stores: IdentityStores
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly throttle: AttemptThrottle
+}
+
+/**
+ * Lets a user in again: one who was made inactive or prohibited from signing in, and one who is locked after failed
+ * attempts, whose count starts anew. An account that was deactivated, or whose address nobody confirmed, stays as it is:
+ * those have ways of their own. Answers whether something changed. The counters are on their own, so they go first:
+ * a crash between leaves an unlocked account without the row that tells of it, never the other way round.
+ */
+export const makeUnlockUser =
+  (deps: UnlockUserDeps) =>
+  async (call: Call, login: string): Outcome<Failure<'UserMissing'>, boolean> => {
+    const found = await deps.stores.users.byLogin(login)
+    if (found === undefined) return left(userMissing())
+    const wasLocked = await deps.throttle.unlock(found.id)
+    return deps.unitOfWork.run<Failure<'UserMissing'>, boolean>(call, async (stores) => {
+      const user = await stores.users.lock(found.id)
+      if (user === undefined) return left(userMissing())
+      const isWaiting = (await stores.accountLife.lockState(user.id)) !== undefined
+      const wasShut = !isWaiting && (!user.isActive || user.prohibitLogin)
+      if (wasShut) await stores.users.update(user.id, { isActive: true, prohibitLogin: false })
+      if (wasShut) await stores.audit.record(entryOf('user.enabled', user))
+      if (wasLocked) await stores.audit.record(entryOf('user.unlocked', user))
+      return right(wasShut || wasLocked)
+    })
+  }
+
+const entryOf = (action: string, user: User) => ({ action, ...auditedUser(user) })
+
+/** An absent field stays as it is; an empty text clears it. */
+export interface OwnProfileInput
+  extends Pick<UserChanges, 'fullName' | 'website' | 'location' | 'language' | 'theme' | 'diffViewStyle' | 'hideActivity' | 'description' | 'hideEmail'> {
+  /** Only the name that the user has: renaming is not done here. */
+  readonly name?: string
+  /** A verified address of the user, which becomes the primary one. */
+  readonly email?: string
+}
+
+type ProfileFailure = Failure<'ProfileInvalid'>
+
+const choosePrimary = async (stores: IdentityChanges, user: User, email: string, occasion: MailOccasion): Outcome<ProfileFailure, boolean> => {
+  const own = await stores.emails.list(user.id)
+  const chosen = own.find((record) => record.email.toLowerCase() === email.toLowerCase())
+  const refused = left(ProfileInvalid('Only a verified address of yours can become the primary one.'))
+  if (chosen === undefined) return refused
+  const moved = await movePrimaryEmail(stores, user, chosen, occasion)
+  return isLeft(moved) ? refused : moved
+}
+
+/** Changes what users decide about themselves. */
+export const makeEditOwnProfile =
+  (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>
+  async (call: SignedInCall<User>, input: OwnProfileInput): Outcome<ProfileFailure, User> => {
+    const { name, email, ...fields } = input
+    const read = readProfile(fields)
+    if (isLeft(read)) return read
+    const changes = read.right
+    return deps.unitOfWork.run<ProfileFailure, User>(call, async (stores) => {
+      const user = await stores.users.lock(call.principal.userId)
+      if (user === undefined) throw new Error('the account of a proven caller is gone')
+      if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
+      // Who has no address is shown an empty one.
+      const keepsEmail = email === undefined || email === user.primaryEmail
+      const moved = keepsEmail ? right(false) : await choosePrimary(stores, user, email, { at: deps.clock.now(), sourceIp: call.sourceIp })
+      if (isLeft(moved)) return moved
+      const changed = changedFields(user, changes)
+      if (isUnchanged(changed) && !moved.right) return right(user)
+      if (!isUnchanged(changed)) await stores.users.update(user.id, changes)
+      await stores.audit.record({
+        action: 'user.updated',
+        ...auditedUser(user),
+        changes: { ...changed, ...(moved.right ? { email: 'changed' } : {}) },
+      })
+      const edited = await stores.users.byId(user.id)
+      return right(edited ?? user)
+    })
+  }

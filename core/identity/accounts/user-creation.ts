@@ -1,0 +1,139 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { UserId } from '../../kernel/ids.ts'
+import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../kernel/ids.ts'
+import type { Mail } from '../../kernel/mail.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { PasswordPolicy } from '../authentication/password-policy.ts'
+import { checkPassword } from '../authentication/password-policy.ts'
+import { parseEmailAddress } from '../emails/email-address.ts'
+import { releaseLapsedClaim } from '../emails/link-codes.ts'
+import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
+import type { User, UserVisibility } from '../types.ts'
+
+export const UserNameRefused = defineFailure('UserNameRefused', 'Unprocessable')
+
+export interface CreateUserDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly hasher: PasswordHasher
+  readonly passwords: PasswordPolicy
+  readonly domains: DomainNames
+  readonly clock: Clock
+}
+
+export interface CreateUserInput {
+  readonly login: string
+  readonly email: string
+  readonly password: Secret
+  readonly fullName?: string | undefined
+  readonly mustChangePassword?: boolean | undefined
+  readonly isAdmin?: boolean | undefined
+  readonly restricted?: boolean | undefined
+  readonly visibility?: UserVisibility | undefined
+  /** For a user who comes from elsewhere: since when there is the account (`creation-time.ts`). Absent: now. */
+  readonly createdAt?: Date | undefined
+  /** Tells the user by mail that there is an account now. */
+  readonly sendsNotice?: boolean | undefined
+  /** For the operator at the command line: a word of the routes is taken all the same. */
+  readonly allowsReservedName?: boolean
+}
+
+export type CreateUserFailure =
+  | Failure<'UserNameRefused'>
+  | Failure<'UserNameTaken'>
+  | Failure<'EmailInvalid'>
+  | Failure<'EmailTaken'>
+  | Failure<'PasswordTooWeak'>
+  | Failure<'TooManyAttempts'>
+
+/** Says no password: a mail is read by others. */
+const noticeMail = (to: string, login: string, id: UserId): Mail => ({
+  to,
+  subject: 'An account was made for you',
+  paragraphs: [`An administrator made the account ${login} for you.`, 'Ask whoever told you about it for the password, or ask for a new one by this address.'],
+  accountId: id,
+})
+
+const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undefined => {
+  const isWellFormed = input.login.length <= maxAccountNameLength && accountNamePattern.test(input.login)
+  if (input.allowsReservedName === true && isWellFormed) return undefined
+  const name = parseAccountName(input.login)
+  return isLeft(name) ? UserNameRefused(name.left.message) : undefined
+}
+
+/**
+ * Makes a user with a primary address that counts as verified, since an administrator gives it. One transaction.
+ * The hash is made before it.
+ */
+export const makeCreateUser =
+  (deps: CreateUserDeps) =>
+  async (call: Call<User>, input: CreateUserInput): Outcome<CreateUserFailure, User> => {
+    const refused = nameRefusal(input)
+    if (refused !== undefined) return left(refused)
+    const email = parseEmailAddress(input.email, deps.domains)
+    if (isLeft(email)) return email
+    const fullName = input.fullName ?? ''
+    const password = checkPassword(deps.passwords, input.password, { login: input.login, emails: [email.right.text], fullName })
+    if (isLeft(password)) return password
+    const phc = await deps.hasher.hash(password.right)
+    if (isLeft(phc)) return phc
+    return deps.unitOfWork.run<CreateUserFailure, User>(call, async (stores) => {
+      const now = deps.clock.now()
+      const id = await stores.users.insert({
+        login: input.login,
+        fullName,
+        passwordPhc: phc.right,
+        mustChangePassword: input.mustChangePassword ?? false,
+        isAdmin: input.isAdmin ?? false,
+        isActive: true,
+        restricted: input.restricted ?? false,
+        visibility: input.visibility ?? 'public',
+        createdAt: input.createdAt ?? now,
+      })
+      if (isLeft(id)) return id
+      await releaseLapsedClaim(stores, email.right.key, now)
+      const added = await stores.emails.insert(id.right, email.right, true, true, now)
+      if (isLeft(added)) return added
+      await stores.audit.record({
+        action: 'user.created',
+        objectType: 'user',
+        objectId: id.right,
+        objectName: input.login,
+        tenantId: id.right,
+        changes: { is_admin: input.isAdmin ?? false, ...(input.createdAt === undefined ? {} : { created_at: input.createdAt.toISOString() }) },
+      })
+      if (input.sendsNotice === true) await stores.mail.post(noticeMail(email.right.text, input.login, id.right))
+      const user = await stores.users.byId(id.right)
+      if (user === undefined) throw new Error('a user that was just inserted is not there')
+      return right(user)
+    })
+  }
+
+export interface CreateFirstAdminDeps extends CreateUserDeps {
+  readonly stores: IdentityStores
+}
+
+export interface FirstAdminInput {
+  readonly login: string
+  readonly email: string
+  readonly password: Secret
+}
+
+/**
+ * Makes the first site admin when the store has none; answers whether this call made one. Two instances that start
+ * together try the same name, and the unique key lets one through: the other sees an admin and answers `false`.
+ */
+export const makeCreateFirstAdmin = (deps: CreateFirstAdminDeps) => {
+  const createUser = makeCreateUser(deps)
+  return async (call: Call, input: FirstAdminInput): Outcome<CreateUserFailure, boolean> => {
+    if (await deps.stores.users.hasAdmin()) return right(false)
+    const created = await createUser(call, { ...input, isAdmin: true, allowsReservedName: true })
+    if (!isLeft(created)) return right(true)
+    const isRace = created.left.tag === 'UserNameTaken' || created.left.tag === 'EmailTaken'
+    return isRace && (await deps.stores.users.hasAdmin()) ? right(false) : left(created.left)
+  }
+}

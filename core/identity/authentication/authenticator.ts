@@ -1,0 +1,230 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { Principal } from '../../kernel/principal.ts'
+import { fullScope } from '../../kernel/principal.ts'
+import { secret } from '../../kernel/secret.ts'
+import type { Authenticator, Background, Credential, CredentialStore, IdentitySettings, TokenDigest, TokenGrant } from '../ports.ts'
+import { NotAuthenticated, NotPermitted, SudoTargetMissing, SudoTargetNoUser } from '../ports.ts'
+import type { JudgeOneTimeCode, SpendOneTimeCode } from '../second-factor/ports.ts'
+import { isMarkDue, isSessionAlive, renewedIdleExpiry } from '../sessions/session-rules.ts'
+import { scopeSetOf } from '../tokens/scopes.ts'
+import { hasAccessTokenForm } from '../tokens/token-format.ts'
+import type { User } from '../types.ts'
+import type { CheckCredentialsDeps } from './credentials.ts'
+import { badCredentials, credentialOutdated, makeCheckCredentials } from './credentials.ts'
+
+/** Credentials remembered as marked; one that is forgotten is marked once more, which does no harm. */
+const maxMarked = 10_000
+
+/** Runs `write` in the background when the credential's mark is due in this process as well. */
+export type MarkUsed = (key: string, now: Date, write: () => Promise<void>) => void
+
+/**
+ * Marks credentials as used, at most once a minute each: of a burst of requests, all but one read the row before the mark
+ * was there, so this process remembers what it marked.
+ */
+export const makeMarkUsed = (background: Background): MarkUsed => {
+  const marked = new Map<string, Date>()
+  return (key, now, write) => {
+    if (!isMarkDue(marked.get(key), now)) return
+    marked.delete(key)
+    marked.set(key, now)
+    const oldest = marked.size > maxMarked ? marked.keys().next().value : undefined
+    if (oldest !== undefined) marked.delete(oldest)
+    background.run('mark a credential as used', async () => {
+      try {
+        await write()
+      } catch (error) {
+        marked.delete(key)
+        throw error
+      }
+    })
+  }
+}
+
+export type ImpersonateFailure = Failure<'NotPermitted'> | Failure<'SudoTargetMissing'> | Failure<'SudoTargetNoUser'>
+
+/** Makes the principal of a site admin who acts as another user: rights are the other's, the actor stays known. */
+export const makeImpersonate =
+  (credentials: CredentialStore) =>
+  async (actor: Principal, login: string): Outcome<ImpersonateFailure, Principal> => {
+    const allowed = mayImpersonate(actor)
+    if (isLeft(allowed)) return allowed
+    const target = await credentials.accountByName(login)
+    if (target === undefined) return left(SudoTargetMissing('There is no such user to act as.'))
+    if (target === 'organization') return left(SudoTargetNoUser('An organization cannot be acted as, only a user.'))
+    if (!target.isEnabled) return left(NotPermitted('A disabled account cannot be acted as.'))
+    return right({
+      ...actor,
+      userId: target.userId,
+      login: target.login,
+      isSiteAdmin: target.isSiteAdmin,
+      impersonator: { userId: actor.userId, login: actor.login },
+    })
+  }
+
+/** Only a site admin, and with a token only one that was given this power. */
+const mayImpersonate = (actor: Principal): Either<Failure<'NotPermitted'>, void> => {
+  if (!actor.isSiteAdmin) return left(NotPermitted('Only site administrators may act as another user.'))
+  if (actor.method === 'session') return left(NotPermitted('A session cannot act as another user; use a token.'))
+  if (!actor.scopes.sudo) return left(NotPermitted('The token does not carry the scope "sudo".'))
+  return right(undefined)
+}
+
+export interface ProveTokenDeps {
+  readonly credentials: CredentialStore
+  readonly digest: TokenDigest
+  readonly clock: Clock
+}
+
+const badToken = (): Failure<'NotAuthenticated'> => NotAuthenticated('The access token is not valid.')
+
+/** Proves the owner of an access token: one query; the profile comes along in it when asked for. */
+export const makeProveToken =
+  (deps: ProveTokenDeps, mark: MarkUsed) =>
+  async (token: string, loads: 'profile' | undefined): Outcome<Failure<'NotAuthenticated'>, Principal> => {
+    if (!hasAccessTokenForm(token)) return left(badToken())
+    const hash = deps.digest.digest(token)
+    const grant = await (loads === 'profile' ? deps.credentials.tokenWithProfileByHash(hash) : deps.credentials.tokenByHash(hash))
+    const now = deps.clock.now()
+    if (grant === undefined || !grant.account.isEnabled || isExpired(grant, now)) return left(badToken())
+    if (isMarkDue(grant.lastUsedAt, now)) {
+      mark(`token ${grant.tokenId}`, now, () => deps.credentials.markTokenUsed(grant.tokenId, grant.account.userId, now))
+    }
+    return right(tokenPrincipal(grant))
+  }
+
+const isExpired = (grant: TokenGrant, now: Date): boolean =>
+  grant.expiresAt !== undefined && grant.expiresAt.getTime() <= now.getTime()
+
+const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: User } => ({
+  userId: grant.account.userId,
+  login: grant.account.login,
+  isSiteAdmin: grant.account.isSiteAdmin,
+  method: 'token',
+  scopes: scopeSetOf(grant.scopeWords),
+  tokenId: grant.tokenId,
+  tokenCreatedAt: grant.createdAt,
+  ...(grant.expiresAt === undefined ? {} : { tokenExpiresAt: grant.expiresAt }),
+  ...(grant.onlyOrgId === undefined ? {} : { onlyOrgId: grant.onlyOrgId }),
+  ...(grant.onlyClusterId === undefined ? {} : { onlyClusterId: grant.onlyClusterId }),
+  ...(grant.profile === undefined ? {} : { profile: grant.profile }),
+})
+
+/** The profile that authentication brought along, if the route asked for it and the credential was one that could. */
+export const profileOf = (principal: Principal & { readonly profile?: User }): User | undefined => principal.profile
+
+export interface ProveSessionDeps {
+  readonly credentials: CredentialStore
+  readonly digest: TokenDigest
+  readonly clock: Clock
+  readonly settings: IdentitySettings
+}
+
+const badSession = (): Failure<'NotAuthenticated'> => NotAuthenticated('The session is over; sign in again.')
+
+/** Proves whose session a cookie names: one query. Use moves the end of its idle time, never of its whole time. */
+export const makeProveSession =
+  (deps: ProveSessionDeps, mark: MarkUsed) =>
+  async (key: string): Outcome<Failure<'NotAuthenticated'>, Principal> => {
+    const grant = await deps.credentials.sessionByHash(deps.digest.digest(key))
+    const now = deps.clock.now()
+    if (grant === undefined || !grant.account.isEnabled || !isSessionAlive(grant, now)) return left(badSession())
+    if (isMarkDue(grant.lastSeenAt, now)) {
+      const idleExpiresAt = renewedIdleExpiry(deps.settings, grant, now)
+      mark(`session ${grant.sessionId}`, now, () => deps.credentials.markSessionSeen(grant.sessionId, now, idleExpiresAt))
+    }
+    const { userId, login, isSiteAdmin, mustChangePassword } = grant.account
+    return right({ userId, login, isSiteAdmin, mustChangePassword, method: 'session', scopes: fullScope, sessionId: grant.sessionId })
+  }
+
+export interface ProvePasswordDeps extends CheckCredentialsDeps {
+  readonly judgeOneTimeCode: JudgeOneTimeCode
+  readonly clock: Clock
+}
+
+export type ProvePasswordFailure = Failure<'NotAuthenticated'> | Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>
+
+/** Proves a caller who sent name and password and, where a second factor is enrolled, a code that has not been used. The code is left unspent. */
+export const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
+  const checkCredentials = makeCheckCredentials(deps)
+  return async (credential: Credential & { kind: 'password' }, sourceIp: string): Outcome<ProvePasswordFailure, Principal> => {
+    const checked = await checkCredentials({ login: credential.login, password: credential.password, sourceIp })
+    if (isLeft(checked)) return checked
+    const { account, phc, hasSecondFactor, secondFactorRef, lastLoginAt } = checked.right
+    if (!account.isEnabled) return left(badCredentials(account.userId))
+    const judged = hasSecondFactor ? await deps.judgeOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp }) : right(undefined)
+    if (isLeft(judged)) return judged
+    const { userId, login, isSiteAdmin, mustChangePassword } = account
+    const now = deps.clock.now()
+    if (isMarkDue(lastLoginAt, now)) mark(`password ${userId}`, now, () => deps.credentials.markPasswordUsed(userId, now))
+    return right({
+      userId, login, isSiteAdmin, mustChangePassword, method: 'password', scopes: fullScope, provenPhc: secret(phc),
+      ...(judged.right === undefined ? {} : { unspentCode: judged.right }),
+      ...(secondFactorRef === undefined ? {} : { provenSecondFactorRef: secondFactorRef }),
+    })
+  }
+}
+
+/**
+ * For a request that goes on after its password was proven (a stream, a slow body): whether password and second factor are still those that were proven
+ * and its account may still sign in, with the rights of now. No new attempt: no hash, no code, no count, so that a lock
+ * cuts nobody off who is in, and a one-time code need not be right twice.
+ */
+export const makeProvePasswordAgain = (credentials: CredentialStore) => {
+  const impersonate = makeImpersonate(credentials)
+  return async (proven: Principal): Outcome<ReturnType<typeof credentialOutdated> | ImpersonateFailure, Principal> => {
+    const { impersonator, ...own } = proven
+    const actor = impersonator ?? proven
+    const record = await credentials.passwordByKey(actor.login.toLowerCase())
+    if (record === undefined || record.account.userId !== actor.userId || !record.account.isEnabled) return left(credentialOutdated())
+    const isSame = record.phc === proven.provenPhc?.reveal() && record.secondFactorRef === proven.provenSecondFactorRef
+    if (!isSame) return left(credentialOutdated())
+    const { userId, login, isSiteAdmin, mustChangePassword } = record.account
+    const current: Principal = { ...own, userId, login, isSiteAdmin, mustChangePassword }
+    if (impersonator === undefined) return right(current)
+    const acting = await impersonate(current, proven.login)
+    return isLeft(acting) || acting.right.userId === proven.userId ? acting : left(credentialOutdated())
+  }
+}
+
+export interface AuthenticateDeps extends ProveTokenDeps, ProveSessionDeps, ProvePasswordDeps {
+  readonly background: Background
+  readonly spendOneTimeCode: SpendOneTimeCode
+}
+
+/** Proves callers over a credential store; see the port for its promises. */
+export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
+  const mark = makeMarkUsed(deps.background)
+  const proveToken = makeProveToken(deps, mark)
+  const proveSession = makeProveSession(deps, mark)
+  const provePassword = makeProvePassword(deps, mark)
+  const impersonate = makeImpersonate(deps.credentials)
+
+  const prove = (credential: Credential, sourceIp: string, loads: 'profile' | undefined) => {
+    if (credential.kind === 'token') return proveToken(credential.token.reveal(), loads)
+    if (credential.kind === 'session') return proveSession(credential.sessionKey.reveal())
+    return provePassword(credential, sourceIp)
+  }
+
+  return {
+    async authenticate(credential, sudo, sourceIp, loads) {
+      const proven = await prove(credential, sourceIp, sudo === undefined ? loads : undefined)
+      if (isLeft(proven) || sudo === undefined) return proven
+      return impersonate(proven.right, sudo)
+    },
+    proveAgain: makeProvePasswordAgain(deps.credentials),
+    async spendCode(proven, sourceIp) {
+      const { unspentCode, ...rest } = proven
+      if (unspentCode === undefined) return right(proven)
+      const spent = await deps.spendOneTimeCode((proven.impersonator ?? proven).userId, unspentCode, sourceIp)
+      return isLeft(spent) ? spent : right(rest)
+    },
+    async userOfSession(sessionKey) {
+      const grant = await deps.credentials.sessionByHash(deps.digest.digest(sessionKey.reveal()))
+      return grant !== undefined && grant.account.isEnabled && isSessionAlive(grant, deps.clock.now()) ? grant.account.userId : undefined
+    },
+  }
+}

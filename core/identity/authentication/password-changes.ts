@@ -1,0 +1,240 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { Call, SignedInCall } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { passwordChangedMail, postIfAddressed } from '../emails/account-mail.ts'
+import { parseEmailAddress } from '../emails/email-address.ts'
+import type { AddressClaim, IssueLinkCodeDeps } from '../emails/link-codes.ts'
+import { linkCodeHash, linkCodeInvalid, linkCodeMinutes, linkWithCode, makeIssueLinkCode, makePostConfirmation } from '../emails/link-codes.ts'
+import type {
+  Background,
+  CredentialStore,
+  DomainNames,
+  IdentityChanges,
+  IdentitySettings,
+  IdentityStores,
+  PasswordHasher,
+  TokenDigest,
+} from '../ports.ts'
+import type { EmailAddress, EmailRecord, User } from '../types.ts'
+import { auditedUser } from '../types.ts'
+import type { VerifyOwnPasswordDeps } from './credentials.ts'
+import { makeVerifyOwnPassword, OwnPasswordWrong } from './credentials.ts'
+import type { PasswordPolicy } from './password-policy.ts'
+import { checkPassword, PasswordTooWeak } from './password-policy.ts'
+import type { SetPasswordDeps } from './passwords.ts'
+import type { Allowances } from './ports.ts'
+import type { JudgeGuessDeps } from './throttle.ts'
+import { makeJudgeGuess } from './throttle.ts'
+
+export type ChangeOwnPasswordDeps = SetPasswordDeps & VerifyOwnPasswordDeps
+
+export interface ChangeOwnPasswordInput {
+  readonly oldPassword: Secret
+  readonly password: Secret
+  readonly revokesTokens: boolean
+}
+
+export type ChangeOwnPasswordFailure = Failure<'OwnPasswordWrong'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
+
+/**
+ * Replaces the caller's password, ends all sessions but the one of this call and, when told to, removes all access
+ * tokens. Of two changes at once with the same old password one is refused.
+ */
+export const makeChangeOwnPassword =
+  (deps: ChangeOwnPasswordDeps) =>
+  async (call: SignedInCall, input: ChangeOwnPasswordInput): Outcome<ChangeOwnPasswordFailure, void> => {
+    const { userId, sessionId } = call.principal
+    const user = await deps.stores.users.byId(userId)
+    const oldPhc = await makeVerifyOwnPassword(deps)(call, input.oldPassword)
+    if (isLeft(oldPhc)) return oldPhc
+    if (user === undefined) throw new Error('the account of a proven caller is gone')
+    const context = { login: user.login, emails: [user.primaryEmail], fullName: user.fullName }
+    const password = checkPassword(deps.passwords, input.password, context)
+    if (isLeft(password)) return password
+    if (user.mustChangePassword && password.right.reveal() === input.oldPassword.reveal()) return left(PasswordTooWeak('The new password must be another one.'))
+    const phc = await deps.hasher.hash(password.right)
+    if (isLeft(phc)) return phc
+    return deps.unitOfWork.run<ChangeOwnPasswordFailure, void>(call, async (stores) => {
+      if (!(await stores.users.replacePassword(userId, phc.right, oldPhc.right, false))) return left(OwnPasswordWrong('The password was replaced meanwhile.'))
+      await stores.linkCodes.closeAll(userId, 'password-reset', undefined, deps.clock.now())
+      const sessionsEnded = await stores.sessions.removeAll(userId, sessionId)
+      const tokensRemoved = input.revokesTokens ? await stores.tokens.removeAll(userId) : 0
+      await stores.audit.record({
+        action: 'user.password_changed',
+        ...auditedUser(user),
+        changes: { by: 'user', sessions_ended: sessionsEnded, tokens_removed: tokensRemoved },
+      })
+      await postIfAddressed(stores.mail, passwordChangedMail(user, deps.clock.now(), { kind: 'user', sourceIp: call.sourceIp }))
+      return right(undefined)
+    })
+  }
+
+const dayMilliseconds = 24 * 3600 * 1000
+
+/**
+ * Whether a forgotten password may be reset by mail to this address: a verified one that has been so for a day. A found
+ * session or token can add and confirm an address; it must not thereby become the whole account before the owner, who is
+ * told by mail, can do something about it. The addresses of an account that is younger than a day need not wait.
+ */
+export const servesReset = (user: Pick<User, 'createdAt'>, email: Pick<EmailRecord, 'verified' | 'verifiedAt'>, now: Date): boolean => {
+  const dayAgo = now.getTime() - dayMilliseconds
+  return email.verified && (user.createdAt.getTime() > dayAgo || (email.verifiedAt !== undefined && email.verifiedAt.getTime() <= dayAgo))
+}
+
+export interface AskPasswordResetDeps extends IssueLinkCodeDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly credentials: Pick<CredentialStore, 'passwordByKey'>
+  readonly background: Background
+  readonly allowances: Allowances
+  readonly domains: DomainNames
+  readonly settings: Pick<IdentitySettings, 'baseUrl'>
+}
+
+/**
+ * Posts a mail with a reset code when the address is a verified one of an account that may sign in. The address that a
+ * signed-up account waits for gets its confirmation once more: whoever lost that mail cannot sign in to ask for it.
+ * Everything that depends on the address happens after the answer, so that neither the answer nor its time tells whether
+ * there is an account.
+ */
+export const makeAskPasswordReset =
+  (deps: AskPasswordResetDeps) =>
+  (call: Call, address: string): void => {
+    // The answer does not wait, so neither its end nor its idempotency record is this work's.
+    const later: Call = {
+      principal: undefined,
+      requestId: call.requestId,
+      sourceIp: call.sourceIp,
+      operation: call.operation,
+      signal: new AbortController().signal,
+    }
+    deps.background.run('posting a password reset', () => postReset(deps, later, address))
+  }
+
+const postReset = async (deps: AskPasswordResetDeps, call: Call, address: string): Promise<void> => {
+  const email = parseEmailAddress(address, deps.domains)
+  if (isLeft(email)) return
+  const record = await deps.credentials.passwordByKey(email.right.key)
+  if (record === undefined) return confirmAgain(deps, call, email.right)
+  if (!record.account.isEnabled) return
+  // Nobody is told: whoever asks learns nothing from it.
+  if ((await deps.allowances.take('password-reset', call.sourceIp)) !== undefined) return
+  const { userId, login } = record.account
+  const issue = makeIssueLinkCode(deps)
+  await deps.unitOfWork.run<Failure<'TooManyMails'>, void>(call, async (stores) => {
+    // Requests for one account come one after the other, so that the limit holds.
+    const user = await stores.users.lock(userId)
+    // The address as the account has it, not as whoever asks wrote it.
+    const own = (await stores.emails.list(userId)).find((record) => record.email.toLowerCase() === email.right.key)
+    if (user === undefined || own === undefined || !servesReset(user, own, deps.clock.now())) return right(undefined)
+    const code = await issue(stores, 'password-reset', { userId, emailKey: email.right.key })
+    if (isLeft(code)) return code
+    await stores.audit.record({ action: 'user.password_reset_asked', ...auditedUser({ id: userId, login }) })
+    await stores.mail.post({
+      to: own.email,
+      subject: 'Set a new password',
+      paragraphs: [
+        `Somebody, hopefully you, asked for a new password for the account ${login}, from the address ${call.sourceIp}.`,
+        `The link and the code are good for ${linkCodeMinutes['password-reset']} minutes, once. The code is: ${code.right.reveal()}`,
+        'If this was not you, ignore this mail: your password stays as it is.',
+      ],
+      action: { label: 'Set a new password', url: linkWithCode(deps.settings.baseUrl(), 'reset-password', code.right) },
+      accountId: userId,
+    })
+    return right(undefined)
+  })
+}
+
+/** Whose sign-up waits for this address: an inactive account's primary address that nobody confirmed. Locks that account. */
+const waitingFor = async (stores: IdentityChanges, key: string): Promise<AddressClaim | undefined> => {
+  const userId = await stores.emails.ownerOf(key)
+  const user = userId === undefined ? undefined : await stores.users.lock(userId)
+  if (user === undefined || user.isActive) return undefined
+  const own = (await stores.emails.list(user.id)).find(({ email }) => email.toLowerCase() === key)
+  return own?.isPrimary === true && !own.verified ? { userId: user.id, login: user.login, email: own.email } : undefined
+}
+
+const confirmAgain = async (deps: AskPasswordResetDeps, call: Call, { key }: EmailAddress): Promise<void> => {
+  const waiting = await deps.unitOfWork.run<never, boolean>(call, async (stores) => right((await waitingFor(stores, key)) !== undefined))
+  if (isLeft(waiting) || !waiting.right) return
+  if ((await deps.allowances.take('password-reset', call.sourceIp)) !== undefined) return
+  const postConfirmation = makePostConfirmation(deps)
+  await deps.unitOfWork.run<Failure<'TooManyMails'>, void>(call, async (stores) => {
+    const claim = await waitingFor(stores, key)
+    return claim === undefined ? right(undefined) : postConfirmation(stores, claim)
+  })
+}
+
+export interface ResetPasswordDeps extends JudgeGuessDeps {
+  readonly stores: IdentityStores
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly hasher: PasswordHasher
+  readonly passwords: PasswordPolicy
+  readonly digest: TokenDigest
+  readonly clock: Clock
+}
+
+export interface ResetPasswordInput {
+  readonly code: string
+  readonly password: Secret
+}
+
+export type ResetPasswordFailure = Failure<'LinkCodeInvalid'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
+
+/** A code that counts, and whose it is. */
+interface Proven {
+  readonly hash: Uint8Array
+  readonly user: User
+}
+
+/**
+ * Sets a new password for whoever has the code of a mail. The code survives a password that the policy refuses. Ends all
+ * sessions and remembered logins; access tokens and the second factor stay, and nobody is signed in.
+ */
+export const makeResetPassword = (deps: ResetPasswordDeps) => {
+  const judge = makeJudgeGuess(deps)
+  return async (call: Call, input: ResetPasswordInput): Outcome<ResetPasswordFailure, void> => {
+    const attempt = { kind: 'reset-code', subject: input.code.slice(0, 64), sourceIp: call.sourceIp } as const
+    const proven = await judge(attempt, async () => right(await prove(deps, input.code)), linkCodeInvalid)
+    if (isLeft(proven)) return proven
+    const { user, hash } = proven.right
+    const emails = (await deps.stores.emails.list(user.id)).map(({ email }) => email)
+    const password = checkPassword(deps.passwords, input.password, { login: user.login, emails, fullName: user.fullName })
+    if (isLeft(password)) return password
+    const phc = await deps.hasher.hash(password.right)
+    if (isLeft(phc)) return phc
+    const replaced = await replace(deps, call, { user, hash }, phc.right)
+    if (isLeft(replaced)) return replaced
+    await deps.throttle.unlock(user.id, 'password')
+    return right(undefined)
+  }
+}
+
+const prove = async ({ stores, digest, clock }: ResetPasswordDeps, code: string): Promise<Proven | undefined> => {
+  const hash = linkCodeHash(digest, code)
+  if (isLeft(hash)) return undefined
+  const found = await stores.linkCodes.find('password-reset', hash.right, clock.now())
+  const user = found && (await stores.users.byId(found.userId))
+  const isStillTheirs = found !== undefined && (await stores.emails.list(found.userId)).some((own) => own.verified && own.email.toLowerCase() === found.emailKey)
+  return user !== undefined && user.isActive && !user.prohibitLogin && isStillTheirs ? { hash: hash.right, user } : undefined
+}
+
+const replace = (deps: ResetPasswordDeps, call: Call, { user, hash }: Proven, phc: string): Outcome<Failure<'LinkCodeInvalid'>, void> =>
+  deps.unitOfWork.run<Failure<'LinkCodeInvalid'>, void>(call, async (stores) => {
+    const now = deps.clock.now()
+    const current = await stores.users.lock(user.id)
+    const isAllowed = current !== undefined && current.isActive && !current.prohibitLogin
+    if (!isAllowed || !(await stores.linkCodes.use('password-reset', hash, now))) return left(linkCodeInvalid())
+    await stores.users.replacePassword(user.id, phc, undefined, false)
+    await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, now)
+    const sessionsEnded = await stores.sessions.removeAll(user.id, undefined)
+    await stores.audit.record({
+      action: 'user.password_changed',
+      ...auditedUser(user),
+      changes: { by: 'reset', sessions_ended: sessionsEnded },
+    })
+    await stores.mail.post(passwordChangedMail(current, now, { kind: 'reset', sourceIp: call.sourceIp }))
+    return right(undefined)
+  })

@@ -1,0 +1,80 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Failure } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { CommonPasswords } from '../ports.ts'
+
+export const PasswordTooWeak = defineFailure('PasswordTooWeak', 'Unprocessable')
+
+export const maxPasswordLength = 256
+
+/** What a password must not resemble. */
+export interface PasswordContext {
+  readonly login: string
+  readonly emails: readonly string[]
+  readonly fullName?: string
+}
+
+export interface PasswordPolicy {
+  readonly minLength: number
+  readonly common: CommonPasswords
+  /** What everybody here thinks of first besides the product's name: the host where users sign in. */
+  readonly siteWords?: () => readonly string[]
+}
+
+const productName = 'moorage'
+/** The setting behind `minLength`, for messages. */
+const lengthSetting = 'MOORAGE_PASSWORD_MIN_LENGTH'
+
+/** Words of a person's context that a guess would start from; short ones would forbid too much. */
+const contextWords = (context: PasswordContext, siteWords: readonly string[]): readonly string[] =>
+  [productName, ...siteWords, context.login, ...context.emails.flatMap((email) => [email, ...email.split('@')]), context.fullName ?? '']
+    .map((word) => word.toLowerCase())
+    .filter((word) => word.length >= 4)
+
+/** The middle of a password without the digits and signs that people put around a word. */
+const stem = (text: string): string => text.replace(/^[^a-z]+/, '').replace(/[^a-z]+$/, '')
+
+/** A unit of at most half the text, repeated to its end. */
+const isRepetition = (text: string): boolean => {
+  const second = (text + text).indexOf(text, 1)
+  return second < text.length
+}
+
+const isRun = (text: string): boolean => {
+  const steps = new Set([...text].slice(1).map((sign, i) => sign.charCodeAt(0) - text.charCodeAt(i)))
+  return steps.size === 1
+}
+
+/**
+ * Decides whether a password may be chosen, and says which rule refuses it: its length, not what it is made of; and not one that is guessed first.
+ * Length counts Unicode characters. No truncation, no change of case.
+ */
+export const checkPassword = (
+  policy: PasswordPolicy,
+  password: Secret,
+  context: PasswordContext,
+): Either<Failure<'PasswordTooWeak'>, Secret> => {
+  const text = password.reveal()
+  const length = [...text].length
+  const refused = (message: string): Either<Failure<'PasswordTooWeak'>, Secret> => left(PasswordTooWeak(message))
+  if (length < policy.minLength) {
+    return refused(`This password is too short: it has ${length} of at least ${policy.minLength} characters (${lengthSetting}).`)
+  }
+  if (text.length > maxPasswordLength) return refused(`This password is too long: a password has at most ${maxPasswordLength} characters.`)
+  const lower = text.toLowerCase()
+  if (isRepetition(lower)) return refused('This password repeats itself.')
+  if (isRun(lower)) return refused('This password is a run of neighbouring characters.')
+  if (policy.common.includes(lower)) return refused('This password is on the list of common passwords. No setting changes that list.')
+  if (policy.common.includes(stem(lower))) {
+    return refused('This password contains a common password, and only digits and signs around it. No setting changes the list of common passwords.')
+  }
+  const resembles = contextWords(context, policy.siteWords?.() ?? []).some((word) => {
+    const rest = lower.split(word).join('')
+    return rest.length < lower.length && rest.length < policy.minLength / 2
+  })
+  return resembles
+    ? refused(`This password is too close to the name, the e-mail address or this site: less than half of ${policy.minLength} characters (${lengthSetting}) remain beside it.`)
+    : right(password)
+}

@@ -1,0 +1,202 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import { laterBySeconds } from '../../kernel/clock.ts'
+import type { Entropy } from '../../kernel/entropy.ts'
+import type { Failure, FailureType, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { UserId } from '../../kernel/ids.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { IdentityChanges, IdentitySettings, PasswordRecord, TokenDigest } from '../ports.ts'
+import { enrolledRef } from '../second-factor/codes.ts'
+import type { UseOneTimeCode } from '../second-factor/ports.ts'
+import type { BusPasses, RememberedCookie } from '../sessions/ports.ts'
+import type { RememberCookie } from '../sessions/remembered-logins.ts'
+import { newRememberSecret, newSeries, rememberCookieValue } from '../sessions/remembered-logins.ts'
+import { newSessionKey, openSession } from '../sessions/sessions.ts'
+import type { CheckCredentialsDeps } from './credentials.ts'
+import { badCredentials, makeCheckCredentials } from './credentials.ts'
+
+/** Unknown user and wrong password are one answer. */
+export const SignInRefused = defineFailure('SignInRefused', 'NotFound')
+/** The password is right, but this account may not sign in. */
+export const SignInProhibited = defineFailure('SignInProhibited', 'Prohibited')
+/** The password is right, and a one-time code is wanted besides. */
+export const SecondFactorNeeded = defineFailure('SecondFactorNeeded', 'Prohibited')
+
+export interface SignInDeps extends CheckCredentialsDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly digest: TokenDigest
+  readonly entropy: Entropy
+  readonly clock: Clock
+  readonly settings: IdentitySettings
+  readonly busPasses: BusPasses
+}
+
+export interface SignInInput {
+  readonly login: string
+  readonly password: Secret
+  readonly remember: boolean
+}
+
+export interface SignedIn {
+  readonly sessionKey: Secret
+  /** Set when the login is to be remembered. */
+  readonly remembered: RememberedCookie | undefined
+  readonly busPass: Secret | undefined
+}
+
+/** What the account is was changed between the check of the password and the session's begin. */
+const AccountChanged: FailureType<'AccountChanged'> = defineFailure('AccountChanged', 'Conflict')
+
+export type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
+
+/** What else is asked of an account that may sign in and whose password was right. May be asked twice in one sign-in. */
+export type SecondStep<F extends Failure> = (record: PasswordRecord) => Outcome<F, void>
+
+const prohibited = (): Failure<'SignInProhibited'> =>
+  SignInProhibited(
+    'This account may not sign in: it is shut, or its e-mail address was not confirmed yet. If you never confirmed it, ask for a new password: that sends the mail for it again. Otherwise ask an administrator.',
+  )
+
+/**
+ * Opens a session with a key of its own; a session that the call came with ends. Everything after the password's check
+ * is one transaction, in which the account is still what it was at the check: a hash of old parameters is replaced in it.
+ */
+export const makeSignInBy = (deps: SignInDeps) => {
+  const checkCredentials = makeCheckCredentials(deps)
+
+  const proveOnce = async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, PasswordRecord> => {
+    const checked = await checkCredentials({ login: input.login, password: input.password, sourceIp: call.sourceIp })
+    if (isLeft(checked)) {
+      return checked.left.tag === 'NotAuthenticated' ? left(refusedAs(checked.left)) : left(checked.left as Failure<'TooManyAttempts'>)
+    }
+    if (!checked.right.account.isEnabled) return left(prohibited())
+    const second = await secondStep(checked.right)
+    return isLeft(second) ? second : checked
+  }
+
+  return async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, SignedIn> => {
+    // Changed may also mean hashed anew by another sign-in: the second check tells.
+    for (let attempts = 2; attempts > 0; attempts--) {
+      const proven = await proveOnce(call, input, secondStep)
+      if (isLeft(proven)) return proven
+      const opened = await open(deps, call, input, proven.right)
+      if (!isLeft(opened)) return right({ ...opened.right, busPass: await passFor(deps, proven.right) })
+      if (opened.left.tag !== 'AccountChanged') return left(opened.left as Failure<'SignInProhibited'>)
+    }
+    return left(refusedAs(badCredentials()))
+  }
+}
+
+/** The same words and the same trace as for a refused Basic header, under this route's own status. */
+const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> => SignInRefused(message, about === undefined ? {} : { about })
+
+/** None for a user who may do nothing before the password is changed. */
+const passFor = async (deps: SignInDeps, { account: { userId, login, mustChangePassword } }: PasswordRecord): Promise<Secret | undefined> =>
+  mustChangePassword ? undefined : deps.busPasses.passFor({ userId, login }, deps.settings.sessionSeconds)
+
+/** The new hash of a password whose old one is too cheap by today's parameters. */
+const rehashed = async (deps: SignInDeps, record: PasswordRecord, password: Secret): Promise<string | undefined> => {
+  if (!deps.hasher.needsRehash(record.phc)) return undefined
+  const phc = await deps.hasher.hash(password)
+  return isLeft(phc) ? undefined : phc.right
+}
+
+const open = async (
+  deps: SignInDeps,
+  call: Call,
+  input: SignInInput,
+  record: PasswordRecord,
+): Outcome<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>> => {
+  const { account, phc } = record
+  const newPhc = await rehashed(deps, record, input.password)
+  const key = newSessionKey(deps.entropy)
+  const cookie = { series: newSeries(deps.entropy), secret: newRememberSecret(deps.entropy) }
+  const remembers = input.remember && deps.settings.rememberSeconds > 0
+  return deps.unitOfWork.run<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>>(call, async (stores) => {
+    // Whoever changes the password locks the user and ends the sessions: none may begin after that with the old one.
+    const refused = await changedSince(stores, record)
+    if (refused !== undefined) return left(refused)
+    const now = deps.clock.now()
+    const old = call.principal
+    if (old?.sessionId !== undefined) await stores.sessions.remove(old.userId, old.sessionId)
+    const remembered = remembers ? await remember(stores, deps, call, record, cookie) : undefined
+    const sessionId = await openSession(stores, deps, call, { userId: account.userId, key, remembered, now })
+    await stores.users.markLoggedIn(account.userId, now)
+    if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
+    await stores.audit.record({
+      action: 'user.signed_in',
+      objectType: 'user',
+      objectId: account.userId,
+      objectName: account.login,
+      tenantId: account.userId,
+      changes: { session: sessionId, remember: remembers, second_factor: record.hasSecondFactor },
+    })
+    const kept = remembers ? { value: rememberCookieValue(cookie), validSeconds: deps.settings.rememberSeconds } : undefined
+    return right({ sessionKey: secret(key), remembered: kept })
+  })
+}
+
+/** Locks the user, and compares with what was proven. */
+const changedSince = async (
+  stores: IdentityChanges,
+  { account, phc, secondFactorRef }: PasswordRecord,
+): Promise<Failure<'SignInProhibited'> | Failure<'AccountChanged'> | undefined> => {
+  const user = await stores.users.lock(account.userId)
+  if (user === undefined || (await stores.users.passwordPhc(account.userId)) !== phc) return AccountChanged('The password was replaced.')
+  if (!user.isActive || user.prohibitLogin) return prohibited()
+  const isSame = enrolledRef(await stores.secondFactors.find(account.userId)) === secondFactorRef
+  return isSame ? undefined : AccountChanged('The second factor was changed.')
+}
+
+const remember = async (stores: IdentityChanges, deps: SignInDeps, call: Call, { account }: PasswordRecord, cookie: RememberCookie) => {
+  const createdAt = deps.clock.now()
+  const expiresAt = laterBySeconds(createdAt, deps.settings.rememberSeconds)
+  const id = await stores.rememberedLogins.insert({
+    userId: account.userId,
+    seriesHash: deps.digest.digest(cookie.series),
+    secretHash: deps.digest.digest(cookie.secret),
+    sourceIp: call.sourceIp,
+    userAgent: call.userAgent ?? '',
+    createdAt,
+    expiresAt,
+  })
+  return { id, expiresAt }
+}
+
+/** Signs in with a password alone. An account with a second factor is prohibited here, and told so after the password was right. */
+export const makeSignIn = (deps: SignInDeps) => {
+  const signIn = makeSignInBy(deps)
+  return (call: Call, input: SignInInput): Outcome<SignInFailure | Failure<'SecondFactorNeeded'>, SignedIn> =>
+    signIn<Failure<'SecondFactorNeeded'>>(call, input, async ({ hasSecondFactor }) =>
+      hasSecondFactor
+        ? left(SecondFactorNeeded('This account has a second factor, so a password alone does not sign in: use POST /user/signin/twofa. A program gets an access token, which needs no code, by one request: POST /users/{username}/tokens with the password in HTTP Basic and a one-time code in the header X-OTP.'))
+        : right(undefined),
+    )
+}
+
+export interface SignInWithCodeInput extends SignInInput {
+  /** A code of the authenticator, or a recovery code. */
+  readonly code: string | undefined
+}
+
+/**
+ * Signs in with password and, where a second factor is enrolled, a code that nobody has used. The code is not looked at
+ * before the password was right, nor where there is no second factor.
+ */
+export const makeSignInWithCode = (deps: SignInDeps & { readonly useOneTimeCode: UseOneTimeCode }) => {
+  const signIn = makeSignInBy(deps)
+  return (call: Call, input: SignInWithCodeInput): Outcome<SignInFailure | Failure<'OneTimeCodeRequired'>, SignedIn> => {
+    // A second attempt of one sign-in must not ask for a second code: the first is used up.
+    let provenFor: UserId | undefined
+    return signIn<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>>(call, input, async ({ account: { userId }, hasSecondFactor }) => {
+      if (!hasSecondFactor || provenFor === userId) return right(undefined)
+      const used = await deps.useOneTimeCode({ userId, code: input.code, sourceIp: call.sourceIp })
+      if (!isLeft(used)) provenFor = userId
+      return used
+    })
+  }
+}

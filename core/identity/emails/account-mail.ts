@@ -1,0 +1,133 @@
+import type { Mail, MailOutbox } from '../../kernel/mail.ts'
+import type { User } from '../types.ts'
+
+/** When and from where something was done. */
+export interface MailOccasion {
+  readonly at: Date
+  readonly sourceIp: string
+}
+
+/** Not every account has an address. */
+export const postIfAddressed = (outbox: MailOutbox, mail: Mail): Promise<void> => (mail.to === '' ? Promise.resolve() : outbox.post(mail))
+
+/** Who did it, as far as the owner of the account may know. */
+export type ChangedBy = { readonly kind: 'user' | 'reset'; readonly sourceIp: string } | { readonly kind: 'administrator' }
+
+type Owner = Pick<User, 'id' | 'login'>
+
+const byWhom = (by: ChangedBy): string => {
+  if (by.kind === 'administrator') return 'by an administrator'
+  return by.kind === 'reset' ? `with a code that was sent by mail, from the address ${by.sourceIp}` : `from the address ${by.sourceIp}`
+}
+
+/** To the owner, whoever changed the password. */
+export const passwordChangedMail = (user: Owner & Pick<User, 'primaryEmail'>, at: Date, by: ChangedBy): Mail => ({
+  to: user.primaryEmail,
+  subject: 'Your password was changed',
+  paragraphs: [
+    `The password of the account ${user.login} was changed at ${at.toISOString()} ${byWhom(by)}.`,
+    by.kind === 'user' ? 'All other sessions were ended.' : 'All sessions were ended.',
+    'If this was not you, set a new password by "forgot password" and tell an administrator.',
+  ],
+  accountId: user.id,
+})
+
+/** To the owner: the name is what the account signs in with. */
+export const renamedMail = (user: Pick<User, 'id' | 'primaryEmail'>, from: string, to: string): Mail => ({
+  to: user.primaryEmail,
+  subject: 'Your account has another name',
+  paragraphs: [
+    `An administrator renamed the account ${from} to ${to}. Sign in with the new name, or with your e-mail address; sessions and access tokens go on working.`,
+    'If you did not expect this, ask an administrator.',
+  ],
+  accountId: user.id,
+})
+
+/** To the primary address: an administrator who acts as the user did it, not the user. */
+export const emailsChangedMail = (user: Owner & Pick<User, 'primaryEmail'>, done: 'added' | 'removed', texts: readonly string[], at: Date): Mail => ({
+  to: user.primaryEmail,
+  subject: `An administrator ${done} e-mail addresses of your account`,
+  paragraphs: [
+    `An administrator ${done} e-mail addresses of the account ${user.login} at ${at.toISOString()}: ${texts.join(', ')}.`,
+    'If you did not expect this, ask an administrator.',
+  ],
+  accountId: user.id,
+})
+
+/** To the address that was the primary one until now. */
+export const primaryEmailChangedMail = (user: Owner, oldEmail: string, at: Date, by: ChangedBy): Mail => ({
+  to: oldEmail,
+  subject: 'Your account has another primary e-mail address',
+  paragraphs: [
+    `The primary e-mail address of the account ${user.login} was changed at ${at.toISOString()} ${byWhom(by)}. This address is the primary one no longer.`,
+    'If this was not you, change your password, end your sessions and tell an administrator.',
+  ],
+  accountId: user.id,
+})
+
+/** To the primary address: whoever reads the mail of the other one may set a new password from now on. */
+export const emailConfirmedMail = (user: Owner & Pick<User, 'primaryEmail'>, email: string, { at, sourceIp }: MailOccasion): Mail => ({
+  to: user.primaryEmail,
+  subject: 'Another e-mail address belongs to your account',
+  paragraphs: [
+    `The address ${email} was confirmed for the account ${user.login} at ${at.toISOString()} from the address ${sourceIp}. From a day later on, whoever reads its mail can ask for a new password.`,
+    'If this was not you, remove that address, change your password, end your sessions, delete your access tokens and tell an administrator.',
+  ],
+  accountId: user.id,
+})
+
+const sentence = (user: User, { at, sourceIp }: MailOccasion, what: string): string =>
+  `${what} for the account ${user.login} at ${at.toISOString()}, from the address ${sourceIp}.`
+
+const ifNotYou = 'If this was not you, change your password, end your sessions and delete your access tokens, then tell an administrator.'
+
+const mailTo = (user: User, subject: string, paragraphs: readonly string[]): Mail => ({
+  to: user.primaryEmail,
+  subject,
+  paragraphs: [...paragraphs, ifNotYou],
+  accountId: user.id,
+})
+
+export const enrolledMail = (user: User, occasion: MailOccasion): Mail =>
+  mailTo(user, 'A second factor was set up', [
+    sentence(user, occasion, 'A second factor was set up'),
+    'From now on signing in takes a code of your authenticator app besides the password. Keep the recovery codes that you were shown where you find them without your phone.',
+  ])
+
+export const disabledMail = (user: User, occasion: MailOccasion): Mail =>
+  mailTo(user, 'Your second factor was switched off', [
+    sentence(user, occasion, 'The second factor was switched off'),
+    'From now on the password alone signs in. The recovery codes are void.',
+  ])
+
+/** Says no address: it would be the administrator's. */
+export const resetByAdminMail = (user: User, at: Date): Mail =>
+  mailTo(user, 'An administrator removed your second factor', [
+    `An administrator removed the second factor of the account ${user.login} at ${at.toISOString()}.`,
+    'From now on the password alone signs in. The recovery codes are void, and all your sessions were ended. You may set up a second factor again in your security settings.',
+  ])
+
+export const recoveryCodesReplacedMail = (user: User, occasion: MailOccasion): Mail =>
+  mailTo(user, 'Your recovery codes were replaced', [
+    sentence(user, occasion, 'New recovery codes were made'),
+    'The old recovery codes are void.',
+  ])
+
+export const recoveryCodeUsedMail = (user: User, occasion: MailOccasion, codesLeft: number): Mail =>
+  mailTo(user, 'A recovery code was used', [
+    sentence(user, occasion, 'A recovery code was used instead of a code of the authenticator app'),
+    codesLeft === 0
+      ? 'No recovery code is left: make new ones in your security settings.'
+      : `Recovery codes left: ${codesLeft}. New ones can be made in your security settings.`,
+  ])
+
+/** Tells a user that a copy of the own remember cookie was used. */
+export const stolenLoginMail = (user: User, { at, sourceIp }: MailOccasion): Mail => ({
+  to: user.primaryEmail,
+  subject: 'Your remembered login was used from two places',
+  paragraphs: [
+    `A remembered login of the account ${user.login} was used a second time at ${at.toISOString()}, from the address ${sourceIp}. Somebody may have copied its cookie from your browser.`,
+    'To be safe, we ended all of your sessions and remembered logins. Access tokens still work. Please sign in again; if you do not know how this came about, change your password and look through your access tokens.',
+  ],
+  accountId: user.id,
+})

@@ -1,0 +1,194 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { emailDomainRefused, isDomainAllowed } from '../accounts/site-rules.ts'
+import type { Allowances } from '../authentication/ports.ts'
+import type { DomainNames, IdentityChanges } from '../ports.ts'
+import type { EmailAddress, EmailRecord, User } from '../types.ts'
+import { auditedUser } from '../types.ts'
+import { emailsChangedMail, postIfAddressed } from './account-mail.ts'
+import { parseEmailAddress } from './email-address.ts'
+import type { PostConfirmationDeps } from './link-codes.ts'
+import { makePostConfirmation, mayPostConfirmations, releaseLapsedClaim } from './link-codes.ts'
+import { movePrimaryEmail } from './primary-email.ts'
+
+/** The address is none of the caller's. */
+export const EmailMissing = defineFailure('EmailMissing', 'Unprocessable')
+/** The primary address stays until another one is primary. */
+export const EmailIsPrimary = defineFailure('EmailIsPrimary', 'Unprocessable')
+
+/** More addresses than a person needs are a way to send mail to strangers. */
+export const TooManyEmails = defineFailure('TooManyEmails', 'Unprocessable')
+const maxEmails = 10
+
+export interface ChangeOwnEmailsDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly domains: DomainNames
+  readonly clock: Clock
+}
+
+const parseAll = (texts: readonly string[], domains: DomainNames): Either<Failure<'EmailInvalid'>, readonly EmailAddress[]> => {
+  const byKey = new Map<string, EmailAddress>()
+  for (const text of texts) {
+    const email = parseEmailAddress(text, domains)
+    if (isLeft(email)) return email
+    byKey.set(email.right.key, email.right)
+  }
+  return right([...byKey.values()])
+}
+
+/** Records the change; the owner learns of one that an administrator made, since such an address leads to a new password. */
+const recordChange = async (
+  stores: IdentityChanges,
+  { principal }: SignedInCall<never>,
+  user: User,
+  done: 'added' | 'removed',
+  texts: readonly string[],
+  at: Date,
+): Promise<void> => {
+  await stores.audit.record({ action: `email.${done}`, ...auditedUser(user), changes: { addresses: texts.length } })
+  if (principal.impersonator !== undefined) await postIfAddressed(stores.mail, emailsChangedMail(user, done, texts, at))
+}
+
+/** The caller's row, locked until the transaction ends. */
+const lockCaller = async (stores: IdentityChanges, { principal }: SignedInCall<never>): Promise<User> => {
+  const user = await stores.users.lock(principal.userId)
+  if (user === undefined) throw new Error('the account of a proven caller is gone')
+  return user
+}
+
+export type AddEmailsFailure = Failure<'EmailInvalid'> | Failure<'EmailTaken'> | Failure<'EmailDomainRefused'> | Failure<'TooManyEmails'> | Failure<'TooManyMails'>
+
+const tooMany = (): Failure<'TooManyEmails'> => TooManyEmails(`An account has at most ${maxEmails} e-mail addresses.`)
+
+/** Whether the caller may have these addresses too. Site admins are not bound by the domains. */
+const checkAdded = async (
+  stores: IdentityChanges,
+  { principal }: SignedInCall<never>,
+  emails: readonly EmailAddress[],
+): Outcome<AddEmailsFailure, void> => {
+  const rules = await stores.siteRules.read()
+  if (!principal.isSiteAdmin && !emails.every((email) => isDomainAllowed(rules, email))) return left(emailDomainRefused(rules))
+  const own = await stores.emails.list(principal.userId)
+  return own.length + emails.length <= maxEmails ? right(undefined) : left(tooMany())
+}
+
+/**
+ * Adds addresses to the caller's, all or none; they are unverified, and a mail to each asks for confirmation (unless
+ * enough mail went there already). Answers all that there are then.
+ */
+export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
+  const postConfirmation = makePostConfirmation(deps)
+  return async (call: SignedInCall<readonly EmailRecord[]>, texts: readonly string[]): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
+    const emails = parseAll(texts, deps.domains)
+    if (isLeft(emails)) return emails
+    if (emails.right.length > maxEmails) return left(tooMany())
+    const allowed = await mayPostConfirmations(deps.allowances, call.principal.userId, emails.right.length)
+    if (isLeft(allowed)) return allowed
+    return deps.unitOfWork.run<AddEmailsFailure, readonly EmailRecord[]>(call, async (stores) => {
+      const user = await lockCaller(stores, call)
+      const { id: userId, login } = user
+      const checked = await checkAdded(stores, call, emails.right)
+      if (isLeft(checked)) return checked
+      for (const email of emails.right) {
+        await releaseLapsedClaim(stores, email.key, deps.clock.now())
+        const added = await stores.emails.insert(userId, email, false, false, deps.clock.now())
+        if (isLeft(added)) return added
+        await postConfirmation(stores, { userId, login, email: email.text })
+      }
+      await recordChange(stores, call, user, 'added', emails.right.map(({ text }) => text), deps.clock.now())
+      return right(await stores.emails.list(userId))
+    })
+  }
+}
+
+type RemoveFailure = Failure<'EmailMissing'> | Failure<'EmailIsPrimary'>
+
+/** Removes addresses of the caller, all or none. */
+export const makeRemoveOwnEmails =
+  (deps: Pick<ChangeOwnEmailsDeps, 'unitOfWork' | 'domains' | 'clock'>) =>
+  async (call: SignedInCall, texts: readonly string[]): Outcome<RemoveFailure, void> => {
+    const emails = parseAll(texts, deps.domains)
+    // What is no address is none of the caller's either.
+    if (isLeft(emails)) return left(EmailMissing('You have no such e-mail address.'))
+    return deps.unitOfWork.run<RemoveFailure, void>(call, async (stores) => {
+      const user = await lockCaller(stores, call)
+      const own = await stores.emails.list(user.id)
+      const found = emails.right.flatMap((email) => own.find((record) => record.email.toLowerCase() === email.key) ?? [])
+      if (found.length < emails.right.length) return left(EmailMissing('You have no such e-mail address.'))
+      if (found.some((record) => record.isPrimary)) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
+      await stores.emails.remove(user.id, found.map(({ id }) => id))
+      await recordChange(stores, call, user, 'removed', found.map(({ email }) => email), deps.clock.now())
+      return right(undefined)
+    })
+  }
+
+/** There is nothing to confirm. */
+export const EmailIsVerified = defineFailure('EmailIsVerified', 'Unprocessable')
+
+interface Deps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly clock: Clock
+}
+
+const missing = (): Failure<'EmailMissing'> => EmailMissing('You have no such e-mail address.')
+
+/** Runs `change` on one address of the caller, whose row is locked. */
+const onOwnEmail = <F extends Failure>(
+  deps: Pick<Deps, 'unitOfWork'>,
+  call: SignedInCall,
+  emailId: number,
+  change: (stores: IdentityChanges, user: User, email: EmailRecord) => Outcome<F, void>,
+): Outcome<F | Failure<'EmailMissing'>, void> =>
+  deps.unitOfWork.run<F | Failure<'EmailMissing'>, void>(call, async (stores) => {
+    const user = await stores.users.lock(call.principal.userId)
+    if (user === undefined) throw new Error('the account of a proven caller is gone')
+    const email = (await stores.emails.list(user.id)).find(({ id }) => id === emailId)
+    return email === undefined ? left(missing()) : change(stores, user, email)
+  })
+
+const record = (stores: IdentityChanges, user: User, action: string): Promise<void> =>
+  stores.audit.record({ action, ...auditedUser(user) })
+
+/** Makes a verified address of the caller the primary one; the old one is told. */
+export const makeChoosePrimaryEmail =
+  (deps: Deps) =>
+  (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailNotVerified'>, void> =>
+    onOwnEmail<Failure<'EmailNotVerified'>>(deps, call, emailId, async (stores, user, email) => {
+      const moved = await movePrimaryEmail(stores, user, email, { at: deps.clock.now(), sourceIp: call.sourceIp })
+      if (isLeft(moved)) return moved
+      if (moved.right) await record(stores, user, 'email.made_primary')
+      return right(undefined)
+    })
+
+/** Posts the confirmation mail of an address of the caller once more; the older code counts no longer. */
+export const makeResendConfirmation = (deps: Deps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
+  const postConfirmation = makePostConfirmation(deps)
+  return async (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailIsVerified'> | Failure<'TooManyMails'>, void> => {
+    // Counted on its own, so before the transaction.
+    const allowed = await mayPostConfirmations(deps.allowances, call.principal.userId, 1)
+    if (isLeft(allowed)) return allowed
+    return onOwnEmail<Failure<'EmailIsVerified'> | Failure<'TooManyMails'>>(deps, call, emailId, async (stores, user, { email, verified }) => {
+      if (verified) return left(EmailIsVerified('This address is confirmed already.'))
+      const posted = await postConfirmation(stores, { userId: user.id, login: user.login, email })
+      if (isLeft(posted)) return posted
+      await record(stores, user, 'email.confirmation_asked')
+      return right(undefined)
+    })
+  }
+}
+
+/** Removes one address of the caller by its id; the primary one stays. */
+export const makeRemoveOwnEmail =
+  (deps: Pick<Deps, 'unitOfWork'>) =>
+  (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailIsPrimary'>, void> =>
+    onOwnEmail<Failure<'EmailIsPrimary'>>(deps, call, emailId, async (stores, user, email) => {
+      if (email.isPrimary) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
+      await stores.emails.remove(user.id, [email.id])
+      await record(stores, user, 'email.removed')
+      return right(undefined)
+    })

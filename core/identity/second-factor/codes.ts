@@ -1,0 +1,72 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Entropy } from '../../kernel/entropy.ts'
+import { hex } from '../../kernel/entropy.ts'
+import type { Failure } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { UserId } from '../../kernel/ids.ts'
+import type { SealedPlace, Secret, SecretBox } from '../../kernel/secret.ts'
+import type { TokenDigest } from '../ports.ts'
+import type { SecondFactorRecord } from './ports.ts'
+
+/** How many codes a user is given at once. */
+export const recoveryCodeCount = 10
+/** Crockford's base32 without letters that people mistake; 24 of them are 120 bits, enough for a plain digest to keep. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const codeLength = 24
+const groupLength = 4
+
+/** A code as it is shown: six groups of four. 32 divides 256, so each letter is equally likely. */
+export const makeRecoveryCode = (entropy: Entropy): string => {
+  const letters = [...entropy.bytes(codeLength)].map((byte) => alphabet.charAt(byte % alphabet.length)).join('')
+  return Array.from({ length: codeLength / groupLength }, (_, i) => letters.slice(i * groupLength, (i + 1) * groupLength)).join('-')
+}
+
+/** What of a code is kept as a digest: case, blanks and dashes do not matter to whoever types it. Left when it is no code. */
+export const recoveryCodeKey = (typed: string): Either<'malformed', string> => {
+  const key = typed.toLowerCase().replaceAll(/[\s-]/g, '')
+  return key.length === codeLength && [...key].every((letter) => alphabet.includes(letter)) ? right(key) : left('malformed')
+}
+
+/** What is kept of a code that was made here. */
+export const recoveryCodeHash = (digest: TokenDigest, code: string): Uint8Array => {
+  const key = recoveryCodeKey(code)
+  if (isLeft(key)) throw new Error('a recovery code that was made here is malformed')
+  return digest.digest(key.right)
+}
+
+/** The account has a second factor already. */
+export const SecondFactorEnrolled = defineFailure('SecondFactorEnrolled', 'Conflict')
+/** The account has none. */
+export const SecondFactorMissing = defineFailure('SecondFactorMissing', 'Conflict')
+/** The first code does not belong to the seed that was offered last. */
+export const OneTimeCodeWrong = defineFailure('OneTimeCodeWrong', 'Unprocessable')
+
+export const alreadyEnrolled = (): Failure<'SecondFactorEnrolled'> =>
+  SecondFactorEnrolled('A second factor is enrolled; switch it off before you set up another one.')
+export const notEnrolled = (): Failure<'SecondFactorMissing'> => SecondFactorMissing('No second factor is enrolled.')
+
+export const isEnrolled = (record: SecondFactorRecord | undefined): boolean => record?.enrolledAt !== undefined
+
+/** What tells an enrolled second factor from every other; undefined where none is enrolled. */
+export const enrolledRef = (record: SecondFactorRecord | undefined): string | undefined => (isEnrolled(record) ? record?.ref : undefined)
+
+export const makeRecoveryCodes = (entropy: Entropy): readonly string[] =>
+  Array.from({ length: recoveryCodeCount }, () => makeRecoveryCode(entropy))
+
+const refBytes = 16
+/** A reference that no other seed has: 32 hexadecimal digits. */
+export const makeSeedRef = (entropy: Entropy): string => hex(entropy.bytes(refBytes))
+
+/** Seals and opens seeds, each bound to its own row. */
+export interface SeedSafe {
+  seal(seed: Secret, userId: UserId, ref: string): Promise<Uint8Array>
+  open(record: Pick<SecondFactorRecord, 'sealedSeed' | 'userId' | 'ref'>): Promise<Secret>
+}
+
+const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'two_factors', column: 'sealed_seed', tenantId: userId, rowRef: ref })
+
+export const makeSeedSafe = (box: SecretBox): SeedSafe => ({
+  seal: (seed, userId, ref) => box.seal(seed, placeOf(userId, ref)),
+  open: ({ sealedSeed, userId, ref }) => box.open(sealedSeed, placeOf(userId, ref)),
+})

@@ -1,0 +1,186 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Entropy } from '../../kernel/entropy.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { Secret, SecretBox } from '../../kernel/secret.ts'
+import { secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { Proof, ProveAgainDeps, ProveAgainFailure } from '../authentication/credentials.ts'
+import { lockProvenUser, makeProveAgain } from '../authentication/credentials.ts'
+import { disabledMail, enrolledMail, postIfAddressed, recoveryCodesReplacedMail } from '../emails/account-mail.ts'
+import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
+import { auditedUser } from '../types.ts'
+import {
+  alreadyEnrolled,
+  isEnrolled,
+  makeRecoveryCodes,
+  makeSeedRef,
+  makeSeedSafe,
+  notEnrolled,
+  OneTimeCodeWrong,
+  recoveryCodeHash,
+} from './codes.ts'
+import type { JudgeCodeDeps } from './one-time-codes.ts'
+import { makeJudgeFirstCode } from './one-time-codes.ts'
+import type { OneTimePasswords } from './ports.ts'
+
+export interface OfferSecondFactorDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly oneTimePasswords: OneTimePasswords
+  readonly secretBox: SecretBox
+  readonly entropy: Entropy
+  readonly clock: Clock
+  readonly settings: IdentitySettings
+}
+
+export interface OfferedSecondFactor {
+  /** The only time that it is shown. */
+  readonly seed: Secret
+  /** The same for an authenticator app. */
+  readonly uri: Secret
+}
+
+export type OfferSecondFactorFailure = Failure<'SecondFactorEnrolled'> | Failure<'NotAuthenticated'>
+
+/** How an app tells this site from others: the host, without what would end a label (a port, the colons of IPv6). */
+export const issuerOf = (baseUrl: string): string => {
+  const authority = baseUrl.replace(/^[a-z]+:\/\//, '').replace(/\/.*$/, '')
+  const host = authority.replace(/:\d+$/, '').replaceAll(/[^\w.-]+/g, ' ').trim()
+  return `Moorage (${host})`
+}
+
+/** Makes a seed that waits for its first code, in place of one that waited before. Nothing is enrolled by that, so nothing is audited. */
+export const makeOfferSecondFactor = (deps: OfferSecondFactorDeps) => {
+  const seeds = makeSeedSafe(deps.secretBox)
+  return async (call: SignedInCall): Outcome<OfferSecondFactorFailure, OfferedSecondFactor> => {
+    const { userId } = call.principal
+    const seed = deps.oneTimePasswords.newSeed()
+    const ref = makeSeedRef(deps.entropy)
+    const sealed = await seeds.seal(seed, userId, ref)
+    return deps.unitOfWork.run<OfferSecondFactorFailure, OfferedSecondFactor>(call, async (stores) => {
+      const locked = await lockProvenUser(stores, deps.clock, call)
+      if (isLeft(locked)) return locked
+      const user = locked.right
+      if (!(await stores.secondFactors.offer(userId, sealed, ref, deps.clock.now()))) return left(alreadyEnrolled())
+      return right({ seed, uri: deps.oneTimePasswords.uri(seed, issuerOf(deps.settings.baseUrl()), user.login) })
+    })
+  }
+}
+
+export interface EnrollSecondFactorDeps extends Omit<JudgeCodeDeps, 'seeds'> {
+  readonly stores: IdentityStores
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly secretBox: SecretBox
+  readonly digest: TokenDigest
+  readonly entropy: Entropy
+}
+
+export type EnrollSecondFactorFailure =
+  | Failure<'SecondFactorEnrolled'>
+  | Failure<'OneTimeCodeWrong'>
+  | Failure<'TooManyAttempts'>
+  | Failure<'NotAuthenticated'>
+
+const wrong = (): Failure<'OneTimeCodeWrong'> =>
+  OneTimeCodeWrong('The code does not belong to the secret that was shown last; scan it and send the current code.')
+
+/**
+ * Makes the offered seed count once its first code was right, and answers the recovery codes, once. That code is used
+ * up. All sessions but the one of this call end: whoever holds them never proved the second factor.
+ */
+export const makeEnrollSecondFactor = (deps: EnrollSecondFactorDeps) => {
+  const judgeFirstCode = makeJudgeFirstCode({ ...deps, seeds: makeSeedSafe(deps.secretBox) })
+  return async (call: SignedInCall<readonly Secret[]>, code: string): Outcome<EnrollSecondFactorFailure, readonly Secret[]> => {
+    const { userId, sessionId } = call.principal
+    const offered = await deps.stores.secondFactors.find(userId)
+    if (offered === undefined) return left(wrong())
+    if (isEnrolled(offered)) return left(alreadyEnrolled())
+    const step = await judgeFirstCode(offered, code, call.sourceIp)
+    if (isLeft(step)) return left(step.left.tag === 'OneTimeCodeRequired' ? wrong() : (step.left as Failure<'TooManyAttempts'>))
+    const codes = makeRecoveryCodes(deps.entropy)
+    const hashes = codes.map((one) => recoveryCodeHash(deps.digest, one))
+    return deps.unitOfWork.run<EnrollSecondFactorFailure, readonly Secret[]>(call, async (stores) => {
+      const locked = await lockProvenUser(stores, deps.clock, call)
+      if (isLeft(locked)) return locked
+      const user = locked.right
+      const now = deps.clock.now()
+      if (!(await stores.secondFactors.enroll(userId, offered.ref, step.right, now))) {
+        return left(isEnrolled(await stores.secondFactors.find(userId)) ? alreadyEnrolled() : wrong())
+      }
+      await stores.secondFactors.replaceRecoveryCodes(userId, hashes, now)
+      const ended = await stores.sessions.removeAll(userId, sessionId)
+      await stores.audit.record({
+        action: 'second_factor.enrolled',
+        ...auditedUser(user),
+        changes: { recovery_codes: codes.length, sessions_ended: ended },
+      })
+      await postIfAddressed(stores.mail, enrolledMail(user, { at: now, sourceIp: call.sourceIp }))
+      return right(codes.map(secret))
+    })
+  }
+}
+
+export interface ReplaceRecoveryCodesDeps extends ProveAgainDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly digest: TokenDigest
+  readonly entropy: Entropy
+  readonly clock: Clock
+}
+
+export type ReplaceRecoveryCodesFailure = ProveAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
+
+/** Voids all recovery codes and answers new ones, once. */
+export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
+  const proveAgain = makeProveAgain(deps)
+  return async (call: SignedInCall<readonly Secret[]>, proof: Proof): Outcome<ReplaceRecoveryCodesFailure, readonly Secret[]> => {
+    const proven = await proveAgain(call, proof)
+    if (isLeft(proven)) return proven
+    const { userId } = call.principal
+    const codes = makeRecoveryCodes(deps.entropy)
+    const hashes = codes.map((one) => recoveryCodeHash(deps.digest, one))
+    return deps.unitOfWork.run<ReplaceRecoveryCodesFailure, readonly Secret[]>(call, async (stores) => {
+      const locked = await lockProvenUser(stores, deps.clock, call, proven.right)
+      if (isLeft(locked)) return locked
+      const user = locked.right
+      if (!isEnrolled(await stores.secondFactors.find(userId))) return left(notEnrolled())
+      const now = deps.clock.now()
+      await stores.secondFactors.replaceRecoveryCodes(userId, hashes, now)
+      await stores.audit.record({
+        action: 'second_factor.recovery_codes_replaced',
+        ...auditedUser(user),
+        changes: { recovery_codes: codes.length },
+      })
+      await postIfAddressed(stores.mail, recoveryCodesReplacedMail(user, { at: now, sourceIp: call.sourceIp }))
+      return right(codes.map(secret))
+    })
+  }
+}
+
+export interface DisableSecondFactorDeps extends ProveAgainDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly clock: Clock
+}
+
+export type DisableSecondFactorFailure = ProveAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
+
+/** Removes the caller's second factor and recovery codes and ends all sessions but the one of this call. */
+export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
+  const proveAgain = makeProveAgain(deps)
+  return async (call: SignedInCall, proof: Proof): Outcome<DisableSecondFactorFailure, void> => {
+    const proven = await proveAgain(call, proof)
+    if (isLeft(proven)) return proven
+    const { userId, sessionId } = call.principal
+    return deps.unitOfWork.run<DisableSecondFactorFailure, void>(call, async (stores) => {
+      const locked = await lockProvenUser(stores, deps.clock, call, proven.right)
+      if (isLeft(locked)) return locked
+      const user = locked.right
+      if (!isEnrolled(await stores.secondFactors.find(userId))) return left(notEnrolled())
+      await stores.secondFactors.remove(userId)
+      const ended = await stores.sessions.removeAll(userId, sessionId)
+      await stores.audit.record({ action: 'second_factor.disabled', ...auditedUser(user), changes: { by: 'user', sessions_ended: ended } })
+      await postIfAddressed(stores.mail, disabledMail(user, { at: deps.clock.now(), sourceIp: call.sourceIp }))
+      return right(undefined)
+    })
+  }
+}

@@ -1,0 +1,58 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { UserId } from '../../kernel/ids.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { Call } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { postIfAddressed, resetByAdminMail } from '../emails/account-mail.ts'
+import { auditedUser } from '../types.ts'
+import { userMissing } from '../accounts/users.ts'
+import type { IdentityChanges, IdentityStores } from '../ports.ts'
+import type { User } from '../types.ts'
+import { isEnrolled, notEnrolled } from './codes.ts'
+
+/** An administrator's own second factor goes by the way that asks for a proof. */
+export const OwnSecondFactor = defineFailure('OwnSecondFactor', 'Forbidden')
+
+/** Why this account's second factor is not the caller's to reset; undefined when nothing is in the way. */
+export const ownSecondFactorRefusal = ({ principal }: Call<never>, userId: UserId): Failure<'OwnSecondFactor'> | undefined =>
+  userId === principal?.userId || userId === principal?.impersonator?.userId
+    ? OwnSecondFactor('Switch your own second factor off in your security settings.')
+    : undefined
+
+export interface ResetSecondFactorDeps {
+  readonly stores: IdentityStores
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly clock: Clock
+}
+
+export type ResetSecondFactorFailure = Failure<'UserMissing'> | Failure<'SecondFactorMissing'> | Failure<'OwnSecondFactor'>
+
+/** Within a transaction that holds the user's row: removes seed and codes, ends all sessions, tells the user. */
+export const resetSecondFactorOf = async (stores: IdentityChanges, user: User, now: Date): Outcome<Failure<'SecondFactorMissing'>, void> => {
+  if (!isEnrolled(await stores.secondFactors.find(user.id))) return left(notEnrolled())
+  await stores.secondFactors.remove(user.id)
+  const ended = await stores.sessions.removeAll(user.id, undefined)
+  await stores.audit.record({
+    action: 'second_factor.disabled',
+    ...auditedUser(user),
+    changes: { by: 'administrator', sessions_ended: ended },
+  })
+  await postIfAddressed(stores.mail, resetByAdminMail(user, now))
+  return right(undefined)
+}
+
+/** For a site admin, or the operator at the command line: removes the second factor of a user who lost it, and ends all sessions of that user. */
+export const makeResetSecondFactor =
+  (deps: ResetSecondFactorDeps) =>
+  async (call: Call, login: string): Outcome<ResetSecondFactorFailure, void> => {
+    const found = await deps.stores.users.byLogin(login)
+    if (found === undefined) return left(userMissing())
+    const refused = ownSecondFactorRefusal(call, found.id)
+    if (refused !== undefined) return left(refused)
+    return deps.unitOfWork.run<ResetSecondFactorFailure, void>(call, async (stores) => {
+      const user = await stores.users.lock(found.id)
+      return user === undefined ? left(userMissing()) : resetSecondFactorOf(stores, user, deps.clock.now())
+    })
+  }

@@ -1,0 +1,147 @@
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import { laterByDays } from '../../kernel/clock.ts'
+import type { Entropy } from '../../kernel/entropy.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { SessionId, UserId } from '../../kernel/ids.ts'
+import type { Call, SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { userMissing } from '../accounts/users.ts'
+import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
+import { randomBase62 } from '../tokens/token-format.ts'
+import type { RememberedId, SessionRecord } from '../types.ts'
+import { auditedUser } from '../types.ts'
+import { maxSessionsPerUser, newSessionTimes } from './session-rules.ts'
+
+/** 43 base62 characters are a little more than 256 bits. */
+const sessionKeyLength = 43
+
+/** What a browser presents from now on. Never one that came with a request: nobody can plant a session. */
+export const newSessionKey = (entropy: Entropy): string => randomBase62(entropy, sessionKeyLength)
+
+export interface OpenSessionDeps {
+  readonly digest: TokenDigest
+  readonly settings: IdentitySettings
+}
+
+export interface OpenedWith {
+  readonly userId: UserId
+  readonly key: string
+  /** The remembered login that it belongs to; the session is over no later than this. */
+  readonly remembered: { readonly id: RememberedId; readonly expiresAt: Date } | undefined
+  readonly now: Date
+}
+
+/** Opens a session inside of a transaction, after the user's row was locked; the oldest beyond the limit end. */
+export const openSession = async (
+  stores: Pick<IdentityStores, 'sessions'>,
+  deps: OpenSessionDeps,
+  call: Call,
+  { userId, key, remembered, now }: OpenedWith,
+): Promise<SessionId> => {
+  const id = await stores.sessions.insert({
+    userId,
+    hash: deps.digest.digest(key),
+    rememberedId: remembered?.id,
+    sourceIp: call.sourceIp,
+    userAgent: call.userAgent ?? '',
+    createdAt: now,
+    ...newSessionTimes(deps.settings, now, remembered?.expiresAt),
+  })
+  await stores.sessions.trim(userId, maxSessionsPerUser, now)
+  return id
+}
+
+export const SessionMissing = defineFailure('SessionMissing', 'NotFound')
+
+interface Deps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+}
+
+/** Ends the session that the call came with, and its remembered login; a call with another credential changes nothing. */
+export const makeSignOut =
+  (deps: Deps) =>
+  async (call: SignedInCall): Outcome<never, void> => {
+    const { sessionId, userId, login } = call.principal
+    if (sessionId === undefined) return right(undefined)
+    return deps.unitOfWork.run<never, void>(call, async (stores) => {
+      await stores.sessions.remove(userId, sessionId)
+      await stores.audit.record({
+        action: 'user.signed_out',
+        ...auditedUser({ id: userId, login }),
+        changes: { session: sessionId },
+      })
+      return right(undefined)
+    })
+  }
+
+/** Ends all of the caller's own sessions and remembered logins but the one of this call; answers the sessions that are left. */
+export const makeRevokeOtherSessions =
+  (deps: Deps & { readonly clock: Clock }) =>
+  async (call: SignedInCall<readonly SessionRecord[]>): Outcome<never, readonly SessionRecord[]> =>
+    deps.unitOfWork.run<never, readonly SessionRecord[]>(call, async (stores) => {
+      const { userId, login, sessionId } = call.principal
+      await stores.users.lock(userId)
+      const ended = await (sessionId === undefined ? stores.sessions.removeAll(userId, undefined) : stores.sessions.removeOthers(userId, sessionId))
+      await stores.audit.record({
+        action: 'session.others_revoked',
+        ...auditedUser({ id: userId, login }),
+        changes: { sessions_ended: ended },
+      })
+      return right(await stores.sessions.list(userId, deps.clock.now()))
+    })
+
+/** For a site admin: ends all sessions and remembered logins of a user. Access tokens stay. */
+export const makeEndUserSessions =
+  (deps: Deps & { readonly stores: Pick<IdentityStores, 'users'> }) =>
+  async (call: SignedInCall, login: string): Outcome<Failure<'UserMissing'>, void> => {
+    const found = await deps.stores.users.byLogin(login)
+    if (found === undefined) return left(userMissing())
+    return deps.unitOfWork.run<Failure<'UserMissing'>, void>(call, async (stores) => {
+      const user = await stores.users.lock(found.id)
+      if (user === undefined) return left(userMissing())
+      const ended = await stores.sessions.removeAll(user.id, undefined)
+      await stores.audit.record({
+        action: 'user.sessions_ended',
+        ...auditedUser(user),
+        changes: { sessions_ended: ended },
+      })
+      return right(undefined)
+    })
+  }
+
+/** Ends one of the caller's own sessions, with the remembered login that it belongs to; answers the sessions that are left. */
+export const makeRevokeSession =
+  (deps: Deps & { readonly clock: Clock }) =>
+  async (call: SignedInCall<readonly SessionRecord[]>, id: SessionId): Outcome<Failure<'SessionMissing'>, readonly SessionRecord[]> =>
+    deps.unitOfWork.run<Failure<'SessionMissing'>, readonly SessionRecord[]>(call, async (stores) => {
+      const { userId, login } = call.principal
+      if (!(await stores.sessions.remove(userId, id))) return left(SessionMissing('You have no such session.'))
+      await stores.audit.record({
+        action: 'session.revoked',
+        ...auditedUser({ id: userId, login }),
+        changes: { session: id },
+      })
+      return right(await stores.sessions.list(userId, deps.clock.now()))
+    })
+
+/** So long after its end a session, or a remembered login, is still kept: whoever looks into something wants to see it. */
+const keepOverSessionsDays = 7
+
+export interface DropOverSessionsDeps {
+  readonly stores: Pick<IdentityStores, 'sessions'>
+  readonly clock: Clock
+}
+
+/** Removes remembered logins and sessions that have been over for a week, some at a time. Answers how many. */
+export const makeDropOverSessions = (deps: DropOverSessionsDeps) => async (signal: AbortSignal): Promise<number> => {
+  const before = laterByDays(deps.clock.now(), -keepOverSessionsDays)
+  let dropped = 0
+  while (!signal.aborted) {
+    const some = await deps.stores.sessions.purge(before)
+    if (some === 0) break
+    dropped += some
+  }
+  return dropped
+}

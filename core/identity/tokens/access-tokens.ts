@@ -1,0 +1,233 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Entropy } from '../../kernel/entropy.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { defineFailure } from '../../kernel/failure.ts'
+import type { OrgId, TokenId, UserId } from '../../kernel/ids.ts'
+import type { Call, Principal, SignedInCall } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { credentialOutdated, isStillProven } from '../authentication/credentials.ts'
+import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
+import type { AccessTokenRecord } from '../types.ts'
+import { exceeds, parseScopeWords, scopeCovers, ScopeExceeded, scopeSetOf, wordsOfScope } from './scopes.ts'
+import { lastEightOf, makeAccessToken } from './token-format.ts'
+
+export const TokenNameInvalid = defineFailure('TokenNameInvalid', 'Unprocessable')
+export const TokenExpiryInvalid = defineFailure('TokenExpiryInvalid', 'Unprocessable')
+/** The owner is no member of such an organization, or the token that asks is confined to another one. */
+export const TokenOrgInvalid = defineFailure('TokenOrgInvalid', 'Unprocessable')
+
+export interface CreateTokenDeps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+  readonly digest: TokenDigest
+  readonly entropy: Entropy
+  readonly clock: Clock
+}
+
+export interface CreateTokenInput {
+  readonly name: string
+  /** Absent: everything that the caller may. */
+  readonly scopes: readonly string[] | undefined
+  /** Absent: never. */
+  readonly expiresAt: Date | undefined
+  /** The name of the one organization that it reaches, of which its owner is a member. Absent: as far as the caller reaches. */
+  readonly org?: string | undefined
+}
+
+/** Whose token it becomes. */
+export interface TokenOwner {
+  readonly userId: UserId
+  readonly login: string
+}
+
+export type CreateTokenFailure =
+  | Failure<'NotAuthenticated'>
+  | Failure<'TokenNameInvalid'>
+  | Failure<'TokenNameTaken'>
+  | Failure<'TokenExpiryInvalid'>
+  | Failure<'TokenOrgInvalid'>
+  | Failure<'ScopeUnknown'>
+  | Failure<'ScopesEmpty'>
+  | Failure<'ScopeExceeded'>
+
+export interface CreatedToken {
+  readonly record: AccessTokenRecord
+  /** The only time that the value is known. */
+  readonly value: Secret
+}
+
+/** A token made with a token grants no more, and lives no longer, than that one. */
+const grantedScopes = (principal: Principal | undefined, asked: readonly string[] | undefined): Either<CreateTokenFailure, readonly string[]> => {
+  if (principal === undefined || principal.method !== 'token') return parseScopeWords(asked)
+  const words = asked === undefined ? right(wordsOfScope(principal.scopes)) : parseScopeWords(asked)
+  if (isLeft(words)) return words
+  const wanted = scopeSetOf(words.right)
+  return scopeCovers(principal.scopes, wanted) ? words : left(ScopeExceeded(exceeds('make', principal.scopes, wanted)))
+}
+
+const grantedExpiry = (principal: Principal | undefined, asked: Date | undefined, now: Date): Either<CreateTokenFailure, Date | undefined> => {
+  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(TokenExpiryInvalid('The expiry lies in the past.'))
+  const bound = principal?.tokenExpiresAt
+  if (bound === undefined) return right(asked)
+  if (asked !== undefined && asked.getTime() > bound.getTime()) {
+    return left(TokenExpiryInvalid('A token cannot make a token that lives longer than itself.'))
+  }
+  return right(asked ?? bound)
+}
+
+interface Confinement {
+  readonly onlyOrgId: OrgId | undefined
+  readonly onlyOrgName?: string
+}
+
+/** A token made with a confined token is confined to the same organization. */
+const grantedReach = async (
+  stores: Pick<IdentityStores, 'holdings'>,
+  held: OrgId | undefined,
+  owner: TokenOwner,
+  asked: string | undefined,
+): Outcome<Failure<'TokenOrgInvalid'>, Confinement> => {
+  if (asked === undefined) return right({ onlyOrgId: held })
+  const found = await stores.holdings.organizationOf(owner.userId, asked)
+  return found === undefined || (held !== undefined && held !== found.id)
+    ? left(TokenOrgInvalid('org: a token can be confined only to an organization of which its owner is a member, and that the token that asks for it reaches.'))
+    : right({ onlyOrgId: found.id, onlyOrgName: found.name })
+}
+
+/** Makes an access token for `owner` and answers its value, once. What proved the caller must still be in force then. */
+export const makeCreateToken =
+  (deps: CreateTokenDeps) =>
+  async (call: Call<CreatedToken>, owner: TokenOwner, input: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
+    const name = input.name.trim()
+    if (name === '') return left(TokenNameInvalid('A token needs a name.'))
+    const now = deps.clock.now()
+    const scopeWords = grantedScopes(call.principal, input.scopes)
+    if (isLeft(scopeWords)) return scopeWords
+    const expiresAt = grantedExpiry(call.principal, input.expiresAt, now)
+    if (isLeft(expiresAt)) return expiresAt
+    const value = makeAccessToken(deps.entropy)
+    const facts = {
+      userId: owner.userId,
+      name,
+      lastEight: lastEightOf(value),
+      scopeWords: scopeWords.right,
+      createdAt: now,
+      expiresAt: expiresAt.right,
+    }
+    return deps.unitOfWork.run<CreateTokenFailure, CreatedToken>(call, async (stores) => {
+      if (call.principal !== undefined && !(await isStillProven(stores, deps.clock, call.principal))) return left(credentialOutdated())
+      const reach = await grantedReach(stores, call.principal?.onlyOrgId, owner, input.org)
+      if (isLeft(reach)) return reach
+      const { onlyOrgId, onlyOrgName } = reach.right
+      const id = await stores.tokens.insert({ ...facts, onlyOrgId, hash: deps.digest.digest(value), createdBy: call.principal?.userId })
+      if (isLeft(id)) return id
+      await stores.audit.record({
+        action: 'token.created',
+        objectType: 'token',
+        objectId: id.right,
+        objectName: name,
+        tenantId: owner.userId,
+        changes: {
+          scopes: facts.scopeWords,
+          expires_at: facts.expiresAt?.toISOString() ?? null,
+          ...(onlyOrgId === undefined ? {} : { org: onlyOrgName ?? onlyOrgId }),
+        },
+      })
+      return right({ record: { id: id.right, ...facts, ...reach.right, lastUsedAt: undefined }, value: secret(value) })
+    })
+  }
+
+export const AccessTokenMissing = defineFailure('AccessTokenMissing', 'NotFound')
+
+interface Deps {
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+}
+
+/** Removes a token of the caller, and records it. False when the caller has no such token. */
+const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: SignedInCall<never>, id: TokenId): Promise<boolean> => {
+  const name = await stores.tokens.remove(userId, id)
+  if (name === undefined) return false
+  await stores.audit.record({ action: 'token.deleted', objectType: 'token', objectId: id, objectName: name, tenantId: userId })
+  return true
+}
+
+const tokenMissing = (): Failure<'AccessTokenMissing'> => AccessTokenMissing('You have no such token.')
+
+/** Removes those of the ids that are tokens of the caller; answers how many. The next request with one of them is 401. */
+export const makeDeleteTokens =
+  (deps: Deps) =>
+  async (call: SignedInCall<number>, ids: readonly TokenId[]): Outcome<never, number> =>
+    deps.unitOfWork.run<never, number>(call, async (stores) => {
+      let removed = 0
+      for (const id of new Set(ids)) if (await removeOwn(stores, call, id)) removed += 1
+      return right(removed)
+    })
+
+/** Removes one token of the caller. */
+export const makeDeleteToken =
+  (deps: Deps) =>
+  async (call: SignedInCall, id: TokenId): Outcome<Failure<'AccessTokenMissing'>, void> =>
+    deps.unitOfWork.run<Failure<'AccessTokenMissing'>, void>(call, async (stores) =>
+      (await removeOwn(stores, call, id)) ? right(undefined) : left(tokenMissing()),
+    )
+
+/** An id as it stands in a path; one beyond 2^53-1 is no token's. */
+const idForm = /^[1-9][0-9]{0,15}$/
+
+/** Removes one token of the caller, named by its id or by its name. Digits are an id first. */
+export const makeDeleteNamedToken =
+  (deps: Deps) =>
+  async (call: SignedInCall, idOrName: string): Outcome<Failure<'AccessTokenMissing'>, void> =>
+    deps.unitOfWork.run<Failure<'AccessTokenMissing'>, void>(call, async (stores) => {
+      if (idForm.test(idOrName) && (await removeOwn(stores, call, Number(idOrName) as TokenId))) return right(undefined)
+      const named = await stores.tokens.idOfName(call.principal.userId, idOrName)
+      return named !== undefined && (await removeOwn(stores, call, named)) ? right(undefined) : left(tokenMissing())
+    })
+
+export type RotateTokenFailure = Failure<'NotAuthenticated'> | Failure<'AccessTokenMissing'> | Failure<'ScopeExceeded'>
+
+const couldHaveMade = ({ method, scopes, onlyOrgId }: Principal, token: AccessTokenRecord): boolean =>
+  method !== 'token' || (scopeCovers(scopes, scopeSetOf(token.scopeWords)) && (onlyOrgId === undefined || onlyOrgId === token.onlyOrgId))
+
+/** The same length of life once more, from `from`; a token that asks gives no life beyond its own. */
+const renewedExpiry = ({ tokenExpiresAt: bound }: Principal, { createdAt, expiresAt }: AccessTokenRecord, from: Date): Date | undefined => {
+  if (expiresAt === undefined) return bound
+  const wanted = new Date(from.getTime() + expiresAt.getTime() - createdAt.getTime())
+  return bound !== undefined && bound.getTime() < wanted.getTime() ? bound : wanted
+}
+
+/**
+ * Gives one of the caller's tokens another value, and answers it, once: the former value is refused from then on, while
+ * id, name, scopes and organization stay.
+ */
+export const makeRotateToken =
+  (deps: CreateTokenDeps) =>
+  async (call: SignedInCall<CreatedToken>, id: TokenId): Outcome<RotateTokenFailure, CreatedToken> =>
+    deps.unitOfWork.run<RotateTokenFailure, CreatedToken>(call, async (stores) => {
+      const { principal } = call
+      if (!(await isStillProven(stores, deps.clock, principal))) return left(credentialOutdated())
+      const token = await stores.tokens.lock(principal.userId, id)
+      if (token === undefined) return left(AccessTokenMissing('You have no such token.'))
+      if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
+      // A value is told from the one before it by its instant, so no two share one.
+      const createdAt = new Date(Math.max(deps.clock.now().getTime(), token.createdAt.getTime() + 1))
+      const value = makeAccessToken(deps.entropy)
+      const life = { lastEight: lastEightOf(value), createdAt, expiresAt: renewedExpiry(principal, token, createdAt) }
+      await stores.tokens.replaceValue(principal.userId, id, { ...life, hash: deps.digest.digest(value) })
+      await stores.audit.record({
+        action: 'token.rotated',
+        objectType: 'token',
+        objectId: id,
+        objectName: token.name,
+        tenantId: principal.userId,
+        changes: {
+          scopes: token.scopeWords,
+          expires_at: life.expiresAt?.toISOString() ?? null,
+          ...(token.onlyOrgId === undefined ? {} : { org: token.onlyOrgName ?? token.onlyOrgId }),
+        },
+      })
+      return right({ record: { ...token, ...life, lastUsedAt: undefined }, value: secret(value) })
+    })

@@ -1,0 +1,214 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import { dayMilliseconds } from '../../kernel/clock.ts'
+import type { Entropy } from '../../kernel/entropy.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { Principal, ScopeCategory, ScopeSet, SignedInCall } from '../../kernel/principal.ts'
+import { allows } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { userMissing } from '../accounts/users.ts'
+import { credentialOutdated, isStillProven } from '../authentication/credentials.ts'
+import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
+import { NotPermitted } from '../ports.ts'
+import { auditedUser } from '../types.ts'
+import type { CreateTokenDeps } from './access-tokens.ts'
+import type { ClusterTokens, ConfinedTokens, CustomTokenIssuer, TokenCluster } from './ports.ts'
+import { ConfinedTokenExceeds, ConfinedTokenRefused } from './ports.ts'
+import { exceeds, parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from './scopes.ts'
+import { lastEightOf, makeAccessToken } from './token-format.ts'
+
+/** How many of one person live for one cluster. */
+const mostOfOneCluster = 10
+
+export interface ClusterTokenDeps extends CreateTokenDeps {
+  /** How long such a token lives at most. */
+  readonly lifeSeconds: number
+}
+
+const scopeWordsOf = ({ scopes }: Principal): readonly string[] => [
+  ...(scopes.publicOnly ? ['public-only'] : []),
+  allows(scopes, { category: 'cluster', level: 'write' }) ? 'write:cluster' : 'read:cluster',
+]
+
+/** A robot account has tokens and nothing else, so its row is not among those that `isStillProven` locks. */
+const isInForce = (stores: IdentityChanges, { clock }: Pick<CreateTokenDeps, 'clock'>, principal: Principal): Promise<boolean> =>
+  principal.tokenId === undefined
+    ? isStillProven(stores, clock, principal)
+    : stores.tokens.isInForce(principal.userId, principal.tokenId, principal.tokenCreatedAt)
+
+/** Makes room for one more: what has expired goes, then the oldest. */
+const makeRoom = async ({ tokens, audit }: IdentityChanges, { principal }: SignedInCall, cluster: TokenCluster, now: Date): Promise<void> => {
+  const all = await tokens.ofCluster(principal.userId, cluster.id)
+  const living = all.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > now.getTime())
+  const beyond = new Set(living.slice(0, Math.max(0, living.length - mostOfOneCluster + 1)))
+  for (const token of all.filter((each) => beyond.has(each) || !living.includes(each))) {
+    await tokens.remove(principal.userId, token.id)
+    await audit.record({
+      action: 'token.deleted',
+      objectType: 'token',
+      objectId: token.id,
+      objectName: token.name,
+      tenantId: principal.userId,
+      changes: { by: beyond.has(token) ? 'limit' : 'expiry' },
+    })
+  }
+}
+
+/** ClusterTokens over identity's stores: the token, those that make room for it and the audit rows are one transaction. */
+export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
+  const expiryOf = ({ tokenExpiresAt }: Principal, { maxTokenLifeDays }: TokenCluster, asked: number | undefined, now: Date): Date => {
+    const life = Math.min(deps.lifeSeconds, asked ?? Infinity) * 1000
+    const allowed = maxTokenLifeDays === 0 ? life : Math.min(life, maxTokenLifeDays * dayMilliseconds)
+    return new Date(Math.min(now.getTime() + allowed, tokenExpiresAt?.getTime() ?? Infinity))
+  }
+
+  return {
+    async issue(call, cluster, lifeSeconds) {
+      const { principal } = call
+      const { userId, onlyOrgId } = principal
+      if (principal.impersonator !== undefined) return left(NotPermitted('No token is made for a user whom a site admin acts as.'))
+      const now = deps.clock.now()
+      const value = makeAccessToken(deps.entropy)
+      const lastEight = lastEightOf(value)
+      const expiresAt = expiryOf(principal, cluster, lifeSeconds, now)
+      const row = {
+        userId,
+        name: `kubeconfig-${cluster.ownerName}-${cluster.name}-${lastEight}`,
+        hash: deps.digest.digest(value),
+        lastEight,
+        scopeWords: scopeWordsOf(principal),
+        onlyOrgId,
+        onlyClusterId: cluster.id,
+        createdBy: userId,
+        createdAt: now,
+        expiresAt,
+      }
+      return deps.unitOfWork.run(call, async (stores) => {
+        await stores.tokens.lockOwner(userId)
+        if (!(await isInForce(stores, deps, principal))) return left(credentialOutdated())
+        await makeRoom(stores, call, cluster, now)
+        const id = await stores.tokens.insert(row)
+        if (isLeft(id)) throw new Error('two random tokens have the same end')
+        const facts = { scopes: row.scopeWords, expires_at: expiresAt.toISOString(), cluster: `${cluster.ownerName}/${cluster.name}` }
+        await stores.audit.record({ action: 'token.created', objectType: 'token', objectId: id.right, objectName: row.name, tenantId: userId, changes: facts })
+        if (cluster.ownerId !== userId) {
+          // Whoever owns the cluster wants to know who took a way in.
+          const about = { objectType: 'cluster', objectId: cluster.id, objectName: cluster.name, tenantId: cluster.ownerId }
+          await stores.audit.record({ action: 'cluster.token_created', ...about, changes: { token: row.name, scopes: facts.scopes, expires_at: facts.expires_at } })
+        }
+        return right({ value: secret(value), expiresAt })
+      })
+    },
+  }
+}
+
+type Refusal = Failure<'ConfinedTokenRefused'> | Failure<'ConfinedTokenExceeds'>
+
+const workCategories: readonly ScopeCategory[] = ['organization', 'authz', 'cluster', 'contract', 'billing', 'marketplace', 'misc']
+
+/**
+ * The most that a token of such an account may do: it looks at its own profile and changes nothing there, so that it
+ * never gets an address or a password, and it neither administers the site nor acts as others.
+ */
+const ceiling: ScopeSet = scopeSetOf(['read:user', ...workCategories.map((category) => `write:${category}`)])
+
+/** What both allow. */
+const meet = (held: ScopeSet): ScopeSet => ({
+  all: false,
+  sudo: false,
+  publicOnly: held.publicOnly,
+  levels: Object.fromEntries(
+    Object.entries(ceiling.levels).flatMap(([name, level]) => {
+      const category = name as ScopeCategory
+      if (allows(held, { category, level })) return [[category, level]]
+      return allows(held, { category, level: 'read' }) ? [[category, 'read']] : []
+    }),
+  ),
+})
+
+const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): Either<Refusal, readonly string[]> => {
+  const held = maker.scopes
+  if (asked === undefined) {
+    const words = wordsOfScope(meet(held))
+    return words.length === 0 ? left(ConfinedTokenExceeds('Your token carries no scope that such a token could have.')) : right(words)
+  }
+  const words = parseScopeWords(asked)
+  if (isLeft(words)) {
+    const { message, errors } = words.left
+    return left(ConfinedTokenRefused(message, errors === undefined ? {} : { errors }))
+  }
+  const wanted = scopeSetOf(words.right)
+  if (!scopeCovers(ceiling, wanted)) {
+    return left(ConfinedTokenRefused(`A token of such an account carries no more than these scopes: ${wordsOfScope(ceiling).join(', ')}.`))
+  }
+  return scopeCovers(held, wanted) ? words : left(ConfinedTokenExceeds(exceeds('make', held, wanted)))
+}
+
+const grantedExpiry = (maker: Principal, asked: Date | undefined, now: Date): Either<Refusal, Date | undefined> => {
+  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(ConfinedTokenRefused('The expiry lies in the past.'))
+  const bound = maker.tokenExpiresAt
+  if (bound !== undefined && asked !== undefined && asked.getTime() > bound.getTime()) {
+    return left(ConfinedTokenExceeds('A token cannot make a token that lives longer than itself.'))
+  }
+  return right(asked ?? bound)
+}
+
+/** Prepares access tokens for accounts that are no persons. */
+export const makeConfinedTokens = (deps: {
+  readonly digest: TokenDigest
+  readonly entropy: Entropy
+  readonly clock: Clock
+}): ConfinedTokens => ({
+  prepare(maker, owner, input) {
+    const name = input.name.trim()
+    if (name === '') return left(ConfinedTokenRefused('A token needs a name.'))
+    const now = deps.clock.now()
+    const scopeWords = grantedScopes(maker, input.scopes)
+    if (isLeft(scopeWords)) return scopeWords
+    const expiresAt = grantedExpiry(maker, input.expiresAt, now)
+    if (isLeft(expiresAt)) return expiresAt
+    const value = makeAccessToken(deps.entropy)
+    const row = {
+      ...owner,
+      name,
+      hash: deps.digest.digest(value),
+      lastEight: lastEightOf(value),
+      scopeWords: scopeWords.right,
+      createdBy: maker.userId,
+      createdAt: now,
+      expiresAt: expiresAt.right,
+    }
+    return right({ row, value: secret(value) })
+  },
+})
+
+export interface IssueCustomTokenDeps {
+  readonly stores: Pick<IdentityStores, 'users'>
+  readonly issuer: CustomTokenIssuer
+  readonly clock: Clock
+  readonly unitOfWork: UnitOfWork<IdentityChanges>
+}
+
+/** An hour is what providers accept at most. */
+const longestMilliseconds = 3_600_000
+
+/** Signs a token for the caller, good for an hour at most and no longer than the access token that asks. */
+export const makeIssueCustomToken =
+  ({ stores, issuer, clock, unitOfWork }: IssueCustomTokenDeps) =>
+  async (call: SignedInCall): Outcome<Failure<'CustomTokensOff' | 'UserMissing'>, Secret> => {
+    const { userId, tokenExpiresAt } = call.principal
+    const user = await stores.users.byId(userId)
+    if (user === undefined) return left(userMissing())
+    const now = clock.now()
+    const byLife = now.getTime() + longestMilliseconds
+    const expiresAt = new Date(tokenExpiresAt === undefined ? byLife : Math.min(byLife, tokenExpiresAt.getTime()))
+    const signed = await issuer.issue({ userId, login: user.login, fullName: user.fullName, email: user.primaryEmail }, now, expiresAt)
+    if (isLeft(signed)) return signed
+    return unitOfWork.run<never, Secret>(call, async ({ audit }) => {
+      await audit.record({ action: 'user.custom_token_issued', ...auditedUser(user) })
+      return right(signed.right)
+    })
+  }

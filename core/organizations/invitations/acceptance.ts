@@ -1,0 +1,132 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { UserId } from '../../kernel/ids.ts'
+import type { Principal, SignedInCall } from '../../kernel/principal.ts'
+import { AlreadyMember, InvitationForAnother, InvitationGone } from '../failures.ts'
+import { enterRole } from '../members/memberships.ts'
+import type { Rights } from '../members/rights.ts'
+import { rightsOf } from '../members/rights.ts'
+import type { OrganizationStore, OrganizationStores, PermissionLevels } from '../ports.ts'
+import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import type { Organization, Team } from '../types.ts'
+import { mayInvite } from './invitations.ts'
+import type { Invitation, InvitationStore, InvitationTokens } from './ports.ts'
+
+/** One answer for all ways in which an invitation can be gone, an invented token included. */
+export const invitationGone = (): Failure<'InvitationGone'> =>
+  InvitationGone('This invitation is not valid: it has expired, was withdrawn or used. Ask for a new one.')
+
+/** A token that is confined to one organization, or to public objects, makes its holder a member of no other. */
+const reaches = ({ onlyOrgId, scopes }: Principal, invitation: Invitation): boolean =>
+  !scopes.publicOnly && (onlyOrgId === undefined || onlyOrgId === invitation.orgId)
+
+/**
+ * The invitation that a token stands for, if it is the caller's: the caller has confirmed its address.
+ * Failures: InvitationGone, InvitationForAnother.
+ */
+export const findOwnInvitation = async (
+  deps: { readonly invitations: InvitationStore; readonly invitationTokens: Pick<InvitationTokens, 'digest'>; readonly clock: Clock },
+  { principal }: SignedInCall,
+  token: string,
+): Outcome<Failure<'InvitationGone' | 'InvitationForAnother'>, { readonly invitation: Invitation; readonly hash: Uint8Array }> => {
+  const hash = deps.invitationTokens.digest(token)
+  const invitation = await deps.invitations.findByHash(hash)
+  if (invitation === undefined || invitation.expiresAt.getTime() <= deps.clock.now().getTime() || !reaches(principal, invitation)) {
+    return left(invitationGone())
+  }
+  return (await deps.invitations.holdsAddress(principal.userId, invitation.address.key))
+    ? right({ invitation, hash })
+    : left(InvitationForAnother('This invitation was sent to an address that your account has not confirmed. Sign in with the account that has it, or add and confirm it.'))
+}
+
+export interface ShownInvitation {
+  readonly invitation: Invitation
+  readonly organization: Organization
+}
+
+/** What the invited person is about to accept. */
+export const makeShowInvitation =
+  (deps: {
+    readonly invitations: InvitationStore
+    readonly invitationTokens: InvitationTokens
+    readonly organizations: OrganizationStore
+    readonly clock: Clock
+  }) =>
+  async (call: SignedInCall, token: string): Outcome<Failure<'InvitationGone' | 'InvitationForAnother'>, ShownInvitation> => {
+    const found = await findOwnInvitation(deps, call, token)
+    if (isLeft(found)) return found
+    const { invitation } = found.right
+    const organization = await deps.organizations.findById(invitation.orgId)
+    return organization === undefined ? left(invitationGone()) : right({ invitation, organization })
+  }
+
+type AcceptInvitationFailure = Failure<'InvitationGone' | 'InvitationForAnother' | 'AlreadyMember' | 'TeamNameTaken'>
+
+/**
+ * Makes the caller a member as the invitation says: once, and only while its maker could still give as much.
+ * The organization is held meanwhile, so that leaving owners and changed teams are seen or wait.
+ */
+export const makeAcceptInvitation =
+  (deps: TeamChangeDeps & { readonly clock: Clock; readonly invitationTokens: InvitationTokens }) =>
+  (call: SignedInCall, token: string): Outcome<AcceptInvitationFailure, void> =>
+    deps.uow.run<AcceptInvitationFailure, void>(call, async (stores) => {
+      const found = await findOwnInvitation({ ...deps, invitations: stores.invitations }, call, token)
+      if (isLeft(found)) return found
+      const { invitation, hash } = found.right
+      const { orgId } = invitation
+      const organization = (await stores.organizations.lock(orgId)) ? await stores.organizations.findById(orgId) : undefined
+      const now = deps.clock.now()
+      if (organization === undefined || !(await stores.invitations.take(hash, now))) return left(invitationGone())
+      const { userId } = call.principal
+      if ((await stores.memberships.find(orgId, userId)) !== undefined) {
+        return left(AlreadyMember('You are a member of this organization already.'))
+      }
+      const entered = await enter(stores, deps.catalogue, organization, invitation, userId, now)
+      if (isLeft(entered)) return entered
+      await stores.audit.record({
+        action: 'organization.invitation_accepted',
+        objectType: 'organization',
+        objectId: orgId,
+        objectName: organization.name,
+        tenantId: orgId,
+        changes: { invitation: invitation.id, user: userId, inviter: invitation.inviterId, role: invitation.role, teams: invitation.teamIds },
+      })
+      return right(undefined)
+    })
+
+/** What the inviter holds now; undefined when the inviter may do nothing any more. */
+const rightsOfInviter = async (
+  stores: OrganizationStores,
+  catalogue: PermissionLevels,
+  { inviterId, orgId }: Invitation,
+): Promise<Rights | undefined> => {
+  const inviter = await stores.invitations.inviter(inviterId)
+  if (inviter?.isActive !== true) return undefined
+  return rightsOf(inviter.isSiteAdmin, await stores.memberships.standing(orgId, inviterId), catalogue)
+}
+
+const enter = async (
+  stores: OrganizationStores,
+  catalogue: PermissionLevels,
+  organization: Organization,
+  invitation: Invitation,
+  userId: UserId,
+  at: Date,
+): Outcome<Failure<'InvitationGone' | 'TeamNameTaken'>, void> => {
+  const rights = await rightsOfInviter(stores, catalogue, invitation)
+  if (rights === undefined) return left(invitationGone())
+  const held: HeldOrganization = { stores, organization, rights }
+  const teams: Team[] = []
+  for (const id of invitation.teamIds) {
+    const team = await stores.teams.findById(id)
+    if (team?.orgId === organization.id) teams.push(team)
+  }
+  if (isLeft(await mayInvite(held, rights, invitation.role, teams))) return left(invitationGone())
+  await stores.memberships.add(organization.id, userId, at)
+  for (const team of teams) await stores.teams.addMember(team, userId, at)
+  const entered = await enterRole(held, teams, userId, invitation.role, at)
+  if (!isLeft(entered)) return right(undefined)
+  const { left: refused } = entered
+  return refused.tag === 'TeamNameTaken' ? left({ ...refused, tag: refused.tag }) : left(invitationGone())
+}

@@ -1,0 +1,195 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Allowances } from '../../identity/authentication/ports.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { laterByDays } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { OrgId, TeamId } from '../../kernel/ids.ts'
+import type { Mail } from '../../kernel/mail.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { AlreadyMember, InvitationMissing, InvitationRefused, TooManyInvitations } from '../failures.ts'
+import type { Rights } from '../members/rights.ts'
+import { levelOfRole, levelOfTeam, mayGive, mustHold } from '../members/rights.ts'
+import type { OrganizationStores } from '../ports.ts'
+import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import { inOrganization, permissionsOfTeam } from '../teams/team-rules.ts'
+import type { MembershipRole, Organization, Team } from '../types.ts'
+import type { AddressReader, Invitation, InvitationId, InvitationTokens, InvitedAddress } from './ports.ts'
+
+export const invitationDays = 7
+export const maxPendingInvitations = 100
+export const maxTeamsOfInvitation = 50
+
+/** Reads teams by id; refuses any that is not the organization's. */
+export const readTeams = async (
+  { stores, organization }: Pick<HeldOrganization, 'stores' | 'organization'>,
+  teamIds: readonly TeamId[],
+): Outcome<Failure<'InvitationRefused'>, readonly Team[]> => {
+  const teams: Team[] = []
+  for (const id of teamIds) {
+    const team = await stores.teams.findById(id)
+    if (team?.orgId !== organization.id) return left(InvitationRefused(`The organization has no team ${id}.`))
+    teams.push(team)
+  }
+  return right(teams)
+}
+
+/**
+ * Whether someone with these rights may make another a member in this role and these teams. Judged when an invitation is
+ * made and, by the rights that its maker holds then, once more when it is accepted.
+ */
+export const mayInvite = async (
+  { stores, organization }: Pick<HeldOrganization, 'stores' | 'organization'>,
+  rights: Rights,
+  role: MembershipRole,
+  teams: readonly Team[],
+): Outcome<Failure<'BeyondOwnRights'>, void> => {
+  const isAllowed = mustHold(rights, 'add members')
+  if (isLeft(isAllowed)) return isAllowed
+  if (teams.length > 0) {
+    const mayAdd = mustHold(rights, 'add team members')
+    if (isLeft(mayAdd)) return mayAdd
+  }
+  const ofRole = await stores.teams.findByPermission(organization.id, levelOfRole(role))
+  const byRole = mayGive(rights, levelOfRole(role), ofRole === undefined ? [] : await permissionsOfTeam(stores.teams, ofRole))
+  if (isLeft(byRole)) return byRole
+  for (const team of teams) {
+    const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
+    if (isLeft(given)) return given
+  }
+  return right(undefined)
+}
+
+export interface InviteMemberDeps extends TeamChangeDeps {
+  readonly clock: Clock
+  readonly addresses: AddressReader
+  readonly invitationTokens: InvitationTokens
+  readonly allowances: Allowances
+  /** `{base_url}`, asked for at each use. */
+  readonly baseUrl: () => string
+}
+
+export interface InviteMemberInput {
+  readonly email: string
+  readonly role: MembershipRole
+  readonly teamIds: readonly TeamId[]
+}
+
+type InviteMemberFailure = Failure<'InvitationRefused' | 'AlreadyMember' | 'BeyondOwnRights' | 'OrganizationMissing' | 'TooManyInvitations'>
+
+/**
+ * Invites whoever reads the mail of an address. The answer, and the work, are the same whether an account has that
+ * address or not; only a member who shows the address to the other members is told apart (AlreadyMember).
+ */
+export const makeInviteMember =
+  (deps: InviteMemberDeps) =>
+  async (call: SignedInCall<Invitation>, id: OrgId, input: InviteMemberInput): Outcome<InviteMemberFailure, Invitation> => {
+    const address = deps.addresses.read(input.email)
+    if (address === undefined) return left(InvitationRefused('This is not an e-mail address.'))
+    const teamIds = [...new Set(input.teamIds)].sort((a, b) => a - b)
+    if (teamIds.length > maxTeamsOfInvitation) return left(InvitationRefused(`An invitation names at most ${maxTeamsOfInvitation} teams.`))
+    const allowed = await mayMail(deps.allowances, call, id, address)
+    if (isLeft(allowed)) return allowed
+    return inOrganization<InviteMemberFailure, Invitation>(deps, call, id, async (held) => {
+      const { stores, organization, rights } = held
+      const teams = await readTeams(held, teamIds)
+      if (isLeft(teams)) return teams
+      const isAllowed = await mayInvite(held, rights, input.role, teams.right)
+      if (isLeft(isAllowed)) return isAllowed
+      const createdAt = deps.clock.now()
+      const room = await hasRoom(held, call, address, createdAt)
+      if (isLeft(room)) return room
+      const token = deps.invitationTokens.make()
+      const facts = {
+        orgId: id,
+        address,
+        role: input.role,
+        teamIds,
+        inviterId: call.principal.userId,
+        createdAt,
+        expiresAt: laterByDays(createdAt, invitationDays),
+      }
+      const invitationId = await stores.invitations.put({ ...facts, hash: deps.invitationTokens.digest(token.reveal()) })
+      await stores.mail.post(invitationMail(organization, call.principal.login, facts, linkTo(deps.baseUrl(), token)))
+      await stores.audit.record({
+        action: 'organization.member_invited',
+        objectType: 'organization',
+        objectId: id,
+        objectName: organization.name,
+        tenantId: id,
+        changes: { invitation: invitationId, email: address.text, role: input.role, teams: teamIds },
+      })
+      return right({ id: invitationId, inviterLogin: call.principal.login, ...facts })
+    })
+  }
+
+/** An invitation is mail to an address that somebody else chose: there is only so much of it. */
+const mayMail = async (
+  allowances: Allowances,
+  { principal }: SignedInCall<never>,
+  orgId: OrgId,
+  { key }: InvitedAddress,
+): Outcome<Failure<'TooManyInvitations'>, void> => {
+  const wait =
+    (await allowances.take('invitation', String(principal.impersonator?.userId ?? principal.userId))) ??
+    (await allowances.take('invitation-address', `${orgId} ${key}`)) ??
+    // Organizations cost nothing: without this one, forty of them are two hundred mails a day to one person.
+    (await allowances.take('invitation-mailbox', key))
+  return wait === undefined
+    ? right(undefined)
+    : left(TooManyInvitations('Too many invitations were sent today. Try again later.', { retryAfterSeconds: wait }))
+}
+
+const hasRoom = async (
+  { stores, organization }: HeldOrganization,
+  call: SignedInCall<never>,
+  { key }: InvitedAddress,
+  now: Date,
+): Outcome<Failure<'AlreadyMember' | 'InvitationRefused'>, void> => {
+  const member = await stores.invitations.memberWithAddress(organization.id, key)
+  const count = await stores.invitations.countPending(organization.id, key, now)
+  if (count >= maxPendingInvitations) {
+    return left(InvitationRefused(`The organization has ${maxPendingInvitations} invitations that nobody answered yet. Withdraw some first.`))
+  }
+  const isTold = member !== undefined && (member.showsAddress || call.principal.isSiteAdmin)
+  return isTold ? left(AlreadyMember('A member of the organization has this address.')) : right(undefined)
+}
+
+const linkTo = (baseUrl: string, token: Secret): Secret => secret(`${baseUrl}/accept-invitation?code=${token.reveal()}`)
+
+const invitationMail = (
+  organization: Organization,
+  inviter: string,
+  { address, role, expiresAt }: Pick<Invitation, 'address' | 'role' | 'expiresAt'>,
+  url: Secret,
+): Mail => ({
+  to: address.text,
+  subject: `Invitation to the organization ${organization.name}`,
+  paragraphs: [
+    `${inviter} invites you to become ${role === 'member' ? 'a member' : `an ${role}`} of the organization ${organization.name}.`,
+    `Sign in with an account that has this address confirmed, then accept. The link works once, until ${expiresAt.toISOString()}.`,
+    'If you did not expect this, do nothing: without you nothing happens.',
+  ],
+  action: { label: 'Accept the invitation', url },
+})
+
+/** Takes an invitation back; its link is worth nothing then. */
+export const makeWithdrawInvitation =
+  (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
+  async (call: SignedInCall, orgId: OrgId, id: InvitationId): Outcome<Failure<'InvitationMissing'>, void> =>
+    deps.uow.run<Failure<'InvitationMissing'>, void>(call, async ({ invitations, audit }) => {
+      const found = await invitations.find(orgId, id)
+      if (found === undefined || !(await invitations.remove(orgId, id))) {
+        return left(InvitationMissing('The organization has no such invitation.'))
+      }
+      await audit.record({
+        action: 'organization.invitation_withdrawn',
+        objectType: 'organization',
+        objectId: orgId,
+        tenantId: orgId,
+        changes: { invitation: id, email: found.address.text },
+      })
+      return right(undefined)
+    })

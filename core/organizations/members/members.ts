@@ -1,0 +1,161 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { EntryRefusal } from '../../kernel/access.ts'
+import { entryRefusal } from '../../kernel/access.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { OrgId, TokenId } from '../../kernel/ids.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { BeyondOwnRights, LastOwner, MemberMissing, MembershipActionUnknown, OrganizationMissing, OrganizationTokenMissing } from '../failures.ts'
+import { makeFindOrganization } from '../organizations/organizations.ts'
+import type { MembershipStore, OrganizationStore, OrganizationStores } from '../ports.ts'
+import type { MemberChangeDeps } from '../teams/team-rules.ts'
+import { inOrganization } from '../teams/team-rules.ts'
+import type { Standing } from '../types.ts'
+import type { UserRef } from './accounts.ts'
+import { findAccount, isShown, userIdOf } from './accounts.ts'
+import { mayChange, mustHold } from './rights.ts'
+
+/** What a user holds in an organization; told to the user, to members of the organization and to site admins. */
+export const makeTellPermissions = (deps: {
+  readonly organizations: OrganizationStore
+  readonly memberships: MembershipStore
+  readonly clock: Clock
+}) => {
+  const findOrganization = makeFindOrganization(deps)
+  return async (
+    call: SignedInCall,
+    login: string,
+    orgName: string,
+  ): Outcome<Failure<'OrganizationMissing' | 'MemberMissing'> | EntryRefusal, Standing> => {
+    const found = await findOrganization(call, orgName, 'missing')
+    if (isLeft(found)) return found
+    const { organization, viewer, isMember, barred } = found.right
+    if (barred !== undefined) return left(barred)
+    const account = await deps.memberships.findAccount(login)
+    const userId = userIdOf(account)
+    const isSelf = userId === viewer.userId
+    if (!isSelf && !isMember && !viewer.isSiteAdmin) {
+      return left(OrganizationMissing('You are not a member of this organization.'))
+    }
+    const standing = await deps.memberships.standing(organization.id, userId)
+    return standing.isMember || isShown(call, account) ? right(standing) : left(MemberMissing('There is no such user.'))
+  }
+}
+
+/** Why the organization does not let the caller in, for a change that also members may ask for whom it does not let in. */
+export const barredIn = async (
+  { memberships }: Pick<OrganizationStores, 'memberships'>,
+  clock: Clock,
+  { principal }: SignedInCall,
+  id: OrgId,
+): Promise<EntryRefusal | undefined> =>
+  principal.isSiteAdmin ? undefined : entryRefusal(principal, (await memberships.find(id, principal.userId))?.entry, clock.now())
+
+type SetMemberVisibilityFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing'> | EntryRefusal
+
+/** Shows a membership to everyone or hides it from outsiders: each member's own choice, and the owners'. */
+export const makeSetMemberVisibility =
+  (deps: MemberChangeDeps) =>
+  (call: SignedInCall, id: OrgId, ref: UserRef, isPublic: boolean): Outcome<SetMemberVisibilityFailure, void> =>
+    inOrganization<SetMemberVisibilityFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
+      const barred = await barredIn(stores, deps.clock, call, id)
+      if (barred !== undefined) return left(barred)
+      const userId = userIdOf(await findAccount(stores.memberships, ref))
+      if (userId !== call.principal.userId && !rights.isOwner) return left(BeyondOwnRights('Only owners decide this for other members.'))
+      const membership = await stores.memberships.find(id, userId)
+      if (membership === undefined) return left(MemberMissing('The user is no member of this organization.'))
+      if (membership.isPublic === isPublic) return right(undefined)
+      await stores.memberships.setPublic(id, userId, isPublic)
+      await stores.audit.record({
+        action: isPublic ? 'organization.member_published' : 'organization.member_concealed',
+        objectType: 'organization',
+        objectId: id,
+        objectName: organization.name,
+        tenantId: id,
+        changes: { user: userId },
+      })
+      return right(undefined)
+    })
+
+type RemoveMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
+
+/** Takes a member out of the organization and all of its teams: anyone themselves, whatever the organization demands, others only below the caller. */
+export const makeRemoveMember =
+  (deps: MemberChangeDeps) =>
+  (call: SignedInCall, id: OrgId, ref: UserRef): Outcome<RemoveMemberFailure, void> =>
+    inOrganization<RemoveMemberFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
+      const account = await findAccount(stores.memberships, ref)
+      const userId = userIdOf(account)
+      const isSelf = userId === call.principal.userId
+      if (!isSelf) {
+        const barred = await barredIn(stores, deps.clock, call, id)
+        if (barred !== undefined) return left(barred)
+        const isAllowed = mustHold(rights, 'remove members')
+        if (isLeft(isAllowed)) return isAllowed
+      }
+      const standing = await stores.memberships.standing(id, userId)
+      if (!standing.isMember) return left(MemberMissing('The user is no member of this organization.'))
+      const below = isSelf ? right(undefined) : mayChange(rights, standing.level)
+      if (isLeft(below)) return below
+      if (standing.level === 'owner') {
+        const owners = await stores.teams.findByPermission(id, 'owner')
+        if (owners !== undefined && (await stores.teams.countMembers(owners.id, 2)) < 2) {
+          return left(LastOwner('An organization keeps at least one owner. Make somebody else an owner first.'))
+        }
+      }
+      await stores.memberships.remove(id, userId)
+      await stores.audit.record({
+        action: 'organization.member_removed',
+        objectType: 'organization',
+        objectId: id,
+        objectName: organization.name,
+        tenantId: id,
+        changes: { user: userId, login: account?.name ?? '' },
+      })
+      return right(undefined)
+    })
+
+type ActOnMemberFailure = Failure<'MembershipActionUnknown' | 'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
+
+/** The one-route form of showing and hiding a membership, removing a member and leaving. */
+export const makeActOnMember =
+  (deps: {
+    readonly remove: ReturnType<typeof makeRemoveMember>
+    readonly setVisibility: ReturnType<typeof makeSetMemberVisibility>
+  }) =>
+  async (call: SignedInCall, orgId: OrgId, action: string, userId: number): Outcome<ActOnMemberFailure, void> => {
+    switch (action) {
+      case 'public':
+      case 'private':
+        return deps.setVisibility(call, orgId, { id: userId }, action === 'public')
+      case 'leave':
+        return userId === call.principal.userId
+          ? deps.remove(call, orgId, { id: userId })
+          : left(MembershipActionUnknown('Only the caller can leave: uid must be your own.'))
+      case 'remove':
+        return deps.remove(call, orgId, { id: userId })
+      default:
+        return left(MembershipActionUnknown('The action is one of private, public, remove and leave.'))
+    }
+  }
+
+/** Revokes a token that is confined to the organization, whoever made it. */
+export const makeRevokeOrganizationToken =
+  (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
+  async (call: SignedInCall, orgId: OrgId, id: TokenId): Outcome<Failure<'OrganizationTokenMissing'>, void> =>
+    deps.uow.run<Failure<'OrganizationTokenMissing'>, void>(call, async ({ tokens, audit }) => {
+      const found = await tokens.find(orgId, id)
+      if (found === undefined || !(await tokens.remove(orgId, id))) {
+        return left(OrganizationTokenMissing('The organization has no such token.'))
+      }
+      await audit.record({
+        action: 'organization.token_revoked',
+        objectType: 'token',
+        objectId: id,
+        objectName: found.name,
+        tenantId: orgId,
+        changes: { user: found.userId },
+      })
+      return right(undefined)
+    })

@@ -1,0 +1,53 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { ContentDigest } from '../../identity/accounts/ports.ts'
+import type { OrgId } from '../../kernel/ids.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { PictureMaker } from '../../kernel/picture.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { OrganizationMissing } from '../failures.ts'
+import type { OrganizationStores } from '../ports.ts'
+import type { Organization } from '../types.ts'
+
+/** Pixels of a side, as for the pictures of people. */
+const side = 290
+
+export interface ChangeOrganizationAvatarDeps {
+  readonly uow: UnitOfWork<OrganizationStores>
+  readonly pictures: PictureMaker
+  readonly contentDigest: ContentDigest
+  readonly clock: Clock
+}
+
+const missing = (): Failure<'OrganizationMissing'> => OrganizationMissing('There is no such organization.')
+
+const audited = (organization: Organization, action: string) =>
+  ({ action, objectType: 'organization', objectId: organization.id, objectName: organization.name, tenantId: organization.id }) as const
+
+/** Gives an organization a picture, drawn anew; answers the organization with it. */
+export const makeSetOrganizationAvatar =
+  (deps: ChangeOrganizationAvatarDeps) =>
+  async (call: SignedInCall<Organization>, id: OrgId, bytes: Uint8Array): Outcome<Failure<'PictureRefused' | 'PicturesBusy' | 'OrganizationMissing'>, Organization> => {
+    const picture = await deps.pictures.square(bytes, side)
+    if (isLeft(picture)) return picture
+    return deps.uow.run<Failure<'OrganizationMissing'>, Organization>(call, async ({ organizations, avatars, audit }) => {
+      const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
+      if (organization === undefined) return left(missing())
+      const digest = deps.contentDigest.of(picture.right)
+      await avatars.put(id, digest, picture.right, deps.clock.now())
+      await audit.record(audited(organization, 'organization.avatar_changed'))
+      return right({ ...organization, avatarDigest: digest })
+    })
+  }
+
+/** Takes an organization's picture away; does nothing when there is none. */
+export const makeRemoveOrganizationAvatar =
+  (deps: Pick<ChangeOrganizationAvatarDeps, 'uow'>) =>
+  async (call: SignedInCall, id: OrgId): Outcome<Failure<'OrganizationMissing'>, void> =>
+    deps.uow.run<Failure<'OrganizationMissing'>, void>(call, async ({ organizations, avatars, audit }) => {
+      const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
+      if (organization === undefined) return left(missing())
+      if (await avatars.remove(id)) await audit.record(audited(organization, 'organization.avatar_removed'))
+      return right(undefined)
+    })

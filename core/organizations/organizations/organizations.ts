@@ -1,0 +1,281 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { EntryRefusal } from '../../kernel/access.ts'
+import { entryRefusal } from '../../kernel/access.ts'
+import { changedFields, isUnchanged } from '../../kernel/changed-fields.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { OrgId, UserId } from '../../kernel/ids.ts'
+import type { Page, PageRequest } from '../../kernel/page.ts'
+import type { Call, SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import {
+  MemberMissing,
+  OrganizationChanged,
+  OrganizationCreationDenied,
+  OrganizationHasOwner,
+  OrganizationInUse,
+  OrganizationMissing,
+} from '../failures.ts'
+import { isShown, userIdOf } from '../members/accounts.ts'
+import type { MembershipStore, NewTeam, OrganizationStore, OrganizationStores } from '../ports.ts'
+import type { Organization } from '../types.ts'
+import { ownersTeamName, parseOrganizationName } from './names.ts'
+import type { ProfileInput } from './profile.ts'
+import { emptyProfile, ordinaryOrgType, parseProfile } from './profile.ts'
+import type { Viewer } from './visibility.ts'
+import { canSee, viewerIn, viewerOf, visibleWithoutMembership } from './visibility.ts'
+
+export interface CreateOrganizationInput extends ProfileInput {
+  readonly name: string
+  /** Whose it becomes when a site admin makes it for somebody; the caller's unless told. */
+  readonly ownerId?: UserId
+}
+
+type CreateOrganizationFailure = Failure<
+  'OrganizationNameRefused' | 'OrganizationNameTaken' | 'OrganizationFieldRefused' | 'OrganizationCreationDenied'
+>
+
+const firstTeams: readonly Pick<NewTeam, 'name' | 'permission' | 'description'>[] = [
+  { name: ownersTeamName, permission: 'owner', description: 'Owners of the organization' },
+  { name: 'Editors', permission: 'write', description: 'Members who may change things' },
+  { name: 'Viewers', permission: 'read', description: 'Members who may look' },
+]
+
+/** Creates an organization with its three teams, the caller (or `ownerId`) the only member of Owners: all of it or nothing. */
+export const makeCreateOrganization =
+  (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
+  async (call: SignedInCall<Organization>, input: CreateOrganizationInput): Outcome<CreateOrganizationFailure, Organization> => {
+    const name = parseOrganizationName(input.name)
+    if (isLeft(name)) return name
+    const profile = parseProfile(input, ordinaryOrgType)
+    if (isLeft(profile)) return profile
+    const { principal } = call
+    if (principal.onlyOrgId !== undefined) {
+      return left(OrganizationCreationDenied('This token is confined to one organization, so it cannot create another.'))
+    }
+    return deps.uow.run<CreateOrganizationFailure, Organization>(call, async (stores) => {
+      if (!principal.isSiteAdmin && !(await stores.organizations.mayCreate(principal.userId))) {
+        return left(OrganizationCreationDenied('You may not create organizations.'))
+      }
+      const createdAt = deps.clock.now()
+      const inserted = await stores.organizations.insert({
+        ...emptyProfile,
+        ...profile.right,
+        name: name.right,
+        orgType: ordinaryOrgType,
+        createdAt,
+      })
+      if (isLeft(inserted)) return inserted
+      await addFirstTeams(stores, inserted.right, input.ownerId ?? principal.userId, createdAt)
+      const organization = await stores.organizations.findById(inserted.right)
+      if (organization === undefined) throw new Error('The organization that was just inserted is not there.')
+      await stores.audit.record({
+        action: 'organization.created',
+        objectType: 'organization',
+        objectId: organization.id,
+        objectName: organization.name,
+        tenantId: organization.id,
+        changes: { visibility: organization.visibility, ...(input.ownerId === undefined ? {} : { owner: input.ownerId }) },
+      })
+      return right(organization)
+    })
+  }
+
+const addFirstTeams = async (stores: OrganizationStores, orgId: OrgId, ownerId: UserId, at: Date): Promise<void> => {
+  await stores.memberships.add(orgId, ownerId, at)
+  for (const team of firstTeams) {
+    const id = await stores.teams.insert({ ...team, orgId, type: 'kubernetes', createdAt: at })
+    if (isLeft(id)) throw new Error('A team name is taken in an organization that has no teams.')
+    if (team.permission === 'owner') await stores.teams.addMember({ id: id.right, orgId }, ownerId, at)
+  }
+}
+
+/** An organization as one caller finds it. */
+export interface FoundOrganization {
+  readonly organization: Organization
+  /** The caller, as far as this organization is concerned. */
+  readonly viewer: Viewer
+  readonly isMember: boolean
+  /** Why the organization does not let this member further in than to its profile, if it does not. */
+  readonly barred: EntryRefusal | undefined
+  /** The name that was asked for is a former one. */
+  readonly isFormerName: boolean
+}
+
+/** Finds an organization by its name, on request by one that it had; whoever may not see it learns nothing. */
+export const makeFindOrganization =
+  (deps: { readonly organizations: OrganizationStore; readonly memberships: MembershipStore; readonly clock: Clock }) =>
+  async (call: Call, name: string, formerNames: 'found' | 'missing'): Outcome<Failure<'OrganizationMissing'>, FoundOrganization> => {
+    const current = await deps.organizations.findByName(name)
+    const organization = current ?? (formerNames === 'found' ? await deps.organizations.findByFormerName(name) : undefined)
+    if (organization !== undefined) {
+      const viewer = viewerIn(viewerOf(call), organization.id)
+      const membership = viewer.userId === undefined ? undefined : await deps.memberships.find(organization.id, viewer.userId)
+      const isMember = membership !== undefined
+      if (canSee(viewer, organization, isMember)) {
+        const isHeld = isMember && !viewer.isSiteAdmin && call.principal !== undefined
+        const barred = isHeld ? entryRefusal(call.principal, membership.entry, deps.clock.now()) : undefined
+        return right({ organization, viewer, isMember, barred, isFormerName: current === undefined })
+      }
+    }
+    return left(OrganizationMissing(`There is no organization "${name}".`))
+  }
+
+type Stores = { readonly organizations: OrganizationStore; readonly memberships: MembershipStore }
+
+const none: Page<Organization> = { items: [], total: 0 }
+
+/** The one organization that a token is confined to, if its user is a member of it. */
+const confined = async (stores: Stores, onlyOrgId: OrgId, userId: UserId): Promise<Page<Organization>> => {
+  if ((await stores.memberships.find(onlyOrgId, userId)) === undefined) return none
+  const organization = await stores.organizations.findById(onlyOrgId)
+  return organization === undefined ? none : { items: [organization], total: 1 }
+}
+
+/** Organizations that the caller may see without being a member. */
+export const makeListOrganizations =
+  (deps: Stores) =>
+  (call: Call, page: PageRequest): Promise<Page<Organization>> =>
+    deps.organizations.list(visibleWithoutMembership(viewerOf(call)), page)
+
+/** The caller's own organizations; only the public ones for a token that is limited to public objects. */
+export const makeListOwnOrganizations =
+  (deps: Stores) =>
+  async (call: SignedInCall, page: PageRequest): Promise<Page<Organization>> => {
+    const { userId, onlyOrgId, scopes } = call.principal
+    if (onlyOrgId !== undefined) return page.page > 1 ? { items: [], total: 1 } : confined(deps, onlyOrgId, userId)
+    return scopes.publicOnly
+      ? deps.organizations.listOfUserSeenBy(userId, undefined, ['public'], page)
+      : deps.organizations.listOfUser(userId, page)
+  }
+
+/**
+ * Another user's organizations, as far as the caller may know of them. Of a user whom the caller does not see, those that
+ * they share; without any, the user is not there.
+ */
+export const makeListOrganizationsOfUser =
+  (deps: Stores) =>
+  async (call: SignedInCall, login: string, page: PageRequest): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
+    const account = await deps.memberships.findAccount(login)
+    const userId = userIdOf(account)
+    const viewer = viewerOf(call)
+    const isUnlimited = !viewer.publicOnly && viewer.onlyOrgId === undefined
+    if (isUnlimited && (viewer.isSiteAdmin || viewer.userId === userId)) {
+      return right(await deps.organizations.listOfUser(userId, page))
+    }
+    const asMember = isUnlimited ? viewer.userId : undefined
+    const isSeen = isShown(call, account)
+    const listed = await deps.organizations.listOfUserSeenBy(userId, asMember, isSeen ? visibleWithoutMembership(viewer) : [], page)
+    return isSeen || listed.total > 0 ? right(listed) : left(MemberMissing(`There is no user "${login}".`))
+  }
+
+type EditOrganizationFailure = Failure<'OrganizationFieldRefused' | 'OrganizationMissing' | 'OrganizationChanged'>
+
+const organizationMissing = () => OrganizationMissing('There is no such organization.')
+const organizationChanged = () => OrganizationChanged('The organization was changed in the meantime.')
+
+/** Changes the fields that are given and differ, and no others. */
+export const makeEditOrganization =
+  (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
+  (
+    call: SignedInCall<Organization>,
+    id: OrgId,
+    input: ProfileInput,
+    expectedVersion: number | undefined,
+  ): Outcome<EditOrganizationFailure, Organization> =>
+    deps.uow.run<EditOrganizationFailure, Organization>(call, async ({ organizations, audit }) => {
+      const before = await organizations.findById(id)
+      if (before === undefined) return left(organizationMissing())
+      const parsed = parseProfile(input, before.orgType)
+      if (isLeft(parsed)) return parsed
+      if (expectedVersion !== undefined && expectedVersion !== before.version) return left(organizationChanged())
+      const changes = changedFields(before, parsed.right)
+      if (isUnchanged(changes)) return right(before)
+      const isUpdated = await organizations.update(id, changes, expectedVersion)
+      const organization = await organizations.findById(id)
+      if (organization === undefined) return left(organizationMissing())
+      if (!isUpdated) return left(organizationChanged())
+      await audit.record({
+        action: 'organization.edited',
+        objectType: 'organization',
+        objectId: id,
+        objectName: organization.name,
+        tenantId: id,
+        changes: {
+          fields: Object.keys(changes),
+          ...(changes.visibility === undefined ? {} : { visibility: changes.visibility }),
+        },
+      })
+      return right(organization)
+    })
+
+type RenameOrganizationFailure = Failure<'OrganizationNameRefused' | 'OrganizationNameTaken' | 'OrganizationMissing'>
+
+/** Gives an organization another name; the old one leads to it until somebody takes it. */
+export const makeRenameOrganization =
+  (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
+  async (call: SignedInCall, id: OrgId, newName: string): Outcome<RenameOrganizationFailure, void> => {
+    const name = parseOrganizationName(newName)
+    if (isLeft(name)) return name
+    return deps.uow.run<RenameOrganizationFailure, void>(call, async ({ organizations, audit }) => {
+      const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
+      if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+      if (organization.name === name.right) return right(undefined)
+      const renamed = await organizations.rename(id, organization.name, name.right)
+      if (isLeft(renamed)) return renamed
+      await audit.record({
+        action: 'organization.renamed',
+        objectType: 'organization',
+        objectId: id,
+        objectName: name.right,
+        tenantId: id,
+        changes: { from: organization.name, to: name.right },
+      })
+      return right(undefined)
+    })
+  }
+
+type DeleteOrganizationFailure = Failure<'OrganizationMissing' | 'OrganizationInUse'>
+
+/** How many blocking objects an answer names. */
+const namedObjects = 20
+
+interface DeleteDeps {
+  readonly uow: UnitOfWork<OrganizationStores>
+}
+
+/** Deletes an organization that nothing refers to any more. */
+export const makeDeleteOrganization =
+  (deps: DeleteDeps) =>
+  (call: SignedInCall, id: OrgId): Outcome<DeleteOrganizationFailure, void> =>
+    deps.uow.run<DeleteOrganizationFailure, void>(call, (stores) => deleteWithin(stores, id))
+
+/** As `makeDeleteOrganization`, of organizations without an owner only, who could delete it. */
+export const makeDeleteOrphanedOrganization =
+  (deps: DeleteDeps) =>
+  (call: SignedInCall, id: OrgId): Outcome<DeleteOrganizationFailure | Failure<'OrganizationHasOwner'>, void> =>
+    deps.uow.run<DeleteOrganizationFailure | Failure<'OrganizationHasOwner'>, void>(call, async (stores) => {
+      const isThere = await stores.organizations.lock(id)
+      if (isThere && !(await stores.organizations.isOrphaned(id))) return left(OrganizationHasOwner('This organization has an owner.'))
+      return deleteWithin(stores, id)
+    })
+
+const deleteWithin = async ({ organizations, audit }: OrganizationStores, id: OrgId): Outcome<DeleteOrganizationFailure, void> => {
+  const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
+  if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+  const blocking = await organizations.blockingObjects(id, namedObjects)
+  if (blocking.length > 0) {
+    const errors = blocking.map(({ type, name }) => `${type} ${name}`)
+    const named = `${errors.slice(0, 5).join(', ')}${errors.length > 5 ? ' and more' : ''}`
+    return left(OrganizationInUse(`The organization still owns things. Remove them first: ${named}.`, { errors }))
+  }
+  await organizations.remove(id)
+  await audit.record({
+    action: 'organization.deleted',
+    objectType: 'organization',
+    objectId: id,
+    objectName: organization.name,
+    tenantId: id,
+  })
+  return right(undefined)
+}

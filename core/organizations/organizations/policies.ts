@@ -1,0 +1,131 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import { laterByDays } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { OrgId } from '../../kernel/ids.ts'
+import type { Mail } from '../../kernel/mail.ts'
+import type { Call, SignedInCall } from '../../kernel/principal.ts'
+import { secret } from '../../kernel/secret.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { OrganizationMissing, PolicyChanged, PolicyRefused } from '../failures.ts'
+import type { OrganizationStores } from '../ports.ts'
+import type { DueNotice, OrganizationPolicy, PolicyContent, SecondFactorNotice } from './ports.ts'
+
+export const maxGraceDays = 90
+export const maxTokenLifeDays = 3650
+
+export interface PolicyInput {
+  readonly requiresSecondFactor?: boolean
+  readonly graceDays?: number
+  readonly maxTokenLifeDays?: number
+}
+
+type ChangePolicyFailure = Failure<'PolicyRefused' | 'PolicyChanged' | 'OrganizationMissing'>
+
+const isWithin = (value: number | undefined, max: number): boolean => value === undefined || (Number.isInteger(value) && value >= 0 && value <= max)
+
+const checked = (input: PolicyInput): Either<Failure<'PolicyRefused'>, void> => {
+  if (!isWithin(input.graceDays, maxGraceDays)) return left(PolicyRefused(`The grace is 0 to ${maxGraceDays} days.`))
+  return isWithin(input.maxTokenLifeDays, maxTokenLifeDays)
+    ? right(undefined)
+    : left(PolicyRefused(`Tokens may live 1 to ${maxTokenLifeDays} days, or with 0 for ever.`))
+}
+
+/** The grace counts from the moment at which the demand was switched on, also when its length changes later. */
+const changedPolicy = (before: PolicyContent, input: PolicyInput, now: Date): PolicyContent => {
+  const graceDays = input.graceDays ?? before.graceDays
+  const { secondFactorFrom } = before
+  const isDemanded = input.requiresSecondFactor ?? secondFactorFrom !== undefined
+  const since = secondFactorFrom === undefined ? now : laterByDays(secondFactorFrom, -before.graceDays)
+  return {
+    secondFactorFrom: isDemanded ? laterByDays(since, graceDays) : undefined,
+    graceDays,
+    maxTokenLifeDays: input.maxTokenLifeDays ?? before.maxTokenLifeDays,
+  }
+}
+
+const isSame = (a: PolicyContent, b: PolicyContent): boolean =>
+  a.secondFactorFrom?.getTime() === b.secondFactorFrom?.getTime() && a.graceDays === b.graceDays && a.maxTokenLifeDays === b.maxTokenLifeDays
+
+/**
+ * Changes what an organization demands of its members. Whoever demands a second factor, or changes from when, has one,
+ * so that nobody locks themselves out. Members are told by mail afterwards (`tellSecondFactor`).
+ */
+export const makeChangePolicy =
+  (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
+  async (call: SignedInCall<OrganizationPolicy>, id: OrgId, input: PolicyInput, expectedVersion: number | undefined): Outcome<ChangePolicyFailure, OrganizationPolicy> => {
+    const limits = checked(input)
+    if (isLeft(limits)) return limits
+    return deps.uow.run<ChangePolicyFailure, OrganizationPolicy>(call, async (stores) => {
+      const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
+      const before = organization === undefined ? undefined : await stores.policies.find(id)
+      if (organization === undefined || before === undefined) return left(OrganizationMissing('There is no such organization.'))
+      if (expectedVersion !== undefined && expectedVersion !== before.version) return left(changedSince())
+      const after = changedPolicy(before, input, deps.clock.now())
+      const isNewDemand = after.secondFactorFrom !== undefined && after.secondFactorFrom.getTime() !== before.secondFactorFrom?.getTime()
+      if (isNewDemand && !(await stores.policies.hasSecondFactor(call.principal.userId))) {
+        return left(PolicyRefused('Enrol a second factor for your own account first: otherwise the organization would let you in no more.'))
+      }
+      if (isSame(before, after)) return right(before)
+      if (!(await stores.policies.replace(id, after, before.version))) return left(changedSince())
+      if (isNewDemand) await stores.policies.forgetNotices(id)
+      await stores.audit.record({
+        action: 'organization.policy_changed',
+        objectType: 'organization',
+        objectId: id,
+        objectName: organization.name,
+        tenantId: id,
+        changes: {
+          two_factor_from: after.secondFactorFrom?.toISOString() ?? null,
+          two_factor_grace_days: after.graceDays,
+          max_token_life_days: after.maxTokenLifeDays,
+        },
+      })
+      return right({ ...after, version: before.version + 1 })
+    })
+  }
+
+const changedSince = () => PolicyChanged('The policy was changed by somebody else meanwhile.')
+
+/** How long before the end of the grace a member is told once more. */
+const nearDays = 3
+const batch = 100
+
+/**
+ * Tells members without a second factor, by mail, that their organization demands one: when it is switched on or they
+ * join, and once more three days before the grace ends. Answers how many mails it posted; run it until that is 0.
+ * A mail is posted in the transaction that notes it, so that nobody is told twice, whoever runs this.
+ */
+export const makeTellSecondFactor =
+  (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock; readonly baseUrl: () => string }) =>
+  async (call: Call): Promise<number> => {
+    const nearBefore = laterByDays(deps.clock.now(), nearDays)
+    const told = await deps.uow.run<never, number>(call, async ({ policies, mail }) => {
+      let posted = 0
+      for (const due of await policies.dueNotices(nearBefore, batch)) {
+        const notice: SecondFactorNotice = due.secondFactorFrom.getTime() < nearBefore.getTime() ? 'near' : 'comes'
+        if (!(await policies.markTold(due.orgId, due.userId, notice))) continue
+        await mail.post(noticeMail(due, deps.clock.now(), deps.baseUrl()))
+        posted += 1
+      }
+      return right(posted)
+    })
+    return isRight(told) ? told.right : 0
+  }
+
+const noticeMail = (due: DueNotice, now: Date, baseUrl: string): Mail => {
+  const isOn = due.secondFactorFrom.getTime() <= now.getTime()
+  return {
+    to: due.email,
+    subject: `The organization ${due.orgName} asks for a second factor`,
+    paragraphs: [
+      `Your account ${due.login} has no second factor. The organization ${due.orgName} ${
+        isOn ? 'lets in only members who have one.' : `lets in only members who have one from ${due.secondFactorFrom.toISOString()} on.`
+      }`,
+      'Enrol one in the security settings of your account: any app for one-time codes will do.',
+    ],
+    action: { label: 'Open the security settings', url: secret(`${baseUrl}/user/settings/security`) },
+    accountId: due.userId,
+  }
+}

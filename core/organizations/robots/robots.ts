@@ -1,0 +1,173 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { changedFields, isUnchanged } from '../../kernel/changed-fields.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { OrgId, TeamId, UserId } from '../../kernel/ids.ts'
+import { accountNamePattern } from '../../kernel/ids.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import { RobotChanged, RobotMissing, RobotRefused } from '../failures.ts'
+import { levelOfTeam, mayGive, mustHold } from '../members/rights.ts'
+import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import { inOrganization, isOwnersTeam, permissionsOfTeam } from '../teams/team-rules.ts'
+import type { Team } from '../types.ts'
+import type { Robot } from './ports.ts'
+import { maxRobotNameLength } from './ports.ts'
+
+export const maxRobots = 100
+const maxTeamsOfRobot = 50
+
+/** Lower case, so that one name is written in one way. */
+export const parseRobotName = (text: string): Either<Failure<'RobotRefused'>, string> =>
+  text.length <= maxRobotNameLength && accountNamePattern.test(text)
+    ? right(text.toLowerCase())
+    : left(RobotRefused(`A robot account's name has 1 to ${maxRobotNameLength} letters or digits, with single "-", "_" or "." between them.`))
+
+/** Reads teams for a robot; refuses foreign ones and the team Owners, which is for people. */
+export const readRobotTeams = async (
+  { stores, organization }: HeldOrganization,
+  teamIds: readonly TeamId[],
+): Outcome<Failure<'RobotRefused'>, readonly Team[]> => {
+  const ids = [...new Set(teamIds)]
+  if (ids.length > maxTeamsOfRobot) return left(RobotRefused(`A robot account is in at most ${maxTeamsOfRobot} teams.`))
+  const teams: Team[] = []
+  for (const id of ids) {
+    const team = await stores.teams.findById(id)
+    if (team?.orgId !== organization.id) return left(RobotRefused(`The organization has no team ${id}.`))
+    if (isOwnersTeam(team)) return left(RobotRefused('A robot account cannot be an owner.'))
+    teams.push(team)
+  }
+  return right(teams)
+}
+
+/** Whoever puts a robot into teams, or makes a token for one in them, holds all that these teams give. */
+export const mayWield = async ({ stores, rights }: HeldOrganization, teams: readonly Team[]): Outcome<Failure<'BeyondOwnRights'>, void> => {
+  for (const team of teams) {
+    const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
+    if (isLeft(given)) return given
+  }
+  return right(undefined)
+}
+
+export interface CreateRobotInput {
+  readonly name: string
+  readonly description: string
+  readonly teamIds: readonly TeamId[]
+}
+
+type CreateRobotFailure = Failure<'RobotRefused' | 'RobotNameTaken' | 'BeyondOwnRights' | 'OrganizationMissing'>
+
+/** Makes a robot account that holds no more than its maker. */
+export const makeCreateRobot =
+  (deps: TeamChangeDeps & { readonly clock: Clock }) =>
+  async (call: SignedInCall<Robot>, orgId: OrgId, input: CreateRobotInput): Outcome<CreateRobotFailure, Robot> => {
+    const name = parseRobotName(input.name)
+    if (isLeft(name)) return name
+    return inOrganization<CreateRobotFailure, Robot>(deps, call, orgId, async (held) => {
+      const { stores, organization, rights } = held
+      const isAllowed = mustHold(rights, 'manage robot accounts')
+      if (isLeft(isAllowed)) return isAllowed
+      const teams = await readRobotTeams(held, input.teamIds)
+      if (isLeft(teams)) return teams
+      const given = await mayWield(held, teams.right)
+      if (isLeft(given)) return given
+      if ((await stores.robots.count(orgId)) >= maxRobots) {
+        return left(RobotRefused(`An organization has at most ${maxRobots} robot accounts.`))
+      }
+      const createdAt = deps.clock.now()
+      const inserted = await stores.robots.insert({ orgId, orgName: organization.name, name: name.right, description: input.description, createdAt })
+      if (isLeft(inserted)) return inserted
+      for (const team of teams.right) await stores.teams.addMember(team, inserted.right, createdAt)
+      const robot = await stores.robots.find(orgId, inserted.right)
+      if (robot === undefined) throw new Error('The robot account that was just inserted is not there.')
+      await stores.audit.record({
+        action: 'robot.created',
+        objectType: 'robot_ac',
+        objectId: robot.id,
+        objectName: robot.login,
+        tenantId: orgId,
+        changes: { teams: robot.teamIds },
+      })
+      return right(robot)
+    })
+  }
+
+export interface EditRobotInput {
+  readonly description?: string
+  readonly isActive?: boolean
+  /** Replaces the teams. */
+  readonly teamIds?: readonly TeamId[]
+}
+
+type EditRobotFailure = Failure<'RobotRefused' | 'RobotMissing' | 'RobotChanged' | 'BeyondOwnRights' | 'OrganizationMissing'>
+
+/**
+ * Changes a robot account. Whoever puts it into teams, or wakes it up, holds all that the teams which it is in afterwards
+ * give; taking it out of teams and putting it to sleep needs no more than the right to manage robot accounts.
+ */
+export const makeEditRobot =
+  (deps: TeamChangeDeps & { readonly clock: Clock }) =>
+  (call: SignedInCall<Robot>, orgId: OrgId, id: UserId, input: EditRobotInput, expectedVersion: number | undefined): Outcome<EditRobotFailure, Robot> =>
+    inOrganization<EditRobotFailure, Robot>(deps, call, orgId, async (held) => {
+      const { stores, rights } = held
+      const isAllowed = mustHold(rights, 'manage robot accounts')
+      if (isLeft(isAllowed)) return isAllowed
+      const robot = await stores.robots.find(orgId, id)
+      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      const moved = await moveTeams(held, robot, input, deps.clock.now())
+      if (isLeft(moved)) return moved
+      const changed = changedFields(robot, { description: input.description, isActive: input.isActive })
+      const isNoChange = isUnchanged(changed) && !moved.right
+      if (isNoChange && (expectedVersion === undefined || expectedVersion === robot.version)) return right(robot)
+      if (!(await stores.robots.update(orgId, id, changed, expectedVersion))) {
+        return left(RobotChanged('The robot account was changed by somebody else meanwhile.'))
+      }
+      const after = await stores.robots.find(orgId, id)
+      if (after === undefined) throw new Error('The robot account that was just changed is not there.')
+      await stores.audit.record({
+        action: 'robot.changed',
+        objectType: 'robot_ac',
+        objectId: id,
+        objectName: robot.login,
+        tenantId: orgId,
+        changes: { fields: [...Object.keys(changed), ...(moved.right ? ['teamIds'] : [])], active: after.isActive, teams: after.teamIds },
+      })
+      return right(after)
+    })
+
+/** Whether the teams changed. */
+const moveTeams = async (
+  held: HeldOrganization,
+  robot: Robot,
+  { teamIds, isActive }: EditRobotInput,
+  at: Date,
+): Outcome<Failure<'RobotRefused' | 'BeyondOwnRights'>, boolean> => {
+  const wanted = [...new Set(teamIds ?? robot.teamIds)]
+  const added = wanted.filter((id) => !robot.teamIds.includes(id))
+  const teams = await readRobotTeams(held, wanted)
+  if (isLeft(teams)) return teams
+  if (added.length > 0 || (isActive === true && !robot.isActive)) {
+    const given = await mayWield(held, teams.right)
+    if (isLeft(given)) return given
+  }
+  const gone = robot.teamIds.filter((id) => !wanted.includes(id))
+  for (const id of gone) await held.stores.teams.removeMember(id, robot.id)
+  for (const team of teams.right) if (added.includes(team.id)) await held.stores.teams.addMember(team, robot.id, at)
+  return right(gone.length + added.length > 0)
+}
+
+type DeleteRobotFailure = Failure<'RobotMissing' | 'BeyondOwnRights' | 'OrganizationMissing'>
+
+/** Deletes a robot account and its tokens. */
+export const makeDeleteRobot =
+  (deps: TeamChangeDeps) =>
+  (call: SignedInCall, orgId: OrgId, id: UserId): Outcome<DeleteRobotFailure, void> =>
+    inOrganization<DeleteRobotFailure, void>(deps, call, orgId, async ({ stores, rights }) => {
+      const isAllowed = mustHold(rights, 'manage robot accounts')
+      if (isLeft(isAllowed)) return isAllowed
+      const robot = await stores.robots.find(orgId, id)
+      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      await stores.robots.remove(orgId, id)
+      await stores.audit.record({ action: 'robot.deleted', objectType: 'robot_ac', objectId: id, objectName: robot.login, tenantId: orgId })
+      return right(undefined)
+    })

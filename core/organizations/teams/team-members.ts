@@ -1,0 +1,124 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { OrgId, TeamId } from '../../kernel/ids.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import { AlreadyTeamMember, MemberMissing, MembershipActionUnknown, TeamMissing } from '../failures.ts'
+import type { UserRef } from '../members/accounts.ts'
+import { findAccount, findNewMember, userIdOf } from '../members/accounts.ts'
+import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
+import type { TeamStore } from '../ports.ts'
+import type { TeamChangeDeps } from './team-rules.ts'
+import { inTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
+
+type AddTeamMemberFailure = Failure<'MemberMissing' | 'AccountNotEligible' | 'BeyondOwnRights' | 'TeamMissing' | 'AlreadyTeamMember'>
+
+/**
+ * Puts a user into a team and so into its organization. The caller must hold all that the team gives.
+ * `whenMember` says what a user who is in the team already means.
+ */
+export const makeAddTeamMember =
+  (deps: TeamChangeDeps & { readonly clock: Clock }) =>
+  (call: SignedInCall, id: TeamId, ref: UserRef, whenMember: 'done' | 'refused'): Outcome<AddTeamMemberFailure, void> =>
+    inTeam<AddTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+      const isAllowed = mustHold(rights, 'add team members')
+      if (isLeft(isAllowed)) return isAllowed
+      const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
+      if (isLeft(given)) return given
+      const found = await findNewMember(stores.memberships, call.principal, team.orgId, ref)
+      if (isLeft(found)) return found
+      const { id: userId, name } = found.right
+      if (await stores.teams.hasMember(id, userId)) {
+        return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is in this team already.'))
+      }
+      const at = deps.clock.now()
+      if ((await stores.memberships.find(team.orgId, userId)) === undefined) {
+        await stores.memberships.add(team.orgId, userId, at)
+      }
+      await stores.teams.addMember(team, userId, at)
+      await stores.audit.record({
+        action: 'team.member_added',
+        objectType: 'team',
+        objectId: id,
+        objectName: team.name,
+        tenantId: team.orgId,
+        changes: { user: userId, login: name },
+      })
+      return right(undefined)
+    })
+
+type RemoveTeamMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'TeamMissing' | 'LastOwner'>
+
+/** Takes a user out of a team: anyone themselves, others from a team below the caller. With the last team goes the membership. */
+export const makeRemoveTeamMember =
+  (deps: TeamChangeDeps) =>
+  (call: SignedInCall, id: TeamId, ref: UserRef): Outcome<RemoveTeamMemberFailure, void> =>
+    inTeam<RemoveTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+      const account = await findAccount(stores.memberships, ref)
+      const userId = userIdOf(account)
+      if (userId !== call.principal.userId) {
+        const isAllowed = mustHold(rights, 'remove team members')
+        if (isLeft(isAllowed)) return isAllowed
+        const below = mayChange(rights, levelOfTeam(team.permission))
+        if (isLeft(below)) return below
+      }
+      if (!(await stores.teams.hasMember(id, userId))) return left(MemberMissing('The user is not in this team.'))
+      const gone = await leaveTeam(stores, team, userId)
+      if (isLeft(gone)) return gone
+      const remaining = await stores.teams.listOfMember(team.orgId, userId)
+      if (remaining.length === 0) await stores.memberships.remove(team.orgId, userId)
+      await stores.audit.record({
+        action: 'team.member_removed',
+        objectType: 'team',
+        objectId: id,
+        objectName: team.name,
+        tenantId: team.orgId,
+        changes: { user: userId, login: account?.name ?? '', leftOrganization: remaining.length === 0 },
+      })
+      return right(undefined)
+    })
+
+export interface TeamAction {
+  readonly orgId: OrgId
+  readonly teamId: TeamId
+  readonly action: string
+  readonly userId: number
+  readonly login: string | undefined
+}
+
+type ActOnTeamFailure = Failure<
+  | 'MembershipActionUnknown'
+  | 'MemberMissing'
+  | 'AccountNotEligible'
+  | 'BeyondOwnRights'
+  | 'TeamMissing'
+  | 'AlreadyTeamMember'
+  | 'LastOwner'
+>
+
+/** The one-route form of joining, leaving, adding and removing; the team must be of the organization that is named. */
+export const makeActOnTeam =
+  (deps: {
+    readonly teams: TeamStore
+    readonly add: ReturnType<typeof makeAddTeamMember>
+    readonly remove: ReturnType<typeof makeRemoveTeamMember>
+  }) =>
+  async (call: SignedInCall, input: TeamAction): Outcome<ActOnTeamFailure, void> => {
+    const { action, teamId, userId, login } = input
+    if ((await deps.teams.findById(teamId))?.orgId !== input.orgId) return left(TeamMissing('There is no such team.'))
+    const named: UserRef = action === 'add' && login !== undefined ? { name: login } : { id: userId }
+    const isSelf = userId === call.principal.userId
+    if ((action === 'join' || action === 'leave') && !isSelf) {
+      return left(MembershipActionUnknown(`Only the caller can ${action}: uid must be your own.`))
+    }
+    switch (action) {
+      case 'join':
+      case 'add':
+        return deps.add(call, teamId, named, 'refused')
+      case 'leave':
+      case 'remove':
+        return deps.remove(call, teamId, named)
+      default:
+        return left(MembershipActionUnknown('The action is one of join, leave, remove and add.'))
+    }
+  }

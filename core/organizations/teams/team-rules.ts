@@ -1,0 +1,149 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { PermissionRef } from '../../kernel/access.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { OrgId, RoleId, TeamId, UserId } from '../../kernel/ids.ts'
+import type { Principal, SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { LastOwner, OrganizationMissing, OwnersTeamFixed, TeamLevelRefused, TeamMissing, TeamRolesRefused, TeamTypeUnknown } from '../failures.ts'
+import type { Rights } from '../members/rights.ts'
+import { rightsOf } from '../members/rights.ts'
+import type { MembershipStore, OrganizationStores, PermissionLevels, TeamStore } from '../ports.ts'
+import type { Organization, Team, TeamPermission } from '../types.ts'
+import { teamTypes } from '../types.ts'
+
+export const maxRolesOfTeam = 50
+export const defaultTeamType = 'kubernetes'
+
+export const isOwnersTeam = (team: Pick<Team, 'permission'>): boolean => team.permission === 'owner'
+
+export const parseTeamType = (type: string): Either<Failure<'TeamTypeUnknown'>, string> =>
+  (teamTypes as readonly string[]).includes(type)
+    ? right(type)
+    : left(TeamTypeUnknown(`There is no team type "${type}".`))
+
+/** `owner` belongs to the team Owners alone. */
+export const parseNewPermission = (permission: TeamPermission): Either<Failure<'TeamLevelRefused'>, TeamPermission> =>
+  permission === 'owner' ? left(TeamLevelRefused('Only the team Owners has the permission "owner".')) : right(permission)
+
+/** What may be changed of the team Owners: its description and roles, nothing else. */
+export const guardOwnersTeam = (
+  team: Team,
+  changes: { readonly name?: string; readonly permission?: TeamPermission },
+): Either<Failure<'OwnersTeamFixed'>, void> => {
+  if (!isOwnersTeam(team)) return right(undefined)
+  if (changes.name !== undefined && changes.name !== team.name) {
+    return left(OwnersTeamFixed('The team Owners cannot be renamed.'))
+  }
+  return changes.permission !== undefined && changes.permission !== 'owner'
+    ? left(OwnersTeamFixed('The team Owners cannot be lowered.'))
+    : right(undefined)
+}
+
+/** Reads what the roles carry; refuses more roles than a team takes, and any that is not the organization's. */
+export const readRoles = async (
+  teams: TeamStore,
+  orgId: OrgId,
+  roleIds: readonly RoleId[],
+): Outcome<Failure<'TeamRolesRefused'>, ReadonlyMap<RoleId, readonly PermissionRef[]>> => {
+  if (roleIds.length > maxRolesOfTeam) return left(TeamRolesRefused(`A team has at most ${maxRolesOfTeam} roles.`))
+  if (roleIds.length === 0) return right(new Map())
+  const roles = await teams.rolePermissions(orgId, roleIds)
+  const unknown = roleIds.filter((id) => !roles.has(id))
+  return unknown.length > 0
+    ? left(TeamRolesRefused(`The organization has no role ${unknown.join(', ')}.`))
+    : right(roles)
+}
+
+/** Everything that a team's roles carry. */
+export const permissionsOfTeam = async (
+  teams: TeamStore,
+  team: Pick<Team, 'orgId' | 'roleIds'>,
+): Promise<readonly PermissionRef[]> => {
+  const roles = await readRoles(teams, team.orgId, team.roleIds)
+  if (isLeft(roles)) throw new Error('A team carries a role that its organization does not have.')
+  return [...roles.right.values()].flat()
+}
+
+/** The caller's rights, as they are inside the transaction. */
+export const rightsIn = async (
+  stores: { readonly memberships: MembershipStore },
+  catalogue: PermissionLevels,
+  principal: Principal,
+  orgId: OrgId,
+): Promise<Rights> =>
+  rightsOf(principal.isSiteAdmin, await stores.memberships.standing(orgId, principal.userId), catalogue)
+
+export interface TeamChangeDeps {
+  readonly uow: UnitOfWork<OrganizationStores>
+  readonly catalogue: PermissionLevels
+}
+
+/** A team whose organization is held, and what the caller may do there. */
+export interface HeldTeam {
+  readonly stores: OrganizationStores
+  readonly team: Team
+  readonly organization: Organization
+  readonly rights: Rights
+}
+
+/**
+ * Runs a change of one team while its organization is held: the team is read again after the lock, so that what the
+ * rules judge is what will be changed.
+ */
+export const inTeam = <F extends Failure, A>(
+  deps: TeamChangeDeps,
+  call: SignedInCall<A>,
+  id: TeamId,
+  work: (held: HeldTeam) => Outcome<F | Failure<'TeamMissing'>, A>,
+): Outcome<F | Failure<'TeamMissing'>, A> =>
+  deps.uow.run<F | Failure<'TeamMissing'>, A>(call, async (stores) => {
+    const orgId = (await stores.teams.findById(id))?.orgId
+    const isHeld = orgId !== undefined && (await stores.organizations.lock(orgId))
+    const team = isHeld ? await stores.teams.findById(id) : undefined
+    const organization = team === undefined ? undefined : await stores.organizations.findById(team.orgId)
+    if (team === undefined || organization === undefined) return left(TeamMissing('There is no such team.'))
+    const rights = await rightsIn(stores, deps.catalogue, call.principal, team.orgId)
+    return work({ stores, team, organization, rights })
+  })
+
+/** What a change needs that is also open to members whom the organization does not let in. */
+export interface MemberChangeDeps extends TeamChangeDeps {
+  readonly clock: Clock
+}
+
+export interface HeldOrganization {
+  readonly stores: OrganizationStores
+  readonly organization: Organization
+  readonly rights: Rights
+}
+
+/** Runs a change of memberships while the organization is held, with the caller's rights as they are then. */
+export const inOrganization = <F extends Failure, A>(
+  deps: TeamChangeDeps,
+  call: SignedInCall<A>,
+  id: OrgId,
+  work: (held: HeldOrganization) => Outcome<F | Failure<'OrganizationMissing'>, A>,
+): Outcome<F | Failure<'OrganizationMissing'>, A> =>
+  deps.uow.run<F | Failure<'OrganizationMissing'>, A>(call, async (stores) => {
+    const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
+    if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+    return work({ stores, organization, rights: await rightsIn(stores, deps.catalogue, call.principal, id) })
+  })
+
+/**
+ * Takes a user out of one team, inside a transaction that holds the organization. Never the last owner.
+ * Whether the user still belongs to the organization is for the caller to settle.
+ */
+export const leaveTeam = async (
+  stores: OrganizationStores,
+  team: Team,
+  userId: UserId,
+): Outcome<Failure<'LastOwner'>, void> => {
+  if (isOwnersTeam(team) && (await stores.teams.countMembers(team.id, 2)) < 2) {
+    return left(LastOwner('An organization keeps at least one owner. Make somebody else an owner first.'))
+  }
+  await stores.teams.removeMember(team.id, userId)
+  return right(undefined)
+}

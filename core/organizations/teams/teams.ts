@@ -1,0 +1,274 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { entrantOf } from '../../kernel/access.ts'
+import { changedFields, isSameSet, isUnchanged } from '../../kernel/changed-fields.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { OrgId, RoleId, TeamId } from '../../kernel/ids.ts'
+import type { Page, PageRequest } from '../../kernel/page.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { OrganizationMissing, OwnersTeamFixed, TeamChanged, TeamMissing } from '../failures.ts'
+import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
+import { parseTeamName } from '../organizations/names.ts'
+import type { MembershipStore, OrganizationStore, OrganizationStores, PermissionLevels, TeamChanges, TeamStore } from '../ports.ts'
+import type { Organization, Team, TeamInOrganization, TeamPermission } from '../types.ts'
+import type { HeldTeam, TeamChangeDeps } from './team-rules.ts'
+import { defaultTeamType, guardOwnersTeam, inTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
+
+export interface CreateTeamInput {
+  readonly name: string
+  readonly description: string
+  /** Absent: `custom` for a team that comes with roles, else `read`. */
+  readonly permission: TeamPermission | undefined
+  readonly type: string | undefined
+  readonly roleIds: readonly RoleId[]
+}
+
+type CreateTeamFailure = Failure<
+  | 'TeamNameRefused'
+  | 'TeamNameTaken'
+  | 'TeamTypeUnknown'
+  | 'TeamLevelRefused'
+  | 'TeamRolesRefused'
+  | 'BeyondOwnRights'
+  | 'OrganizationMissing'
+>
+
+/** Creates a team that gives no more than its maker holds. */
+export const makeCreateTeam =
+  (deps: {
+    readonly uow: UnitOfWork<OrganizationStores>
+    readonly catalogue: PermissionLevels
+    readonly clock: Clock
+  }) =>
+  async (call: SignedInCall<TeamInOrganization>, orgId: OrgId, input: CreateTeamInput): Outcome<CreateTeamFailure, TeamInOrganization> => {
+    const name = parseTeamName(input.name)
+    if (isLeft(name)) return name
+    const type = parseTeamType(input.type ?? defaultTeamType)
+    if (isLeft(type)) return type
+    const roleIds = [...new Set(input.roleIds)]
+    const permission = parseNewPermission(input.permission ?? (roleIds.length > 0 ? 'custom' : 'read'))
+    if (isLeft(permission)) return permission
+    return deps.uow.run<CreateTeamFailure, TeamInOrganization>(call, async (stores) => {
+      const organization = (await stores.organizations.lock(orgId)) ? await stores.organizations.findById(orgId) : undefined
+      if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+      const rights = await rightsIn(stores, deps.catalogue, call.principal, orgId)
+      const isAllowed = mustHold(rights, 'create teams')
+      if (isLeft(isAllowed)) return isAllowed
+      const roles = await readRoles(stores.teams, orgId, roleIds)
+      if (isLeft(roles)) return roles
+      const given = mayGive(rights, levelOfTeam(permission.right), [...roles.right.values()].flat())
+      if (isLeft(given)) return given
+      const inserted = await stores.teams.insert({
+        orgId,
+        name: name.right,
+        description: input.description,
+        permission: permission.right,
+        type: type.right,
+        createdAt: deps.clock.now(),
+      })
+      if (isLeft(inserted)) return inserted
+      await stores.teams.replaceRoles({ id: inserted.right, orgId }, roleIds)
+      await recordCreated(stores, orgId, inserted.right, name.right, permission.right, roleIds)
+      const team = await stores.teams.findById(inserted.right)
+      if (team === undefined) throw new Error('The team that was just inserted is not there.')
+      return right({ team, organization })
+    })
+  }
+
+const recordCreated = (
+  stores: OrganizationStores,
+  orgId: OrgId,
+  id: TeamId,
+  name: string,
+  permission: TeamPermission,
+  roleIds: readonly RoleId[],
+): Promise<void> =>
+  stores.audit.record({
+    action: 'team.created',
+    objectType: 'team',
+    objectId: id,
+    objectName: name,
+    tenantId: orgId,
+    changes: { permission, roles: roleIds },
+  })
+
+type Stores = {
+  readonly organizations: OrganizationStore
+  readonly teams: TeamStore
+  readonly memberships: MembershipStore
+}
+
+const within = (page: Page<Team>, organization: Organization): Page<TeamInOrganization> => ({
+  ...page,
+  items: page.items.map((team) => ({ team, organization })),
+})
+
+export const makeFindTeam =
+  (deps: Pick<Stores, 'organizations' | 'teams'>) =>
+  async (id: TeamId): Outcome<Failure<'TeamMissing'>, TeamInOrganization> => {
+    const team = await deps.teams.findById(id)
+    const organization = team === undefined ? undefined : await deps.organizations.findById(team.orgId)
+    return team === undefined || organization === undefined
+      ? left(TeamMissing('There is no such team.'))
+      : right({ team, organization })
+  }
+
+export const makeListTeams =
+  (deps: Pick<Stores, 'organizations' | 'teams'>) =>
+  async (orgId: OrgId, page: PageRequest): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
+    const organization = await deps.organizations.findById(orgId)
+    return organization === undefined
+      ? left(OrganizationMissing('There is no such organization.'))
+      : right(within(await deps.teams.list(orgId, page), organization))
+  }
+
+export interface TeamQuery {
+  readonly text: string
+  readonly includesDescription: boolean
+}
+
+/** Owners and site admins search all teams, others their own. */
+export const makeSearchTeams =
+  (deps: Stores) =>
+  async (
+    call: SignedInCall,
+    orgId: OrgId,
+    query: TeamQuery,
+    page: PageRequest,
+  ): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
+    const organization = await deps.organizations.findById(orgId)
+    if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+    const { userId, isSiteAdmin } = call.principal
+    const seesAll = isSiteAdmin || (await deps.memberships.standing(orgId, userId)).level === 'owner'
+    const found = await deps.teams.search(orgId, { ...query, memberId: seesAll ? undefined : userId }, page)
+    return right(within(found, organization))
+  }
+
+/** The caller's teams, as far as the caller's token reaches, in the organizations that let the caller in now. */
+export const makeListOwnTeams =
+  (deps: Pick<Stores, 'organizations' | 'teams'> & { readonly clock: Clock }) =>
+  async (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
+    const { userId, onlyOrgId, scopes } = call.principal
+    const entrant = entrantOf(call.principal, deps.clock.now())
+    const found = await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entrant }, page)
+    const organizations = await deps.organizations.findByIds([...new Set(found.items.map((team) => team.orgId))])
+    const byId = new Map(organizations.map((organization) => [organization.id, organization]))
+    const items = found.items.flatMap((team) => {
+      const organization = byId.get(team.orgId)
+      return organization === undefined ? [] : [{ team, organization }]
+    })
+    return { ...found, items }
+  }
+
+/** An absent field stays as it is. */
+export interface EditTeamInput {
+  readonly name?: string
+  readonly description?: string
+  readonly permission?: TeamPermission
+  readonly type?: string
+  readonly roleIds?: readonly RoleId[]
+}
+
+type TeamFormFailure = Failure<'TeamNameRefused' | 'TeamTypeUnknown' | 'TeamLevelRefused' | 'OwnersTeamFixed'>
+type EditTeamFailure =
+  | TeamFormFailure
+  | Failure<'TeamNameTaken' | 'TeamRolesRefused' | 'BeyondOwnRights' | 'TeamMissing' | 'TeamChanged'>
+
+/** Changes a team that stands below the caller, to something that gives no more than the caller holds. */
+export const makeEditTeam =
+  (deps: TeamChangeDeps) =>
+  (call: SignedInCall<TeamInOrganization>, id: TeamId, input: EditTeamInput, expectedVersion: number | undefined): Outcome<EditTeamFailure, TeamInOrganization> =>
+    inTeam<EditTeamFailure, TeamInOrganization>(deps, call, id, async (held) => {
+      const { stores, team, organization } = held
+      const changes = readChanges(held, input)
+      if (isLeft(changes)) return changes
+      const roleIds = input.roleIds === undefined ? undefined : [...new Set(input.roleIds)]
+      const allowed = await judge(held, changes.right, roleIds)
+      if (isLeft(allowed)) return allowed
+      if (expectedVersion !== undefined && expectedVersion !== team.version) return left(teamChanged())
+      const changed = changedFields(team, changes.right)
+      const changesRoles = roleIds !== undefined && !isSameSet(roleIds, team.roleIds)
+      if (isUnchanged(changed) && !changesRoles) return right({ team, organization })
+      const updated = await stores.teams.update(id, changed, expectedVersion)
+      if (isLeft(updated)) return updated
+      if (!updated.right) return left(teamChanged())
+      if (changesRoles) await stores.teams.replaceRoles(team, roleIds)
+      await stores.audit.record({
+        action: 'team.edited',
+        objectType: 'team',
+        objectId: id,
+        objectName: changed.name ?? team.name,
+        tenantId: team.orgId,
+        changes: {
+          fields: Object.keys(changed),
+          ...(changed.permission === undefined ? {} : { permission: changed.permission }),
+          ...(changesRoles ? { roles: roleIds } : {}),
+        },
+      })
+      const after = await stores.teams.findById(id)
+      if (after === undefined) throw new Error('The team that was just changed is not there.')
+      return right({ team: after, organization })
+    })
+
+const teamChanged = () => TeamChanged('The team was changed in the meantime.')
+
+const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormFailure, TeamChanges> => {
+  const guarded = guardOwnersTeam(team, input)
+  if (isLeft(guarded)) return guarded
+  const { name, description, permission, type } = input
+  const parsedName = name === undefined || isOwnersTeam(team) ? right(name) : parseTeamName(name)
+  if (isLeft(parsedName)) return parsedName
+  const parsedType = type === undefined ? right(type) : parseTeamType(type)
+  if (isLeft(parsedType)) return parsedType
+  const parsedPermission = permission === undefined || isOwnersTeam(team) ? right(permission) : parseNewPermission(permission)
+  if (isLeft(parsedPermission)) return parsedPermission
+  return right({
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(permission === undefined ? {} : { permission }),
+    ...(type === undefined ? {} : { type }),
+  })
+}
+
+/** The team as it is must be below the caller; what it comes to give beyond that, the caller must hold. */
+const judge = async (
+  { stores, team, rights }: HeldTeam,
+  changes: TeamChanges,
+  roleIds: readonly RoleId[] | undefined,
+): Outcome<Failure<'BeyondOwnRights' | 'TeamRolesRefused'>, void> => {
+  const isAllowed = mustHold(rights, 'edit teams')
+  if (isLeft(isAllowed)) return isAllowed
+  const below = mayChange(rights, levelOfTeam(team.permission))
+  if (isLeft(below)) return below
+  const roles = await readRoles(stores.teams, team.orgId, roleIds ?? [])
+  if (isLeft(roles)) return roles
+  const attached = [...roles.right].filter(([id]) => !team.roleIds.includes(id)).flatMap(([, permissions]) => permissions)
+  return mayGive(rights, levelOfTeam(changes.permission ?? 'none'), attached)
+}
+
+type DeleteTeamFailure = Failure<'OwnersTeamFixed' | 'BeyondOwnRights' | 'TeamMissing'>
+
+/** Deletes a team; whoever was in no other team leaves the organization with it. */
+export const makeDeleteTeam =
+  (deps: TeamChangeDeps) =>
+  (call: SignedInCall, id: TeamId): Outcome<DeleteTeamFailure, void> =>
+    inTeam<DeleteTeamFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+      if (isOwnersTeam(team)) return left(OwnersTeamFixed('The team Owners cannot be deleted.'))
+      const isAllowed = mustHold(rights, 'delete teams')
+      if (isLeft(isAllowed)) return isAllowed
+      const below = mayChange(rights, levelOfTeam(team.permission))
+      if (isLeft(below)) return below
+      await stores.teams.remove(id)
+      const membersWhoLeft = await stores.memberships.removeWithoutTeam(team.orgId)
+      await stores.audit.record({
+        action: 'team.deleted',
+        objectType: 'team',
+        objectId: id,
+        objectName: team.name,
+        tenantId: team.orgId,
+        changes: { membersWhoLeft },
+      })
+      return right(undefined)
+    })

@@ -1,0 +1,193 @@
+import { UserInUse } from '../../../core/identity/accounts/removal.ts'
+import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
+import { UserNameRefused } from '../../../core/identity/accounts/user-creation.ts'
+import { CreationTimeRefused, ProfileInvalid, UserMissing } from '../../../core/identity/accounts/users.ts'
+import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
+import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
+import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
+import { read, siteAdmin, write } from '../../kit/access.ts'
+import { freeText, optional, QueryBoolean, request } from '../../kit/codecs.ts'
+import { empty, json, list } from '../../kit/reply.ts'
+import { body, defineRoute } from '../../kit/route.ts'
+import {
+  ChangePasswordParams,
+  CreateUserOption,
+  EditUserOption,
+  Email,
+  emailExample,
+  fullUserExample,
+  Profile,
+  profileExample,
+  ProfileParams,
+  User,
+  UserPath,
+} from '../codecs.ts'
+import { PasswordsDiffer } from './settings.routes.ts'
+import { UsersQuery, usersQueryText } from './user-listing.ts'
+
+const tag = 'Administration'
+
+export const adminListUsers = defineRoute({
+  id: 'identity.adminListUsers',
+  method: 'GET',
+  path: '/admin/users',
+  summary: 'List all users',
+  description: usersQueryText,
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  query: UsersQuery,
+  ok: list(User, fullUserExample),
+  failures: [],
+})
+
+export const adminCreateUser = defineRoute({
+  id: 'identity.adminCreateUser',
+  method: 'POST',
+  path: '/admin/users',
+  summary: 'Make a user',
+  description: 'The address counts as verified. A password that the policy refuses is 400. `created_at`, for users who come from elsewhere, is an instant that is not in the future.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  body: body(CreateUserOption, { username: 'ada', email: 'ada@example.org', password: 'a long passphrase', full_name: 'Ada Lovelace' }),
+  ok: json(201, User, fullUserExample),
+  failures: [UserNameRefused, UserNameTaken, CreationTimeRefused, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  statusOf: { PasswordTooWeak: 400 },
+})
+
+export const adminEditUser = defineRoute({
+  id: 'identity.adminEditUser',
+  method: 'PATCH',
+  path: '/admin/users/{username}',
+  summary: 'Change a user; what is absent stays as it is, an empty text clears',
+  description:
+    'Making a user inactive, prohibiting sign-in and setting a password end all of the user\'s sessions; access tokens of a shut account are refused. The last active site administrator stays one (409).',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  params: UserPath,
+  body: body(EditUserOption, { full_name: 'Ada King', prohibit_login: false }),
+  ok: json(200, User, fullUserExample),
+  failures: [UserMissing, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  statusOf: { PasswordTooWeak: 400 },
+})
+
+export const adminDeleteUser = defineRoute({
+  id: 'identity.adminDeleteUser',
+  method: 'DELETE',
+  path: '/admin/users/{username}',
+  summary: 'Delete a user with all credentials',
+  description:
+    'Refused with 422 for the caller, for an organization, for the last active site administrator, and while the user is a member of an organization or owns clusters; `errors` names what is in the way. ' +
+    'With `purge=true` the user leaves the organizations that have another owner, so that only those without one, and clusters, are in the way.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  params: UserPath,
+  query: request({ purge: optional(QueryBoolean) }, 'DeleteUserQuery'),
+  ok: empty(204),
+  failures: [UserMissing, UserInUse],
+})
+
+export const adminChangePassword = defineRoute({
+  id: 'identity.adminChangePassword',
+  method: 'POST',
+  path: '/admin/users/{username}/change-password',
+  summary: "Set a user's password and end the user's sessions",
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  refusesSudo: true,
+  params: UserPath,
+  body: body(ChangePasswordParams, { password: 'another long phrase' }),
+  ok: empty(200),
+  failures: [UserMissing, PasswordTooWeak, PasswordsDiffer, TooManyAttempts],
+})
+
+const RenameUserOption = request({ new_username: freeText(255) }, 'RenameUserOption')
+
+export const adminListEmails = defineRoute({
+  id: 'identity.adminListEmails',
+  method: 'GET',
+  path: '/admin/emails',
+  summary: 'List the e-mail addresses of all users',
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  ok: list(Email, emailExample),
+  failures: [],
+})
+
+export const adminSearchEmails = defineRoute({
+  id: 'identity.adminSearchEmails',
+  method: 'GET',
+  path: '/admin/emails/search',
+  summary: 'Find e-mail addresses by a part of them',
+  description: 'Without regard to case; addresses that start with `q` come first.',
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  query: request({ q: optional(freeText(320)) }, 'AdminEmailsQuery'),
+  ok: list(Email, emailExample),
+  failures: [],
+})
+
+export const adminGetUser = defineRoute({
+  id: 'identity.adminGetUser',
+  method: 'GET',
+  path: '/admin/users/{username}',
+  summary: 'Show a user, whoever may see it',
+  description: 'By id or by name. Digits are an id first, and a name when nobody has that id.',
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  params: UserPath,
+  ok: json(200, User, fullUserExample),
+  failures: [UserMissing],
+})
+
+export const adminUpdateProfile = defineRoute({
+  id: 'identity.adminUpdateProfile',
+  method: 'POST',
+  path: '/admin/users/{username}/update',
+  summary: "Change a user's profile; what is absent stays as it is, an empty text clears",
+  description: 'The name cannot be changed here, only repeated. A new address becomes the primary one and counts as verified.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  params: UserPath,
+  body: body(ProfileParams, { full_name: 'Ada King', location: 'London' }),
+  ok: json(200, Profile, { ...profileExample, full_name: 'Ada King' }),
+  failures: [UserMissing, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+})
+
+export const adminRenameUser = defineRoute({
+  id: 'identity.adminRenameUser',
+  method: 'POST',
+  path: '/admin/users/{username}/rename',
+  summary: 'Give a user another name',
+  description: 'The old name leads to the user until somebody takes it. Access tokens and sessions keep working.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  params: UserPath,
+  body: body(RenameUserOption, { new_username: 'ada-king' }),
+  ok: empty(204),
+  failures: [UserMissing, UserNameRefused, UserNameTaken],
+})
+
+export const adminUnlockUser = defineRoute({
+  id: 'identity.adminUnlockUser',
+  method: 'POST',
+  path: '/admin/users/{username}/unlock',
+  summary: 'Let a user in again',
+  description:
+    'Ends a lock after failed sign-ins or one-time codes and forgets the failures; makes an inactive account active and lifts a prohibition to sign in. An account that was deactivated, or that waits for its address to be confirmed, stays as it is. Other instances may take up to five seconds to notice. Nothing to do is 204, too.',
+  tag: 'Administration',
+  access: siteAdmin,
+  scope: write('admin'),
+  params: UserPath,
+  ok: empty(204),
+  failures: [UserMissing],
+})

@@ -1,0 +1,209 @@
+import * as t from 'io-ts'
+import { UserNameRefused } from '../../../core/identity/accounts/user-creation.ts'
+import { UserInUse } from '../../../core/identity/accounts/removal.ts'
+import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
+import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
+import { UserMissing, ProfileInvalid } from '../../../core/identity/accounts/users.ts'
+import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
+import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
+import { OwnSecondFactor } from '../../../core/identity/second-factor/reset.ts'
+import { read, siteAdmin, write } from '../../kit/access.ts'
+import { answer, freeText, optional, PathId, request, SafeInteger } from '../../kit/codecs.ts'
+import { empty, json, list } from '../../kit/reply.ts'
+import { body, defineRoute } from '../../kit/route.ts'
+import { UsersQuery, usersQueryText } from './user-listing.ts'
+
+const tag = 'Administration'
+
+/** A row of the console's list of users; instants are Unix seconds, 0 is never. */
+const ConsoleUser = answer(
+  {
+    ID: SafeInteger,
+    Name: t.string,
+    FullName: t.string,
+    Email: t.string,
+    IsActive: t.boolean,
+    IsAdmin: t.boolean,
+    IsRestricted: t.boolean,
+    ProhibitLogin: t.boolean,
+    AllowCreateOrganization: t.boolean,
+    MustChangePassword: t.boolean,
+    LoginType: SafeInteger,
+    LoginName: t.string,
+    Website: t.string,
+    Location: t.string,
+    Visibility: t.string,
+    CreatedUnix: SafeInteger,
+    LastLoginUnix: SafeInteger,
+  },
+  'ConsoleUser',
+)
+const consoleUserExample = {
+  ID: 7, Name: 'ada', FullName: 'Ada Lovelace', Email: 'ada@example.org', IsActive: true, IsAdmin: false, IsRestricted: false, ProhibitLogin: false,
+  AllowCreateOrganization: true, MustChangePassword: false, LoginType: 0, LoginName: 'ada', Website: '', Location: 'London', Visibility: 'public',
+  CreatedUnix: 1795248000, LastLoginUnix: 0,
+}
+
+const DeletedAccount = answer(
+  {
+    ID: SafeInteger,
+    Name: t.string,
+    FullName: t.string,
+    Email: t.string,
+    DeactivatedUnix: SafeInteger,
+    DeactivatedBy: t.string,
+    PurgedAfterUnix: SafeInteger,
+  },
+  'DeletedAccount',
+)
+
+const AdminCreateUserPayload = request(
+  {
+    loginType: optional(freeText(32)),
+    loginName: optional(freeText(255)),
+    userName: freeText(255),
+    fullName: optional(freeText(100)),
+    email: freeText(320),
+    password: optional(freeText()),
+    sendNotify: optional(t.boolean),
+    mustChangePassword: optional(t.boolean),
+  },
+  'AdminCreateUserPayload',
+)
+
+const AdminEditUserPayload = request(
+  {
+    loginType: optional(freeText(32)),
+    loginName: optional(freeText(255)),
+    fullName: optional(freeText(100)),
+    email: optional(freeText(320)),
+    password: optional(freeText()),
+    website: optional(freeText(255)),
+    location: optional(freeText(50)),
+    active: optional(t.boolean),
+    admin: optional(t.boolean),
+    allowCreateOrganization: optional(t.boolean),
+    prohibitLogin: optional(t.boolean),
+    disableTwoFactor: optional(t.boolean),
+  },
+  'AdminEditUserPayload',
+)
+
+const UserIdPath = request({ userid: PathId }, 'UserIdPath')
+
+export const consoleListUsers = defineRoute({
+  id: 'identity.consoleListUsers',
+  method: 'GET',
+  path: '/accounts/admin/users',
+  summary: 'List all users, as rows of a console',
+  description: usersQueryText,
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  query: UsersQuery,
+  ok: list(ConsoleUser, consoleUserExample),
+  failures: [],
+})
+
+export const consoleCreateUser = defineRoute({
+  id: 'identity.consoleCreateUser',
+  method: 'POST',
+  path: '/accounts/admin/users/new',
+  summary: 'Make a user',
+  description:
+    'The address counts as verified. `loginType` and `loginName` are accepted and not acted upon: every account is kept here. `sendNotify` tells the user by mail, without the password.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  body: body(AdminCreateUserPayload, { loginType: '0-0', userName: 'ada', email: 'ada@example.org', password: 'a long passphrase' }),
+  ok: json(201, ConsoleUser, consoleUserExample),
+  failures: [UserNameRefused, UserNameTaken, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+})
+
+export const consoleEditUser = defineRoute({
+  id: 'identity.consoleEditUser',
+  method: 'POST',
+  path: '/accounts/admin/users/{userid}',
+  summary: 'Change a user; what is absent stays as it is, an empty text clears',
+  description:
+    'An empty password leaves the password as it is. `disableTwoFactor` removes the second factor and ends the sessions. The last active site administrator stays one (409).',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  refusesSudo: true,
+  params: UserIdPath,
+  body: body(AdminEditUserPayload, { loginType: '0-0', email: 'ada@example.org', fullName: 'Ada King', active: true }),
+  ok: json(200, ConsoleUser, consoleUserExample),
+  failures: [UserMissing, OwnSecondFactor, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+})
+
+export const consoleDeleteUser = defineRoute({
+  id: 'identity.consoleDeleteUser',
+  method: 'POST',
+  path: '/accounts/admin/users/{userid}/delete',
+  summary: 'Delete a user with all credentials, for good',
+  description: 'Refused with 400 for what DELETE /admin/users/{username} refuses with 422.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  params: UserIdPath,
+  ok: empty(200),
+  failures: [UserMissing, UserInUse],
+  statusOf: { UserInUse: 400 },
+})
+
+export const consoleListDeleted = defineRoute({
+  id: 'identity.consoleListDeleted',
+  method: 'GET',
+  path: '/accounts/admin/users/deleted_accounts',
+  summary: 'List the deactivated accounts, which can still come back',
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  ok: list(DeletedAccount, {
+    ID: 7, Name: 'ada', FullName: 'Ada Lovelace', Email: 'ada@example.org', DeactivatedUnix: 1795248000, DeactivatedBy: 'ada', PurgedAfterUnix: 1797840000,
+  }),
+  failures: [],
+})
+
+export const consoleReactivate = defineRoute({
+  id: 'identity.consoleReactivate',
+  method: 'POST',
+  path: '/accounts/admin/users/deleted_accounts/{id}/reactivate',
+  summary: 'Bring a deactivated account back',
+  description: 'With everything but its access tokens and sessions.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  params: request({ id: PathId }, 'DeletedAccountPath'),
+  ok: empty(200),
+  failures: [UserMissing],
+})
+
+export const consolePurge = defineRoute({
+  id: 'identity.consolePurge',
+  method: 'DELETE',
+  path: '/accounts/admin/delete/inactive-users',
+  summary: 'Remove deactivated and unconfirmed accounts now, for good',
+  description:
+    'All that were deactivated, and those that nobody confirmed within a day. Accounts that an administrator made inactive stay. `kept` counts those that an organization without another owner, or a cluster, still depends on.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  ok: json(200, answer({ removed: SafeInteger, kept: SafeInteger }, 'PurgedAccounts'), { removed: 2, kept: 0 }),
+  failures: [],
+})
+
+export const consoleTestMail = defineRoute({
+  id: 'identity.consoleTestMail',
+  method: 'POST',
+  path: '/accounts/admin/config/test_mail',
+  summary: 'Post a test mail',
+  description: 'It goes the way of every mail, so it is sent within seconds when mail is set up, and waits when it is not.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  query: request({ email: freeText(320) }, 'TestMailQuery'),
+  ok: empty(200, 'Posted'),
+  failures: [EmailInvalid],
+})

@@ -1,0 +1,152 @@
+import * as t from 'io-ts'
+import {
+  DomainInvalid,
+  DomainNotThere,
+  DomainThere,
+  EmailDomainRefused,
+  RegistrationClosed,
+  TooManyAddressChecks,
+} from '../../../core/identity/accounts/site-rules.ts'
+import { UserNameRefused } from '../../../core/identity/accounts/user-creation.ts'
+import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
+import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
+import { TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
+import { anyone, read, signedIn, siteAdmin, write } from '../../kit/access.ts'
+import { answer, freeText, optional, request } from '../../kit/codecs.ts'
+import { empty, json } from '../../kit/reply.ts'
+import { body, defineRoute } from '../../kit/route.ts'
+import { Validation } from '../codecs.ts'
+
+const tag = 'Administration'
+
+const RegistrationState = answer({ disableRegistration: t.boolean }, 'RegistrationOpts')
+const RegistrationOpts = request({ disableRegistration: t.boolean }, 'RegistrationOptsForm')
+const DomainOpts = request({ name: freeText(255, 1) }, 'DomainOpts')
+const SignUpParams = request(
+  { username: freeText(255), email: freeText(320), password: freeText(), full_name: optional(freeText(100)) },
+  'SignUpParams',
+)
+
+export const getRegistration = defineRoute({
+  id: 'identity.getRegistration',
+  method: 'GET',
+  path: '/disable-registration',
+  summary: 'Tell whether sign-up is closed',
+  tag,
+  access: anyone,
+  ok: json(200, RegistrationState, { disableRegistration: true }),
+  failures: [],
+})
+
+export const setRegistration = defineRoute({
+  id: 'identity.setRegistration',
+  method: 'POST',
+  path: '/disable-registration',
+  summary: 'Close or open sign-up',
+  description: 'Closed until a site administrator opens it.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  body: body(RegistrationOpts, { disableRegistration: false }),
+  ok: empty(200),
+  failures: [],
+})
+
+export const listAllowedDomains = defineRoute({
+  id: 'identity.listAllowedDomains',
+  method: 'GET',
+  path: '/allowed-domains',
+  summary: 'List the domains whose addresses are taken at sign-up',
+  description: 'In order, the whole list. Empty: addresses of every domain are taken.',
+  tag,
+  access: anyone,
+  ok: json(200, t.readonlyArray(t.string), ['example.org']),
+  failures: [],
+})
+
+export const allowDomain = defineRoute({
+  id: 'identity.allowDomain',
+  method: 'POST',
+  path: '/allowed-domains',
+  summary: 'Put a domain on the list',
+  description: 'The first one shuts out every other domain; subdomains are domains of their own. Site administrators may give users any address.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  body: body(DomainOpts, { name: 'example.org' }),
+  ok: empty(200),
+  failures: [DomainInvalid, DomainThere],
+})
+
+export const disallowDomain = defineRoute({
+  id: 'identity.disallowDomain',
+  method: 'PATCH',
+  path: '/allowed-domains',
+  summary: 'Take a domain off the list',
+  description: 'Accounts that have addresses of it keep them.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  body: body(DomainOpts, { name: 'example.org' }),
+  ok: empty(200),
+  failures: [DomainNotThere],
+})
+
+export const signUp = defineRoute({
+  id: 'identity.signUp',
+  method: 'POST',
+  path: '/user/signup',
+  summary: 'Make an account for oneself',
+  description:
+    'While sign-up is open. The account is inactive until the link that is mailed to its address is followed, and goes after 7 days without that; nobody is signed in. The answer is the same when the address belongs to somebody already, who is told by mail. An address may ask for 10 accounts an hour.',
+  tag: 'Identity - Users & Settings',
+  access: anyone,
+  body: body(SignUpParams, { username: 'ada', email: 'ada@example.org', password: 'a long passphrase', full_name: 'Ada Lovelace' }),
+  ok: empty(200, 'Look into your mail'),
+  failures: [RegistrationClosed, UserNameRefused, UserNameTaken, EmailInvalid, EmailDomainRefused, PasswordTooWeak, TooManyAttempts],
+})
+
+const usersTag = 'Identity - Users & Settings'
+const ok = json(200, Validation, { Status: 'RESERVED' as const, message: 'The name "api" is reserved.' })
+const Words = optional(freeText(320))
+
+export const validateUsername = defineRoute({
+  id: 'identity.validateUsername',
+  method: 'POST',
+  path: '/user/validate/username',
+  summary: 'Tell whether a user name could be taken',
+  tag: usersTag,
+  access: signedIn,
+  scope: read('user'),
+  query: request({ user_name: Words }, 'ValidateUsernameQuery'),
+  ok,
+  failures: [],
+})
+
+export const validateOrgname = defineRoute({
+  id: 'identity.validateOrgname',
+  method: 'POST',
+  path: '/user/validate/orgname',
+  summary: 'Tell whether an organization name could be taken',
+  description: '`org` is the present name when an organization is renamed; it may keep its name in another spelling.',
+  tag: usersTag,
+  access: signedIn,
+  scope: read('user'),
+  query: request({ org: Words, user_name: Words }, 'ValidateOrgnameQuery'),
+  ok,
+  failures: [],
+})
+
+export const validateEmail = defineRoute({
+  id: 'identity.validateEmail',
+  method: 'POST',
+  path: '/user/validate/email',
+  summary: 'Tell whether an e-mail address could be added',
+  description: 'At most 30 addresses an hour for a user, and 120 for a network.',
+  tag: usersTag,
+  access: signedIn,
+  scope: read('user'),
+  query: request({ email: Words }, 'ValidateEmailQuery'),
+  ok,
+  failures: [TooManyAddressChecks],
+})

@@ -1,0 +1,53 @@
+import type { PurgeAccountsDeps } from '../../core/identity/accounts/removal.ts'
+import { makePurgeAccounts } from '../../core/identity/accounts/removal.ts'
+import { makeDropOverSessions } from '../../core/identity/sessions/sessions.ts'
+import type { HousekeepingDeps } from '../../core/identity/tokens/expiry.ts'
+import { makeDropOldLinkCodes, makeRemoveExpiredTokens, makeWarnOfExpiringTokens } from '../../core/identity/tokens/expiry.ts'
+import type { Entropy } from '../../core/kernel/entropy.ts'
+import { makeOwnCall } from '../../core/kernel/principal.ts'
+import type { Job } from '../kit/job.ts'
+
+/** Removes accounts whose time to come back, or to be confirmed, is over. */
+export const purgeAccounts = (deps: PurgeAccountsDeps & { readonly entropy: Entropy }): Job => {
+  const purge = makePurgeAccounts(deps)
+  const ownCall = makeOwnCall(deps.entropy)
+  const id = 'identity.purgeAccounts'
+  return {
+    id,
+    summary: 'Remove accounts that were deactivated 30 days, or left unconfirmed 7 days, ago',
+    everySeconds: 3600,
+    run: async (signal) => {
+      await purge(ownCall(id, signal))
+    },
+  }
+}
+
+const hourly = 3600
+
+/** Mails the owners of access tokens that expire within seven days and within one, once each. */
+export const warnOfExpiringTokens = (deps: HousekeepingDeps): Job => {
+  const warn = makeWarnOfExpiringTokens(deps)
+  return {
+    id: 'identity.warnOfExpiringTokens',
+    summary: 'Mail the owners of access tokens that expire soon',
+    everySeconds: hourly,
+    run: async (signal) => void (await warn(signal)),
+  }
+}
+
+/** Removes what has been over for long: access tokens after 30 days, codes of mails after a day, sessions after a week. */
+export const removeWhatExpired = (deps: HousekeepingDeps): Job => {
+  const removeTokens = makeRemoveExpiredTokens(deps)
+  const dropCodes = makeDropOldLinkCodes(deps)
+  const dropSessions = makeDropOverSessions(deps)
+  return {
+    id: 'identity.removeWhatExpired',
+    summary: 'Remove access tokens 30 days, sessions and remembered logins a week after their end, and old codes of mails',
+    everySeconds: hourly,
+    run: async (signal) => {
+      await removeTokens(signal)
+      await dropCodes(signal)
+      await dropSessions(signal)
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import * as t from 'io-ts'
+import { SessionMissing } from '../../../core/identity/sessions/sessions.ts'
+import { UserMissing } from '../../../core/identity/accounts/users.ts'
+import { read, signedIn, siteAdmin, write } from '../../kit/access.ts'
+import { PathId, request } from '../../kit/codecs.ts'
+import { empty, json, list } from '../../kit/reply.ts'
+import { defineRoute } from '../../kit/route.ts'
+import { SessionInfoAPIForm, UserPath } from '../codecs.ts'
+
+const tag = 'Identity - Users & Settings'
+
+const sessionExample = {
+  id: 3,
+  isActiveSession: true,
+  lastAccessedZonedTime: '2026-11-21T08:00:00.000Z',
+  lastAccessed: 1795248000,
+  createdAt: 1795248000,
+  expiresAt: 1795334400,
+  remember: false,
+  ip: '192.0.2.7',
+  user_agent: '',
+}
+
+export const listSessions = defineRoute({
+  id: 'identity.listSessions',
+  method: 'GET',
+  path: '/user/settings/security/sessions',
+  summary: "List the caller's own sessions, newest first",
+  description: 'A session of a remembered login stands here also when it is over, for as long as that login opens new ones; `expiresAt` is the end of that login.',
+  tag,
+  access: signedIn,
+  scope: read('user'),
+  refusesSudo: true,
+  ok: list(SessionInfoAPIForm, sessionExample),
+  failures: [],
+})
+
+export const revokeSession = defineRoute({
+  id: 'identity.revokeSession',
+  method: 'DELETE',
+  path: '/user/settings/security/sessions/{sid}/revoke',
+  summary: "End one of the caller's own sessions",
+  description: 'Its remembered login ends with it. Answers the sessions that are left.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  params: request({ sid: PathId }, 'SessionPath'),
+  ok: json(200, t.array(SessionInfoAPIForm), [sessionExample]),
+  failures: [SessionMissing],
+})
+
+export const revokeOtherSessions = defineRoute({
+  id: 'identity.revokeOtherSessions',
+  method: 'DELETE',
+  path: '/user/settings/security/sessions',
+  summary: "End all of the caller's own sessions and remembered logins but the one of this request",
+  description: 'Answers what is left: nothing, when the request came with a token or a password.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  ok: json(200, t.array(SessionInfoAPIForm), [sessionExample]),
+  failures: [],
+})
+
+export const endUserSessions = defineRoute({
+  id: 'identity.endUserSessions',
+  method: 'DELETE',
+  path: '/admin/users/{username}/sessions',
+  summary: 'End all sessions and remembered logins of a user',
+  description: 'Access tokens stay.',
+  tag: 'Administration',
+  access: siteAdmin,
+  scope: write('admin'),
+  refusesSudo: true,
+  params: UserPath,
+  ok: empty(204),
+  failures: [UserMissing],
+})

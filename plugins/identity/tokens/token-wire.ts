@@ -1,0 +1,48 @@
+import type { CreatedToken } from '../../../core/identity/tokens/access-tokens.ts'
+import type { AccessTokenRecord } from '../../../core/identity/types.ts'
+import { laterByDays, unixSeconds } from '../../../core/kernel/clock.ts'
+
+/** A token as it is shown; `value` only in the answer to its making. */
+export const tokenWire = (token: AccessTokenRecord, value = '') => ({
+  id: token.id,
+  name: token.name,
+  sha1: value,
+  token_last_eight: token.lastEight,
+  scopes: [...token.scopeWords],
+  org: token.onlyOrgName,
+  cluster: token.onlyClusterName,
+  created_at: token.createdAt.toISOString(),
+  last_used_at: token.lastUsedAt?.toISOString(),
+  expires_at: token.expiresAt?.toISOString(),
+})
+
+/** A token that was just made, with its value. */
+export const createdWire = ({ record, value }: CreatedToken) => tokenWire(record, value.reveal())
+
+const recentDays = 7
+
+/** What the second shape tells of a token beside its scopes; `value` only in the answer to its making. */
+export const tokenInfoWire = (
+  token: Pick<AccessTokenRecord, 'id' | 'userId' | 'name' | 'lastEight' | 'createdAt' | 'lastUsedAt' | 'expiresAt'>,
+  now: Date,
+  value = '',
+) => ({
+  id: token.id,
+  uid: token.userId,
+  name: token.name,
+  token: value,
+  tokenLastEight: token.lastEight,
+  createdAt: unixSeconds(token.createdAt),
+  updatedAt: unixSeconds(token.lastUsedAt ?? token.createdAt),
+  hasRecentActivity: token.lastUsedAt !== undefined && token.lastUsedAt.getTime() > laterByDays(now, -recentDays).getTime(),
+  hasUsed: token.lastUsedAt !== undefined,
+  expDate: unixSeconds(token.expiresAt),
+})
+
+/** The second shape, for the token's owner. */
+export const settingsTokenWire = (token: AccessTokenRecord, now: Date, value = '') => ({
+  ...tokenInfoWire(token, now, value),
+  scopes: [...token.scopeWords],
+  org: token.onlyOrgName,
+  cluster: token.onlyClusterName,
+})

@@ -1,0 +1,184 @@
+import { UserMissing } from '../../../core/identity/accounts/users.ts'
+import { NotAuthenticated, TokenNameTaken } from '../../../core/identity/ports.ts'
+import { AccessTokenMissing, TokenExpiryInvalid, TokenNameInvalid, TokenOrgInvalid } from '../../../core/identity/tokens/access-tokens.ts'
+import { CustomTokensOff } from '../../../core/identity/tokens/ports.ts'
+import { ScopeExceeded, ScopesEmpty, ScopeUnknown } from '../../../core/identity/tokens/scopes.ts'
+import { defineFailure } from '../../../core/kernel/failure.ts'
+import { read, signedIn, withPassword, write } from '../../kit/access.ts'
+import { freeText, PathId, PathName, request } from '../../kit/codecs.ts'
+import { empty, json, list } from '../../kit/reply.ts'
+import { body, defineRoute } from '../../kit/route.ts'
+import {
+  AccessToken,
+  AccessTokenIdList,
+  ApiResponseMessage,
+  CreateAccessTokenOption,
+  ExtIdpToken,
+  NewAccessTokenParam,
+  SettingsAccessToken,
+  UserPath,
+} from '../codecs.ts'
+
+const tag = 'Identity - Users & Settings'
+
+/** Tokens are those of the authenticated user, whoever that is. */
+export const NotYourTokens = defineFailure('NotYourTokens', 'Forbidden')
+
+export const tokenExample = {
+  id: 12,
+  name: 'laptop',
+  sha1: '',
+  token_last_eight: '3kP9x0aB',
+  scopes: ['read:user', 'write:cluster'],
+  created_at: '2026-11-21T08:00:00.000Z',
+  expires_at: '2027-02-19T08:00:00.000Z',
+}
+
+export const listTokens = defineRoute({
+  id: 'identity.listTokens',
+  method: 'GET',
+  path: '/users/{username}/tokens',
+  summary: "List the caller's own access tokens",
+  tag,
+  access: withPassword,
+  refusesSudo: true,
+  params: UserPath,
+  ok: list(AccessToken, tokenExample),
+  failures: [NotYourTokens],
+})
+
+export const createToken = defineRoute({
+  id: 'identity.createToken',
+  method: 'POST',
+  path: '/users/{username}/tokens',
+  summary: 'Make an access token',
+  description:
+    'The value stands in `sha1` of this answer and is never shown again. Without `scopes` the token may do everything that its user may; scopes are `all`, `public-only`, `sudo` and `read:X` or `write:X` with X one of user, organization, authz, cluster, contract, billing, marketplace, admin, misc. Without `expires_at` it does not expire. `org` names the one organization that the token reaches, of which you are a member.',
+  tag,
+  access: withPassword,
+  refusesSudo: true,
+  params: UserPath,
+  body: body(CreateAccessTokenOption, { name: 'laptop', scopes: ['read:user', 'write:cluster'], expires_at: '2027-02-19T08:00:00Z' }, { malformedAs: 422 }),
+  ok: json(201, AccessToken, { ...tokenExample, sha1: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its value'),
+  failures: [NotYourTokens, TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
+})
+
+export const deleteToken = defineRoute({
+  id: 'identity.deleteToken',
+  method: 'DELETE',
+  path: '/users/{username}/tokens/{id}',
+  summary: "Delete one of the caller's own access tokens",
+  description: "`id` is the token's id or its name. Digits are an id first, and a name where no token of the caller has that id. A name with a slash, which no path holds, goes by its id.",
+  tag,
+  access: withPassword,
+  refusesSudo: true,
+  params: request({ username: PathName, id: freeText(255, 1) }, 'UserTokenPath'),
+  ok: empty(204),
+  failures: [NotYourTokens, AccessTokenMissing],
+})
+
+const path = '/user/settings/tokens/access-tokens'
+
+const settingsTokenExample = {
+  id: 12,
+  uid: 7,
+  name: 'laptop',
+  token: '',
+  tokenLastEight: '3kP9x0aB',
+  createdAt: 1795248000,
+  updatedAt: 1795248000,
+  hasRecentActivity: false,
+  hasUsed: false,
+  expDate: 0,
+  scopes: ['all'],
+}
+
+export const listSettingsTokens = defineRoute({
+  id: 'identity.listSettingsTokens',
+  method: 'GET',
+  path,
+  summary: "List the caller's own access tokens, second shape",
+  tag,
+  access: signedIn,
+  scope: read('user'),
+  refusesSudo: true,
+  ok: list(SettingsAccessToken, settingsTokenExample),
+  failures: [],
+})
+
+export const createSettingsToken = defineRoute({
+  id: 'identity.createSettingsToken',
+  method: 'POST',
+  path,
+  summary: 'Make an access token, second shape',
+  description:
+    'The value stands in `token` of this answer and is never shown again. `expTime` is in Unix seconds, 0 for never. A token makes only tokens that may do no more, and live no longer, than itself. `org` names the one organization that the token reaches, of which you are a member.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  body: body(NewAccessTokenParam, { name: 'laptop', expTime: 0 }),
+  ok: json(201, SettingsAccessToken, { ...settingsTokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }),
+  failures: [TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
+})
+
+export const rotateSettingsToken = defineRoute({
+  id: 'identity.rotateSettingsToken',
+  method: 'POST',
+  path: `${path}/{id}/rotate`,
+  summary: "Give one of the caller's own access tokens a new value",
+  description:
+    'The new value stands in `token` of this answer and is never shown again; the former one is refused from now on. Name, scopes and organization stay. A token that expires gets the same length of life again from now. A token rotates itself and those that it could have made, and gives none a life beyond its own. A token that rotates itself cannot send the request again when the answer is lost: let another credential do it where that matters.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  params: request({ id: PathId }, 'RotatedTokenPath'),
+  ok: json(200, SettingsAccessToken, { ...settingsTokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its new value'),
+  failures: [AccessTokenMissing, ScopeExceeded, NotAuthenticated],
+})
+
+export const deleteSettingsToken = defineRoute({
+  id: 'identity.deleteSettingsToken',
+  method: 'DELETE',
+  path: `${path}/{id}`,
+  summary: "Delete one of the caller's own access tokens",
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  params: request({ id: PathId }, 'SettingsTokenPath'),
+  ok: empty(200),
+  failures: [AccessTokenMissing],
+})
+
+export const deleteSettingsTokens = defineRoute({
+  id: 'identity.deleteSettingsTokens',
+  method: 'POST',
+  path: `${path}/delete-records`,
+  summary: "Delete several of the caller's own access tokens",
+  description: 'Ids that are none of them are passed over.',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  body: body(AccessTokenIdList, { tokenIDs: [12, 13] }),
+  ok: json(200, ApiResponseMessage, { message: 'Deleted 2 access tokens.' }),
+  failures: [],
+})
+
+export const getExtIdpToken = defineRoute({
+  id: 'identity.getExtIdpToken',
+  method: 'GET',
+  path: '/user/extidp-token',
+  summary: 'Sign a token with which the caller signs in at the external identity provider',
+  description:
+    'Exists on vendor-hosted deployments only. The token is good for an hour at most, and no longer than the access token that asks. 503 while the operator has set no key to sign with.',
+  tag: 'Identity - Users & Settings',
+  access: signedIn,
+  scope: write('user'),
+  gate: 'vendor-hosted',
+  refusesSudo: true,
+  ok: json(200, ExtIdpToken, { customToken: 'eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1aWQiOiI3In0.c2lnbmF0dXJl' }),
+  failures: [CustomTokensOff, UserMissing],
+})

@@ -1,0 +1,33 @@
+import { makeOwnCall } from '../../core/kernel/principal.ts'
+import { makeTellSecondFactor } from '../../core/organizations/organizations/policies.ts'
+import type { Job } from '../kit/job.ts'
+import type { OrganizationGiven } from './needs.ts'
+
+const batch = 500
+
+/** Removes invitations that nobody answered in time. */
+export const removeExpiredInvitations = ({ invitations, clock }: Pick<OrganizationGiven, 'invitations' | 'clock'>): Job => ({
+  id: 'organizations.removeExpiredInvitations',
+  summary: 'Remove invitations that have expired',
+  everySeconds: 3600,
+  run: async (signal) => {
+    while (!signal.aborted && (await invitations.removeExpired(clock.now(), batch)) === batch);
+  },
+})
+
+const id = 'organizations.tellSecondFactor'
+
+/** Tells members by mail that their organization demands a second factor, soon after it is switched on and near the end of the grace. */
+export const tellSecondFactor = (given: OrganizationGiven): Job => {
+  const ownCall = makeOwnCall(given.entropy)
+  const tell = makeTellSecondFactor({ ...given, baseUrl: () => given.identitySettings.baseUrl() })
+  return {
+    id,
+    summary: 'Mail members without a second factor where their organization demands one',
+    everySeconds: 300,
+    run: async (signal) => {
+      const call = ownCall(id, signal)
+      while (!signal.aborted && (await tell(call)) > 0);
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import * as t from 'io-ts'
+import {
+  AccountNotEligible, MemberMissing, OrganizationCreationDenied, OrganizationFieldRefused, OrganizationHasOwner, OrganizationInUse,
+  OrganizationMissing, OrganizationNameRefused,
+} from '../../../core/organizations/failures.ts'
+import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
+import { read, siteAdmin, write } from '../../kit/access.ts'
+import { answer, PathId, request, SafeInteger } from '../../kit/codecs.ts'
+import { empty, json, list } from '../../kit/reply.ts'
+import { body, defineRoute } from '../../kit/route.ts'
+import { CreateOrgOption, Organization, organizationExample, UserPath } from '../codecs.ts'
+
+const tag = 'Administration'
+
+/** A row of the console's list of organizations; the instant is in Unix seconds. */
+const ConsoleOrganization = answer(
+  {
+    ID: SafeInteger,
+    Name: t.string,
+    FullName: t.string,
+    Email: t.string,
+    Description: t.string,
+    Website: t.string,
+    Location: t.string,
+    Visibility: t.string,
+    OrgType: SafeInteger,
+    CreatedUnix: SafeInteger,
+  },
+  'ConsoleOrganization',
+)
+
+export const adminListOrganizations = defineRoute({
+  id: 'organizations.adminListOrganizations',
+  method: 'GET',
+  path: '/admin/orgs',
+  summary: 'List all organizations by name, whoever may see them',
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  ok: list(Organization, organizationExample),
+  failures: [],
+})
+
+export const adminListOrganizationsOfUser = defineRoute({
+  id: 'organizations.adminListOrganizationsOfUser',
+  method: 'GET',
+  path: '/admin/users/{username}/orgs',
+  summary: 'List the organizations that a user belongs to',
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  params: UserPath,
+  ok: list(Organization, organizationExample),
+  failures: [MemberMissing],
+})
+
+export const adminCreateOrganization = defineRoute({
+  id: 'organizations.adminCreateOrganization',
+  method: 'POST',
+  path: '/admin/users/{username}/orgs',
+  summary: 'Make an organization that a user owns',
+  description: 'The user is the one member of Owners, also one who may not create organizations.',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  params: UserPath,
+  body: body(CreateOrgOption, { username: 'analytical-engines', full_name: 'Analytical Engines Ltd', visibility: 'private' }),
+  ok: json(201, Organization, organizationExample, 'Created'),
+  failures: [MemberMissing, AccountNotEligible, OrganizationNameRefused, OrganizationNameTaken, OrganizationFieldRefused, OrganizationCreationDenied],
+})
+
+export const consoleListOrganizations = defineRoute({
+  id: 'organizations.consoleListOrganizations',
+  method: 'GET',
+  path: '/accounts/admin/orgs',
+  summary: 'List all organizations, as rows of a console',
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  ok: list(ConsoleOrganization, {
+    ID: 12, Name: 'analytical-engines', FullName: 'Analytical Engines Ltd', Email: 'office@analytical.example', Description: 'We compute by steam',
+    Website: 'https://analytical.example', Location: 'London', Visibility: 'private', OrgType: 0, CreatedUnix: 1795248000,
+  }),
+  failures: [],
+})
+
+export const consoleListOrphaned = defineRoute({
+  id: 'organizations.consoleListOrphaned',
+  method: 'GET',
+  path: '/accounts/admin/orgs/orphaned',
+  summary: 'List the organizations of which nobody is an owner',
+  tag,
+  access: siteAdmin,
+  scope: read('admin'),
+  ok: list(Organization, organizationExample),
+  failures: [],
+})
+
+export const consoleDeleteOrphaned = defineRoute({
+  id: 'organizations.consoleDeleteOrphaned',
+  method: 'DELETE',
+  path: '/accounts/admin/orgs/orphaned/delete/{id}',
+  summary: 'Delete an organization of which nobody is an owner',
+  description: 'Refused with 409 when it has an owner, and while clusters or other things belong to it (named in `errors`).',
+  tag,
+  access: siteAdmin,
+  scope: write('admin'),
+  params: request({ id: PathId }, 'OrphanedOrganizationPath'),
+  ok: empty(200),
+  failures: [OrganizationMissing, OrganizationHasOwner, OrganizationInUse],
+})

@@ -1,0 +1,283 @@
+import * as t from 'io-ts'
+import { SecondFactorDemanded, TokenLifeTooLong } from '../../../core/kernel/access.ts'
+import { PictureRefused, PicturesBusy } from '../../../core/kernel/picture.ts'
+import {
+  MemberMissing,
+  OrganizationChanged,
+  OrganizationCreationDenied,
+  OrganizationFieldRefused,
+  OrganizationInUse,
+  OrganizationMissing,
+  OrganizationNameRefused,
+  PolicyChanged,
+  PolicyRefused,
+} from '../../../core/organizations/failures.ts'
+import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
+import { anyone, path, read, requires, requiresWithin, signedIn, write } from '../../kit/access.ts'
+import { answer, Base64Bytes, freeText, optional, PathName, request } from '../../kit/codecs.ts'
+import { pictureBodyBytes, pictureExample, pictureUrlExample } from '../../kit/picture.ts'
+import { empty, json, list, orNoContent, orRedirect, versioned } from '../../kit/reply.ts'
+import { body, defineRoute } from '../../kit/route.ts'
+import {
+  CreateOrgOption,
+  EditOrgOption,
+  EditPoliciesOption,
+  Organization,
+  organizationExample,
+  organizationInPath,
+  OrganizationPermissions,
+  OrgPath,
+  OrgPolicies,
+  permissionsExample,
+  policiesExample,
+  RenameOrgOption,
+  UserOrgPath,
+  UserPath,
+} from '../codecs.ts'
+
+const tag = 'Identity - Organizations & Teams'
+
+export const listOrganizations = defineRoute({
+  id: 'organizations.listOrganizations',
+  method: 'GET',
+  path: '/orgs',
+  summary: 'List the organizations that anyone in the position of the caller may see',
+  description: 'Public ones; limited ones as well for whoever is signed in; all of them for a site admin. By name.',
+  tag,
+  access: anyone,
+  ok: list(Organization, organizationExample),
+  failures: [],
+})
+
+export const createOrganization = defineRoute({
+  id: 'organizations.createOrganization',
+  method: 'POST',
+  path: '/orgs',
+  summary: 'Create an organization',
+  description: 'It comes with the teams Owners, Editors and Viewers; the caller is the one member of Owners.',
+  tag,
+  access: signedIn,
+  scope: write('organization'),
+  body: body(CreateOrgOption, { username: 'analytical-engines', full_name: 'Analytical Engines Ltd', visibility: 'private' }),
+  ok: json(201, Organization, organizationExample, 'Created'),
+  failures: [OrganizationNameRefused, OrganizationNameTaken, OrganizationFieldRefused, OrganizationCreationDenied],
+})
+
+export const getOrganization = defineRoute({
+  id: 'organizations.getOrganization',
+  method: 'GET',
+  path: '/orgs/{orgname}',
+  summary: 'Show an organization',
+  description: 'A former name answers 307 to the present one until somebody takes it.',
+  tag,
+  access: anyone,
+  params: OrgPath,
+  ok: orRedirect(versioned(200, Organization, organizationExample), 307),
+  failures: [OrganizationMissing],
+})
+
+export const editOrganization = defineRoute({
+  id: 'organizations.editOrganization',
+  method: 'PATCH',
+  path: '/orgs/{orgname}',
+  summary: 'Change the profile of an organization',
+  description: 'A field that is not sent stays as it is; empty text clears it.',
+  tag,
+  access: requires('can_edit', organizationInPath),
+  scope: write('organization'),
+  params: OrgPath,
+  body: body(EditOrgOption, { description: 'We compute by steam', website: '' }),
+  ok: versioned(200, Organization, organizationExample),
+  failures: [OrganizationMissing, OrganizationFieldRefused, OrganizationChanged],
+})
+
+export const deleteOrganization = defineRoute({
+  id: 'organizations.deleteOrganization',
+  method: 'DELETE',
+  path: '/orgs/{orgname}',
+  summary: 'Delete an organization that owns nothing any more',
+  description: 'While clusters or other things belong to it the answer is 409, with what they are in `errors`.',
+  tag,
+  access: requires('can_delete', organizationInPath),
+  scope: write('organization'),
+  params: OrgPath,
+  ok: empty(204),
+  failures: [OrganizationMissing, OrganizationInUse],
+})
+
+export const renameOrganization = defineRoute({
+  id: 'organizations.renameOrganization',
+  method: 'POST',
+  path: '/orgs/{orgname}/rename',
+  summary: 'Give an organization another name',
+  tag,
+  access: requires('can_rename', organizationInPath),
+  scope: write('organization'),
+  params: OrgPath,
+  body: body(RenameOrgOption, { new_name: 'difference-engines' }),
+  ok: empty(204),
+  failures: [OrganizationMissing, OrganizationNameRefused, OrganizationNameTaken],
+})
+
+export const isOwner = defineRoute({
+  id: 'organizations.isOwner',
+  method: 'GET',
+  path: '/orgs/{orgname}/is-owner',
+  summary: 'Tell whether the caller is an owner: 200, or 403',
+  tag,
+  access: requiresWithin('owner', organizationInPath),
+  scope: read('organization'),
+  params: OrgPath,
+  ok: empty(200, 'The caller is an owner'),
+  failures: [],
+})
+
+export const listOwnOrganizations = defineRoute({
+  id: 'organizations.listOwnOrganizations',
+  method: 'GET',
+  path: '/user/orgs',
+  summary: "List the caller's organizations",
+  tag,
+  access: signedIn,
+  servesConfined: true,
+  scope: read('organization'),
+  ok: list(Organization, organizationExample),
+  failures: [],
+})
+
+export const listOrganizationsInSettings = defineRoute({
+  id: 'organizations.listOrganizationsInSettings',
+  method: 'GET',
+  path: '/user/settings/organizations',
+  summary: "List the caller's organizations, as `/user/orgs` does",
+  tag: 'Identity - Users & Settings',
+  access: signedIn,
+  servesConfined: true,
+  scope: read('organization'),
+  ok: list(Organization, organizationExample),
+  failures: [],
+})
+
+export const listOrganizationsOfUser = defineRoute({
+  id: 'organizations.listOrganizationsOfUser',
+  method: 'GET',
+  path: '/users/{username}/orgs',
+  summary: "List a user's organizations as far as the caller may know of them",
+  tag,
+  access: signedIn,
+  servesConfined: true,
+  scope: read('organization'),
+  params: UserPath,
+  ok: list(Organization, organizationExample),
+  failures: [MemberMissing],
+})
+
+export const getPermissionsOfUser = defineRoute({
+  id: 'organizations.getPermissionsOfUser',
+  method: 'GET',
+  path: '/users/{username}/orgs/{org}/permissions',
+  summary: 'Tell what a user may do in an organization',
+  description: 'For the user, the members of the organization and site admins.',
+  tag,
+  access: signedIn,
+  servesConfined: true,
+  scope: read('organization'),
+  params: UserOrgPath,
+  ok: json(200, OrganizationPermissions, permissionsExample),
+  failures: [MemberMissing, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
+})
+
+const organization = { type: 'organization', name: path('orgname') } as const
+const OrganizationPath = request({ orgname: PathName }, 'OrganizationAvatarPath')
+
+/** Either key: `image` as for a user's picture, `avatar` as in a form. */
+const OrganizationAvatarOption = request(
+  { image: optional(Base64Bytes), avatar: optional(Base64Bytes), source: optional(freeText(32)), gravatar: optional(freeText(255)), federavatar: optional(t.unknown) },
+  'OrganizationAvatarOption',
+)
+const AvatarAddress = answer({ avatar: t.string }, 'OrganizationAvatar')
+
+export const getOrganizationAvatar = defineRoute({
+  id: 'organizations.getAvatar',
+  method: 'GET',
+  path: '/orgs/{orgname}/avatar',
+  summary: "Tell where an organization's picture is",
+  tag,
+  access: requires('member', organization),
+  scope: read('organization'),
+  params: OrganizationPath,
+  ok: json(200, t.string, pictureUrlExample),
+  failures: [OrganizationMissing],
+})
+
+export const setOrganizationAvatar = defineRoute({
+  id: 'organizations.setAvatar',
+  method: 'POST',
+  path: '/orgs/{orgname}/avatar',
+  summary: 'Give an organization a picture',
+  description:
+    'As JSON with the bytes in base64 in `image`, which answers 204 as for a user, or in `avatar`, which answers the address; or as multipart/form-data with the file `avatar`. PNG, JPEG, GIF or WebP; it is drawn anew as a square PNG.',
+  tag,
+  access: requires('can_edit', organization),
+  scope: write('organization'),
+  params: OrganizationPath,
+  body: body(OrganizationAvatarOption, { image: pictureExample }, { limitBytes: pictureBodyBytes, orForm: true }),
+  ok: orNoContent(json(200, AvatarAddress, { avatar: pictureUrlExample })),
+  failures: [PictureRefused, PicturesBusy, OrganizationMissing],
+})
+
+export const deleteOrganizationAvatar = defineRoute({
+  id: 'organizations.deleteAvatar',
+  method: 'DELETE',
+  path: '/orgs/{orgname}/avatar',
+  summary: "Take an organization's picture away",
+  tag,
+  access: requires('can_edit', organization),
+  scope: write('organization'),
+  params: OrganizationPath,
+  ok: empty(204),
+  failures: [OrganizationMissing],
+})
+
+export const discardOrganizationAvatar = defineRoute({
+  id: 'organizations.discardAvatar',
+  method: 'POST',
+  path: '/orgs/{orgname}/avatar/delete',
+  summary: "Take an organization's picture away",
+  tag,
+  access: requires('can_edit', organization),
+  scope: write('organization'),
+  params: OrganizationPath,
+  ok: empty(200),
+  failures: [OrganizationMissing],
+})
+
+export const getPolicies = defineRoute({
+  id: 'organizations.getPolicies',
+  method: 'GET',
+  path: '/orgs/{orgname}/policies',
+  summary: 'Tell what an organization demands of its members',
+  description: '`two_factor_from` is the moment from which members without a second factor are not let in.',
+  tag,
+  access: requires('can_view_policies', organizationInPath),
+  scope: read('organization'),
+  params: OrgPath,
+  ok: versioned(200, OrgPolicies, policiesExample),
+  failures: [OrganizationMissing],
+})
+
+export const editPolicies = defineRoute({
+  id: 'organizations.editPolicies',
+  method: 'PATCH',
+  path: '/orgs/{orgname}/policies',
+  summary: 'Demand a second factor of members, limit how long access tokens live',
+  description:
+    'A field that is not sent stays as it is. After the grace, members without a second factor are refused with code `SecondFactorDemanded`; members are told by mail at once and three days before. Tokens that live longer than `max_token_life_days` (0: any) are refused with code `TokenLifeTooLong`, those that exist included. Whoever demands a second factor has one.',
+  tag,
+  access: requires('can_edit_policies', organizationInPath),
+  scope: write('organization'),
+  params: OrgPath,
+  body: body(EditPoliciesOption, { require_two_factor: true, two_factor_grace_days: 14, max_token_life_days: 90 }),
+  ok: versioned(200, OrgPolicies, policiesExample),
+  failures: [PolicyRefused, PolicyChanged, OrganizationMissing],
+})
