@@ -205,7 +205,7 @@ export const Profile = answer(
   {
     name: t.string,
     full_name: t.string,
-    email: EmailText,
+    email: t.string,
     keep_email_private: t.boolean,
     website: t.string,
     location: t.string,

@@ -7,6 +7,7 @@ import { migratedMysqlUrl } from '../../support/databases.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
 import { startService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { chartOf } from '../chart-archive.ts'
 import { untilObject } from '../life-cycle.suite.ts'
 import { chartSource, importedAs, packageClient, startCharts } from '../package-world.ts'
@@ -40,7 +41,9 @@ const startLinked = async (t: ExecutionContext) => {
     const answer = await api.request('GET', path)
     return answer.status === 200 ? answer.body : undefined
   }
-  return { api, link, client, installing, object }
+  const answers = (): Promise<unknown> =>
+    until('the service answers again', async () => ((await service.send('GET', '/api/v1/user', { token: service.adminToken })).status === 200 ? true : undefined))
+  return { api, link, client, installing, object, answers }
 }
 
 const hook = '/apis/batch/v1/namespaces/shop/jobs/web-pre-install'
@@ -55,7 +58,7 @@ const faults = {
 
 for (const [what, fault] of Object.entries(faults)) {
   test.serial(`a database that ${what} for seconds while helm works: the work goes on, and its end is told once`, async (t) => {
-    const { api, link, client, installing, object } = await startLinked(t)
+    const { api, link, client, installing, object, answers } = await startLinked(t)
     const hold = api.rules.hold({ verb: ['create', 'patch'], resource: 'services', name: /^(web|)$/ })
     const id = await installing()
     await untilObject({ object }, hook)
@@ -64,6 +67,7 @@ for (const [what, fault] of Object.entries(faults)) {
     hold.release()
     await sleep(2500)
     link.resume()
+    await answers()
     const task = await client.follow(id)
     t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
     t.deepEqual(task.events.map(({ seq }) => seq), task.events.map((_, index) => index + 1))
