@@ -1,4 +1,4 @@
-import { catalogueProblems } from '../core/authz/catalogue-problems.ts'
+import { catalogueProblems } from '../core/authz/schema.ts'
 import type { Catalogue } from '../core/authz/types.ts'
 import type { ObjectTypeDefinition } from '../core/kernel/access.ts'
 import type { Deployment, Gate } from '../core/kernel/deployment.ts'

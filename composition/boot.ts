@@ -1,5 +1,5 @@
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
-import type { SqlDatabase } from '../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
 import type { SharedClock } from '../adapters/system/shared-clock.ts'
 import type { Catalogue } from '../core/authz/types.ts'
 import type { Deployment } from '../core/kernel/deployment.ts'

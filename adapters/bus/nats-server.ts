@@ -1,8 +1,8 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { BusServer, SystemLogin } from '../../core/bus/ports.ts'
-import type { Log } from '../../core/kernel/log.ts'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import { makeKeptConnection } from './kept-connection.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import { makeKeptConnection } from './nats-connection.ts'
 
 export interface NatsServerOptions {
   /** `host:port` or `nats://host:port`, each. */
@@ -67,4 +67,18 @@ export const makeNatsServer = ({ servers, endpoints, login, log }: NatsServerOpt
     isConnected: () => kept.current() !== undefined,
     close: kept.close,
   }
+}
+
+const refuse = (): Promise<never> => Promise.reject(new Error('Messages stay inside this process: there is no server to ask.'))
+
+/** For messages that stay inside the process. */
+export const noBusServer: BusServer = {
+  isConfigured: false,
+  endpoints: [],
+  claimsOf: refuse,
+  push: refuse,
+  accounts: refuse,
+  start: () => undefined,
+  isConnected: () => false,
+  close: () => Promise.resolve(),
 }

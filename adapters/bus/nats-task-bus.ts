@@ -4,8 +4,8 @@ import { Unavailable } from '../../core/kernel/failure.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 import type { TaskBus, TaskMessage } from '../../core/tasks/ports.ts'
 import { makeInProcessTaskBus } from './in-process-task-bus.ts'
-import type { KeptConnection, KeptConnectionOptions } from './kept-connection.ts'
-import { makeKeptConnection } from './kept-connection.ts'
+import type { KeptConnection, KeptConnectionOptions } from './nats-connection.ts'
+import { makeKeptConnection } from './nats-connection.ts'
 
 export type NatsTaskBusOptions = Pick<KeptConnectionOptions, 'servers' | 'login' | 'log'>
 

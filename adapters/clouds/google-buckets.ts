@@ -3,9 +3,8 @@ import type { GetBucketsRequest, Storage } from '@google-cloud/storage'
 import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
 import type { GoogleKey } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import { toCloudFailure } from './cloud-failure.ts'
-import type { Door } from './door.ts'
-import { loadSdk } from './load-sdk.ts'
+import type { Door } from './sdk.ts'
+import { toCloudFailure, loadSdk } from './sdk.ts'
 
 export interface GoogleSdk {
   readonly Storage: typeof Storage

@@ -3,9 +3,8 @@ import type { ListBucketsCommand, S3Client, S3ClientConfig } from '@aws-sdk/clie
 import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
 import type { S3Key } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import { toCloudFailure } from './cloud-failure.ts'
-import type { Door } from './door.ts'
-import { loadSdk } from './load-sdk.ts'
+import type { Door } from './sdk.ts'
+import { toCloudFailure, loadSdk } from './sdk.ts'
 
 export interface S3Sdk {
   readonly S3Client: typeof S3Client

@@ -1,13 +1,153 @@
+import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Dispatcher } from 'undici'
-import { type ClusterTransport, ClusterUnreachable, type UpstreamRequest } from '../../core/clusters/ports.ts'
+import type { ClusterTransport, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
+import { ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterConnection } from '../../core/clusters/types.ts'
+import type { Exchange } from '../../core/kernel/exchange.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import type { ConnectionPools } from './connection-pools.ts'
-import { RelayHandler } from './relay-handler.ts'
-import { authorization } from './tls-options.ts'
+import type { ConnectionPools } from './connections.ts'
+import { authorization, toReachFailure } from './connections.ts'
 import { tunnel } from './tunnel.ts'
+
+/** Bytes; a body that is larger goes on without an entity tag. */
+const entityTagLimit = 1024 * 1024
+
+const newline = 0x0a
+
+/** Ends a dispatch whose client has left. */
+class ClientLeft extends Error {}
+
+/**
+ * Carries one answer from undici to an exchange, chunk by chunk, no faster than the client takes it.
+ * `settle` is called once: with a failure only while nothing was answered.
+ */
+export class RelayHandler implements Dispatcher.DispatchHandler {
+  #controller: Dispatcher.DispatchController | undefined
+  #held: Buffer[] | undefined
+  #heldBytes = 0
+  #status = 0
+  #headers: readonly (readonly [string, string])[] = []
+  #isSettled = false
+  /** Whether what was written so far ends with a whole event. */
+  #isBetweenEvents = true
+  #isStopping = false
+  readonly #exchange: Exchange
+  readonly #upstream: UpstreamRequest
+  readonly #signal: AbortSignal
+  readonly #settle: (failure: ReachFailure | undefined) => void
+
+  constructor(exchange: Exchange, upstream: UpstreamRequest, signal: AbortSignal, settle: (failure: ReachFailure | undefined) => void) {
+    this.#exchange = exchange
+    this.#upstream = upstream
+    this.#signal = signal
+    this.#settle = settle
+    signal.addEventListener('abort', this.#leave)
+  }
+
+  readonly #leave = (): void => {
+    this.#controller?.abort(new ClientLeft())
+    this.#finish(undefined)
+  }
+
+  #finish(failure: ReachFailure | undefined): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#signal.removeEventListener('abort', this.#leave)
+    this.#settle(failure)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#signal.aborted) this.#leave()
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    if (status < 200 || this.#isSettled) return
+    if (status === 401) {
+      this.#finish(CredentialRefused('The cluster refused the stored credential.'))
+      controller.abort(new ClientLeft())
+      return
+    }
+    this.#status = status === 201 && this.#upstream.createdAsOk ? 200 : status
+    this.#headers = this.#upstream.answerHeaders(headers)
+    if (status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined) this.#held = []
+    else this.#exchange.respond(this.#status, this.#headers)
+    // A watch may stay silent for minutes: its client must see at once that it was accepted.
+    if (this.#upstream.isLongLived) {
+      this.#exchange.write(new Uint8Array(0))
+      this.#exchange.onStop(() => this.#stop(controller, headers))
+    }
+  }
+
+  /** Events in JSON stand on a line each. What is no watch would seem whole if it ended in order. */
+  #stop(controller: Dispatcher.DispatchController, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    this.#isStopping = this.#upstream.isWatch === true && String(headers['content-type']).startsWith('application/json')
+    if (this.#isStopping && this.#isBetweenEvents) this.#endWatch(controller)
+  }
+
+  #endWatch(controller: Dispatcher.DispatchController): void {
+    if (this.#isSettled) return
+    this.#exchange.end()
+    this.#finish(undefined)
+    controller.abort(new ClientLeft())
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isSettled) return
+    if (this.#held !== undefined) {
+      this.#held.push(chunk)
+      this.#heldBytes += chunk.byteLength
+      if (this.#heldBytes > entityTagLimit) this.#release(this.#headers, controller)
+      return
+    }
+    const lineEnd = this.#isStopping ? chunk.indexOf(newline) : -1
+    this.#write(lineEnd < 0 ? chunk : chunk.subarray(0, lineEnd + 1), controller)
+    this.#isBetweenEvents = chunk.at(-1) === newline
+    if (lineEnd >= 0) this.#endWatch(controller)
+  }
+
+  #write(chunk: Uint8Array, controller: Dispatcher.DispatchController): void {
+    if (this.#exchange.write(chunk) || controller.paused) return
+    controller.pause()
+    this.#exchange.onDrain(() => controller.resume())
+  }
+
+  #release(headers: readonly (readonly [string, string])[], controller: Dispatcher.DispatchController): void {
+    const held = Buffer.concat(this.#held ?? [])
+    this.#held = undefined
+    this.#exchange.respond(this.#status, headers)
+    this.#write(held, controller)
+  }
+
+  #releaseTagged(held: readonly Buffer[], controller: Dispatcher.DispatchController): void {
+    const hash = createHash('sha256')
+    for (const chunk of held) hash.update(chunk)
+    const tag = `"${hash.digest('base64url')}"`
+    const known = this.#upstream.entityTag?.ifNoneMatch
+    const matches = known !== undefined && (known.trim() === '*' || known.split(',').some((each) => each.trim().replace(/^W\//, '') === tag))
+    if (!matches) return this.#release([...this.#headers, ['etag', tag]], controller)
+    this.#held = undefined
+    this.#exchange.respond(304, [...this.#headers.filter(([name]) => !name.startsWith('content-')), ['etag', tag]])
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    if (this.#isSettled) return
+    if (this.#held !== undefined) this.#releaseTagged(this.#held, controller)
+    this.#exchange.end()
+    this.#finish(undefined)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isSettled) return
+    if (this.#exchange.hasResponded) {
+      // Half an answer was sent: ending it in order would make it look whole.
+      this.#exchange.abort()
+      this.#finish(undefined)
+    } else this.#finish(toReachFailure(error))
+  }
+}
 
 const shortTimeoutMilliseconds = 120_000
 

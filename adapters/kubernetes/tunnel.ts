@@ -1,15 +1,63 @@
 import type { IncomingMessage } from 'node:http'
-import { request, type RequestOptions } from 'node:https'
+import type { RequestOptions } from 'node:https'
+import { request } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { ClusterUnreachable, CredentialRefused, type ReachFailure, type UpstreamRequest } from '../../core/clusters/ports.ts'
+import type { ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
+import { ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { ClusterCredential } from '../../core/clusters/types.ts'
 import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
-import { joinStreams } from './join-streams.ts'
-import { toReachFailure } from './reach-failure.ts'
-import { authorization, tlsOptions } from './tls-options.ts'
+import { authorization, tlsOptions, toReachFailure } from './connections.ts'
+
+const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
+  let isEnded = false
+  from.on('data', (chunk) => {
+    if (!to.destroyed && !to.write(chunk)) from.pause()
+  })
+  to.on('drain', () => from.resume())
+  from.on('end', () => {
+    isEnded = true
+    to.end()
+    ended()
+  })
+  // Torn, not ended: the other side must not take it for a whole. After an end what was read is still on its way there,
+  // also when writing in the other direction then fails, as it does when both say goodbye at once.
+  from.on('close', () => {
+    if (!isEnded) to.destroy()
+  })
+  // `close` follows.
+  from.on('error', () => undefined)
+}
+
+/** Once one side has said its last word, the other has so long to hear it and to finish. */
+const endingGraceMilliseconds = 5_000
+
+/** Carries bytes both ways, no faster than either side takes them. Resolves when both sides are closed. */
+export const joinStreams = (client: ByteDuplex, clientHead: Uint8Array, cluster: ByteDuplex, clusterHead: Uint8Array): Promise<void> =>
+  new Promise((done) => {
+    let grace: NodeJS.Timeout | undefined
+    const ended = (): void => {
+      grace ??= setTimeout(() => {
+        client.destroy()
+        cluster.destroy()
+      }, endingGraceMilliseconds)
+    }
+    let open = 2
+    for (const side of [client, cluster]) {
+      side.on('close', () => {
+        open -= 1
+        if (open > 0) return
+        clearTimeout(grace)
+        done()
+      })
+    }
+    if (clientHead.byteLength > 0) cluster.write(clientHead)
+    if (clusterHead.byteLength > 0) client.write(clusterHead)
+    copy(client, cluster, ended)
+    copy(cluster, client, ended)
+  })
 
 const answerTimeoutMilliseconds = 60_000
 /** Bytes; the body of a refusal is a Kubernetes Status of a few hundred. */

@@ -5,8 +5,8 @@ import { createTransport } from 'nodemailer'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { MailDelayed } from '../../core/mail/ports.ts'
 import type { Mailer } from '../../core/mail/ports.ts'
-import type { MailSender } from './render-mail.ts'
-import { mimeMessage } from './mime-message.ts'
+import type { MailSender } from './message.ts'
+import { mimeMessage } from './message.ts'
 
 /** Writes each mail as `REF.eml` into a folder, for its owner alone. A repetition replaces the file. */
 export const makeFolderMailer = (folder: string, sender: MailSender): Mailer => {

@@ -5,8 +5,8 @@ import type { Failure } from '../../core/kernel/failure.ts'
 import type { Mailer } from '../../core/mail/ports.ts'
 import { MailDelayed, MailRefused } from '../../core/mail/ports.ts'
 import type { SmtpPlace } from './mail-url.ts'
-import { mimeMessage } from './mime-message.ts'
-import type { MailSender } from './render-mail.ts'
+import { mimeMessage } from './message.ts'
+import type { MailSender } from './message.ts'
 
 /** A whole attempt, from the name's resolution to the server's last word. */
 const attemptMs = 20_000

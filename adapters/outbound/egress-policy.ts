@@ -1,5 +1,7 @@
-import { lookup as resolve, type LookupAddress } from 'node:dns'
-import { isIP, isIPv4, isIPv6, type LookupFunction } from 'node:net'
+import type { LookupAddress } from 'node:dns'
+import { lookup as resolve, lookup as systemLookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { isIP, isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** Where connections may go. Link-local, multicast, reserved and cloud metadata addresses are refused whatever is allowed. */
@@ -56,7 +58,7 @@ export const kindOf = (address: string): AddressKind | undefined => {
   }
 }
 
-const hostOf = (url: URL): string => (url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname)
+export const hostOf = (url: URL): string => (url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname)
 
 const describe = (address: string): string => {
   const kind = kindOf(address)
@@ -89,6 +91,95 @@ export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Re
       const host = hostOf(url)
       if (isIP(host) !== 0 && !permits(host)) return describe(host)
       return undefined
+    },
+  }
+}
+
+/** One host or range that the operator opened for URLs of users. */
+export type EgressTarget =
+  | { readonly kind: 'host'; readonly text: string; readonly host: string; readonly isWildcard: boolean; readonly port: number | undefined }
+  | { readonly kind: 'range'; readonly text: string; readonly range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number] }
+
+/** What the operator opened. Link-local, metadata and other special addresses are never in it. */
+export interface EgressAllowance {
+  /** By name alone, before it is resolved. */
+  hasHost(url: URL): boolean
+  hasAddress(address: string): boolean
+}
+
+const hostPattern = /^(\*\.)?((?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)(?::(\d{1,5}))?$/
+
+const readRange = (text: string): EgressTarget | undefined => {
+  const [address = '', bits] = text.split('/')
+  if (isIP(address) === 0) return undefined
+  const cidr = bits === undefined ? `${address}/${isIP(address) === 4 ? 32 : 128}` : text
+  return ipaddr.isValidCIDR(cidr) ? { kind: 'range', text, range: ipaddr.parseCIDR(cidr) } : undefined
+}
+
+/** Undefined when the text is neither a host nor a range. */
+export const readEgressTarget = (text: string): EgressTarget | undefined => {
+  if (isIP(text.split('/')[0] ?? '') !== 0) return readRange(text)
+  const [whole, star, host, port] = hostPattern.exec(text.toLowerCase()) ?? []
+  // A name of digits and dots is an address in a spelling that resolvers read as they like.
+  if (whole === undefined || host === undefined || /^[\d.]+$/.test(host) || Number(port ?? 1) > 65_535) return undefined
+  return { kind: 'host', text, host, isWildcard: star !== undefined, port: port === undefined ? undefined : Number(port) }
+}
+
+const portOf = (url: URL): number => (url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port))
+
+export const makeEgressAllowance = (targets: readonly EgressTarget[]): EgressAllowance => ({
+  hasHost: (url) => {
+    const name = url.hostname.toLowerCase().replace(/\.$/, '')
+    return targets.some((target) => {
+      if (target.kind !== 'host' || (target.port !== undefined && target.port !== portOf(url))) return false
+      return target.isWildcard ? name.endsWith(`.${target.host}`) : name === target.host
+    })
+  },
+  hasAddress: (address) => {
+    const parsed = kindOf(address) === undefined ? undefined : parseAddress(address)
+    if (parsed === undefined) return false
+    return targets.some((target) => target.kind === 'range' && parsed.kind() === target.range[0].kind() && parsed.match(target.range[0], target.range[1]))
+  },
+})
+
+/** Where URLs that users give may lead: public addresses by https, and what the operator allowed, also by http. */
+export interface UserUrlPolicy {
+  /** Why this URL must not be asked for, in words for its author; undefined when nothing speaks against it yet. */
+  refusal(url: URL): string | undefined
+  /** For `net.connect`: every answer of the resolver is judged, and the connection goes to a judged address. */
+  lookupFor(url: URL): LookupFunction
+}
+
+/** One text for what does not exist, does not answer and must not be reached: nobody maps a network by the difference. */
+export const notReached = (host: string): string =>
+  `${host} cannot be reached from here: it does not exist, does not answer, or is not allowed. By http only what the operator allows is reached.`
+
+/** @param resolver stands in for the system's resolver in tests. */
+export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver = systemLookup): UserUrlPolicy => {
+  const permits = (url: URL, address: string): boolean => {
+    const kind = kindOf(address)
+    if (kind === undefined) return false
+    return allowance.hasHost(url) || allowance.hasAddress(address) || (kind === 'public' && url.protocol === 'https:')
+  }
+  return {
+    refusal(url) {
+      if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'Only https addresses are used.'
+      if (url.username !== '' || url.password !== '') return 'The address must not carry a user name or password.'
+      const host = hostOf(url)
+      if (isIP(host) !== 0) return permits(url, host) ? undefined : notReached(url.hostname)
+      // A name that is not listed may still stand for an address of a range: judged when it is resolved.
+      return undefined
+    },
+    lookupFor: (url) => (hostname, options, done) => {
+      const family = options.family === 4 || options.family === 'IPv4' ? 4 : options.family === 6 || options.family === 'IPv6' ? 6 : 0
+      resolver(hostname, { all: true, family }, (error, addresses) => {
+        if (error !== null) return done(error, '', 0)
+        const [first] = addresses
+        // Which address it was stays here: names inside of this network are nobody's business.
+        if (first === undefined || !addresses.every(({ address }) => permits(url, address)))
+          return done(new EgressRefused(notReached(url.hostname)), '', 0)
+        return options.all === true ? done(null, addresses) : done(null, first.address, first.family)
+      })
     },
   }
 }

@@ -1,7 +1,6 @@
 import { Agent, request, type Dispatcher } from 'undici'
-import { EgressRefused } from './egress-policy.ts'
-import type { UserUrlPolicy } from './user-url-policy.ts'
-import { notReached } from './user-url-policy.ts'
+import type { UserUrlPolicy } from './egress-policy.ts'
+import { EgressRefused, notReached } from './egress-policy.ts'
 
 /** What is shown to one origin, and to no other: a redirect elsewhere goes without. PEM texts. */
 export interface OriginSecrets {

@@ -3,7 +3,7 @@ import { setPriority } from 'node:os'
 import { basename } from 'node:path'
 import { parentPort } from 'node:worker_threads'
 import { hashSync, verifySync } from '@node-rs/argon2'
-import type { HashingAnswer, HashingTask } from './hashing-threads.ts'
+import type { HashingAnswer, HashingTask } from './argon2-password-hasher.ts'
 
 /** The thread's program: hashes one password after the other at low priority. */
 const niceness = 10

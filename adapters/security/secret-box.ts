@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { secret } from '../../core/kernel/secret.ts'
 import type { SealedPlace, SecretBox } from '../../core/kernel/secret.ts'
 import { aeadOverhead, decrypt, encrypt } from './aead.ts'
-import type { KeyWrapper } from './key-wrapper.ts'
+import type { KeyWrapper } from './aead.ts'
 
 const formatVersion = 1
 const dataKeyLength = 32

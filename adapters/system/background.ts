@@ -1,5 +1,6 @@
 import type { Background } from '../../core/identity/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
+import type { Pause } from '../../core/packages/release-task-ports.ts'
 
 export interface StoppableBackground extends Background {
   /** Starts nothing more and waits for what is running. */
@@ -31,3 +32,17 @@ export const makeBackground = (log: Log): StoppableBackground => {
     },
   }
 }
+
+/** Pause by a timer, which keeps no process alive. */
+export const timerPause: Pause = (milliseconds, signal) =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    timer.unref()
+    signal.addEventListener('abort', end, { once: true })
+  })

@@ -5,8 +5,7 @@ import type { AllowanceKind, Allowances, AttemptCounters } from '../../core/iden
 import type { Log } from '../../core/kernel/log.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import type { Limit } from './shared-limiter.ts'
-import { makeSharedLimiter } from './shared-limiter.ts'
-import { networkOf } from './source-network.ts'
+import { makeSharedLimiter, networkOf } from './shared-limiter.ts'
 
 /** Those that are counted by the network of an IP address; the others by what the subject says. */
 const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset', 'address-check-network'])

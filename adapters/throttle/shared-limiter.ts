@@ -1,8 +1,13 @@
 import { createRequire } from 'node:module'
+import ipaddr from 'ipaddr.js'
 import type * as library from 'rate-limiter-flexible'
 import type { IRateLimiterStoreOptions, RateLimiterAbstract } from 'rate-limiter-flexible'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { AttemptCount, AttemptCounters } from '../../core/identity/authentication/ports.ts'
+
+/** Whoever has an IPv6 address has the whole /64 around it, so that is what counts; an IPv4 address counts for itself. */
+export const networkOf = (address: string): string =>
+  address.includes(':') ? ipaddr.IPv6.parse(address).parts.slice(0, 4).map((part) => part.toString(16)).join(':') : address
 
 /** The library's types name this class among its exports, its index does not. */
 const StoreLimiter = createRequire(import.meta.url)('rate-limiter-flexible/lib/RateLimiterStoreAbstract.js') as typeof library.RateLimiterStoreAbstract

@@ -1,6 +1,5 @@
 import { natsConfiguration } from '../../adapters/bus/nats-configuration.ts'
-import { makeInitBus } from '../../core/bus/init-bus.ts'
-import { makeKeySafe } from '../../core/bus/key-safe.ts'
+import { makeInitBus, makeKeySafe } from '../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken, BusUnitOfWorkToken } from '../../core/bus/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'

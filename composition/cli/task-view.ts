@@ -1,4 +1,4 @@
-import type { eventToWire } from '../../plugins/tasks/task-wire.ts'
+import type { eventToWire } from '../../plugins/tasks/codecs.ts'
 
 export type ShownEvent = Pick<ReturnType<typeof eventToWire>, 'seq' | 'at' | 'id' | 'status' | 'msg'> & {
   readonly step?: string | undefined

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { EgressTarget } from '../../adapters/outbound/egress-allowance.ts'
-import { readEgressTarget } from '../../adapters/outbound/egress-allowance.ts'
+import type { EgressTarget } from '../../adapters/outbound/egress-policy.ts'
+import { readEgressTarget } from '../../adapters/outbound/egress-policy.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 

@@ -1,7 +1,6 @@
 import { ActorCallsToken } from '../../core/kernel/principal.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { TaskBusToken } from '../../core/tasks/ports.ts'
-import { EventPublisherToken, TaskQueuesToken } from '../../core/tasks/store-ports.ts'
+import { TaskBusToken, EventPublisherToken, TaskQueuesToken } from '../../core/tasks/ports.ts'
 import type { Worker } from '../../core/tasks/worker.ts'
 import { startWorker } from '../../core/tasks/worker.ts'
 import type { Composition } from './compose.ts'

@@ -2,7 +2,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
 import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { makeAuthorizer } from '../../core/authz/authorizer.ts'
 import {

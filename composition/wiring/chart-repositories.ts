@@ -1,7 +1,7 @@
 import { nodePemReader } from '../../adapters/charts/pem-reader.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlChartRepositoryStore } from '../../adapters/sql/chart-repositories/chart-repository-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { makeRepositorySafe } from '../../core/chart-repositories/credential-safe.ts'
 import { ChartRepositoryStoreToken, ChartRepositoryUnitOfWorkToken, NamedRepositoriesToken, PemReaderToken } from '../../core/chart-repositories/ports.ts'

@@ -1,17 +1,16 @@
 import { jsonCredentialCodec } from '../../adapters/kubernetes/credential-codec.ts'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
-import { makeConnectionPools } from '../../adapters/kubernetes/connection-pools.ts'
+import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { makeClustersAsCaller } from '../../core/clusters/ask-as-caller.ts'
-import { makeMemberClusters } from '../../core/clusters/member-clusters.ts'
-import { makeClusterConnections } from '../../core/clusters/open-connection.ts'
+import { makeClustersAsCaller, makeMemberClusters } from '../../core/clusters/member-clusters.ts'
+import { makeClusterConnections } from '../../core/clusters/connections.ts'
 import {
   ClusterApiToken,
   ClusterStoreToken,

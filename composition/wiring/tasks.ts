@@ -1,29 +1,34 @@
 import { makeInProcessTaskBus } from '../../adapters/bus/in-process-task-bus.ts'
-import { natsServers } from '../../adapters/bus/nats-address.ts'
+import { natsServers } from '../../adapters/bus/nats-connection.ts'
 import { makeNatsTaskBus } from '../../adapters/bus/nats-task-bus.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlActorCalls } from '../../adapters/sql/identity/actor-calls.ts'
-import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-changes.ts'
+import { makeSqlTaskChanges, makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
 import { makeSqlTaskOutbox } from '../../adapters/sql/tasks/task-outbox.ts'
 import { makeSqlTaskQueues } from '../../adapters/sql/tasks/task-queue.ts'
 import { makeSqlTaskRetention } from '../../adapters/sql/tasks/task-retention.ts'
-import { makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
-import { makeSqlUnitOfWork } from '../../adapters/sql/unit-of-work.ts'
+import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken, KeyedDigestToken } from '../../core/audit/ports.ts'
-import { makeKeySafe } from '../../core/bus/key-safe.ts'
+import { makeKeySafe, makePlatformLogin } from '../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken } from '../../core/bus/ports.ts'
-import { makePlatformLogin } from '../../core/bus/system-login.ts'
 import { ActorCallsToken } from '../../core/kernel/principal.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { makeEventPublisher } from '../../core/tasks/event-publisher.ts'
-import { TaskBusToken, TasksToken } from '../../core/tasks/ports.ts'
 import type { TaskBus } from '../../core/tasks/ports.ts'
 import {
-  EventPublisherToken, TaskKindsToken, TaskLookupsToken, TaskOutboxToken, TaskQueuesToken, TaskRetentionToken, TaskStoreToken, TaskUnitOfWorkToken,
-} from '../../core/tasks/store-ports.ts'
-import { makeTasks } from '../../core/tasks/submit-task.ts'
-import { makeTaskKinds } from '../../core/tasks/task-kinds.ts'
+  TaskBusToken,
+  TasksToken,
+  EventPublisherToken,
+  TaskKindsToken,
+  TaskLookupsToken,
+  TaskOutboxToken,
+  TaskQueuesToken,
+  TaskRetentionToken,
+  TaskStoreToken,
+  TaskUnitOfWorkToken,
+} from '../../core/tasks/ports.ts'
+import { makeTasks, makeTaskKinds } from '../../core/tasks/submission.ts'
 import { token } from '../../core/kernel/token.ts'
 import type { Boot, Provide } from '../boot.ts'
 import type { Resolve } from '../container.ts'

@@ -1,6 +1,9 @@
-import type { AuditChain, KeyedDigest, ToldEntry } from './ports.ts'
-import type { AuditEvent } from './types.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { laterByDays } from '../kernel/clock.ts'
 import { hex } from '../kernel/entropy.ts'
+import type { Log } from '../kernel/log.ts'
+import type { AuditChain, AuditRetention, AuditSettings, KeyedDigest, StoredChain, ToldEntry } from './ports.ts'
+import type { AuditEvent } from './types.ts'
 
 /** The hash before a chain's first row. */
 export const chainStart: Uint8Array = new Uint8Array(32)
@@ -67,3 +70,61 @@ const eventOf = ({ call, entry, result, at }: ToldEntry): Omit<AuditEvent, 'id'>
   objectName: (entry.objectName ?? '').slice(0, maxObjectNameLength),
   changes: JSON.stringify(entry.changes ?? {}),
 })
+
+/** What the check of one chain found. `brokenAt` is the id of the first row that does not fit. */
+export type ChainVerdict =
+  | { readonly state: 'whole'; readonly rows: number }
+  | { readonly state: 'altered'; readonly rows: number; readonly brokenAt: number }
+  | { readonly state: 'cut'; readonly rows: number }
+  | { readonly state: 'base-forged'; readonly rows: 0 }
+
+/**
+ * Checks one account's chain, oldest row first: each row's hash must be the keyed digest of its columns and the hash
+ * before it (else `altered`: a row was changed, removed from the middle, or put in), and one of them must be `head`, which
+ * was read before the rows (else `cut`: rows are gone from the end). Rows that came after `head` was read are checked too.
+ * A chain whose oldest rows were retired starts at its sealed base (else `base-forged`).
+ */
+export const verifyChain = async (
+  key: KeyedDigest,
+  { tenantId, base, head, events }: StoredChain,
+): Promise<ChainVerdict> => {
+  if (base !== undefined && hex(base.seal) !== hex(sealOfBase(key, tenantId, base.hash))) return { state: 'base-forged', rows: 0 }
+  let previous = base?.hash ?? chainStart
+  let rows = 0
+  let hasHead = hex(head) === hex(previous)
+  for await (const event of events) {
+    rows += 1
+    const expected = key.digest(sealedText(previous, event))
+    if (hex(event.previousHash) !== hex(previous) || hex(event.hash) !== hex(expected)) {
+      return { state: 'altered', rows, brokenAt: event.id }
+    }
+    previous = expected
+    hasHead ||= hex(expected) === hex(head)
+  }
+  return hasHead ? { state: 'whole', rows } : { state: 'cut', rows }
+}
+
+export interface RetireEventsDeps {
+  readonly retention: AuditRetention
+  readonly settings: AuditSettings
+  readonly key: KeyedDigest
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Rows removed in one transaction: short enough that those who append wait for a moment only. */
+const pieceRows = 500
+
+/** Removes audit rows that are older than the operator keeps them, piece by piece; does nothing when all are kept. */
+export const makeRetireEvents = ({ retention, settings, key, clock, log }: RetireEventsDeps) =>
+  async (signal: AbortSignal): Promise<void> => {
+    if (settings.retentionDays === 0) return
+    const before = laterByDays(clock.now(), -settings.retentionDays)
+    let removed = 0
+    for (let isDone = false; !isDone && !signal.aborted; ) {
+      const piece = await retention.removeOldest(before, pieceRows, (tenantId, hash) => sealOfBase(key, tenantId, hash))
+      removed += piece.removed
+      isDone = piece.isDone
+    }
+    if (removed > 0) log.info({ removed, before: before.toISOString() }, 'old rows of the audit log were removed')
+  }

@@ -5,12 +5,11 @@ import type { OrgId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { FailureSubject } from '../kernel/failure.ts'
 import type { Subject } from './evaluate.ts'
-import { accountMask, evaluate } from './evaluate.ts'
+import { accountMask, evaluate, subjectOf } from './evaluate.ts'
 import type { AuthorizationFacts, Authorizer } from './ports.ts'
 import { AccessDenied, ObjectHidden } from './ports.ts'
 import type { AuthorizationSchema, CompiledType } from './schema.ts'
 import { relationBit } from './schema.ts'
-import { subjectOf } from './subject.ts'
 import type { ObjectFact, Sighting } from './types.ts'
 
 /** The Authorizer over stored facts: one look-up, then the pure evaluator. */

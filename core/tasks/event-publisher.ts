@@ -1,6 +1,5 @@
 import type { Log } from '../kernel/log.ts'
-import type { TaskBus } from './ports.ts'
-import type { EventPublisher, OutboxItem, TaskOutbox } from './store-ports.ts'
+import type { TaskBus, EventPublisher, OutboxItem, TaskOutbox } from './ports.ts'
 
 export interface PublisherDeps {
   readonly outbox: TaskOutbox

@@ -1,9 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
-import type { TaskEnd } from './ports.ts'
-import type { NewTaskEvent } from './store-ports.ts'
-import { TaskEnded } from './store-ports.ts'
+import type { TaskEnd, NewTaskEvent } from './ports.ts'
+import { TaskEnded } from './ports.ts'
 import type { Task, TaskState } from './types.ts'
 import { isFinal } from './types.ts'
 

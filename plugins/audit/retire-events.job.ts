@@ -1,5 +1,5 @@
-import { makeRetireEvents } from '../../core/audit/retire-events.ts'
-import type { RetireEventsDeps } from '../../core/audit/retire-events.ts'
+import { makeRetireEvents } from '../../core/audit/audit-chain.ts'
+import type { RetireEventsDeps } from '../../core/audit/audit-chain.ts'
 import type { Job } from '../kit/job.ts'
 
 /** Keeps the audit log as long as the operator wants it. */

@@ -1,5 +1,5 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { ListAllowedPermissions } from '../../core/authz/list-allowed-permissions.ts'
+import type { ListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
 import type { AllowedPermissions } from '../../core/authz/types.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'

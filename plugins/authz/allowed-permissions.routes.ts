@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { ObjectIdentifierInvalid } from '../../core/authz/object-identifier.ts'
+import { ObjectIdentifierInvalid } from '../../core/authz/allowed-permissions.ts'
 import { query, read, requiresWithin } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'

@@ -1,13 +1,10 @@
-import { makeCreateRole } from '../../core/authz/create-role.ts'
-import { makeDeleteRole } from '../../core/authz/delete-role.ts'
-import { makeListAllowedPermissions } from '../../core/authz/list-allowed-permissions.ts'
+import { makeCreateRole, makeDeleteRole, makeUpdateRole } from '../../core/authz/roles.ts'
+import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
 import { AuthorizationFactsToken, AuthorizationSchemaToken, RoleStoreToken, RoleUnitOfWorkToken } from '../../core/authz/ports.ts'
-import { makeUpdateRole } from '../../core/authz/update-role.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { definePlugin } from '../kit/plugin.ts'
 import { allowedPermissionsRoutes } from './allowed-permissions.handlers.ts'
-import { rolePermissions } from './permissions.ts'
-import { authorizationObjectTypes } from './relations.ts'
+import { rolePermissions, authorizationObjectTypes } from './relations.ts'
 import { roleRoutes } from './roles.handlers.ts'
 
 /** Custom roles, and what a caller may do with which object. */

@@ -6,8 +6,7 @@ import {
   RoleNameRefused,
   RolePermissionsEmpty,
 } from '../../core/authz/role-rules.ts'
-import { RoleTeamUnknown } from '../../core/authz/take-role-teams.ts'
-import { RoleChanged, RoleMissing } from '../../core/authz/take-role.ts'
+import { RoleTeamUnknown, RoleChanged, RoleMissing } from '../../core/authz/roles.ts'
 import { memberOf, path, query, read, requires, requiresWithin, write } from '../kit/access.ts'
 import { PathId, request } from '../kit/codecs.ts'
 import { empty, json, list, versioned } from '../kit/reply.ts'

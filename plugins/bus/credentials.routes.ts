@@ -1,17 +1,17 @@
-import { BusHasNoCredentials, BusRefused } from '../../core/bus/ports.ts'
-import { signedIn, siteAdmin, write } from '../kit/access.ts'
+import { BusHasNoCredentials, BusRefused, BusTokenMissing } from '../../core/bus/ports.ts'
+import { path, read, requiresWithin, signedIn, siteAdmin, write } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
-import { json } from '../kit/reply.ts'
+import { empty, json, list } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'
-import { BusCredentialsResponse } from './codecs.ts'
+import { BusAccount, BusCredentialsResponse, BusTokenPath, OrgBusPath, OrgBusTokenPath } from './codecs.ts'
 
 const tag = 'Identity - Users & Settings'
 
-const example = {
+const credentialsExample = {
   endpoints: ['nats://bus.example.com:4222'],
   credentials: 'LS0tLS1CRUdJTiBOQVRTIFVTRVIgSldULS0tLS0KLi4uCi0tLS0tLUVORCBOQVRTIFVTRVIgSldULS0tLS0tCg==',
 }
-const platformExample = { ...example, account: 'AAIRHBDAPF2IRGKMHRYAYXEOZMUEM3OPYJXZG6BTLS7L2I5GCRDFKYRQ' }
+const platformExample = { ...credentialsExample, account: 'AAIRHBDAPF2IRGKMHRYAYXEOZMUEM3OPYJXZG6BTLS7L2I5GCRDFKYRQ' }
 
 const life =
   'They are good for a day at most, and no longer than the token that asks for them; ask again for new ones. Of each kind a ' +
@@ -31,7 +31,7 @@ export const getBusCredentials = defineRoute({
   access: signedIn,
   scope: write('user'),
   refusesSudo: true,
-  ok: json(200, BusCredentialsResponse, example),
+  ok: json(200, BusCredentialsResponse, credentialsExample),
   failures: [BusHasNoCredentials, BusRefused],
 })
 
@@ -70,3 +70,74 @@ export const getBusResourceHistory = ofPlatform(
   'Give out credentials that read what clusters tell about their resources',
   'They may subscribe to `clusters.<uid>.resources.>` of every cluster, and publish nothing.',
 )
+
+const tokenExample = {
+  id: 3,
+  uid: 7,
+  accountType: 'user',
+  busPubKey: 'UCCQWDQ7PKIGG2M5RIHEGSDYMVGKJWMJMSSRWVQLUSA6ZNCCTOYRLSS4',
+  clusterID: '',
+  productName: 'own',
+  revoked: false,
+}
+const organization = { type: 'organization', name: path('orgname') } as const
+const shown = 'Newest first; those that are over stay for a week. `accountType` is `user`, `organization` or `platform`: whose account they let into. `productName` tells what they are for.'
+const cutOff = 'Whoever is connected with it is cut off at once, or as soon as the bus answers again.'
+
+export const listBusTokens = defineRoute({
+  id: 'bus.listTokens',
+  method: 'GET',
+  path: '/user/settings/tokens/bus-tokens',
+  summary: "List the caller's credentials for the message bus",
+  description: shown,
+  tag: 'Identity - Users & Settings',
+  access: signedIn,
+  scope: read('user'),
+  refusesSudo: true,
+  ok: list(BusAccount, tokenExample),
+  failures: [],
+})
+
+export const revokeBusToken = defineRoute({
+  id: 'bus.revokeToken',
+  method: 'POST',
+  path: '/user/settings/tokens/bus-tokens/{id}/revoke',
+  summary: "End one of the caller's credentials for the message bus",
+  description: cutOff,
+  tag: 'Identity - Users & Settings',
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  params: BusTokenPath,
+  ok: empty(200),
+  failures: [BusTokenMissing],
+})
+
+export const listOrganizationBusTokens = defineRoute({
+  id: 'bus.listOrganizationTokens',
+  method: 'GET',
+  path: '/orgs/{orgname}/tokens/bus-tokens',
+  summary: "List the credentials for an organization's account on the message bus",
+  description: `${shown} Those of its members are their own affair and are not shown.`,
+  tag: 'Identity - Organizations & Teams',
+  access: requiresWithin('can_list_tokens', organization),
+  scope: read('organization'),
+  params: OrgBusPath,
+  ok: list(BusAccount, { ...tokenExample, accountType: 'organization' }),
+  failures: [],
+})
+
+export const revokeOrganizationBusToken = defineRoute({
+  id: 'bus.revokeOrganizationToken',
+  method: 'POST',
+  path: '/orgs/{orgname}/tokens/bus-tokens/{id}/revoke',
+  summary: "End one of the credentials for an organization's account on the message bus",
+  description: cutOff,
+  tag: 'Identity - Organizations & Teams',
+  access: requiresWithin('can_delete_token', organization),
+  scope: write('organization'),
+  refusesSudo: true,
+  params: OrgBusTokenPath,
+  ok: empty(200),
+  failures: [BusTokenMissing],
+})

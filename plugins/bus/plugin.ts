@@ -1,15 +1,12 @@
 import { BusToken } from '../../core/bus/bus.ts'
 import { BusIdentityStoreToken, BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
-import { makeRetireCredentials } from '../../core/bus/retire-credentials.ts'
-import { makeRevokeCredentials } from '../../core/bus/revoke-credentials.ts'
+import { makeRetireCredentials, makeRevokeCredentials } from '../../core/bus/credentials.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { definePlugin } from '../kit/plugin.ts'
-import { credentialRoutes } from './credentials.handlers.ts'
-import { reconcileClaimsJob } from './reconcile-claims.job.ts'
-import { retireCredentialsJob } from './retire-credentials.job.ts'
-import { tokenRoutes } from './tokens.handlers.ts'
+import { credentialRoutes, tokenRoutes } from './credentials.handlers.ts'
+import { reconcileClaimsJob, retireCredentialsJob } from './credentials.job.ts'
 
 /** Credentials for the message bus, on which task progress and notifications come. */
 export const busPlugin = definePlugin({

@@ -1,14 +1,18 @@
 import type * as t from 'io-ts'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { makeListBuckets } from '../../core/clouds/list-buckets.ts'
-import type { makeListCredentials, makeShowCredential } from '../../core/clouds/show-credentials.ts'
-import type { makeCreateCredential, makeDeleteCredential, makeReplaceCredential } from '../../core/clouds/store-credential.ts'
+import type { makeListBuckets } from '../../core/clouds/buckets.ts'
+import type {
+  makeListCredentials,
+  makeShowCredential,
+  makeCreateCredential,
+  makeDeleteCredential,
+  makeReplaceCredential,
+} from '../../core/clouds/credentials.ts'
 import type { CredentialForm } from '../../core/clouds/types.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { handle, type BoundRoute } from '../kit/route.ts'
-import { listBuckets } from './buckets.routes.ts'
+import { listBuckets, createCredential, deleteCredential, getCredential, listCredentials, replaceCredential } from './clouds.routes.ts'
 import type { CloudCredentialApiForm } from './codecs.ts'
-import { createCredential, deleteCredential, getCredential, listCredentials, replaceCredential } from './credentials.routes.ts'
 
 export interface CloudHandlers {
   readonly list: ReturnType<typeof makeListCredentials>

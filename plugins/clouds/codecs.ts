@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import { cloudWords } from '../../core/clouds/clouds.ts'
-import { credentialTypes, credentialTypeWords, type CredentialField } from '../../core/clouds/credential-types.ts'
+import { credentialTypes, credentialTypeWords, type CredentialField } from '../../core/clouds/credential-form.ts'
 import { answer, DateTime, freeText, noted, oneOf, optional, PathName, repeatable, request, SafeInteger } from '../kit/codecs.ts'
 
 const secretNote = { type: 'string', description: 'A secret: an empty text where one is stored, absent where none is.' }

@@ -1,10 +1,15 @@
-import { makeCompleteCredential } from '../../core/clouds/complete-credential.ts'
-import { makeCredentialSafe } from '../../core/clouds/credential-safe.ts'
-import { makeListBuckets } from '../../core/clouds/list-buckets.ts'
+import {
+  makeCompleteCredential,
+  makeCredentialSafe,
+  makeListCredentials,
+  makeShowCredential,
+  makeCreateCredential,
+  makeDeleteCredential,
+  makeReplaceCredential,
+} from '../../core/clouds/credentials.ts'
+import { makeListBuckets } from '../../core/clouds/buckets.ts'
 import { BucketDirectoryToken, CloudCredentialStoreToken, CloudUnitOfWorkToken, ServiceAccountReaderToken } from '../../core/clouds/ports.ts'
-import { makeListCredentials, makeShowCredential } from '../../core/clouds/show-credentials.ts'
-import { makeStorageKeys } from '../../core/clouds/storage-key.ts'
-import { makeCreateCredential, makeDeleteCredential, makeReplaceCredential } from '../../core/clouds/store-credential.ts'
+import { makeStorageKeys } from '../../core/clouds/storage-keys.ts'
 import { ClustersAsCallerToken, KubeconfigParserToken } from '../../core/clusters/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'

@@ -1,31 +1,46 @@
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
-import { nameMismatch, type makeChangeCluster } from '../../core/clusters/change-cluster.ts'
-import type { makeCheckCluster, makeValidateImport } from '../../core/clusters/check-cluster.ts'
 import { clientConfig } from '../../core/clusters/client-config.ts'
-import type { makeImportCluster } from '../../core/clusters/import-cluster.ts'
-import type { makeListUserClusters } from '../../core/clusters/list-clusters.ts'
-import { ClusterMismatch, ClusterMissing, type ClusterStore, type PublicAddress } from '../../core/clusters/ports.ts'
-import type { RefreshStatus } from '../../core/clusters/refresh-status.ts'
-import type { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
+import type { makeChangeCluster, makeListUserClusters, makeRemoveCluster } from '../../core/clusters/clusters.ts'
+import { nameMismatch } from '../../core/clusters/clusters.ts'
+import type { makeCheckCluster, makeImportCluster, makeValidateImport } from '../../core/clusters/imports.ts'
+import type { ClusterStore, PublicAddress } from '../../core/clusters/ports.ts'
+import { ClusterMismatch, ClusterMissing } from '../../core/clusters/ports.ts'
+import type { RefreshStatus } from '../../core/clusters/status.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import type { ClusterTokens } from '../../core/identity/tokens/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
-import type { ClusterId } from '../../core/kernel/ids.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
+import type { ClusterId } from '../../core/kernel/ids.ts'
 import type { PageRequest } from '../../core/kernel/page.ts'
-import { pageOffset } from '../../core/kernel/page.ts'
-import { handle, handleChange, type BoundRoute } from '../kit/route.ts'
+import { mapPage, pageOffset } from '../../core/kernel/page.ts'
+import type { BoundRoute } from '../kit/route.ts'
+import { handle, handleChange } from '../kit/route.ts'
 import {
+  connectWish,
+  providerNamed,
+  reconfigureWish,
+  toClaim,
+  toClusterInfo,
+  toClusterInfoModel,
+  toValidationResponse,
+  updateWish,
+} from './cluster-wire.ts'
+import {
+  checkCluster,
+  clusterExists,
   connectCluster,
+  consoleListClusters,
   getClientConfig,
   getCluster,
   getClusterStatus,
+  importCluster,
+  listOwnerClusters,
+  listUserClusters,
   reconfigureCluster,
   removeCluster,
   updateCluster,
-} from './cluster.routes.ts'
-import { connectWish, providerNamed, reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toValidationResponse, updateWish } from './cluster-wire.ts'
-import { checkCluster, clusterExists, importCluster, listOwnerClusters, listUserClusters, validateImport } from './owner-clusters.routes.ts'
+  validateImport,
+} from './clusters.routes.ts'
 
 export interface ClusterHandlers {
   readonly clusters: ClusterStore
@@ -112,3 +127,10 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
 ]
 
 export const clusterHandlers = (h: ClusterHandlers): readonly BoundRoute[] => [...ownerRoutes(h), ...clusterRoutes(h)]
+
+/** What a site admin sees of all clusters. */
+export const clusterAdminRoutes = ({ clusters, clock }: { readonly clusters: ClusterStore; readonly clock: Clock }): readonly BoundRoute[] => [
+  handle(consoleListClusters, async ({ page }) =>
+    right(mapPage(await clusters.listAll(page), (cluster) => toClusterInfo(cluster, clock.now()))),
+  ),
+]

@@ -1,10 +1,7 @@
 import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { makeChangeCluster } from '../../core/clusters/change-cluster.ts'
-import { makeCheckCluster, makeValidateImport } from '../../core/clusters/check-cluster.ts'
-import { makeIdentify, makeSealCredential } from '../../core/clusters/identify.ts'
-import { makeImportCluster } from '../../core/clusters/import-cluster.ts'
-import { makeListUserClusters } from '../../core/clusters/list-clusters.ts'
-import { makeClusterConnections } from '../../core/clusters/open-connection.ts'
+import { makeChangeCluster, makeListUserClusters, makeRemoveCluster, makeStillAllowed } from '../../core/clusters/clusters.ts'
+import { makeCheckCluster, makeValidateImport, makeImportCluster } from '../../core/clusters/imports.ts'
+import { makeIdentify, makeSealCredential, makeClusterConnections } from '../../core/clusters/connections.ts'
 import {
   ClusterApiToken,
   ClusterStoreToken,
@@ -14,21 +11,17 @@ import {
   KubeconfigParserToken,
   PublicAddressToken,
 } from '../../core/clusters/ports.ts'
-import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy-request.ts'
-import { makeRefreshStatus } from '../../core/clusters/refresh-status.ts'
-import { makeRemoveCluster } from '../../core/clusters/remove-cluster.ts'
-import { makeStillAllowed } from '../../core/clusters/still-allowed.ts'
-import { makeAnswerWiderForm } from '../../core/clusters/wider-forms.ts'
+import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
+import { makeRefreshStatus } from '../../core/clusters/status.ts'
+import { makeAnswerWiderForm } from '../../core/clusters/proxy/computed-responses.ts'
 import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { definePlugin } from '../kit/plugin.ts'
-import { clusterAdminRoutes } from './admin.handlers.ts'
-import { clusterHandlers } from './clusters.handlers.ts'
-import { clusterPermissions } from './permissions.ts'
+import { clusterAdminRoutes, clusterHandlers } from './clusters.handlers.ts'
+import { clusterPermissions, clusterObjectTypes } from './relations.ts'
 import { proxyRoutes } from './proxy.routes.ts'
-import { clusterObjectTypes } from './relations.ts'
 
 export const clustersPlugin = definePlugin({
   id: 'clusters',

@@ -1,5 +1,5 @@
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, ProxyBodyRefused, ProxyPathRefused } from '../../core/clusters/ports.ts'
-import type { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy-request.ts'
+import type { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { requires } from '../kit/access.ts'
 import { handleStream, type BoundStreamRoute, type StreamRoute } from '../kit/route.ts'

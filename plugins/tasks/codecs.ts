@@ -1,7 +1,20 @@
 import * as t from 'io-ts'
-import { taskStates } from '../../core/tasks/types.ts'
-import { eventStatuses } from '../../core/tasks/types.ts'
-import { answer, DateTime, FreeObjectCodec, freeText, noted, oneOf, optional, patternText, PathName, QueryInt, request, SafeInteger } from '../kit/codecs.ts'
+import type { Task, TaskEvent } from '../../core/tasks/types.ts'
+import { eventStatuses, taskStates } from '../../core/tasks/types.ts'
+import {
+  answer,
+  DateTime,
+  FreeObjectCodec,
+  freeText,
+  noted,
+  oneOf,
+  optional,
+  PathName,
+  patternText,
+  QueryInt,
+  request,
+  SafeInteger,
+} from '../kit/codecs.ts'
 
 export const TaskPath = request({ id: patternText(/^[0-9a-fA-F-]{36}$/, 36, 'the id of a task (a UUID)') }, 'TaskPath')
 
@@ -53,3 +66,24 @@ export const TaskEventWire = answer(
   },
   'TaskEvent',
 )
+
+export const taskToWire = (task: Task) => ({
+  id: task.ref,
+  response_id: task.responseId,
+  subject: task.subject,
+  kind: task.kind,
+  title: task.title,
+  state: task.state,
+  is_cancel_requested: task.isCancelRequested,
+  account_id: task.tenantId,
+  actor: task.actorLogin,
+  about: task.about,
+  message: task.message,
+  error: task.error,
+  result: task.result,
+  created_at: task.createdAt.toISOString(),
+  started_at: task.startedAt?.toISOString(),
+  ended_at: task.endedAt?.toISOString(),
+})
+
+export const eventToWire = ({ seq, at, id, status, step, msg, level, error, data }: TaskEvent) => ({ seq, at: at.toISOString(), id, status, step, msg, level, error, data })

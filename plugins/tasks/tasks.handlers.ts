@@ -1,13 +1,11 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { mapPage } from '../../core/kernel/page.ts'
-import type { CancelTask } from '../../core/tasks/cancel-task.ts'
-import type { FollowTask } from '../../core/tasks/follow-task.ts'
-import type { ListTasks, ReadEvents, ViewTask } from '../../core/tasks/view-task.ts'
+import type { CancelTask, FollowTask, ListTasks, ReadEvents, ViewTask } from '../../core/tasks/tasks.ts'
 import type { Task, TaskEvent } from '../../core/tasks/types.ts'
 import type { Feed, FeedItem } from '../kit/reply.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle, handleChange } from '../kit/route.ts'
-import { eventToWire, taskToWire } from './task-wire.ts'
+import { eventToWire, taskToWire } from './codecs.ts'
 import { cancelTask, followTask, getTask, listTasks } from './tasks.routes.ts'
 
 export interface TaskHandlers {

@@ -1,5 +1,5 @@
 import { AccessDenied } from '../../core/authz/ports.ts'
-import { TaskEnded, TaskMissing } from '../../core/tasks/store-ports.ts'
+import { TaskEnded, TaskMissing } from '../../core/tasks/ports.ts'
 import { read, signedIn, write } from '../kit/access.ts'
 import { feed, json, list } from '../kit/reply.ts'
 import { defineRoute } from '../kit/route.ts'

@@ -1,4 +1,4 @@
-import { makeRetireEvents } from '../../core/audit/retire-events.ts'
+import { makeRetireEvents } from '../../core/audit/audit-chain.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import type { AuditBench } from './audit-bench.ts'

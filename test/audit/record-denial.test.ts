@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import type { AuditEntry } from '../../core/kernel/unit-of-work.ts'
 import type { Call } from '../../core/kernel/principal.ts'
-import { makeAuditDenials } from '../../core/audit/record-denial.ts'
+import { makeAuditDenials } from '../../core/audit/denials.ts'
 import { callBy, principal } from '../authz/callers.ts'
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }

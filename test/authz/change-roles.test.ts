@@ -1,6 +1,5 @@
 import { left } from 'fp-ts/lib/Either.js'
-import type { CreateRoleInput } from '../../core/authz/create-role.ts'
-import type { RoleChange } from '../../core/authz/update-role.ts'
+import type { CreateRoleInput, RoleChange } from '../../core/authz/roles.ts'
 import type { OrgId, RoleId, TeamId } from '../../core/kernel/ids.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import { casesOf } from '../support/cases-of.ts'

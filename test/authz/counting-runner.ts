@@ -1,4 +1,4 @@
-import type { SqlRunner } from '../../adapters/sql/statement.ts'
+import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
 
 /** A runner that counts the statements which it passes on. */
 export interface CountingRunner extends SqlRunner {

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'

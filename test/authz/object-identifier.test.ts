@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { parseObjectIdentifiers } from '../../core/authz/object-identifier.ts'
+import { parseObjectIdentifiers } from '../../core/authz/allowed-permissions.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { schema } from './catalogue.ts'
 

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
 import { makeAuthorizer } from '../../core/authz/authorizer.ts'
-import { makeListAllowedPermissions } from '../../core/authz/list-allowed-permissions.ts'
+import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'

@@ -1,4 +1,4 @@
-import type { SqlRunner } from '../../adapters/sql/statement.ts'
+import type { SqlRunner } from '../../adapters/sql/kit/statement.ts'
 import type { World, WorldOrg } from './world.ts'
 import { clusterNameOf, nameOf } from './world.ts'
 

@@ -1,4 +1,4 @@
-import { openDatabase } from '../../adapters/sql/database.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 import { storeWorld } from './stored-world.ts'

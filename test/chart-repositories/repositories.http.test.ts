@@ -1,6 +1,6 @@
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/database.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makePeople, type Person } from '../clusters/cluster-world.ts'
 import { minimalChart } from '../support/charts/archive.ts'
 import { startRepository, type RepositoryServer } from '../support/charts/repository-server.ts'

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { makeDoor, type Door } from '../../adapters/clouds/door.ts'
+import { makeDoor, type Door } from '../../adapters/clouds/sdk.ts'
 import { EgressRefused, makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { startEmulator, type Emulator } from './emulator.ts'
 import { surroundWithTraps } from './hostile-surroundings.ts'

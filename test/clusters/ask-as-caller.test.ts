@@ -1,7 +1,7 @@
 import test from 'ava'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { AccessDenied, ObjectHidden } from '../../core/authz/ports.ts'
-import { makeClustersAsCaller } from '../../core/clusters/ask-as-caller.ts'
+import { makeClustersAsCaller } from '../../core/clusters/member-clusters.ts'
 import type { ClusterRequest } from '../../core/clusters/ports.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { parse } from 'yaml'
-import { credentialPlace } from '../../core/clusters/open-connection.ts'
+import { credentialPlace } from '../../core/clusters/connections.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { checkProxyQuery, parseProxyPath } from '../../core/clusters/proxy-path.ts'
+import { checkProxyQuery, parseProxyPath } from '../../core/clusters/proxy/path.ts'
 
 const upstream = (path: string): string => {
   const parsed = parseProxyPath(path)

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import { ClusterMissing, type ClusterConnections } from '../../core/clusters/ports.ts'
-import { steadyConnections } from '../../core/clusters/steady-connections.ts'
+import { steadyConnections } from '../../core/clusters/connections.ts'
 import type { ClusterConnection } from '../../core/clusters/types.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 

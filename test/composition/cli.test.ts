@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { migrateUp } from '../../adapters/sql/migrations.ts'
+import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
-import { openSqliteDatabase } from '../../adapters/sql/sqlite-database.ts'
+import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
 import type { ExitCode } from '../../composition/cli/command-context.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 

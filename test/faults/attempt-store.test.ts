@@ -1,6 +1,6 @@
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
-import { openDatabase } from '../../adapters/sql/database.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { throttleOver } from '../identity/throttle-bench.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { needing } from '../support/components/needing.ts'
 import { adminLogin, adminPassword } from '../support/service.ts'
 import { effectsOf, findings, idOf } from './ledger-findings.ts'

@@ -1,4 +1,4 @@
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { isAcknowledged, type Attempt, type CreatedKind } from './write-ledger.ts'
 
 /** Where a thing of each kind is kept, under which name, and what its audit row says. */

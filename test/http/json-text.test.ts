@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { toWireJson, parseJson } from '../../core/kernel/json.ts'
-import { readSmallJson } from '../../core/clusters/small-body.ts'
+import { readSmallJson } from '../../core/clusters/proxy/computed-responses.ts'
 
 const valueOf = (text: string): unknown => {
   const parsed = parseJson(text)

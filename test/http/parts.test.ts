@@ -6,7 +6,7 @@ import { entityTag, noneMatch, parseIfMatch } from '../../composition/http/reque
 import { decodeWith } from '../../composition/http/request/decode.ts'
 import { pageRequest } from '../../composition/http/request/paging.ts'
 import { parseQuery } from '../../composition/http/request/query-string.ts'
-import { networkOf } from '../../adapters/throttle/source-network.ts'
+import { networkOf } from '../../adapters/throttle/shared-limiter.ts'
 import { makeRateLimit } from '../../composition/http/request/rate-limit.ts'
 import { optional, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
 

@@ -1,5 +1,5 @@
 import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
-import type { SqlDatabase, Statement } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase, Statement } from '../../adapters/sql/kit/statement.ts'
 import type { CredentialStore } from '../../core/identity/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { IdentityWorld } from './identity-world.ts'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
 import { makeListOrganizationsOfUser } from '../../core/organizations/organizations/organizations.ts'
 import { makeTellPermissions } from '../../core/organizations/members/members.ts'

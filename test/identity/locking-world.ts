@@ -1,5 +1,5 @@
 import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeAuthenticator } from '../../core/identity/authentication/authenticator.ts'
 import { makeChangeOwnPassword } from '../../core/identity/authentication/password-changes.ts'
 import { makeSignIn } from '../../core/identity/authentication/sign-in.ts'

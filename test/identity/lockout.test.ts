@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
 import { eachDatabase } from '../support/databases.ts'

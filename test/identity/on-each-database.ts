@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { eachDatabase } from '../support/databases.ts'
 import type { IdentityWorld } from './identity-world.ts'
 import { makeIdentityWorld } from './identity-world.ts'

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import { isRight } from 'fp-ts/lib/Either.js'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeClusterTokens } from '../../core/identity/tokens/delegated-tokens.ts'
 import { makeChangeOwnPassword } from '../../core/identity/authentication/password-changes.ts'
 import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'

@@ -1,7 +1,7 @@
 import { makeSqlMembershipStore } from '../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { unwrap } from '../support/outcome.ts'
 

@@ -1,4 +1,4 @@
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 
 /** The database's own clock cannot be moved, so every end comes nearer instead. */
 export const passForAttempts = async (db: SqlDatabase, milliseconds: number): Promise<void> => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { otpauthOneTimePasswords as passwords } from '../../adapters/security/otpauth-one-time-passwords.ts'
+import { otpauthOneTimePasswords as passwords } from '../../adapters/security/one-time-passwords.ts'
 import { issuerOf } from '../../core/identity/second-factor/enrollment.ts'
 import { makeRecoveryCode, recoveryCodeKey, makeRecoveryCodes, makeSeedRef } from '../../core/identity/second-factor/codes.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -115,5 +115,5 @@ test('one file judges codes and uses their steps up, one uses recovery codes up,
   t.deepEqual(callersOf(/deps\.useRecoveryCode\(/), judge)
   t.deepEqual(callersOf(/secondFactors\.useRecoveryCode\(/), ['core/identity/second-factor/one-time-codes.ts'])
   t.deepEqual(callersOf(/secondFactors\.enroll\(/), ['core/identity/second-factor/enrollment.ts'])
-  t.deepEqual(callersOf(/TOTP\.(validate|generate)|\.validate\(\{/), ['adapters/security/otpauth-one-time-passwords.ts'])
+  t.deepEqual(callersOf(/TOTP\.(validate|generate)|\.validate\(\{/), ['adapters/security/one-time-passwords.ts'])
 })

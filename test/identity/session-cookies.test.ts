@@ -1,6 +1,6 @@
 import test from 'ava'
-import { openDatabase } from '../../adapters/sql/database.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { CookieJar } from '../support/cookie-jar.ts'
 import { makeCookieJar } from '../support/cookie-jar.ts'
 import { migratedSqlitePath } from '../support/databases.ts'

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import test from 'ava'
-import { joinStreams } from '../../adapters/kubernetes/join-streams.ts'
+import { joinStreams } from '../../adapters/kubernetes/tunnel.ts'
 
 /** One side of a tunnel, moved by hand. */
 class Side extends EventEmitter {

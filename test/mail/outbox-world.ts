@@ -1,8 +1,7 @@
 import { makeSecretBox } from '../../adapters/security/secret-box.ts'
 import { newKeyring, openKeyring } from '../../adapters/security/keyring.ts'
-import { makeSqlMailOutbox } from '../../adapters/sql/mail/mail-outbox.ts'
-import { makeSqlMailQueue } from '../../adapters/sql/mail/mail-queue.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { makeSqlMailOutbox, makeSqlMailQueue } from '../../adapters/sql/mail/mail-store.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
 
 export const start = new Date('2026-05-01T08:00:00.000Z')

@@ -3,7 +3,7 @@ import type { LookupAddress } from 'node:dns'
 import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
-import { makeConnectionPools } from '../../adapters/kubernetes/connection-pools.ts'
+import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { kindOf, makeEgressPolicy, type AddressKind, type Resolver } from '../../adapters/outbound/egress-policy.ts'
 import { secret } from '../../core/kernel/secret.ts'
 

@@ -1,9 +1,8 @@
 import type { LookupAddress } from 'node:dns'
 import test from 'ava'
-import { makeEgressAllowance, readEgressTarget } from '../../adapters/outbound/egress-allowance.ts'
-import { EgressRefused, type Resolver } from '../../adapters/outbound/egress-policy.ts'
+import type { Resolver } from '../../adapters/outbound/egress-policy.ts'
+import { makeEgressAllowance, readEgressTarget, EgressRefused, makeUserUrlPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { FetchFailed, makeGuardedFetch, type GuardedRequest } from '../../adapters/outbound/guarded-fetch.ts'
-import { makeUserUrlPolicy } from '../../adapters/outbound/user-url-policy.ts'
 import { countingSocket } from '../support/charts/counting-socket.ts'
 import { startServer } from '../support/charts/https-server.ts'
 

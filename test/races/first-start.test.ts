@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDatabase } from '../../adapters/sql/database.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import { needing } from '../support/components/needing.ts'
 import { emptyMysqlUrl } from '../support/databases.ts'

@@ -1,4 +1,4 @@
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 
 /** Statements that find rows which must not be, by what is wrong with them. */
 const violations: Readonly<Record<string, string>> = {

@@ -16,7 +16,7 @@ test('one cipher, one hash function, two kinds of signing keys, and no random nu
   t.deepEqual(all(/'((?:SHA-?|MD)\d+)'/g), ['SHA-256', 'SHA1'], 'SHA-1 of one-time codes alone, as RFC 6238 and every app have it')
   t.deepEqual(all(/'((?:RS|ES|PS|HS)\d{3}|P-\d{3}|none)'/g).filter((name) => name !== 'none'), ['ES256', 'P-256', 'RS256'])
   t.deepEqual(all(/\b(publicEncrypt|privateDecrypt|createDiffieHellman|pseudoRandomBytes)\b/g), [])
-  const jitter = ['adapters/sql/sqlite-database.ts', 'adapters/sql/unit-of-work.ts', 'composition/service/jobs.ts']
+  const jitter = ['adapters/sql/engine/sqlite-database.ts', 'adapters/sql/engine/unit-of-work.ts', 'composition/service/jobs.ts']
   t.deepEqual(product.filter(({ text }) => text.includes('Math.random')).map(({ path }) => path).toSorted(), jitter, 'the length of waits alone')
 })
 

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import test from 'ava'
-import { KeyringUnusable, openOrMakeKeyringFile, readKeyringFile } from '../../adapters/security/keyring-file.ts'
-import { newKeyring, openKeyring, withNewKey } from '../../adapters/security/keyring.ts'
+import { KeyringUnusable, openOrMakeKeyringFile, readKeyringFile, newKeyring, openKeyring, withNewKey } from '../../adapters/security/keyring.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'moorage-keyring-'))
 test.after.always(() => rmSync(folder, { recursive: true, force: true }))
@@ -62,7 +61,7 @@ test('a damaged file is refused, and the message holds none of it', (t) => {
 
 test('several processes that start at once get one key ring', async (t) => {
   const path = freshPath()
-  const module = JSON.stringify(new URL('../../adapters/security/keyring-file.ts', import.meta.url).href)
+  const module = JSON.stringify(new URL('../../adapters/security/keyring.ts', import.meta.url).href)
   const start = new Int32Array(new SharedArrayBuffer(4))
   const code = `
     const { parentPort, workerData } = require('node:worker_threads')

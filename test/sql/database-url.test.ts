@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { openDatabase, parseMysqlUrl, parseSocketUrl } from '../../adapters/sql/database.ts'
+import { openDatabase, parseMysqlUrl, parseSocketUrl } from '../../adapters/sql/engine/database.ts'
 
 test('the forms of the specification are understood', (t) => {
   t.deepEqual(parseMysqlUrl('mysql://user:password@host:3307/name'), { host: 'host', port: 3307, user: 'user', password: 'password', database: 'name' })

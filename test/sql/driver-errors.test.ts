@@ -2,7 +2,7 @@ import test from 'ava'
 import { CommitOutcomeUnknown, Unavailable } from '../../core/kernel/failure.ts'
 import {
   isConnectionLost, isForeignKeyViolation, isRetryable, isUnavailable, isUniqueViolation, toThrown,
-} from '../../adapters/sql/driver-errors.ts'
+} from '../../adapters/sql/kit/driver-errors.ts'
 import { onEachDatabase } from './scratch.ts'
 
 onEachDatabase('a unique violation names its key by a column', async (t, database, things) => {

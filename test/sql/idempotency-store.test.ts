@@ -1,6 +1,6 @@
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { onEachDatabase } from './scratch.ts'
 
 const hash = (fill: number) => new Uint8Array(32).fill(fill)

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { onEachDatabase } from './scratch.ts'
 
 /** Lets the lease run out without waiting for it. */

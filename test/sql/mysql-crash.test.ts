@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Unavailable } from '../../core/kernel/failure.ts'
-import { openDatabase } from '../../adapters/sql/database.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import { startMariaDb } from '../support/components/mariadb.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeThings, namesIn, prepareThings } from './scratch.ts'

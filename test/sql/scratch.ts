@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import type { Knex } from 'knex'
-import { openDatabase, type DatabaseOptions } from '../../adapters/sql/database.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { openDatabase, type DatabaseOptions } from '../../adapters/sql/engine/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { eachDatabase, migratedSqlitePath } from '../support/databases.ts'
 
 /** A database on which the runner's own tests run; SQLite as a file has two connections, in memory it has one. */

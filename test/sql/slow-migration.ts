@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDatabase } from '../../adapters/sql/database.ts'
-import { migrateUp } from '../../adapters/sql/migrations.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { createTable, rowId } from '../../adapters/sql/migrations/columns.ts'
 import type { Migration } from '../../adapters/sql/migrations/migration.ts'
 

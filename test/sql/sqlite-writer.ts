@@ -1,7 +1,7 @@
 // The child of the crash test: writes rows until it is killed, and tells each only after it was acknowledged.
 import { writeSync } from 'node:fs'
 import type { Knex } from 'knex'
-import { openDatabase } from '../../adapters/sql/database.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
 
 const database = await openDatabase(process.argv[2]!)
 const add = database.prepare((k, p: (name: 'name') => Knex.Value) => k('things').insert({ name: p('name') }))

@@ -1,8 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { onEachDatabase, namesIn } from './scratch.ts'
-import { makeComposer, makePrepare } from '../../adapters/sql/prepare.ts'
-import { bindValues, encodeForMysql } from '../../adapters/sql/bind-values.ts'
+import { makeComposer, makePrepare, bindValues, encodeForMysql } from '../../adapters/sql/engine/prepare.ts'
 
 onEachDatabase('a number never matches the rows of a text column', async (t, database, things) => {
   for (const name of ['bob', 'alice', '0', '1x']) await database.run(things.add, { name })

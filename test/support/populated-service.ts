@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { makeSealCredential } from '../../core/clusters/identify.ts'
+import { makeSealCredential } from '../../core/clusters/connections.ts'
 import { ClusterStoreToken, CredentialCodecToken } from '../../core/clusters/ports.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'

@@ -1,6 +1,6 @@
-import { migrateUp } from '../../adapters/sql/migrations.ts'
+import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
 import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 
 const searchTerms = '0024-identity-search-terms'
 const rowsInAPiece = 10_000

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { Log } from '../../core/kernel/log.ts'
 import { makeEventPublisher } from '../../core/tasks/event-publisher.ts'
-import type { OutboxItem, TaskOutbox } from '../../core/tasks/store-ports.ts'
+import type { OutboxItem, TaskOutbox } from '../../core/tasks/ports.ts'
 import { until } from '../support/until.ts'
 import { aMessage } from './task-bus.suite.ts'
 

@@ -1,4 +1,4 @@
-import { TaskStoreToken } from '../../core/tasks/store-ports.ts'
+import { TaskStoreToken } from '../../core/tasks/ports.ts'
 import { closeClients, connectWith, credentialsFrom, listen, startBusWorld } from '../bus/bus-world.ts'
 import type { BusWorld } from '../bus/bus-world.ts'
 import { makePeople } from '../clusters/cluster-world.ts'

@@ -2,8 +2,8 @@ import test from 'ava'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import { makeRetireTasks } from '../../core/tasks/retire-tasks.ts'
-import type { TaskRetention } from '../../core/tasks/store-ports.ts'
+import { makeRetireTasks } from '../../core/tasks/retention.ts'
+import type { TaskRetention } from '../../core/tasks/ports.ts'
 
 /** Accounts with so many ended tasks each. */
 const retentionOf = (counts: Map<AccountId, number>): TaskRetention => ({

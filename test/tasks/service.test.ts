@@ -1,5 +1,5 @@
 import test from 'ava'
-import { TaskStoreToken } from '../../core/tasks/store-ports.ts'
+import { TaskStoreToken } from '../../core/tasks/ports.ts'
 import { isFinal } from '../../core/tasks/types.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'

@@ -1,6 +1,5 @@
 import type { AccountId } from '../../core/kernel/ids.ts'
-import type { ClaimedTask, NewTaskEvent } from '../../core/tasks/store-ports.ts'
-import type { TaskEnd } from '../../core/tasks/ports.ts'
+import type { ClaimedTask, NewTaskEvent, TaskEnd } from '../../core/tasks/ports.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { tagOf } from '../support/outcome.ts'
 import type { TaskWorld } from './task-world.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
-import type { NewTask, TaskChanges, TaskOutbox, TaskQueue, TaskQueues, TaskRetention, TaskStore } from '../../core/tasks/store-ports.ts'
+import type { NewTask, TaskChanges, TaskOutbox, TaskQueue, TaskQueues, TaskRetention, TaskStore } from '../../core/tasks/ports.ts'
 import { startedEvent, subjectOf, takenOverEvent } from '../../core/tasks/task-rules.ts'
 import type { Task } from '../../core/tasks/types.ts'
 import { unwrap } from '../support/outcome.ts'

@@ -1,14 +1,13 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import { makeInProcessTaskBus } from '../../adapters/bus/in-process-task-bus.ts'
 import { makeSqlTaskQueues } from '../../adapters/sql/tasks/task-queue.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import { ActorGone } from '../../core/kernel/principal.ts'
 import type { ActorCalls } from '../../core/kernel/principal.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type { TaskKind } from '../../core/tasks/ports.ts'
-import type { TaskQueue } from '../../core/tasks/store-ports.ts'
+import type { TaskKind, TaskQueue } from '../../core/tasks/ports.ts'
 import { startWorker } from '../../core/tasks/worker.ts'
 
 export interface WorkerOptions {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { openDatabase } from '../../adapters/sql/database.ts'
-import type { SqlDatabase } from '../../adapters/sql/statement.ts'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'

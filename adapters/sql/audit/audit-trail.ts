@@ -1,8 +1,8 @@
-import type { AuditChain, ToldEntry } from '../../../core/audit/ports.ts'
-import type { GatheringAuditTrail } from '../../../core/kernel/unit-of-work.ts'
+import type { AuditChain, DenialWriter, ToldEntry } from '../../../core/audit/ports.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
-import { databaseNow } from '../database-clock.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import type { GatheringAuditTrail } from '../../../core/kernel/unit-of-work.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { AuditColumn } from './rows.ts'
 import { auditColumns, auditColumnsOf } from './rows.ts'
 
@@ -86,3 +86,9 @@ const prepareStatements = (db: SqlDatabase) => ({
     k('audit_events').insert(Object.fromEntries(auditColumns.map((column) => [column, p(column)]))),
   ),
 })
+
+/** DenialWriter over the audit log's tables. */
+export const makeSqlDenialWriter = (db: SqlDatabase, chain: AuditChain): DenialWriter => {
+  const append = makeAppendAuditRows(db, chain)
+  return { write: (call, entry) => db.transaction((tx) => append(tx, [{ call, entry, result: 'denied' }])) }
+}

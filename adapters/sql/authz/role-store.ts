@@ -1,8 +1,270 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { Knex } from 'knex'
 import type { RoleStore } from '../../../core/authz/ports.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
-import { roleReads } from './role-reads.ts'
-import { prepareRoleStatements } from './role-statements.ts'
-import { roleWrites } from './role-writes.ts'
+import { RoleNameTaken } from '../../../core/authz/ports.ts'
+import type { Role, RoleContent, RolePrincipal } from '../../../core/authz/types.ts'
+import type { PermissionRef } from '../../../core/kernel/access.ts'
+import type { Failure } from '../../../core/kernel/failure.ts'
+import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import { listSlots, paddedList } from '../kit/fragments.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+
+export interface RoleRow {
+  readonly id: number
+  readonly org_id: number
+  readonly name: string
+  readonly description: string
+  readonly created_at: number
+  readonly updated_at: number
+  readonly version: number
+}
+
+export const roleColumns = ['id', 'org_id', 'name', 'description', 'created_at', 'updated_at', 'version'] as const
+
+export interface RolePermissionRow extends PermissionRef {
+  readonly role_id: number
+}
+
+export interface TeamRoleRow {
+  readonly role_id: number
+  readonly team_id: number
+}
+
+/** A role of its rows. */
+export const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], teamIds: readonly number[]): Role => ({
+  id: row.id as RoleId,
+  orgId: row.org_id as OrgId,
+  name: row.name,
+  description: row.description,
+  permissions: permissions.map(({ namespace, action }) => ({ namespace, action })),
+  teamIds: teamIds.map((id) => id as TeamId),
+  createdAt: new Date(row.created_at),
+  updatedAt: new Date(row.updated_at),
+  version: row.version,
+})
+
+export interface PrincipalRow {
+  readonly type: string
+  readonly id: number
+  readonly name: string
+  readonly display_name: string
+  /** MySQL gives the minimum over a union as text. */
+  readonly via_team_id: number | string | null
+}
+
+export const principalOf = (row: PrincipalRow): RolePrincipal => ({
+  type: row.type === 'team' ? 'team' : 'user',
+  id: row.id,
+  name: row.name,
+  displayName: row.display_name,
+  ...(row.via_team_id === null ? {} : { viaTeamId: Number(row.via_team_id) as TeamId }),
+})
+
+const prepareRoles = (db: SqlDatabase) => ({
+  list: db.prepare((k, p: (n: 'orgId' | 'limit' | 'offset') => number) =>
+    k('roles').select(...roleColumns).where('org_id', p('orgId')).orderBy('id').limit(p('limit')).offset(p('offset')),
+  ),
+  count: db.prepare((k, p: (n: 'orgId') => number) => k('roles').count('* as total').where('org_id', p('orgId'))),
+  get: db.prepare((k, p: (n: 'orgId' | 'id') => number) => k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') })),
+  lock: db.prepare((k, p: (n: 'orgId' | 'id') => number) =>
+    k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') }).forUpdate(),
+  ),
+  insert: db.prepare((k, p: (n: 'orgId' | 'name' | 'lowerName' | 'description' | 'at') => number) =>
+    k('roles').insert({
+      org_id: p('orgId'),
+      name: p('name'),
+      lower_name: p('lowerName'),
+      description: p('description'),
+      created_at: p('at'),
+      updated_at: p('at'),
+      version: 1,
+    }),
+  ),
+  update: db.prepare((k, p: (n: 'orgId' | 'id' | 'name' | 'lowerName' | 'description' | 'at') => number) =>
+    k('roles')
+      .where({ id: p('id'), org_id: p('orgId') })
+      .update({
+        name: p('name'),
+        lower_name: p('lowerName'),
+        description: p('description'),
+        updated_at: p('at'),
+        version: k.raw('version + 1'),
+      }),
+  ),
+  remove: db.prepare((k, p: (n: 'orgId' | 'id') => number) => k('roles').where({ id: p('id'), org_id: p('orgId') }).delete()),
+})
+
+const prepareParts = (db: SqlDatabase) => ({
+  addPermission: db.prepare((k, p: (n: 'roleId' | 'namespace' | 'action') => number) =>
+    k('role_permissions').insert({ role_id: p('roleId'), namespace: p('namespace'), action: p('action') }),
+  ),
+  dropPermissions: db.prepare((k, p: (n: 'roleId') => number) => k('role_permissions').where('role_id', p('roleId')).delete()),
+  attachTeam: db.prepare((k, p: (n: 'orgId' | 'roleId' | 'teamId') => number) =>
+    k('team_roles').insert({ team_id: p('teamId'), role_id: p('roleId'), org_id: p('orgId') }),
+  ),
+  detachTeams: db.prepare((k, p: (n: 'roleId') => number) => k('team_roles').where('role_id', p('roleId')).delete()),
+  permissionsOf: paddedList((length) =>
+    db.prepare((k, p: (name: string) => number) =>
+      k('role_permissions')
+        .select('role_id', 'namespace', 'action')
+        .whereIn('role_id', listSlots(p, length))
+        .orderBy(['role_id', 'namespace', 'action']),
+    ),
+  ),
+  teamsOf: paddedList((length) =>
+    db.prepare((k, p: (name: string) => number) =>
+      k('team_roles').select('role_id', 'team_id').whereIn('role_id', listSlots(p, length)).orderBy(['role_id', 'team_id']),
+    ),
+  ),
+  // In the order of their ids, so that two transactions that lock several teams wait rather than deadlock.
+  lockTeams: paddedList((length) =>
+    db.prepare((k, p: (name: string) => number) =>
+      k('teams').select('id').where('org_id', p('orgId')).whereIn('id', listSlots(p, length)).orderBy('id').forUpdate(),
+    ),
+  ),
+})
+
+const preparePrincipals = (db: SqlDatabase) => ({
+  principals: db.prepare((k, p: (n: 'orgId' | 'id' | 'limit' | 'offset') => number) =>
+    teamPrincipals(k, p)
+      .unionAll(userPrincipals(k, p))
+      .orderBy([{ column: 'type' }, { column: 'id' }])
+      .limit(p('limit'))
+      .offset(p('offset')),
+  ),
+  countPrincipals: db.prepare((k, p: (n: 'orgId' | 'id') => number) =>
+    k.count('* as total').from(teamPrincipals(k, p).unionAll(userPrincipals(k, p)).as('principals')),
+  ),
+})
+
+/**
+ * Every statement on roles, composed once. Those that a caller's id reaches name the organization, so that no id reaches
+ * another tenant's role; the parts of a role are reached by a role that was found so.
+ */
+export const prepareRoleStatements = (db: SqlDatabase) => ({ ...prepareRoles(db), ...prepareParts(db), ...preparePrincipals(db) })
+
+export type RoleStatements = ReturnType<typeof prepareRoleStatements>
+
+type Slot = (name: 'orgId' | 'id') => number
+
+const attachedTeams = (k: Knex, p: Slot): Knex.QueryBuilder =>
+  k('team_roles as tr')
+    .join('teams as t', (on) => on.on('t.id', 'tr.team_id').on('t.org_id', 'tr.org_id'))
+    .where('tr.role_id', p('id'))
+    .where('tr.org_id', p('orgId'))
+
+const teamPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
+  attachedTeams(k, p).select(k.raw("'team' as type"), 't.id as id', 't.name as name', 't.name as display_name', k.raw('null as via_team_id'))
+
+/** People and robot accounts in the teams who are still members of the organization, each once with the first such team. */
+const userPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
+  attachedTeams(k, p)
+    .join('team_members as tm', 'tm.team_id', 't.id')
+    .join('org_members as m', (on) => on.on('m.user_id', 'tm.user_id').on('m.org_id', 't.org_id'))
+    .join('accounts as a', 'a.id', 'tm.user_id')
+    .join('users as u', 'u.id', 'tm.user_id')
+    .groupBy('a.id', 'a.name', 'u.full_name')
+    .select(k.raw("'user' as type"), 'a.id as id', 'a.name as name', 'u.full_name as display_name', k.raw('min(t.id) as via_team_id'))
+
+type RoleReads = Pick<RoleStore, 'list' | 'get' | 'lock' | 'principals' | 'lockTeams'>
+
+/** The half of a RoleStore that reads, and locks what it has read. */
+export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
+  async list(orgId, page) {
+    const rows = await runner.all<RoleRow>(sql.list, { orgId, limit: page.limit, offset: pageOffset(page) })
+    const counted = await runner.first<{ total: number }>(sql.count, { orgId })
+    return { items: await withParts(sql, runner, rows), total: counted?.total ?? 0 }
+  },
+  async get(orgId, id) {
+    const [role] = await withParts(sql, runner, await runner.all<RoleRow>(sql.get, { orgId, id }))
+    return role
+  },
+  async lock(orgId, id) {
+    const [role] = await withParts(sql, runner, await runner.all<RoleRow>(sql.lock, { orgId, id }))
+    return role
+  },
+  async principals(orgId, id, page) {
+    const rows = await runner.all<PrincipalRow>(sql.principals, { orgId, id, limit: page.limit, offset: pageOffset(page) })
+    const counted = await runner.first<{ total: number }>(sql.countPrincipals, { orgId, id })
+    return { items: rows.map(principalOf), total: Number(counted?.total ?? 0) }
+  },
+  async lockTeams(orgId, teamIds) {
+    if (teamIds.length === 0) return new Set()
+    const { statement, binds } = sql.lockTeams(teamIds)
+    const rows = await runner.all<{ id: number }>(statement, { ...binds, orgId })
+    return new Set(rows.map((row) => row.id as TeamId))
+  },
+})
+
+/** Reads permissions and teams of all the roles at once: two queries, however many roles. */
+const withParts = async (sql: RoleStatements, runner: SqlRunner, rows: readonly RoleRow[]): Promise<readonly Role[]> => {
+  if (rows.length === 0) return []
+  const ids = rows.map((row) => row.id)
+  const permissions = sql.permissionsOf(ids)
+  const permissionRows = await runner.all<RolePermissionRow>(permissions.statement, permissions.binds)
+  const teams = sql.teamsOf(ids)
+  const teamRows = await runner.all<TeamRoleRow>(teams.statement, teams.binds)
+  return rows.map((row) =>
+    roleOf(
+      row,
+      permissionRows.filter((part) => part.role_id === row.id),
+      teamRows.filter((part) => part.role_id === row.id).map((part) => part.team_id),
+    ),
+  )
+}
+
+type RoleWrites = Pick<RoleStore, 'insert' | 'replace' | 'remove'>
+
+/** The half of a RoleStore that changes roles; for use inside a transaction. */
+export const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
+  insert: (orgId, content, at) =>
+    unlessTaken(content, async () => {
+      const { insertId } = await runner.run(sql.insert, { orgId, ...columnsOf(content, at) })
+      const id = insertId as RoleId
+      await attachParts(sql, runner, orgId, id, content)
+      return { ...content, id, orgId, createdAt: at, updatedAt: at, version: 1 }
+    }),
+
+  replace: (role, content, at) =>
+    unlessTaken(content, async () => {
+      const { id, orgId } = role
+      const { affected } = await runner.run(sql.update, { orgId, id, ...columnsOf(content, at) })
+      if (affected === 0) throw new Error(`Role ${id} of organization ${orgId} is gone although it was locked.`)
+      await runner.run(sql.dropPermissions, { roleId: id })
+      await runner.run(sql.detachTeams, { roleId: id })
+      await attachParts(sql, runner, orgId, id, content)
+      return { ...role, ...content, updatedAt: at, version: role.version + 1 }
+    }),
+
+  async remove(orgId, id) {
+    // Permissions and attachments go with the row, by their foreign keys.
+    await runner.run(sql.remove, { orgId, id })
+  },
+})
+
+const columnsOf = (content: RoleContent, at: Date) => ({
+  name: content.name,
+  lowerName: content.name.toLowerCase(),
+  description: content.description,
+  at: at.getTime(),
+})
+
+const attachParts = async (sql: RoleStatements, runner: SqlRunner, orgId: OrgId, roleId: RoleId, content: RoleContent): Promise<void> => {
+  for (const { namespace, action } of content.permissions) await runner.run(sql.addPermission, { roleId, namespace, action })
+  for (const teamId of content.teamIds) await runner.run(sql.attachTeam, { orgId, roleId, teamId })
+}
+
+const unlessTaken = async <A>(content: RoleContent, change: () => Promise<A>): Promise<Either<Failure<'RoleNameTaken'>, A>> => {
+  try {
+    return right(await change())
+  } catch (error) {
+    if (!isUniqueViolation(error, 'lower_name')) throw error
+    return left(RoleNameTaken(`The organization already has a role "${content.name}".`))
+  }
+}
 
 /** RoleStore over the tables roles, role_permissions and team_roles: statements composed once, then bound to a runner. */
 export const makeSqlRoleStore = (db: SqlDatabase): ((runner: SqlRunner) => RoleStore) => {

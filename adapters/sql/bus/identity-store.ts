@@ -1,8 +1,8 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
 import { BusIdentityTaken, type BusIdentityStore } from '../../../core/bus/ports.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { identityColumns, identityOf, type IdentityRow } from './rows.ts'
 
 type InsertBind = 'kind' | 'ownerId' | 'publicKey' | 'ref' | 'seed' | 'claims' | 'at' | 'pushed'

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { BusUserStore } from '../../../core/bus/ports.ts'
 import type { BusUserId } from '../../../core/bus/types.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { liveOf, markOf, userColumns, userOf, type LiveRow, type OwnerColumns, type UserRow } from './rows.ts'
 
 type InsertBind = 'identityId' | 'ownerId' | 'purpose' | 'publicKey' | 'mark' | 'issued' | 'expires'

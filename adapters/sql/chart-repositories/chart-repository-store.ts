@@ -4,8 +4,8 @@ import { ChartRepositoryNameTaken, type ChartRepositoryStore } from '../../../co
 import type { ChartRepositoryContent, ChartRepositoryId, SealedChartRepository } from '../../../core/chart-repositories/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { Bind, SqlDatabase, SqlRunner } from '../statement.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { Bind, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 interface RepositoryRow {
   readonly id: number

@@ -4,8 +4,8 @@ import { CredentialNameTaken, type CloudCredentialStore } from '../../../core/cl
 import type { CloudCredentialId, CredentialContent, CredentialFilter, StoredCredential } from '../../../core/clouds/types.ts'
 import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { Bind, SqlDatabase, SqlRunner } from '../statement.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { Bind, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 interface CredentialRow {
   readonly id: number

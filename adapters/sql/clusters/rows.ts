@@ -9,7 +9,7 @@ import {
   type ClusterStatus,
   type NewCluster,
 } from '../../../core/clusters/types.ts'
-import type { Bind } from '../statement.ts'
+import type { Bind } from '../kit/statement.ts'
 
 /** A row of `clusters` joined with its owner, the sealed credential left out. */
 export interface ClusterRow {

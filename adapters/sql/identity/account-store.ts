@@ -3,41 +3,39 @@ import type { AccountLifeStore } from '../../../core/identity/accounts/ports.ts'
 import type { AccountHoldings } from '../../../core/identity/ports.ts'
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
-import type { CountRow } from '../counted-page.ts'
-import { countOf, pageOf } from '../counted-page.ts'
-import type { Bind, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
+import type { CountRow } from '../kit/fragments.ts'
+import { countOf, pageOf } from '../kit/fragments.ts'
+import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import { optionalInstant } from './rows.ts'
 import { makeSearchTerms } from './user-search.ts'
-
-type P<N extends string> = (name: N) => Knex.Value & number
 
 const bumped = (k: Knex): Knex.Raw => k.raw('version + 1')
 
 const statements = (db: SqlDatabase) => ({
-  markUnconfirmed: db.prepare((k, p: P<'id' | 'at'>) =>
+  markUnconfirmed: db.prepare((k, p: Params<'id' | 'at'>) =>
     k('users').where('id', p('id')).update({ is_active: false, unconfirmed_since: p('at'), version: bumped(k) }),
   ),
-  confirm: db.prepare((k, p: P<'id'>) =>
+  confirm: db.prepare((k, p: Params<'id'>) =>
     k('users').where('id', p('id')).whereNotNull('unconfirmed_since').update({ is_active: true, unconfirmed_since: null, version: bumped(k) }),
   ),
-  unconfirmedBefore: db.prepare((k, p: P<'at' | 'after' | 'limit'>) =>
+  unconfirmedBefore: db.prepare((k, p: Params<'at' | 'after' | 'limit'>) =>
     k('users').where('unconfirmed_since', '<', p('at')).where('id', '>', p('after')).orderBy('id').limit(p('limit')).select('id'),
   ),
-  lockState: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).select('deactivated_at', 'unconfirmed_since').forUpdate()),
-  deactivate: db.prepare((k, p: P<'id' | 'by' | 'at'>) =>
+  lockState: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('deactivated_at', 'unconfirmed_since').forUpdate()),
+  deactivate: db.prepare((k, p: Params<'id' | 'by' | 'at'>) =>
     k('users')
       .where('id', p('id'))
       .whereNull('deactivated_at')
       .update({ is_active: false, unconfirmed_since: null, deactivated_at: p('at'), deactivated_by: p('by'), version: bumped(k) }),
   ),
-  deactivatedAt: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).select('deactivated_at')),
-  reactivate: db.prepare((k, p: P<'id'>) =>
+  deactivatedAt: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('deactivated_at')),
+  reactivate: db.prepare((k, p: Params<'id'>) =>
     k('users')
       .where('id', p('id'))
       .whereNotNull('deactivated_at')
       .update({ is_active: true, deactivated_at: null, deactivated_by: null, version: bumped(k) }),
   ),
-  deactivated: db.prepare((k, p: P<'limit' | 'offset'>) =>
+  deactivated: db.prepare((k, p: Params<'limit' | 'offset'>) =>
     k('users as u')
       .join('accounts as a', 'a.id', 'u.id')
       .leftJoin('accounts as b', 'b.id', 'u.deactivated_by')
@@ -49,7 +47,7 @@ const statements = (db: SqlDatabase) => ({
       .select('u.id', 'a.name as login', 'u.full_name', 'e.email', 'u.deactivated_at', 'b.name as by_login'),
   ),
   countDeactivated: db.prepare((k) => countOf(k, k('users').whereNotNull('deactivated_at').select('id'))),
-  deactivatedBefore: db.prepare((k, p: P<'at' | 'after' | 'limit'>) =>
+  deactivatedBefore: db.prepare((k, p: Params<'at' | 'after' | 'limit'>) =>
     k('users').where('deactivated_at', '<', p('at')).where('id', '>', p('after')).orderBy('id').limit(p('limit')).select('id'),
   ),
 })

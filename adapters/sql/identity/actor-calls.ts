@@ -3,7 +3,7 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Actor, ActorCalls, Principal } from '../../../core/kernel/principal.ts'
 import { ActorGone } from '../../../core/kernel/principal.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import type { Num, SqlDatabase } from '../statement.ts'
+import type { Num, SqlDatabase } from '../kit/statement.ts'
 import type { StateRow } from './rows.ts'
 import { optionalInstant, stateColumns, stateOf } from './rows.ts'
 

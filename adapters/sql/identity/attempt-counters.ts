@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import type { AttemptCount, AttemptCounters } from '../../../core/identity/authentication/ports.ts'
-import { databaseNow } from '../database-clock.ts'
-import { isRetryable } from '../driver-errors.ts'
-import type { SqlDatabase } from '../statement.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import { isRetryable } from '../kit/driver-errors.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
 
 interface CountRow {
   readonly points: number | string

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { SessionId, TokenId } from '../../../core/kernel/ids.ts'
 import type { CredentialStore, TokenGrant } from '../../../core/identity/ports.ts'
-import type { SqlDatabase } from '../statement.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
 import type { SessionRow, StateRow, UserRow } from './rows.ts'
 import { onlyClusterOf, optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
 

@@ -1,5 +1,5 @@
 import type { IdentityStores } from '../../../core/identity/ports.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { makeSqlAccessTokenStore, makeSqlTokenExpiryStore } from './token-store.ts'
 import { makeSqlAccountHoldings, makeSqlAccountLifeStore } from './account-store.ts'
 import { makeSqlAvatarStore, makeSqlFollowStore } from './profile-store.ts'

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
 import type { AccessTokenRecord, AccountState, EmailRecord, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
-import type { Num } from '../statement.ts'
+import type { Num } from '../kit/statement.ts'
 
 const instantOf = (value: Num | null): Date | undefined => (value === null ? undefined : new Date(Number(value)))
 const truth = (value: Num | boolean): boolean => Number(value) === 1

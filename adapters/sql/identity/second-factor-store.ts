@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { SecondFactorRecord, SecondFactorStore } from '../../../core/identity/second-factor/ports.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { optionalInstant } from './rows.ts'
 
 interface SecondFactorRow {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { PageSizeStore, SiteRulesStore } from '../../../core/identity/accounts/ports.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 type Bind = 'userId' | 'product' | 'console' | 'platform'
 interface PageSizeRow {

@@ -1,10 +1,8 @@
 import type { Knex } from 'knex'
 import type { Viewer } from '../../../core/identity/types.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
-import { countCap } from '../counted-page.ts'
-import type { Num, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
-
-type P<N extends string> = (name: N) => Knex.Value & number
+import { countCap } from '../kit/fragments.ts'
+import type { Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 
 /** The numbers from 1 to 299, as a derived table that both kinds of database know. */
 const digits = (name: string, last: number): string =>
@@ -34,8 +32,8 @@ export interface SearchTerms {
  */
 export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => SearchTerms) => {
   const length = db.dialect === 'mysql' ? 'char_length' : 'length'
-  const forgetUser = db.prepare((k, p: P<'id'>) => k('user_search_terms').where('user_id', p('id')).delete())
-  const learnUser = db.prepare((k, p: P<'id'>) =>
+  const forgetUser = db.prepare((k, p: Params<'id'>) => k('user_search_terms').where('user_id', p('id')).delete())
+  const learnUser = db.prepare((k, p: Params<'id'>) =>
     k.raw(
       `insert into user_search_terms (user_id, audience, place, term)
       select u.id, ${audience}, case when n.i = 1 then 0 else 1 end, substr(u.search_name, n.i)
@@ -46,12 +44,12 @@ export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => Search
       [p('id')],
     ),
   )
-  const showUser = db.prepare((k, p: P<'id'>) =>
+  const showUser = db.prepare((k, p: Params<'id'>) =>
     k('user_search_terms')
       .where('user_id', p('id'))
       .update({ audience: k.raw(`(select ${audience} from users as u where u.id = ?)`, [p('id')]) }),
   )
-  const learnEmail = db.prepare((k, p: P<'key'>) =>
+  const learnEmail = db.prepare((k, p: Params<'key'>) =>
     k.raw(
       `insert into email_search_terms (email_id, place, term)
       select e.id, case when n.i = 1 then 0 else 1 end, substr(e.lower_email, n.i)

@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
 import type { BegunRequest, IdempotencyStore, StoredAnswer } from '../../../core/kernel/idempotency.ts'
 import { Unavailable } from '../../../core/kernel/failure.ts'
-import { databaseNow } from '../database-clock.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { SqlDatabase } from '../statement.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
 import { beatMilliseconds, deadMilliseconds } from './instance-register.ts'
 
 /** A process that missed no beat, as far as can be seen: a beat, and a second for its way. */

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 import type { InstanceRegister } from '../../../core/kernel/instances.ts'
-import { databaseNow } from '../database-clock.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { SqlDatabase } from '../statement.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
 
 /** How often a process says that it lives. */
 export const beatMilliseconds = 3_000

@@ -3,40 +3,37 @@ import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitations/ports.ts'
 import type { MembershipRole } from '../../../core/organizations/types.ts'
-import { listSlots, paddedList } from '../authz/padded-list.ts'
-import type { CountRow } from '../counted-page.ts'
-import { countOf, pageOf } from '../counted-page.ts'
-import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
-
-type P<N extends string> = (name: N) => Knex.Value & number
+import type { CountRow } from '../kit/fragments.ts'
+import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 const invitations = (k: Knex): Knex.QueryBuilder =>
   k('org_invitations as i')
     .join('accounts as a', 'a.id', 'i.inviter_id')
     .select('i.id', 'i.org_id', 'i.email', 'i.lower_email', 'i.role', 'i.inviter_id', 'a.name as inviter_login', 'i.created_at', 'i.expires_at')
 
-const pending = (query: Knex.QueryBuilder, p: P<'orgId' | 'now'>): Knex.QueryBuilder =>
+const pending = (query: Knex.QueryBuilder, p: Params<'orgId' | 'now'>): Knex.QueryBuilder =>
   query.where('i.org_id', p('orgId')).where('i.expires_at', '>', p('now'))
 
 const reads = (db: SqlDatabase) => ({
-  list: db.prepare((k, p: P<'orgId' | 'now' | 'limit' | 'offset'>) =>
+  list: db.prepare((k, p: Params<'orgId' | 'now' | 'limit' | 'offset'>) =>
     pending(invitations(k), p).orderBy('i.id', 'desc').limit(p('limit')).offset(p('offset')),
   ),
-  countList: db.prepare((k, p: P<'orgId' | 'now'>) => countOf(k, pending(k('org_invitations as i').select('i.id'), p))),
-  countPending: db.prepare((k, p: P<'orgId' | 'now' | 'key'>) =>
+  countList: db.prepare((k, p: Params<'orgId' | 'now'>) => countOf(k, pending(k('org_invitations as i').select('i.id'), p))),
+  countPending: db.prepare((k, p: Params<'orgId' | 'now' | 'key'>) =>
     countOf(k, pending(k('org_invitations as i').select('i.id'), p).whereNot('i.lower_email', p('key'))),
   ),
-  byId: db.prepare((k, p: P<'orgId' | 'id'>) => invitations(k).where('i.org_id', p('orgId')).where('i.id', p('id'))),
-  byHash: db.prepare((k, p: P<'hash'>) => invitations(k).where('i.token_hash', p('hash'))),
+  byId: db.prepare((k, p: Params<'orgId' | 'id'>) => invitations(k).where('i.org_id', p('orgId')).where('i.id', p('id'))),
+  byHash: db.prepare((k, p: Params<'hash'>) => invitations(k).where('i.token_hash', p('hash'))),
   teams: paddedList((length) =>
-    db.prepare((k, p: P<string>) =>
+    db.prepare((k, p: Params<string>) =>
       k('org_invitation_teams').whereIn('invitation_id', listSlots(p, length)).select('invitation_id', 'team_id').orderBy('team_id'),
     ),
   ),
-  expired: db.prepare((k, p: P<'now' | 'limit'>) =>
+  expired: db.prepare((k, p: Params<'now' | 'limit'>) =>
     k('org_invitations').where('expires_at', '<=', p('now')).orderBy('expires_at').select('id').limit(p('limit')),
   ),
-  memberWithAddress: db.prepare((k, p: P<'orgId' | 'key'>) =>
+  memberWithAddress: db.prepare((k, p: Params<'orgId' | 'key'>) =>
     k('emails as e')
       .join('org_members as m', 'm.user_id', 'e.user_id')
       .join('users as u', 'u.id', 'e.user_id')
@@ -45,19 +42,19 @@ const reads = (db: SqlDatabase) => ({
       .where('m.org_id', p('orgId'))
       .select('u.id', 'u.hide_email', 'e.is_primary'),
   ),
-  holdsAddress: db.prepare((k, p: P<'userId' | 'key'>) =>
+  holdsAddress: db.prepare((k, p: Params<'userId' | 'key'>) =>
     k('emails').where('lower_email', p('key')).where('user_id', p('userId')).where('verified', 1).select('id'),
   ),
-  inviter: db.prepare((k, p: P<'userId'>) => k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login')),
+  inviter: db.prepare((k, p: Params<'userId'>) => k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login')),
 })
 
 type InsertBind = 'orgId' | 'email' | 'key' | 'role' | 'inviterId' | 'hash' | 'createdAt' | 'expiresAt'
 
 const writes = (db: SqlDatabase) => ({
-  removeByAddress: db.prepare((k, p: P<'orgId' | 'key'>) =>
+  removeByAddress: db.prepare((k, p: Params<'orgId' | 'key'>) =>
     k('org_invitations').where('org_id', p('orgId')).where('lower_email', p('key')).delete(),
   ),
-  insert: db.prepare((k, p: P<InsertBind>) =>
+  insert: db.prepare((k, p: Params<InsertBind>) =>
     k('org_invitations').insert({
       org_id: p('orgId'),
       email: p('email'),
@@ -69,12 +66,12 @@ const writes = (db: SqlDatabase) => ({
       expires_at: p('expiresAt'),
     }),
   ),
-  addTeam: db.prepare((k, p: P<'id' | 'teamId'>) => k('org_invitation_teams').insert({ invitation_id: p('id'), team_id: p('teamId') })),
-  remove: db.prepare((k, p: P<'orgId' | 'id'>) => k('org_invitations').where('org_id', p('orgId')).where('id', p('id')).delete()),
-  take: db.prepare((k, p: P<'hash' | 'now'>) =>
+  addTeam: db.prepare((k, p: Params<'id' | 'teamId'>) => k('org_invitation_teams').insert({ invitation_id: p('id'), team_id: p('teamId') })),
+  remove: db.prepare((k, p: Params<'orgId' | 'id'>) => k('org_invitations').where('org_id', p('orgId')).where('id', p('id')).delete()),
+  take: db.prepare((k, p: Params<'hash' | 'now'>) =>
     k('org_invitations').where('token_hash', p('hash')).where('expires_at', '>', p('now')).delete(),
   ),
-  removeExpired: db.prepare((k, p: P<'id' | 'now'>) => k('org_invitations').where('id', p('id')).where('expires_at', '<=', p('now')).delete()),
+  removeExpired: db.prepare((k, p: Params<'id' | 'now'>) => k('org_invitations').where('id', p('id')).where('expires_at', '<=', p('now')).delete()),
 })
 
 interface InvitationRow {

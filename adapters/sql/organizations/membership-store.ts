@@ -7,22 +7,21 @@ import { accountNameKey } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { MembershipStore, OrganizationTokenStore } from '../../../core/organizations/ports.ts'
 import type { AccountSummary, Standing } from '../../../core/organizations/types.ts'
-import type { EntryRow } from '../authz/standing-rows.ts'
-import { entryColumns, entryRulesOf, joinEntry } from '../authz/standing-rows.ts'
-import type { CountRow } from '../counted-page.ts'
-import { countOf, pageOf } from '../counted-page.ts'
+import type { EntryRow } from '../authz/access-context.ts'
+import { entryColumns, entryRulesOf, joinEntry } from '../authz/access-context.ts'
+import type { CountRow } from '../kit/fragments.ts'
+import { countOf, pageOf } from '../kit/fragments.ts'
 import type { TokenRow } from '../identity/rows.ts'
 import { tokenColumns, tokenOf } from '../identity/rows.ts'
-import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
-type P<N extends string> = (name: N) => Knex.Value & number
 type Place = 'orgId' | 'userId'
 
 const accounts = (k: Knex): Knex.QueryBuilder =>
   k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').whereNull('u.robot_org_id').select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login', 'u.visibility')
 
 /** Every person, or with `onlyPublic` 1 those who show their membership. */
-const listed = (k: Knex, p: P<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
+const listed = (k: Knex, p: Params<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
   k('org_members as m')
     .join('users as u', 'u.id', 'm.user_id')
     .where('m.org_id', p('orgId'))
@@ -30,7 +29,7 @@ const listed = (k: Knex, p: P<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
     .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('m.is_public', 1))
 
 /** Three kinds of rows: `m` for the membership, `t` with a team's permission, `p` with a permission of a role. */
-const standing = (k: Knex, p: P<Place>): Knex.QueryBuilder => {
+const standing = (k: Knex, p: Params<Place>): Knex.QueryBuilder => {
   const teamsOfUser = (): Knex.QueryBuilder =>
     k('team_members as tm').where('tm.user_id', p('userId')).where('tm.org_id', p('orgId'))
   return k('org_members as m')
@@ -52,7 +51,7 @@ const standing = (k: Knex, p: P<Place>): Knex.QueryBuilder => {
 
 /** Keeps the people without a team; robot accounts stay without one. */
 const teamless =
-  (k: Knex, p: P<'orgId'>, m: string) =>
+  (k: Knex, p: Params<'orgId'>, m: string) =>
   (query: Knex.QueryBuilder): void => {
     query
       .whereNotExists(k('team_members as tm').select('tm.user_id').whereRaw(`tm.user_id = ${m}.user_id`).where('tm.org_id', p('orgId')))
@@ -60,16 +59,16 @@ const teamless =
   }
 
 const statements = (db: SqlDatabase) => ({
-  byName: db.prepare((k, p: P<'key'>) => accounts(k).where('a.lower_name', p('key'))),
-  byId: db.prepare((k, p: P<'id'>) => accounts(k).where('a.id', p('id'))),
-  find: db.prepare((k, p: P<Place>) =>
+  byName: db.prepare((k, p: Params<'key'>) => accounts(k).where('a.lower_name', p('key'))),
+  byId: db.prepare((k, p: Params<'id'>) => accounts(k).where('a.id', p('id'))),
+  find: db.prepare((k, p: Params<Place>) =>
     joinEntry(k('org_members as m').join('organizations as o', 'o.id', 'm.org_id'))
       .where('m.org_id', p('orgId'))
       .where('m.user_id', p('userId'))
       .select('m.is_public', ...entryColumns),
   ),
   standing: db.prepare(standing),
-  list: db.prepare((k, p: P<'orgId' | 'onlyPublic' | 'limit' | 'offset'>) =>
+  list: db.prepare((k, p: Params<'orgId' | 'onlyPublic' | 'limit' | 'offset'>) =>
     listed(k, p)
       .join('accounts as a', 'a.id', 'm.user_id')
       .select('m.user_id')
@@ -77,21 +76,21 @@ const statements = (db: SqlDatabase) => ({
       .limit(p('limit'))
       .offset(p('offset')),
   ),
-  countList: db.prepare((k, p: P<'orgId' | 'onlyPublic'>) => countOf(k, listed(k, p).select('m.user_id'))),
-  add: db.prepare((k, p: P<Place | 'at'>) =>
+  countList: db.prepare((k, p: Params<'orgId' | 'onlyPublic'>) => countOf(k, listed(k, p).select('m.user_id'))),
+  add: db.prepare((k, p: Params<Place | 'at'>) =>
     k('org_members').insert({ org_id: p('orgId'), user_id: p('userId'), is_public: 0, created_at: p('at') }),
   ),
-  setPublic: db.prepare((k, p: P<Place | 'isPublic'>) =>
+  setPublic: db.prepare((k, p: Params<Place | 'isPublic'>) =>
     k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).update({ is_public: p('isPublic') }),
   ),
-  removeFromTeams: db.prepare((k, p: P<Place>) =>
+  removeFromTeams: db.prepare((k, p: Params<Place>) =>
     k('team_members').where('user_id', p('userId')).where('org_id', p('orgId')).delete(),
   ),
-  removeGrants: db.prepare((k, p: P<Place>) =>
+  removeGrants: db.prepare((k, p: Params<Place>) =>
     k('object_grants').where('subject_type', 'user').where('subject_id', p('userId')).where('org_id', p('orgId')).delete(),
   ),
-  remove: db.prepare((k, p: P<Place>) => k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).delete()),
-  removeTeamlessGrants: db.prepare((k, p: P<'orgId'>) =>
+  remove: db.prepare((k, p: Params<Place>) => k('org_members').where('org_id', p('orgId')).where('user_id', p('userId')).delete()),
+  removeTeamlessGrants: db.prepare((k, p: Params<'orgId'>) =>
     k('object_grants')
       .where('subject_type', 'user')
       .where('org_id', p('orgId'))
@@ -101,7 +100,7 @@ const statements = (db: SqlDatabase) => ({
       )
       .delete(),
   ),
-  removeTeamless: db.prepare((k, p: P<'orgId'>) =>
+  removeTeamless: db.prepare((k, p: Params<'orgId'>) =>
     k('org_members').where('org_id', p('orgId')).modify(teamless(k, p, 'org_members')).delete(),
   ),
 })
@@ -188,16 +187,16 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
   })
 }
 
-const confined = (k: Knex, p: P<'orgId'>): Knex.QueryBuilder => k('access_tokens').where('only_org_id', p('orgId'))
+const confined = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder => k('access_tokens').where('only_org_id', p('orgId'))
 
 /** Tokens confined to one organization, on SQL. */
 export const makeSqlOrganizationTokenStore = (db: SqlDatabase): ((runner: SqlRunner) => OrganizationTokenStore) => {
-  const list = db.prepare((k, p: P<'orgId' | 'limit' | 'offset'>) =>
+  const list = db.prepare((k, p: Params<'orgId' | 'limit' | 'offset'>) =>
     confined(k, p).select(...tokenColumns).orderBy('id').limit(p('limit')).offset(p('offset')),
   )
-  const count = db.prepare((k, p: P<'orgId'>) => countOf(k, confined(k, p).select('id')))
-  const find = db.prepare((k, p: P<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).select(...tokenColumns))
-  const remove = db.prepare((k, p: P<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).delete())
+  const count = db.prepare((k, p: Params<'orgId'>) => countOf(k, confined(k, p).select('id')))
+  const find = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).select(...tokenColumns))
+  const remove = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).delete())
   return (runner) => ({
     async list(orgId, page) {
       const rows = await runner.all<TokenRow>(list, { orgId, limit: page.limit, offset: pageOffset(page) })

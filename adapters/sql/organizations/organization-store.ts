@@ -8,27 +8,25 @@ import type { OrganizationStore } from '../../../core/organizations/ports.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import { robotLogin } from '../../../core/organizations/robots/ports.ts'
 import type { Organization, OrganizationProfile, Visibility } from '../../../core/organizations/types.ts'
-import { listSlots, paddedList } from '../authz/padded-list.ts'
-import type { CountRow } from '../counted-page.ts'
-import { countOf, pageOf } from '../counted-page.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { Bind, Num, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
+import type { CountRow } from '../kit/fragments.ts'
+import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { Bind, Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import type { OrganizationRow } from './rows.ts'
 import { organizationColumns, organizationOf } from './rows.ts'
 
-type P<N extends string> = (name: N) => Knex.Value & number
 type PageBind = 'limit' | 'offset'
 type VisibilityBind = 'visible1' | 'visible2' | 'visible3'
 
 const organizations = (k: Knex): Knex.QueryBuilder => k('organizations as o').join('accounts as a', 'a.id', 'o.id')
 
-const visible = (p: P<VisibilityBind>): Knex.Value[] => [p('visible1'), p('visible2'), p('visible3')]
+const visible = (p: Params<VisibilityBind>): Knex.Value[] => [p('visible1'), p('visible2'), p('visible3')]
 
-const ofUser = (k: Knex, p: P<'userId'>): Knex.QueryBuilder =>
+const ofUser = (k: Knex, p: Params<'userId'>): Knex.QueryBuilder =>
   organizations(k).join('org_members as m', 'm.org_id', 'o.id').where('m.user_id', p('userId'))
 
 /** Public membership of an organization that is visible anyway, or an organization that the viewer is in. */
-const seenBy = (k: Knex, p: P<'userId' | 'viewerId' | VisibilityBind>): Knex.QueryBuilder =>
+const seenBy = (k: Knex, p: Params<'userId' | 'viewerId' | VisibilityBind>): Knex.QueryBuilder =>
   ofUser(k, p).where((any) =>
     any
       .where((shown) => shown.where('m.is_public', 1).whereIn('o.visibility', visible(p)))
@@ -37,7 +35,7 @@ const seenBy = (k: Knex, p: P<'userId' | 'viewerId' | VisibilityBind>): Knex.Que
       ),
   )
 
-const paged = (query: Knex.QueryBuilder, p: P<PageBind>): Knex.QueryBuilder =>
+const paged = (query: Knex.QueryBuilder, p: Params<PageBind>): Knex.QueryBuilder =>
   query.select(...organizationColumns).orderBy('a.lower_name').limit(p('limit')).offset(p('offset'))
 
 const orphaned = (k: Knex): Knex.QueryBuilder =>
@@ -46,30 +44,30 @@ const orphaned = (k: Knex): Knex.QueryBuilder =>
   )
 
 const reads = (db: SqlDatabase) => ({
-  orphaned: db.prepare((k, p: P<PageBind>) => paged(orphaned(k), p)),
+  orphaned: db.prepare((k, p: Params<PageBind>) => paged(orphaned(k), p)),
   countOrphaned: db.prepare((k) => countOf(k, orphaned(k).select('o.id'))),
-  isOrphaned: db.prepare((k, p: P<'id'>) => orphaned(k).where('o.id', p('id')).select('o.id')),
-  byName: db.prepare((k, p: P<'key'>) => organizations(k).where('a.lower_name', p('key')).select(...organizationColumns)),
-  byId: db.prepare((k, p: P<'id'>) => organizations(k).where('o.id', p('id')).select(...organizationColumns)),
+  isOrphaned: db.prepare((k, p: Params<'id'>) => orphaned(k).where('o.id', p('id')).select('o.id')),
+  byName: db.prepare((k, p: Params<'key'>) => organizations(k).where('a.lower_name', p('key')).select(...organizationColumns)),
+  byId: db.prepare((k, p: Params<'id'>) => organizations(k).where('o.id', p('id')).select(...organizationColumns)),
   byIds: paddedList((length) =>
-    db.prepare((k, p: P<string>) => organizations(k).whereIn('o.id', listSlots(p, length)).select(...organizationColumns)),
+    db.prepare((k, p: Params<string>) => organizations(k).whereIn('o.id', listSlots(p, length)).select(...organizationColumns)),
   ),
-  byFormerName: db.prepare((k, p: P<'key'>) =>
+  byFormerName: db.prepare((k, p: Params<'key'>) =>
     organizations(k).join('account_redirects as r', 'r.account_id', 'o.id').where('r.lower_name', p('key')).select(...organizationColumns),
   ),
-  list: db.prepare((k, p: P<VisibilityBind | PageBind>) => paged(organizations(k).whereIn('o.visibility', visible(p)), p)),
-  countList: db.prepare((k, p: P<VisibilityBind>) =>
+  list: db.prepare((k, p: Params<VisibilityBind | PageBind>) => paged(organizations(k).whereIn('o.visibility', visible(p)), p)),
+  countList: db.prepare((k, p: Params<VisibilityBind>) =>
     countOf(k, k('organizations as o').select('o.id').whereIn('o.visibility', visible(p))),
   ),
-  ofUser: db.prepare((k, p: P<'userId' | PageBind>) => paged(ofUser(k, p), p)),
-  countOfUser: db.prepare((k, p: P<'userId'>) => countOf(k, ofUser(k, p).select('o.id'))),
-  seenBy: db.prepare((k, p: P<'userId' | 'viewerId' | VisibilityBind | PageBind>) => paged(seenBy(k, p), p)),
-  countSeenBy: db.prepare((k, p: P<'userId' | 'viewerId' | VisibilityBind>) => countOf(k, seenBy(k, p).select('o.id'))),
-  lock: db.prepare((k, p: P<'id'>) =>
+  ofUser: db.prepare((k, p: Params<'userId' | PageBind>) => paged(ofUser(k, p), p)),
+  countOfUser: db.prepare((k, p: Params<'userId'>) => countOf(k, ofUser(k, p).select('o.id'))),
+  seenBy: db.prepare((k, p: Params<'userId' | 'viewerId' | VisibilityBind | PageBind>) => paged(seenBy(k, p), p)),
+  countSeenBy: db.prepare((k, p: Params<'userId' | 'viewerId' | VisibilityBind>) => countOf(k, seenBy(k, p).select('o.id'))),
+  lock: db.prepare((k, p: Params<'id'>) =>
     k('accounts').where('id', p('id')).where('kind', 'organization').select('id').forUpdate(),
   ),
-  mayCreate: db.prepare((k, p: P<'userId'>) => k('users').where('id', p('userId')).select('allow_create_organization')),
-  clusters: db.prepare((k, p: P<'id' | 'limit'>) =>
+  mayCreate: db.prepare((k, p: Params<'userId'>) => k('users').where('id', p('userId')).select('allow_create_organization')),
+  clusters: db.prepare((k, p: Params<'id' | 'limit'>) =>
     k('clusters').where('owner_id', p('id')).select('name').orderBy('name').limit(p('limit')),
   ),
 })
@@ -88,10 +86,10 @@ const profile = (value: (column: string, bind: ProfileBind) => Knex.Value | Knex
   Object.fromEntries(Object.entries(profileColumns).map(([column, bind]) => [column, value(column, bind)]))
 
 const writes = (db: SqlDatabase) => ({
-  insertAccount: db.prepare((k, p: P<'name' | 'key' | 'at'>) =>
+  insertAccount: db.prepare((k, p: Params<'name' | 'key' | 'at'>) =>
     k('accounts').insert({ kind: 'organization', name: p('name'), lower_name: p('key'), created_at: p('at') }),
   ),
-  insert: db.prepare((k, p: P<'id' | 'orgType' | 'at' | ProfileBind>) =>
+  insert: db.prepare((k, p: Params<'id' | 'orgType' | 'at' | ProfileBind>) =>
     k('organizations').insert({
       id: p('id'),
       org_type: p('orgType'),
@@ -100,7 +98,7 @@ const writes = (db: SqlDatabase) => ({
     }),
   ),
   // A bind that is null leaves its column as it is.
-  update: db.prepare((k, p: P<'id' | 'expectedVersion' | ProfileBind>) =>
+  update: db.prepare((k, p: Params<'id' | 'expectedVersion' | ProfileBind>) =>
     k('organizations')
       .where('id', p('id'))
       .where('version', k.raw('coalesce(?, version)', [p('expectedVersion')]))
@@ -109,20 +107,20 @@ const writes = (db: SqlDatabase) => ({
         version: k.raw('version + 1'),
       }),
   ),
-  dropRedirect: db.prepare((k, p: P<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
-  insertRedirect: db.prepare((k, p: P<'key' | 'id'>) => k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') })),
-  rename: db.prepare((k, p: P<'id' | 'name' | 'key'>) =>
+  dropRedirect: db.prepare((k, p: Params<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
+  insertRedirect: db.prepare((k, p: Params<'key' | 'id'>) => k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') })),
+  rename: db.prepare((k, p: Params<'id' | 'name' | 'key'>) =>
     k('accounts').where('id', p('id')).update({ name: p('name'), lower_name: p('key') }),
   ),
-  robotNames: db.prepare((k, p: P<'id'>) => k('robot_accounts').where('org_id', p('id')).select('id', 'name')),
-  bumpVersion: db.prepare((k, p: P<'id'>) =>
+  robotNames: db.prepare((k, p: Params<'id'>) => k('robot_accounts').where('org_id', p('id')).select('id', 'name')),
+  bumpVersion: db.prepare((k, p: Params<'id'>) =>
     k('organizations').where('id', p('id')).update({ version: k.raw('version + 1') }),
   ),
-  removeGrants: db.prepare((k, p: P<'id'>) => k('object_grants').where('org_id', p('id')).delete()),
-  removeTokens: db.prepare((k, p: P<'id'>) => k('access_tokens').where('only_org_id', p('id')).delete()),
+  removeGrants: db.prepare((k, p: Params<'id'>) => k('object_grants').where('org_id', p('id')).delete()),
+  removeTokens: db.prepare((k, p: Params<'id'>) => k('access_tokens').where('only_org_id', p('id')).delete()),
   // One by one: with a subquery MariaDB would read, and lock, every account.
-  removeRobot: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).where('kind', 'user').delete()),
-  remove: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).where('kind', 'organization').delete()),
+  removeRobot: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).where('kind', 'user').delete()),
+  remove: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).where('kind', 'organization').delete()),
 })
 
 /** Every statement of the organization store. */

@@ -1,20 +1,17 @@
-import type { Knex } from 'knex'
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
 import type { DueNotice, PolicyStore, SecondFactorNotice } from '../../../core/organizations/organizations/ports.ts'
 import { notices } from '../../../core/organizations/organizations/ports.ts'
-import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
-
-type P<N extends string> = (name: N) => Knex.Value & number
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 const rankOf = (notice: SecondFactorNotice): number => notices.indexOf(notice)
 
 const statements = (db: SqlDatabase) => ({
-  find: db.prepare((k, p: P<'orgId'>) =>
+  find: db.prepare((k, p: Params<'orgId'>) =>
     k('organizations')
       .where('id', p('orgId'))
       .select('two_factor_from', 'two_factor_grace_days', 'max_token_life_days', 'policy_version'),
   ),
-  replace: db.prepare((k, p: P<'orgId' | 'from' | 'graceDays' | 'maxDays' | 'expectedVersion'>) =>
+  replace: db.prepare((k, p: Params<'orgId' | 'from' | 'graceDays' | 'maxDays' | 'expectedVersion'>) =>
     k('organizations')
       .where('id', p('orgId'))
       .where('policy_version', p('expectedVersion'))
@@ -25,11 +22,11 @@ const statements = (db: SqlDatabase) => ({
         policy_version: k.raw('policy_version + 1'),
       }),
   ),
-  enrolled: db.prepare((k, p: P<'userId'>) => k('two_factors').where('user_id', p('userId')).whereNotNull('enrolled_at').select('user_id')),
-  forgetNotices: db.prepare((k, p: P<'orgId'>) =>
+  enrolled: db.prepare((k, p: Params<'userId'>) => k('two_factors').where('user_id', p('userId')).whereNotNull('enrolled_at').select('user_id')),
+  forgetNotices: db.prepare((k, p: Params<'orgId'>) =>
     k('org_members').where('org_id', p('orgId')).where('two_factor_notice', '>', 0).update({ two_factor_notice: 0 }),
   ),
-  due: db.prepare((k, p: P<'nearBefore' | 'comes' | 'near' | 'limit'>) =>
+  due: db.prepare((k, p: Params<'nearBefore' | 'comes' | 'near' | 'limit'>) =>
     k('organizations as o')
       .join('org_members as m', 'm.org_id', 'o.id')
       .join('accounts as oa', 'oa.id', 'o.id')
@@ -50,7 +47,7 @@ const statements = (db: SqlDatabase) => ({
       .orderBy('u.id')
       .limit(p('limit')),
   ),
-  markTold: db.prepare((k, p: P<'orgId' | 'userId' | 'rank'>) =>
+  markTold: db.prepare((k, p: Params<'orgId' | 'userId' | 'rank'>) =>
     k('org_members')
       .where('org_id', p('orgId'))
       .where('user_id', p('userId'))

@@ -5,13 +5,10 @@ import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { NewRobot, Robot, RobotStore } from '../../../core/organizations/robots/ports.ts'
 import { robotLogin, RobotNameTaken } from '../../../core/organizations/robots/ports.ts'
-import { listSlots, paddedList } from '../authz/padded-list.ts'
-import type { CountRow } from '../counted-page.ts'
-import { countOf, pageOf } from '../counted-page.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
-
-type P<N extends string> = (name: N) => Knex.Value & number
+import type { CountRow } from '../kit/fragments.ts'
+import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 /** No hash of any password has this form, so none ever matches. */
 const noPassword = '!'
@@ -23,23 +20,23 @@ const robots = (k: Knex): Knex.QueryBuilder =>
     .select('r.id', 'r.org_id', 'r.name', 'a.name as login', 'r.description', 'u.is_active', 'u.created_at', 'r.version')
 
 const reads = (db: SqlDatabase) => ({
-  list: db.prepare((k, p: P<'orgId' | 'limit' | 'offset'>) =>
+  list: db.prepare((k, p: Params<'orgId' | 'limit' | 'offset'>) =>
     robots(k).where('r.org_id', p('orgId')).orderBy('r.name').limit(p('limit')).offset(p('offset')),
   ),
-  count: db.prepare((k, p: P<'orgId'>) => countOf(k, k('robot_accounts as r').where('r.org_id', p('orgId')).select('r.id'))),
-  byId: db.prepare((k, p: P<'orgId' | 'id'>) => robots(k).where('r.org_id', p('orgId')).where('r.id', p('id'))),
+  count: db.prepare((k, p: Params<'orgId'>) => countOf(k, k('robot_accounts as r').where('r.org_id', p('orgId')).select('r.id'))),
+  byId: db.prepare((k, p: Params<'orgId' | 'id'>) => robots(k).where('r.org_id', p('orgId')).where('r.id', p('id'))),
   teams: paddedList((length) =>
-    db.prepare((k, p: P<string>) =>
+    db.prepare((k, p: Params<string>) =>
       k('team_members').whereIn('user_id', listSlots(p, length)).where('org_id', p('orgId')).select('user_id', 'team_id').orderBy('team_id'),
     ),
   ),
 })
 
 const writes = (db: SqlDatabase) => ({
-  insertAccount: db.prepare((k, p: P<'login' | 'key' | 'at'>) =>
+  insertAccount: db.prepare((k, p: Params<'login' | 'key' | 'at'>) =>
     k('accounts').insert({ kind: 'user', name: p('login'), lower_name: p('key'), created_at: p('at') }),
   ),
-  insertUser: db.prepare((k, p: P<'id' | 'orgId' | 'at'>) =>
+  insertUser: db.prepare((k, p: Params<'id' | 'orgId' | 'at'>) =>
     k('users').insert({
       id: p('id'),
       password_hash: noPassword,
@@ -49,27 +46,27 @@ const writes = (db: SqlDatabase) => ({
       created_at: p('at'),
     }),
   ),
-  insert: db.prepare((k, p: P<'id' | 'orgId' | 'name' | 'description'>) =>
+  insert: db.prepare((k, p: Params<'id' | 'orgId' | 'name' | 'description'>) =>
     k('robot_accounts').insert({ id: p('id'), org_id: p('orgId'), name: p('name'), description: p('description') }),
   ),
-  addMember: db.prepare((k, p: P<'id' | 'orgId' | 'at'>) =>
+  addMember: db.prepare((k, p: Params<'id' | 'orgId' | 'at'>) =>
     k('org_members').insert({ org_id: p('orgId'), user_id: p('id'), is_public: 0, created_at: p('at') }),
   ),
   // A bind that is null leaves its column as it is.
-  update: db.prepare((k, p: P<'orgId' | 'id' | 'description' | 'expectedVersion'>) =>
+  update: db.prepare((k, p: Params<'orgId' | 'id' | 'description' | 'expectedVersion'>) =>
     k('robot_accounts')
       .where('org_id', p('orgId'))
       .where('id', p('id'))
       .where('version', k.raw('coalesce(?, version)', [p('expectedVersion')]))
       .update({ description: k.raw('coalesce(?, description)', [p('description')]), version: k.raw('version + 1') }),
   ),
-  setActive: db.prepare((k, p: P<'orgId' | 'id' | 'isActive'>) =>
+  setActive: db.prepare((k, p: Params<'orgId' | 'id' | 'isActive'>) =>
     k('users').where('id', p('id')).where('robot_org_id', p('orgId')).update({ is_active: p('isActive') }),
   ),
-  removeGrants: db.prepare((k, p: P<'orgId' | 'id'>) =>
+  removeGrants: db.prepare((k, p: Params<'orgId' | 'id'>) =>
     k('object_grants').where('subject_type', 'user').where('subject_id', p('id')).where('org_id', p('orgId')).delete(),
   ),
-  remove: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).delete()),
+  remove: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).delete()),
 })
 
 interface RobotRow {

@@ -1,6 +1,6 @@
 import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
 import type { Organization, Team, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
-import type { Num } from '../statement.ts'
+import type { Num } from '../kit/statement.ts'
 
 export interface OrganizationRow {
   readonly id: Num

@@ -8,23 +8,21 @@ import type { TeamStore } from '../../../core/organizations/ports.ts'
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import type { Team } from '../../../core/organizations/types.ts'
 import { teamNameKey } from '../../../core/organizations/types.ts'
-import type { EntrantBind } from '../authz/letting-in.ts'
-import { entrantBinds, lettingIn } from '../authz/letting-in.ts'
-import { listSlots, paddedList } from '../authz/padded-list.ts'
-import type { CountRow } from '../counted-page.ts'
-import { countOf, pageOf } from '../counted-page.ts'
-import { isUniqueViolation } from '../driver-errors.ts'
-import type { Bind, Num, SqlDatabase, SqlRunner, Statement } from '../statement.ts'
+import type { EntrantBind } from '../authz/access-context.ts'
+import { entrantBinds, lettingIn } from '../authz/access-context.ts'
+import type { CountRow } from '../kit/fragments.ts'
+import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { Bind, Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import type { TeamRow } from './rows.ts'
 import { teamColumns, teamOf } from './rows.ts'
 
-type P<N extends string> = (name: N) => Knex.Value & number
 type PageBind = 'limit' | 'offset'
 type SearchBind = 'orgId' | 'pattern' | 'inDescription' | 'memberId'
 
 const teams = (k: Knex): Knex.QueryBuilder => k('teams as t')
 
-const ownersFirst = (k: Knex, query: Knex.QueryBuilder, p: P<PageBind>): Knex.QueryBuilder =>
+const ownersFirst = (k: Knex, query: Knex.QueryBuilder, p: Params<PageBind>): Knex.QueryBuilder =>
   query
     .select(...teamColumns)
     .orderByRaw(k.raw("case when t.permission = 'owner' then 0 else 1 end"))
@@ -33,7 +31,7 @@ const ownersFirst = (k: Knex, query: Knex.QueryBuilder, p: P<PageBind>): Knex.Qu
     .offset(p('offset'))
 
 /** `memberId` 0 stands for no such condition, `inDescription` 1 for looking there as well. */
-const searched = (k: Knex, p: P<SearchBind>): Knex.QueryBuilder =>
+const searched = (k: Knex, p: Params<SearchBind>): Knex.QueryBuilder =>
   teams(k)
     .where('t.org_id', p('orgId'))
     .where((any) =>
@@ -51,7 +49,7 @@ const searched = (k: Knex, p: P<SearchBind>): Knex.QueryBuilder =>
 
 type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic' | EntrantBind
 /** `onlyOrgId` 0 stands for all organizations, `onlyPublic` 1 for the public ones. */
-const ofUser = (k: Knex, p: P<MineBind>): Knex.QueryBuilder =>
+const ofUser = (k: Knex, p: Params<MineBind>): Knex.QueryBuilder =>
   teams(k)
     .join('team_members as m', 'm.team_id', 't.id')
     .join('organizations as o', 'o.id', 't.org_id')
@@ -61,16 +59,16 @@ const ofUser = (k: Knex, p: P<MineBind>): Knex.QueryBuilder =>
     .modify(lettingIn(k, p))
 
 const reads = (db: SqlDatabase) => ({
-  byId: db.prepare((k, p: P<'id'>) => teams(k).where('t.id', p('id')).select(...teamColumns)),
-  list: db.prepare((k, p: P<'orgId' | PageBind>) => ownersFirst(k, teams(k).where('t.org_id', p('orgId')), p)),
-  countList: db.prepare((k, p: P<'orgId'>) => countOf(k, teams(k).where('t.org_id', p('orgId')).select('t.id'))),
-  search: db.prepare((k, p: P<SearchBind | PageBind>) => ownersFirst(k, searched(k, p), p)),
-  countSearch: db.prepare((k, p: P<SearchBind>) => countOf(k, searched(k, p).select('t.id'))),
-  ofUser: db.prepare((k, p: P<MineBind | PageBind>) =>
+  byId: db.prepare((k, p: Params<'id'>) => teams(k).where('t.id', p('id')).select(...teamColumns)),
+  list: db.prepare((k, p: Params<'orgId' | PageBind>) => ownersFirst(k, teams(k).where('t.org_id', p('orgId')), p)),
+  countList: db.prepare((k, p: Params<'orgId'>) => countOf(k, teams(k).where('t.org_id', p('orgId')).select('t.id'))),
+  search: db.prepare((k, p: Params<SearchBind | PageBind>) => ownersFirst(k, searched(k, p), p)),
+  countSearch: db.prepare((k, p: Params<SearchBind>) => countOf(k, searched(k, p).select('t.id'))),
+  ofUser: db.prepare((k, p: Params<MineBind | PageBind>) =>
     ofUser(k, p).select(...teamColumns).orderBy('t.id').limit(p('limit')).offset(p('offset')),
   ),
-  countOfUser: db.prepare((k, p: P<MineBind>) => countOf(k, ofUser(k, p).select('t.id'))),
-  ofMember: db.prepare((k, p: P<'userId' | 'orgId'>) =>
+  countOfUser: db.prepare((k, p: Params<MineBind>) => countOf(k, ofUser(k, p).select('t.id'))),
+  ofMember: db.prepare((k, p: Params<'userId' | 'orgId'>) =>
     teams(k)
       .join('team_members as m', 'm.team_id', 't.id')
       .where('m.user_id', p('userId'))
@@ -78,16 +76,16 @@ const reads = (db: SqlDatabase) => ({
       .select(...teamColumns)
       .orderBy('t.id'),
   ),
-  byPermission: db.prepare((k, p: P<'orgId' | 'permission'>) =>
+  byPermission: db.prepare((k, p: Params<'orgId' | 'permission'>) =>
     teams(k).where('t.org_id', p('orgId')).where('t.permission', p('permission')).select(...teamColumns).orderBy('t.id').limit(1),
   ),
   rolesOf: paddedList((length) =>
-    db.prepare((k, p: P<string>) =>
+    db.prepare((k, p: Params<string>) =>
       k('team_roles').whereIn('team_id', listSlots(p, length)).select('team_id', 'role_id').orderBy('role_id'),
     ),
   ),
   rolePermissions: paddedList((length) =>
-    db.prepare((k, p: P<string>) =>
+    db.prepare((k, p: Params<string>) =>
       k('roles as r')
         .leftJoin('role_permissions as rp', 'rp.role_id', 'r.id')
         .where('r.org_id', p('orgId'))
@@ -98,11 +96,11 @@ const reads = (db: SqlDatabase) => ({
   ),
 })
 
-const peopleOf = (k: Knex, p: P<'id'>): Knex.QueryBuilder =>
+const peopleOf = (k: Knex, p: Params<'id'>): Knex.QueryBuilder =>
   k('team_members as m').join('users as u', 'u.id', 'm.user_id').where('m.team_id', p('id')).whereNull('u.robot_org_id')
 
 const memberReads = (db: SqlDatabase) => ({
-  members: db.prepare((k, p: P<'id' | PageBind>) =>
+  members: db.prepare((k, p: Params<'id' | PageBind>) =>
     peopleOf(k, p)
       .join('accounts as a', 'a.id', 'm.user_id')
       .where('m.team_id', p('id'))
@@ -111,15 +109,15 @@ const memberReads = (db: SqlDatabase) => ({
       .limit(p('limit'))
       .offset(p('offset')),
   ),
-  countMembers: db.prepare((k, p: P<'id'>) => countOf(k, peopleOf(k, p).select('m.user_id'))),
-  firstMembers: db.prepare((k, p: P<'id' | 'limit'>) => k('team_members').where('team_id', p('id')).select('user_id').limit(p('limit'))),
-  hasMember: db.prepare((k, p: P<'id' | 'userId'>) =>
+  countMembers: db.prepare((k, p: Params<'id'>) => countOf(k, peopleOf(k, p).select('m.user_id'))),
+  firstMembers: db.prepare((k, p: Params<'id' | 'limit'>) => k('team_members').where('team_id', p('id')).select('user_id').limit(p('limit'))),
+  hasMember: db.prepare((k, p: Params<'id' | 'userId'>) =>
     k('team_members').where('team_id', p('id')).where('user_id', p('userId')).select('user_id'),
   ),
 })
 
 const writes = (db: SqlDatabase) => ({
-  insert: db.prepare((k, p: P<'orgId' | 'name' | 'key' | 'description' | 'permission' | 'type' | 'at'>) =>
+  insert: db.prepare((k, p: Params<'orgId' | 'name' | 'key' | 'description' | 'permission' | 'type' | 'at'>) =>
     k('teams').insert({
       org_id: p('orgId'),
       name: p('name'),
@@ -131,7 +129,7 @@ const writes = (db: SqlDatabase) => ({
     }),
   ),
   // A bind that is null leaves its column as it is.
-  update: db.prepare((k, p: P<'id' | 'expectedVersion' | 'name' | 'key' | 'description' | 'permission' | 'type'>) =>
+  update: db.prepare((k, p: Params<'id' | 'expectedVersion' | 'name' | 'key' | 'description' | 'permission' | 'type'>) =>
     k('teams')
       .where('id', p('id'))
       .where('version', k.raw('coalesce(?, version)', [p('expectedVersion')]))
@@ -144,16 +142,16 @@ const writes = (db: SqlDatabase) => ({
         version: k.raw('version + 1'),
       }),
   ),
-  removeGrants: db.prepare((k, p: P<'id'>) => k('object_grants').where('subject_type', 'team').where('subject_id', p('id')).delete()),
-  remove: db.prepare((k, p: P<'id'>) => k('teams').where('id', p('id')).delete()),
-  detachRoles: db.prepare((k, p: P<'id'>) => k('team_roles').where('team_id', p('id')).delete()),
-  attachRole: db.prepare((k, p: P<'id' | 'roleId' | 'orgId'>) =>
+  removeGrants: db.prepare((k, p: Params<'id'>) => k('object_grants').where('subject_type', 'team').where('subject_id', p('id')).delete()),
+  remove: db.prepare((k, p: Params<'id'>) => k('teams').where('id', p('id')).delete()),
+  detachRoles: db.prepare((k, p: Params<'id'>) => k('team_roles').where('team_id', p('id')).delete()),
+  attachRole: db.prepare((k, p: Params<'id' | 'roleId' | 'orgId'>) =>
     k('team_roles').insert({ team_id: p('id'), role_id: p('roleId'), org_id: p('orgId') }),
   ),
-  addMember: db.prepare((k, p: P<'id' | 'orgId' | 'userId' | 'at'>) =>
+  addMember: db.prepare((k, p: Params<'id' | 'orgId' | 'userId' | 'at'>) =>
     k('team_members').insert({ team_id: p('id'), user_id: p('userId'), org_id: p('orgId'), created_at: p('at') }),
   ),
-  removeMember: db.prepare((k, p: P<'id' | 'userId'>) =>
+  removeMember: db.prepare((k, p: Params<'id' | 'userId'>) =>
     k('team_members').where('team_id', p('id')).where('user_id', p('userId')).delete(),
   ),
 })

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { DriverConfiguration, DriverConfigurationStore } from '../../../core/packages/ports.ts'
 import type { StorageDriver } from '../../../core/packages/types.ts'
-import type { Num, SqlDatabase, SqlRunner } from '../statement.ts'
+import type { Num, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 interface DriverRow {
   readonly id: Num

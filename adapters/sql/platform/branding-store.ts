@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { BrandingStore } from '../../../core/platform/ports.ts'
-import type { SqlDatabase, SqlRunner } from '../statement.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 type Column = 'logo' | 'favicon' | 'primaryColor' | 'showAppTag' | 'appName'
 

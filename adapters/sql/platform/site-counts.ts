@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import type { SiteCounts, SiteFacts } from '../../../core/platform/ports.ts'
-import type { SqlDatabase } from '../statement.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
 
 type Counted = keyof SiteCounts
 /** Robot accounts are no users to whoever administers the site. */

@@ -2,9 +2,9 @@ import type { Actor } from '../../../core/kernel/principal.ts'
 import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import { fromWireJson } from '../../../core/kernel/json.ts'
-import type { TaskOrigin } from '../../../core/tasks/store-ports.ts'
+import type { TaskOrigin } from '../../../core/tasks/ports.ts'
 import type { Task, TaskEvent, TaskEventStatus, TaskId, TaskState } from '../../../core/tasks/types.ts'
-import type { Num } from '../statement.ts'
+import type { Num } from '../kit/statement.ts'
 
 export interface TaskRow {
   readonly id: Num

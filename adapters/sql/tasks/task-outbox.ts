@@ -1,13 +1,46 @@
 import type { Knex } from 'knex'
 import type { AccountId, UserId } from '../../../core/kernel/ids.ts'
-import type { TaskOutbox } from '../../../core/tasks/store-ports.ts'
-import { databaseNow } from '../database-clock.ts'
-import type { Num, SqlDatabase } from '../statement.ts'
-import { heldMilliseconds } from './append-events.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
+import type { NewTaskEvent, TaskOutbox } from '../../../core/tasks/ports.ts'
+import type { TaskId } from '../../../core/tasks/types.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { EventRow } from './rows.ts'
 import { eventColumns, eventOf } from './rows.ts'
 
-type P<N extends string> = (name: N) => Knex.Value & number
+/** Until then the process that wrote an event publishes it, and nobody else. Shorter than any lease. */
+export const heldMilliseconds = 15_000
+
+type EventBind = 'id' | 'seq' | 'at' | 'eventId' | 'status' | 'step' | 'msg' | 'level' | 'error' | 'data' | 'isNotable'
+
+/**
+ * Numbers events, stores them and leaves them to the bus. The caller's transaction holds the task's row; `upTo` is the
+ * number of the last of these events, which the row says already.
+ */
+export const makeAppendEvents = (db: SqlDatabase) => {
+  const now = databaseNow(db.dialect)
+  const event = db.prepare((k, p: Params<EventBind>) =>
+    k('task_events').insert({
+      task_id: p('id'), seq: p('seq'), at: p('at'), event_id: p('eventId'), status: p('status'), step: p('step'), msg: p('msg'),
+      level: p('level'), error: p('error'), data: p('data'), is_notable: p('isNotable'),
+    }),
+  )
+  const outbox = db.prepare((k, p: Params<'id' | 'seq' | 'holder'>) =>
+    k('task_outbox').insert({ task_id: p('id'), seq: p('seq'), holder: p('holder'), held_until: k.raw(`${now} + ${heldMilliseconds}`) }),
+  )
+  return async (tx: SqlRunner, id: TaskId, events: readonly NewTaskEvent[], upTo: number, holder: string): Promise<void> => {
+    let seq = upTo - events.length
+    for (const each of events) {
+      seq += 1
+      await tx.run(event, {
+        id, seq, at: each.at.getTime(), eventId: each.id, status: each.status, step: each.step ?? null, msg: each.msg,
+        level: each.level ?? null, error: each.error ?? null, data: each.data === undefined ? null : toWireJson(each.data),
+        isNotable: each.isNotable === true ? 1 : 0,
+      })
+      await tx.run(outbox, { id, seq, holder })
+    }
+  }
+}
 
 interface ItemRow extends EventRow {
   readonly id: Num
@@ -22,7 +55,7 @@ interface ItemRow extends EventRow {
 export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox => {
   const now = databaseNow(db.dialect)
   const held = (k: Knex) => k.raw(`${now} + ${heldMilliseconds}`)
-  const mine = db.prepare((k, p: P<'holder' | 'limit'>) =>
+  const mine = db.prepare((k, p: Params<'holder' | 'limit'>) =>
     k('task_outbox as o')
       .join('tasks as t', 't.id', 'o.task_id')
       .join('task_events as e', (on) => on.on('e.task_id', 'o.task_id').andOn('e.seq', 'o.seq'))
@@ -31,10 +64,10 @@ export const makeSqlTaskOutbox = (db: SqlDatabase, holder: string): TaskOutbox =
       .orderBy('o.id')
       .limit(p('limit')),
   )
-  const keep = db.prepare((k, p: P<'holder' | 'upTo'>) => k('task_outbox').where('holder', p('holder')).where('id', '<=', p('upTo')).update({ held_until: held(k) }))
-  const remove = db.prepare((k, p: P<'id'>) => k('task_outbox').where('id', p('id')).delete())
-  const left = db.prepare((k, p: P<'limit'>) => k('task_outbox').whereRaw(`held_until <= ${now}`).select('id', 'held_until').orderBy('id').limit(p('limit')))
-  const adopt = db.prepare((k, p: P<'id' | 'seen' | 'holder'>) =>
+  const keep = db.prepare((k, p: Params<'holder' | 'upTo'>) => k('task_outbox').where('holder', p('holder')).where('id', '<=', p('upTo')).update({ held_until: held(k) }))
+  const remove = db.prepare((k, p: Params<'id'>) => k('task_outbox').where('id', p('id')).delete())
+  const left = db.prepare((k, p: Params<'limit'>) => k('task_outbox').whereRaw(`held_until <= ${now}`).select('id', 'held_until').orderBy('id').limit(p('limit')))
+  const adopt = db.prepare((k, p: Params<'id' | 'seen' | 'holder'>) =>
     k('task_outbox').where({ id: p('id'), held_until: p('seen') }).update({ holder: p('holder'), held_until: held(k) }),
   )
   return {

@@ -1,22 +1,43 @@
 import type { Knex } from 'knex'
 import { dayMilliseconds } from '../../../core/kernel/clock.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import type { TaskRetention } from '../../../core/tasks/store-ports.ts'
+import type { TaskRetention } from '../../../core/tasks/ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
-import { databaseNow } from '../database-clock.ts'
-import type { Num, SqlDatabase } from '../statement.ts'
-import { makeRemoveEndedBeyond } from './ended-beyond.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
-type P<N extends string> = (name: N) => Knex.Value & number
+export const endedStatements = (db: SqlDatabase) => {
+  const ended = (k: Knex, tenantId: Knex.Value) => k('tasks').where('tenant_id', tenantId).whereNotNull('ended_at').select('id')
+  return {
+    count: db.prepare((k, p: Params<'tenantId' | 'most'>) => k.from(ended(k, p('tenantId')).limit(p('most')).as('counted')).count({ count: '*' })),
+    oldest: db.prepare((k, p: Params<'tenantId' | 'limit'>) => ended(k, p('tenantId')).orderBy('ended_at').orderBy('id').limit(p('limit'))),
+    remove: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).delete()),
+  }
+}
+
+/**
+ * Removes of a tenant's ended tasks beyond the newest `kept` the oldest, with their events, and answers how many of at
+ * most `limit`. Counting stops where the answer does not depend on it any more.
+ */
+export const makeRemoveEndedBeyond = (db: SqlDatabase) => {
+  const { count, oldest, remove } = endedStatements(db)
+  return async (runner: SqlRunner, tenantId: AccountId, kept: number, limit: number): Promise<number> => {
+    const found = Number((await runner.first<{ count: Num }>(count, { tenantId, most: kept + limit }))?.count ?? 0)
+    if (found <= kept) return 0
+    let removed = 0
+    for (const { id } of await runner.all<{ id: Num }>(oldest, { tenantId, limit: found - kept })) removed += (await runner.run(remove, { id: Number(id) })).affected
+    return removed
+  }
+}
 
 /** TaskRetention over `tasks`; events and what waits for the bus go with their task. */
 export const makeSqlTaskRetention = (db: SqlDatabase): TaskRetention => {
   const now = databaseNow(db.dialect)
-  const days = (p: P<'days'>): Knex.RawBinding[] => [p('days')]
+  const days = (p: Params<'days'>): Knex.RawBinding[] => [p('days')]
   const old = (column: string) => `${column} < ${now} - ${dayMilliseconds} * cast(? as ${db.dialect === 'mysql' ? 'signed' : 'integer'})`
-  const ended = db.prepare((k, p: P<'days' | 'limit'>) => k('tasks').whereRaw(old('ended_at'), days(p)).select('id').orderBy('ended_at').limit(p('limit')))
-  const remove = db.prepare((k, p: P<'id'>) => k('tasks').where('id', p('id')).delete())
-  const abandoned = db.prepare((k, p: P<'days' | 'limit'>) =>
+  const ended = db.prepare((k, p: Params<'days' | 'limit'>) => k('tasks').whereRaw(old('ended_at'), days(p)).select('id').orderBy('ended_at').limit(p('limit')))
+  const remove = db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).delete())
+  const abandoned = db.prepare((k, p: Params<'days' | 'limit'>) =>
     k('tasks')
       .whereIn('state', ['queued', 'running'])
       .whereRaw(old('created_at'), days(p))
@@ -25,7 +46,7 @@ export const makeSqlTaskRetention = (db: SqlDatabase): TaskRetention => {
       .orderBy('id')
       .limit(p('limit')),
   )
-  const crowded = db.prepare((k, p: P<'kept' | 'limit'>) =>
+  const crowded = db.prepare((k, p: Params<'kept' | 'limit'>) =>
     k('tasks').whereNotNull('ended_at').groupBy('tenant_id').havingRaw('count(*) > ?', [p('kept')]).select('tenant_id').orderBy('tenant_id').limit(p('limit')),
   )
   const removeEndedBeyond = makeRemoveEndedBeyond(db)

@@ -1,16 +1,54 @@
+import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
-import type { UserId } from '../../../core/kernel/ids.ts'
 import type { Entrant } from '../../../core/kernel/access.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
-import type { TaskFilter, TaskStore } from '../../../core/tasks/store-ports.ts'
-import { entrantBinds, lettingIn } from '../authz/letting-in.ts'
-import type { CountRow } from '../counted-page.ts'
-import { countOf, pageOf } from '../counted-page.ts'
-import type { SqlDatabase } from '../statement.ts'
+import type { NewTask, TaskChanges, TaskEnd, TaskFilter, TaskStore } from '../../../core/tasks/ports.ts'
+import { LockHeld } from '../../../core/tasks/ports.ts'
+import type { TaskId } from '../../../core/tasks/types.ts'
+import { entrantBinds, lettingIn } from '../authz/access-context.ts'
+import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { CountRow } from '../kit/fragments.ts'
+import { countOf, databaseNow, pageOf } from '../kit/fragments.ts'
+import type { Bind, Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { EventRow, TaskRow } from './rows.ts'
-import { eventColumns, eventOf, taskColumns, taskOf } from './rows.ts'
+import { askedToText, eventColumns, eventOf, taskColumns, taskOf } from './rows.ts'
+import { makeAppendEvents } from './task-outbox.ts'
+import { makeRemoveEndedBeyond } from './task-retention.ts'
 
-type P<N extends string> = (name: N) => Knex.Value & number
+type EndBind = 'state' | 'message' | 'error' | 'result'
+
+const endBinds = ({ state, message, error, result }: TaskEnd): Record<EndBind, Bind> => ({
+  state,
+  message,
+  error: error ?? null,
+  result: result === undefined ? null : toWireJson(result),
+})
+
+/** The one change of a row that ends a task: what only unfinished work needs goes with it. */
+export const makeEndTask = (db: SqlDatabase) => {
+  const ended = (k: Knex, p: Params<EndBind>) => ({
+    state: p('state'), message: p('message'), error: p('error'), result: p('result'), ended_at: k.raw(databaseNow(db.dialect)),
+    lock_key: null, sealed_input: null, lease_until: null, holder: null,
+  })
+  const unattended = db.prepare((k, p: Params<EndBind | 'id'>) => k('tasks').where('id', p('id')).update({ ...ended(k, p), fence: k.raw('fence + 1') }))
+  const fenced = db.prepare((k, p: Params<EndBind | 'id' | 'fence' | 'count'>) =>
+    k('tasks')
+      .where({ id: p('id'), fence: p('fence') })
+      .where('state', 'running')
+      .update({ ...ended(k, p), last_seq: k.raw('last_seq + ?', [p('count')]) }),
+  )
+  return {
+    /** The caller holds the row and knows that no worker has it. */
+    unattended: async (tx: SqlRunner, id: TaskId, end: TaskEnd): Promise<void> => {
+      await tx.run(unattended, { id, ...endBinds(end) })
+    },
+    /** False when another worker has the task; `count` events follow. */
+    fenced: async (tx: SqlRunner, { id, fence }: { readonly id: TaskId; readonly fence: number }, end: TaskEnd, count: number): Promise<boolean> =>
+      (await tx.run(fenced, { id, fence, count, ...endBinds(end) })).affected === 1,
+  }
+}
 
 /** Keeps tasks of the actor's own account and of organizations that let the actor in as a member. */
 const whereBelonging = (k: Knex, actorId: UserId, entrant: Entrant) => (rows: Knex.QueryBuilder): void => {
@@ -33,10 +71,10 @@ const matching = (k: Knex, rows: Knex.QueryBuilder, { actorId, entrant, tenantId
 
 /** TaskStore over `tasks` and `task_events`: reads outside of any transaction. */
 export const makeSqlTaskStore = (db: SqlDatabase): TaskStore => {
-  const find = db.prepare((k, p: P<'ref'>) =>
+  const find = db.prepare((k, p: Params<'ref'>) =>
     k('tasks as t').join('accounts as a', 'a.id', 't.tenant_id').where('t.ref', p('ref')).select(...taskColumns.map((column) => `t.${column}`), 'a.name as tenant_name'),
   )
-  const events = db.prepare((k, p: P<'id' | 'after' | 'limit'>) =>
+  const events = db.prepare((k, p: Params<'id' | 'after' | 'limit'>) =>
     k('task_events').where('task_id', p('id')).where('seq', '>', p('after')).select(...eventColumns).orderBy('seq').limit(p('limit')),
   )
   return {
@@ -55,4 +93,108 @@ export const makeSqlTaskStore = (db: SqlDatabase): TaskStore => {
       return (await db.all<EventRow>(events, { id, after, limit })).map(eventOf)
     },
   }
+}
+
+const responseMilliseconds = 3600 * 1000
+
+const newBinds = (task: NewTask): Record<string, Bind> => ({
+  ref: task.ref,
+  response_id: task.responseId,
+  subject: task.subject,
+  kind: task.kind,
+  title: task.title,
+  tenant_id: task.tenantId,
+  actor_id: task.actor.userId,
+  actor_login: task.actor.login,
+  actor: askedToText({ actor: task.actor, origin: task.origin }),
+  about: JSON.stringify(task.about),
+  cluster: task.about['cluster'] ?? '',
+  lock_key: task.lockKey ?? null,
+  sealed_input: task.sealedInput,
+  digest: task.digest,
+  message: task.message,
+})
+const insertColumns = [
+  'ref', 'response_id', 'subject', 'kind', 'title', 'tenant_id', 'actor_id', 'actor_login', 'actor', 'about', 'cluster', 'lock_key', 'sealed_input',
+  'digest', 'message',
+] as const
+
+const statements = (db: SqlDatabase) => {
+  const now = databaseNow(db.dialect)
+  return {
+    lockAccount: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).select('id').forUpdate()),
+    countUnfinished: db.prepare((k, p: Params<'tenantId'>) =>
+      k('tasks').where('tenant_id', p('tenantId')).whereIn('state', ['queued', 'running']).count({ count: '*' }),
+    ),
+    byResponse: db.prepare((k, p: Params<'actorId' | 'responseId'>) =>
+      k('tasks')
+        .where({ actor_id: p('actorId'), response_id: p('responseId') })
+        .whereRaw(`created_at > ${now} - ${responseMilliseconds}`)
+        .select(...taskColumns, 'digest')
+        .orderBy('id', 'desc')
+        .limit(1),
+    ),
+    byLock: db.prepare((k, p: Params<'lockKey'>) => k('tasks').where('lock_key', p('lockKey')).select(...taskColumns)),
+    byId: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select(...taskColumns)),
+    lock: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select(...taskColumns).forUpdate()),
+    insert: db.prepare((k, p: Params<(typeof insertColumns)[number]>) =>
+      k('tasks').insert({ ...Object.fromEntries(insertColumns.map((name) => [name, p(name)])), state: 'queued', created_at: k.raw(now) }),
+    ),
+    number: db.prepare((k, p: Params<'id' | 'count'>) => k('tasks').where('id', p('id')).update({ last_seq: k.raw('last_seq + ?', [p('count')]) })),
+    lastSeq: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).select('last_seq')),
+    requestCancel: db.prepare((k, p: Params<'id'>) => k('tasks').where('id', p('id')).update({ is_cancel_requested: 1 })),
+  }
+}
+
+/** TaskChanges over `tasks`, bound to a transaction. `holder` is this process, which publishes what it wrote. */
+export const makeSqlTaskChanges = (db: SqlDatabase, holder: string): ((tx: SqlRunner) => TaskChanges) => {
+  const s = statements(db)
+  const appendEvents = makeAppendEvents(db)
+  const endTask = makeEndTask(db)
+  const removeEndedBeyond = makeRemoveEndedBeyond(db)
+  return (tx) => ({
+    async lockAccounts(ids) {
+      let found = 0
+      for (const id of [...new Set(ids)].sort((a, b) => a - b)) if ((await tx.first(s.lockAccount, { id })) !== undefined) found += 1
+      return found
+    },
+    async countUnfinished(tenantId) {
+      return Number((await tx.first<{ count: Num }>(s.countUnfinished, { tenantId }))?.count ?? 0)
+    },
+    async findByResponse(actorId, responseId) {
+      const row = await tx.first<TaskRow & { readonly digest: Uint8Array }>(s.byResponse, { actorId, responseId })
+      return row === undefined ? undefined : { task: taskOf(row), digest: row.digest }
+    },
+    async findByLock(lockKey) {
+      const row = await tx.first<TaskRow>(s.byLock, { lockKey })
+      return row === undefined ? undefined : taskOf(row)
+    },
+    async insert(task) {
+      try {
+        const { insertId } = await tx.run(s.insert, newBinds(task))
+        const row = await tx.first<TaskRow>(s.byId, { id: insertId })
+        if (row === undefined) throw new Error('the task that was just inserted is gone')
+        return right(taskOf(row))
+      } catch (error) {
+        if (isUniqueViolation(error, 'lock_key')) return left(LockHeld('Another task holds the lock.'))
+        throw error
+      }
+    },
+    async append(id, events) {
+      await tx.run(s.number, { id, count: events.length })
+      const row = await tx.first<{ last_seq: Num }>(s.lastSeq, { id })
+      if (row !== undefined) await appendEvents(tx, id, events, Number(row.last_seq), holder)
+    },
+    async lock(id) {
+      const row = await tx.first<TaskRow>(s.lock, { id })
+      return row === undefined ? undefined : taskOf(row)
+    },
+    async requestCancel(id) {
+      await tx.run(s.requestCancel, { id })
+    },
+    async removeEndedBeyond(tenantId, kept, limit) {
+      await removeEndedBeyond(tx, tenantId, kept, limit)
+    },
+    endUnattended: (id, end) => endTask.unattended(tx, id, end),
+  })
 }

@@ -91,7 +91,7 @@ const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refu
   if (route.access.kind === 'site-admin' && !principal.isSiteAdmin) {
     return refusal(403, 'AccessDenied', 'Only site administrators may do this.')
   }
-  // As in core/authz/subject.ts: outside of what such a token is for, its holder is nobody, also when a site admin.
+  // As in core/authz/evaluate.ts: outside of what such a token is for, its holder is nobody, also when a site admin.
   if (route.access.kind === 'site-admin' && isConfined(principal)) {
     return refusal(403, 'AccessDenied', 'A token for public objects, or for one organization, cannot administer the site.')
   }

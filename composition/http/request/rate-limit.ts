@@ -1,4 +1,4 @@
-import { networkOf } from '../../../adapters/throttle/source-network.ts'
+import { networkOf } from '../../../adapters/throttle/shared-limiter.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { refusal } from '../answer/failure-response.ts'
 import type { RequestContext } from './request-context.ts'

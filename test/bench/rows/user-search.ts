@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { request } from 'undici'
-import { openDatabase } from '../../../adapters/sql/database.ts'
+import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import { fillWithUsers } from '../../support/searched-users.ts'
 import { makeUser } from '../api-calls.ts'
 import { bars } from '../bars.ts'

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDatabase } from '../../../adapters/sql/database.ts'
+import { openDatabase } from '../../../adapters/sql/engine/database.ts'
 import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'
 import { migratedMysqlUrl } from '../../support/databases.ts'

@@ -1,5 +1,5 @@
-import { openDatabase } from '../../../adapters/sql/database.ts'
-import type { SqlDatabase } from '../../../adapters/sql/statement.ts'
+import { openDatabase } from '../../../adapters/sql/engine/database.ts'
+import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { closeClients, connectWith, credentialsFrom, listen, startBusWorld, type BusWorld } from '../../bus/bus-world.ts'
 import { helm } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'

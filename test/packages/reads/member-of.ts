@@ -1,5 +1,5 @@
 import { makeUndiciClusterApi } from '../../../adapters/kubernetes/cluster-api.ts'
-import { makeConnectionPools } from '../../../adapters/kubernetes/connection-pools.ts'
+import { makeConnectionPools } from '../../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'

@@ -1,7 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { makeUndiciClusterApi } from '../../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterTransport } from '../../../adapters/kubernetes/cluster-transport.ts'
-import { makeConnectionPools } from '../../../adapters/kubernetes/connection-pools.ts'
+import { makeConnectionPools } from '../../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../../adapters/outbound/egress-policy.ts'
 import { makeMemberClusters } from '../../../core/clusters/member-clusters.ts'

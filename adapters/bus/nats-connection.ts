@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { connect, jwtAuthenticator } from '@nats-io/transport-node'
+import type { SystemLogin } from '../../core/bus/ports.ts'
+import type { Log } from '../../core/kernel/log.ts'
+
+/** The servers of MOORAGE_BUS_URL, each as `nats://host:port`: a user and password in it mean nothing to a server that goes by claims. */
+export const natsServers = (busUrl: string): readonly string[] =>
+  busUrl
+    .split(',')
+    .map((part) => part.trim().replace(/^nats:\/\//, ''))
+    .map((part) => part.slice(part.lastIndexOf('@') + 1))
+    .filter((part) => part !== '')
+    .map((part) => `nats://${part}`)
+
+export interface KeptConnectionOptions {
+  /** `host:port` or `nats://host:port`, each. */
+  readonly servers: readonly string[]
+  /** A fresh login; undefined while the deployment has no keys. */
+  readonly login: () => Promise<SystemLogin | undefined>
+  readonly log: Log
+  /** What it is for, for the log. */
+  readonly purpose: string
+  /** Called at each connection and at each reconnection. A throw ends the connection; it is made anew. */
+  readonly onUp?: (connection: NatsConnection) => Promise<void>
+}
+
+/** One connection to the message bus that comes back for as long as the service runs. */
+export interface KeptConnection {
+  /** Undefined while the bus is away. */
+  current(): NatsConnection | undefined
+  start(): void
+  close(): Promise<void>
+}
+
+const connectTimeoutMs = 5_000
+const shortestPauseMs = 500
+const longestPauseMs = 10_000
+
+/** Opens one connection with claims of this deployment; afterwards it reconnects by itself, for ever, unless told otherwise. */
+export const connectBy = ({ servers }: Pick<KeptConnectionOptions, 'servers'>, { claims, seed }: SystemLogin, reconnects = true): Promise<NatsConnection> =>
+  connect({
+    servers: [...servers],
+    name: 'moorage',
+    authenticator: jwtAuthenticator(claims, new TextEncoder().encode(seed.reveal())),
+    timeout: connectTimeoutMs,
+    reconnect: reconnects,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: shortestPauseMs,
+    ignoreAuthErrorAbort: reconnects,
+  })
+
+export const makeKeptConnection = ({ servers, login, log, purpose, onUp = async () => undefined }: KeptConnectionOptions): KeptConnection => {
+  const stopping = new AbortController()
+  let connection: NatsConnection | undefined
+  let isUp = false
+  let running: Promise<void> | undefined
+
+  const watch = async (open: NatsConnection): Promise<void> => {
+    for await (const { type } of open.status()) {
+      if (type === 'disconnect' || type === 'staleConnection') isUp = false
+      if (type === 'disconnect') log.warn({ purpose }, 'the message bus is away')
+      if (type !== 'reconnect') continue
+      isUp = true
+      log.info({ purpose }, 'the message bus is back')
+      onUp(open).catch((error: unknown) => log.warn({ purpose, reason: (error as Error).message }, 'the message bus is back and not as it was'))
+    }
+  }
+
+  const once = async (): Promise<void> => {
+    const given = await login()
+    if (given === undefined || stopping.signal.aborted) return
+    connection = await connectBy({ servers }, given)
+    await onUp(connection).catch(async (error: unknown) => {
+      await connection?.close()
+      throw error
+    })
+    isUp = true
+    log.info({ purpose, server: connection.getServer() }, 'connected to the message bus')
+    void watch(connection).catch(() => undefined)
+    await connection.closed()
+    isUp = false
+  }
+
+  const loop = async (): Promise<void> => {
+    let told = ''
+    for (let pauseMs = shortestPauseMs; !stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        await once()
+      } catch (error) {
+        const reason = (error as Error).message
+        if (reason !== told) log.warn({ purpose, reason }, 'the message bus cannot be reached; this goes on being tried')
+        told = reason
+      }
+      await delay(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  return {
+    current: () => (isUp ? connection : undefined),
+    start: () => void (running ??= loop()),
+    close: async () => {
+      stopping.abort()
+      await connection?.close()
+      await running
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { left, right } from 'fp-ts/lib/Either.js'
+import { Agent, fetch } from 'undici'
+import { CloudKeyRefused, CloudSdkMissing, CloudUnreachable } from '../../core/clouds/ports.ts'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
+import type { EgressPolicy } from '../outbound/egress-policy.ts'
+import { EgressRefused } from '../outbound/egress-policy.ts'
+
+/** Loads a vendor's package when it is first needed; Node keeps what was loaded. */
+export const loadSdk = async <M>(name: string, load: () => Promise<M>): Outcome<Failure<'CloudSdkMissing'>, M> => {
+  try {
+    return right(await load())
+  } catch (error) {
+    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+    // Another package that the vendor's one misses is a fault, not a choice of the operator.
+    if (code !== 'ERR_MODULE_NOT_FOUND' || !String(message).includes(`'${name}'`)) throw error
+    return left(CloudSdkMissing(`This installation cannot list buckets of that cloud yet: its operator must run \`npm install ${name}\`.`))
+  }
+}
+
+/** Bytes of one page of names. */
+const answerLimit = 8 * 1024 * 1024
+
+/** One way out to a cloud. Every connection of a vendor's package goes through one, whatever the environment says of proxies. */
+export interface Door {
+  /** Throws EgressRefused for an address that must not be connected to; names are judged when they are resolved. */
+  check(url: URL): void
+  /** For packages that take Node's own agents. Kept for one request. */
+  readonly agents: { readonly httpAgent: HttpAgent; readonly httpsAgent: HttpsAgent }
+  /** Follows no redirects. */
+  readonly fetch: typeof fetch
+  close(): Promise<void>
+}
+
+/** @param isPlainAllowed also http, and any address that the policy permits: for endpoints that the operator set. */
+export const makeDoor = (egress: EgressPolicy, isPlainAllowed: boolean): Door => {
+  const dispatcher = new Agent({ connect: { lookup: egress.lookup, timeout: 5_000 }, maxResponseSize: answerLimit, keepAliveTimeout: 1_000 })
+  const check = (url: URL): void => {
+    const asHttps = isPlainAllowed && url.protocol === 'http:' ? new URL(url.href.replace(/^http:/, 'https:')) : url
+    const refused = egress.refusal(asHttps)
+    if (refused !== undefined) throw new EgressRefused(refused)
+  }
+  return {
+    check,
+    agents: { httpAgent: new HttpAgent({ lookup: egress.lookup }), httpsAgent: new HttpsAgent({ lookup: egress.lookup }) },
+    fetch: async (input, init) => {
+      check(new URL(input instanceof URL || typeof input === 'string' ? input : input.url))
+      return fetch(input, { ...init, dispatcher, redirect: 'manual' })
+    },
+    close: () => dispatcher.close(),
+  }
+}
+
+/** What a vendor's package threw, as far as it concerns us. */
+export interface CloudError {
+  readonly status: number | undefined
+  readonly code: string | undefined
+  readonly cause: unknown
+}
+
+/** Only a word; a vendor's text may repeat what it was sent. */
+const word = (code: string | undefined): string | undefined => (code !== undefined && /^[A-Za-z][\w.-]{0,63}$/.test(code) ? code : undefined)
+
+const links = (error: unknown): readonly unknown[] => {
+  const found: unknown[] = []
+  for (let at = error; at instanceof Error && found.length < 6; at = at.cause) {
+    found.push(at)
+    if (at instanceof AggregateError) found.push(...at.errors)
+  }
+  return found
+}
+
+const hasCode = (error: unknown, code: string): boolean => links(error).some((link) => (link as { readonly code?: unknown }).code === code)
+
+/** Codes that are refusals by status, but say that our clock is wrong or that we are asked to come back. */
+const notTheKey: ReadonlySet<string> = new Set(['RequestTimeTooSkewed', 'RequestTimeout', 'SlowDown', 'TooManyRequests'])
+
+/** A vendor's refusal or our failure to reach it, in plain words. Its own text and headers stay out. */
+export const toCloudFailure = ({ status, code, cause }: CloudError): Failure<'CloudKeyRefused'> | Failure<'CloudUnreachable'> => {
+  const name = word(code)
+  if (links(cause).some((link) => link instanceof EgressRefused)) return CloudUnreachable('The address of the cloud is not one that this service may connect to.')
+  if (status === undefined) return CloudUnreachable(hasCode(cause, 'ENOTFOUND') ? 'The name of the cloud does not resolve.' : 'The cloud could not be reached.')
+  const isRefusal = status >= 400 && status < 500 && status !== 408 && status !== 429 && !notTheKey.has(name ?? '')
+  if (isRefusal) return CloudKeyRefused(`The cloud does not accept the key, or not for listing buckets (${name ?? status}).`)
+  return CloudUnreachable(`The cloud did not answer as it should (${name ?? status}).`)
+}

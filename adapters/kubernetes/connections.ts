@@ -1,0 +1,169 @@
+import type { LookupFunction } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { Pool } from 'undici'
+import type { ReachFailure } from '../../core/clusters/ports.ts'
+import { AddressRefused, ClusterUnreachable } from '../../core/clusters/ports.ts'
+import type { ClusterConnection, ClusterCredential } from '../../core/clusters/types.ts'
+import type { ClusterId } from '../../core/kernel/ids.ts'
+import type { EgressPolicy } from '../outbound/egress-policy.ts'
+import { EgressRefused } from '../outbound/egress-policy.ts'
+
+export interface TlsOptions {
+  readonly lookup: LookupFunction
+  readonly rejectUnauthorized: true
+  readonly minVersion: 'TLSv1.2'
+  readonly ca?: string
+  readonly servername?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
+/** TLS as the credential wants it, to an address that the policy lets through. Verification is always on. */
+export const tlsOptions = (credential: ClusterCredential, egress: EgressPolicy): TlsOptions => ({
+  lookup: egress.lookup,
+  rejectUnauthorized: true,
+  minVersion: 'TLSv1.2',
+  ...(credential.authorityPem === undefined ? {} : { ca: credential.authorityPem }),
+  ...(credential.tlsServerName === undefined ? {} : { servername: credential.tlsServerName }),
+  ...(credential.identity.kind === 'certificate'
+    ? { cert: credential.identity.certificatePem, key: credential.identity.keyPem.reveal() }
+    : {}),
+})
+
+/** The header that proves who we are, where the certificate does not. */
+export const authorization = (credential: ClusterCredential): readonly (readonly [string, string])[] =>
+  credential.identity.kind === 'token' ? [['authorization', `Bearer ${credential.identity.token.reveal()}`]] : []
+
+/** The connections of one version of one cluster record. */
+export interface ClusterPools {
+  readonly version: number
+  /** Where they lead, and with which credential: what goes through them carries no other. */
+  readonly connection: ClusterConnection
+  /** Requests that end by themselves. */
+  readonly short: Pool
+  /** Watches and logs, each on its own connection, so that they never keep short requests waiting. */
+  readonly long: Pool
+  /** Connections that left HTTP; never pooled. */
+  readonly tunnels: Set<Duplex>
+}
+
+export interface ConnectionPools {
+  /** The pools for this version; those of another version of the record are cut. */
+  of(connection: ClusterConnection): ClusterPools
+  forget(id: ClusterId): Promise<void>
+  /** Cuts everything, at shutdown. */
+  close(): Promise<void>
+}
+
+const shortConnections = 64
+const connectTimeoutMilliseconds = 10_000
+const keepAliveMilliseconds = 30_000
+
+const cut = async (pools: ClusterPools): Promise<void> => {
+  for (const tunnel of pools.tunnels) tunnel.destroy()
+  await Promise.all([pools.short.destroy(), pools.long.destroy()])
+}
+
+/** @param maxClusters how many clusters keep open connections at most; the one used least recently is cut. */
+export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): ConnectionPools => {
+  const known = new Map<ClusterId, ClusterPools>()
+
+  const make = (connection: ClusterConnection): ClusterPools => {
+    const origin = new URL(connection.credential.server).origin
+    const options = {
+      connect: { ...tlsOptions(connection.credential, egress), timeout: connectTimeoutMilliseconds },
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: keepAliveMilliseconds,
+    }
+    return {
+      version: connection.link.version,
+      connection,
+      short: new Pool(origin, { ...options, connections: shortConnections }),
+      long: new Pool(origin, options),
+      tunnels: new Set(),
+    }
+  }
+
+  const isIdle = (pools: ClusterPools): boolean =>
+    pools.tunnels.size === 0 && pools.short.stats.running + pools.long.stats.running + pools.short.stats.pending + pools.long.stats.pending === 0
+
+  const evictIdle = (): void => {
+    for (const [id, pools] of known) {
+      if (known.size <= maxClusters) return
+      if (!isIdle(pools)) continue
+      known.delete(id)
+      void cut(pools)
+    }
+  }
+
+  return {
+    of(connection) {
+      const { id, version } = connection.link
+      const kept = known.get(id)
+      // Least recently used first: a map keeps the order of insertion.
+      if (kept !== undefined) known.delete(id)
+      // A request that read the record just before it changed must not cut what was made after.
+      if (kept !== undefined && kept.version >= version) {
+        known.set(id, kept)
+        return kept
+      }
+      if (kept !== undefined) void cut(kept)
+      const made = make(connection)
+      known.set(id, made)
+      evictIdle()
+      return made
+    },
+    async forget(id) {
+      const kept = known.get(id)
+      known.delete(id)
+      if (kept !== undefined) await cut(kept)
+    },
+    async close() {
+      const all = [...known.values()]
+      known.clear()
+      await Promise.all(all.map(cut))
+    },
+  }
+}
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The cluster refuses connections at its address.',
+  ECONNRESET: 'The cluster closed the connection.',
+  EHOSTUNREACH: 'There is no way to the cluster from here.',
+  ENETUNREACH: 'There is no way to the cluster from here.',
+  ENOTFOUND: "The name of the cluster's API server does not resolve.",
+  EAI_AGAIN: "The name of the cluster's API server does not resolve at the moment.",
+  ETIMEDOUT: 'The cluster did not answer in time.',
+  UND_ERR_CONNECT_TIMEOUT: 'The cluster did not answer in time.',
+  UND_ERR_HEADERS_TIMEOUT: 'The cluster did not answer in time.',
+  UND_ERR_BODY_TIMEOUT: 'The cluster did not answer in time.',
+  UND_ERR_SOCKET: 'The cluster closed the connection.',
+  CERT_HAS_EXPIRED: "The cluster's certificate has expired.",
+  ERR_TLS_CERT_ALTNAME_INVALID: "The cluster's certificate is for another name than the address in the access config.",
+  SELF_SIGNED_CERT_IN_CHAIN: "The cluster's certificate is not signed by the authority in the access config.",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "The cluster's certificate is not signed by the authority in the access config.",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "The cluster's certificate is not signed by the authority in the access config.",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The cluster's certificate is not signed by the authority in the access config.",
+}
+
+const chain = (error: unknown): readonly unknown[] => {
+  const links: unknown[] = []
+  for (let at = error; at instanceof Error && links.length < 5; at = at.cause) {
+    links.push(at)
+    if (at instanceof AggregateError) links.push(...at.errors)
+  }
+  return links
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+
+/** A driver's error in plain words; its own text, which may name our network, stays out. */
+export const toReachFailure = (error: unknown): ReachFailure => {
+  const links = chain(error)
+  const refused = links.find((link) => link instanceof EgressRefused)
+  if (refused !== undefined) return AddressRefused(refused.message)
+  const said = links.map(codeOf).map((code) => (code === undefined ? undefined : words[code])).find((word) => word !== undefined)
+  return ClusterUnreachable(said ?? 'The cluster could not be reached.')
+}

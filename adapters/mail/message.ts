@@ -1,0 +1,87 @@
+import type { Clock } from '../../core/kernel/clock.ts'
+import type { Mail } from '../../core/kernel/mail.ts'
+
+/** Who sends. */
+export interface MailSender {
+  /** What stands at the head of the HTML form and beside the address. */
+  readonly name: string
+  readonly address: string
+  /** Dates each mail. */
+  readonly clock: Clock
+}
+
+export interface RenderedMail {
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+}
+
+const maxSubjectLength = 200
+
+const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => escapes[sign] ?? sign)
+
+/** One line: a break in a subject would begin another header, and other control characters help nobody. */
+const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
+
+/** The subject, the plain text and the HTML of a mail. The HTML loads nothing and says the same. */
+export const renderMail = (mail: Mail, sender: MailSender): RenderedMail => {
+  const paragraphs = mail.paragraphs.map(oneLine)
+  const action = mail.action === undefined ? undefined : { label: oneLine(mail.action.label), url: mail.action.url.reveal() }
+  return {
+    subject: [...oneLine(mail.subject)].slice(0, maxSubjectLength).join(''),
+    text: textOf(paragraphs, action, sender),
+    html: htmlOf(oneLine(mail.subject), paragraphs, action, sender),
+  }
+}
+
+interface Action {
+  readonly label: string
+  readonly url: string
+}
+
+const textOf = (paragraphs: readonly string[], action: Action | undefined, sender: MailSender): string =>
+  [...paragraphs, ...(action === undefined ? [] : [`${action.label}:\n${action.url}`]), `-- \n${sender.name}`].join('\n\n') + '\n'
+
+/** The colours are the reader's program's own, so that it reads well on light and on dark. */
+const htmlOf = (title: string, paragraphs: readonly string[], action: Action | undefined, sender: MailSender): string => {
+  const link = action === undefined ? '' : linkOf(action)
+  return `<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${escaped(title)}</title></head>
+<body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif">
+<div style="max-width:560px;margin:0 auto">
+<p style="font-weight:600">${escaped(sender.name)}</p>
+${paragraphs.map((paragraph) => `<p>${escaped(paragraph)}</p>`).join('\n')}
+${link}</div>
+</body>
+</html>
+`
+}
+
+const linkOf = ({ label, url }: Action): string => {
+  if (!/^https?:\/\//.test(url)) throw new Error('A link in a mail must be http or https.')
+  const target = escaped(url)
+  return `<p><a href="${target}" style="display:inline-block;padding:8px 16px;border:1px solid;border-radius:6px">${escaped(label)}</a></p>
+<p style="font-size:14px;word-break:break-all">${target}</p>
+`
+}
+
+/** A mail in the words of nodemailer. Nothing in it may be read from a file or fetched from somewhere. */
+export const mimeMessage = (mail: Mail, messageRef: string, sender: MailSender) => {
+  const to = { name: '', address: mail.to }
+  return {
+    ...renderMail(mail, sender),
+    from: { name: sender.name, address: sender.address },
+    to,
+    envelope: { from: sender.address, to: [mail.to] },
+    date: sender.clock.now(),
+    messageId: `<${messageRef}@${domainOf(sender.address)}>`,
+    // No out-of-office answer, please (RFC 3834).
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+}
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1)

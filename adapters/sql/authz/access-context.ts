@@ -1,0 +1,135 @@
+import type { Knex } from 'knex'
+import type { Entrant, EntryRules, Level, Standing } from '../../../core/kernel/access.ts'
+import { levels, permissionKey, reaches } from '../../../core/kernel/access.ts'
+import type { AccountId, TeamId } from '../../../core/kernel/ids.ts'
+
+/** One row of a look-up: the account, and one combination of team, role permission and grant that the person has. */
+export interface StandingRow extends EntryRow {
+  readonly account_id: number
+  readonly account_kind: string
+  readonly account_name: string
+  readonly visibility: string | null
+  readonly member_id: number | null
+  readonly team_id: number | null
+  readonly level: string | null
+  readonly namespace: string | null
+  readonly action: string | null
+}
+
+/** What an organization demands of the member who looks, and whether the member has it; null without membership. */
+export interface EntryRow {
+  readonly two_factor_from: number | string | null
+  readonly max_token_life_days: number | string | null
+  readonly factor_enrolled_at: number | string | null
+  readonly robot_id: number | string | null
+}
+
+/** The columns of an `EntryRow`, over what `joinEntry` joined. */
+export const entryColumns = [
+  'o.two_factor_from as two_factor_from',
+  'o.max_token_life_days as max_token_life_days',
+  'f.enrolled_at as factor_enrolled_at',
+  'rb.id as robot_id',
+] as const
+
+export const standingColumns = [
+  'a.id as account_id',
+  'a.kind as account_kind',
+  'a.name as account_name',
+  'o.visibility as visibility',
+  'm.user_id as member_id',
+  't.id as team_id',
+  't.permission as level',
+  'rp.namespace as namespace',
+  'rp.action as action',
+  ...entryColumns,
+] as const
+
+/**
+ * Joins what `userId` holds in the account `a`. Everything hangs on the membership row `m`: without it there are no
+ * teams, and rows of another organization never join.
+ */
+export const joinStanding = (from: Knex.QueryBuilder, userId: Knex.Value): Knex.QueryBuilder =>
+  joinEntry(
+    from
+      .leftJoin('organizations as o', 'o.id', 'a.id')
+      .leftJoin('org_members as m', (on) => on.on('m.org_id', 'a.id').onVal('m.user_id', userId)),
+  )
+    .leftJoin('team_members as tm', (on) => on.on('tm.user_id', 'm.user_id').on('tm.org_id', 'm.org_id'))
+    .leftJoin('teams as t', (on) => on.on('t.id', 'tm.team_id').on('t.org_id', 'm.org_id'))
+    .leftJoin('team_roles as tr', (on) => on.on('tr.team_id', 't.id').on('tr.org_id', 't.org_id'))
+    .leftJoin('role_permissions as rp', 'rp.role_id', 'tr.role_id')
+
+/** Joins what `entryColumns` name to the membership `m` and its organization `o`. */
+export const joinEntry = (from: Knex.QueryBuilder): Knex.QueryBuilder =>
+  from.leftJoin('two_factors as f', 'f.user_id', 'm.user_id').leftJoin('robot_accounts as rb', 'rb.id', 'm.user_id')
+
+/** Undefined when the organization demands nothing, or the person is no member of it. */
+export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
+  const from = row.two_factor_from
+  const maxTokenLifeDays = Number(row.max_token_life_days ?? 0)
+  if (from === null && maxTokenLifeDays === 0) return undefined
+  return {
+    secondFactorFrom: from === null ? undefined : new Date(Number(from)),
+    // A robot account has no one who could hold a second factor.
+    hasSecondFactor: row.factor_enrolled_at !== null || row.robot_id !== null,
+    maxTokenLifeDays,
+  }
+}
+
+/** Folds the rows of one look-up, all of one account. */
+export const standingOf = (userId: number, rows: readonly [StandingRow, ...StandingRow[]]): Standing => {
+  const account = rows[0]
+  const isOwnAccount = account.account_kind === 'user' && account.account_id === userId
+  const permissions = new Set<string>()
+  const teamIds = new Set<TeamId>()
+  let level: Level = isOwnAccount ? 'owner' : 'none'
+  for (const row of rows) {
+    const { namespace, action } = row
+    if (namespace !== null && action !== null) permissions.add(permissionKey({ namespace, action }))
+    if (row.team_id !== null) teamIds.add(row.team_id as TeamId)
+    level = higher(level, row.level)
+  }
+  const entry = account.member_id === null ? undefined : entryRulesOf(account)
+  return {
+    accountId: account.account_id as AccountId,
+    accountKind: account.account_kind === 'user' ? 'user' : 'organization',
+    accountName: account.account_name,
+    isOpen: account.visibility === 'public' || account.visibility === 'limited',
+    isPublic: account.visibility === 'public',
+    isMember: isOwnAccount || account.member_id !== null,
+    level,
+    permissions,
+    teamIds: [...teamIds].sort((a, b) => a - b),
+    ...(entry === undefined ? {} : { entry }),
+  }
+}
+
+/** A team of level `custom` gives no level of its own. */
+const higher = (level: Level, word: string | null): Level => {
+  const other = levels.find((known) => known === word) ?? 'none'
+  return reaches(level, other) ? level : other
+}
+
+export type EntrantBind = 'enteringAt' | 'tokenLifeDays'
+
+/** Binds of `lettingIn`. */
+export const entrantBinds = ({ at, tokenLifeDays }: Entrant): Readonly<Record<EntrantBind, number>> => ({ enteringAt: at.getTime(), tokenLifeDays })
+
+/**
+ * Keeps the organizations `o` that let the member `m` in, by the same rule as `core/kernel/access.ts`: for lists
+ * over organizations.
+ */
+export const lettingIn =
+  (k: Knex, p: (name: EntrantBind) => Knex.Value) =>
+  (query: Knex.QueryBuilder): void => {
+    query
+      .where((any) =>
+        any
+          .whereNull('o.two_factor_from')
+          .orWhere('o.two_factor_from', '>', p('enteringAt'))
+          .orWhereExists(k('two_factors as f').select('f.user_id').whereRaw('f.user_id = m.user_id').whereNotNull('f.enrolled_at'))
+          .orWhereExists(k('robot_accounts as rb').select('rb.id').whereRaw('rb.id = m.user_id')),
+      )
+      .where((any) => any.where('o.max_token_life_days', 0).orWhere('o.max_token_life_days', '>=', p('tokenLifeDays')))
+  }

@@ -1,0 +1,178 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { databaseNow } from '../kit/fragments.ts'
+import type { SchemaSession } from '../kit/statement.ts'
+import type { Migration } from '../migrations/migration.ts'
+
+type Dialect = 'sqlite' | 'mysql'
+
+/** `failed` and `started` need a person's `unlock`, which makes them `resumable`. Only MySQL knows them: SQLite undoes. */
+export type RecordedState = 'started' | 'failed' | 'resumable' | 'done'
+
+/** What the database remembers of one migration. */
+export interface MigrationRecord {
+  readonly id: string
+  readonly state: RecordedState
+  /** Statements of the migration that are known to have run. */
+  readonly statementsDone: number
+  readonly startedAt: Date
+  readonly finishedAt: Date | undefined
+  /** Which process ran it, `host:pid:random`. */
+  readonly holder: string
+}
+
+export interface LockState {
+  /** The process that migrates, or undefined. */
+  readonly holder: string | undefined
+  readonly acquiredAt: Date
+  /** Since its last sign of life, by the database's clock. */
+  readonly silentMilliseconds: number
+}
+
+/** The tables that remember which migrations ran, and the lock that lets one process migrate at a time. */
+export interface MigrationLedger {
+  create(): Promise<void>
+  exists(): Promise<boolean>
+  records(): Promise<MigrationRecord[]>
+  /** Inserts the record, or takes up a resumable one. */
+  begin(id: string, holder: string, resumes: boolean): Promise<void>
+  advance(id: string, statementsDone: number): Promise<void>
+  finish(id: string, state: 'done' | 'failed'): Promise<void>
+  lock(): Promise<LockState>
+  /** Takes the lock when it is free or its holder has been silent for longer than that. */
+  tryLock(holder: string, staleMilliseconds: number): Promise<boolean>
+  beat(holder: string): Promise<void>
+  unlock(holder: string): Promise<void>
+  /** Frees the lock whoever holds it and makes what was interrupted resumable. */
+  forceUnlock(): Promise<void>
+}
+
+export const newHolder = (): string => `${hostname().slice(0, 30)}:${process.pid}:${randomBytes(4).toString('hex')}`
+
+const checksumOf = (id: string): string => createHash('sha256').update(id).digest('hex')
+
+export const makeMigrationLedger = (session: SchemaSession, dialect: Dialect): MigrationLedger => {
+  const now = databaseNow(dialect)
+  const { execute } = session
+  const lock = async (): Promise<LockState> => {
+    const [row] = await execute(`select holder, acquired_at, ${now} - beat_at as silent from schema_lock where id = 1`, [])
+    return {
+      holder: row === undefined || row['holder'] === '' ? undefined : String(row['holder']),
+      acquiredAt: new Date(Number(row?.['acquired_at'] ?? 0)),
+      silentMilliseconds: Number(row?.['silent'] ?? 0),
+    }
+  }
+  return {
+    create: () => createTables(session, dialect),
+    exists: () => ledgerExists(session, dialect),
+    records: async () => (await execute('select * from schema_migrations order by id', [])).map(toRecord),
+    begin: async (id, holder, resumes) => {
+      await (resumes
+        ? execute(`update schema_migrations set state = 'started', holder = ?, started_at = ${now} where id = ?`, [holder, id])
+        : execute(
+            `insert into schema_migrations (id, checksum, state, statements_done, holder, started_at) values (?, ?, 'started', 0, ?, ${now})`,
+            [id, checksumOf(id), holder],
+          ))
+    },
+    advance: async (id, statementsDone) => {
+      await execute('update schema_migrations set statements_done = ? where id = ?', [statementsDone, id])
+    },
+    finish: async (id, state) => {
+      await execute(`update schema_migrations set state = ?, finished_at = ${now} where id = ?`, [state, id])
+    },
+    lock,
+    tryLock: async (holder, staleMilliseconds) => {
+      await execute(
+        `update schema_lock set holder = ?, acquired_at = ${now}, beat_at = ${now} where id = 1 and (holder = '' or beat_at < ${now} - ?)`,
+        [holder, staleMilliseconds],
+      )
+      return (await lock()).holder === holder
+    },
+    beat: async (holder) => {
+      await execute(`update schema_lock set beat_at = ${now} where id = 1 and holder = ?`, [holder])
+    },
+    unlock: async (holder) => {
+      await execute(`update schema_lock set holder = '' where id = 1 and holder = ?`, [holder])
+    },
+    forceUnlock: async () => {
+      await execute(`update schema_migrations set state = 'resumable' where state in ('started', 'failed')`, [])
+      await execute(`update schema_lock set holder = '' where id = 1`, [])
+    },
+  }
+}
+
+const createTables = async ({ execute }: SchemaSession, dialect: Dialect): Promise<void> => {
+  const settings = dialect === 'mysql' ? ' engine = InnoDB character set utf8mb4 collate utf8mb4_bin' : ''
+  await execute(
+    `create table if not exists schema_migrations (id varchar(64) not null primary key, checksum varchar(64) not null, state varchar(16) not null, statements_done integer not null, holder varchar(64) not null, started_at bigint not null, finished_at bigint null)${settings}`,
+    [],
+  )
+  await execute(
+    `create table if not exists schema_lock (id integer not null primary key, holder varchar(64) not null, acquired_at bigint not null, beat_at bigint not null)${settings}`,
+    [],
+  )
+  const ignore = dialect === 'mysql' ? 'insert ignore' : 'insert or ignore'
+  await execute(`${ignore} into schema_lock (id, holder, acquired_at, beat_at) values (1, '', 0, 0)`, [])
+}
+
+const ledgerExists = async ({ execute }: SchemaSession, dialect: Dialect): Promise<boolean> => {
+  const found =
+    dialect === 'mysql'
+      ? await execute("select 1 from information_schema.tables where table_schema = database() and table_name = 'schema_lock'", [])
+      : await execute("select 1 from sqlite_master where type = 'table' and name = 'schema_lock'", [])
+  return found.length > 0
+}
+
+const toRecord = (row: Readonly<Record<string, unknown>>): MigrationRecord => {
+  const id = String(row['id'])
+  if (row['checksum'] !== checksumOf(id)) {
+    throw new Error(`The record of migration ${id} has been altered by hand. Restore a backup, or ask for help with this message.`)
+  }
+  return {
+    id,
+    state: String(row['state']) as RecordedState,
+    statementsDone: Number(row['statements_done']),
+    startedAt: new Date(Number(row['started_at'])),
+    finishedAt: row['finished_at'] === null ? undefined : new Date(Number(row['finished_at'])),
+    holder: String(row['holder']),
+  }
+}
+
+/** The schema cannot be brought to this version by itself; the message tells a person in plain words what to do. */
+export class MigrationRefused extends Error {
+  override readonly name = 'MigrationRefused'
+}
+
+export const isInterrupted = ({ state }: MigrationRecord): boolean => state === 'started' || state === 'failed'
+
+/** What has not run, or not to its end. */
+export const pendingOf = (migrations: readonly Migration[], records: readonly MigrationRecord[]): readonly Migration[] =>
+  migrations.filter(({ id }) => !records.some((record) => record.id === id && record.state === 'done'))
+
+/** What an older version says of a schema in which these migrations, which it does not know, have run. */
+export const ofNewerVersion = (ids: readonly string[]): string =>
+  `This database was migrated by a newer Moorage: this version does not know ${ids.join(', ')}. Run the newer version, or restore a backup made before the upgrade.`
+
+/** An older version must not touch what a newer one made. */
+export const refuseUnknown = (migrations: readonly Migration[], records: readonly MigrationRecord[]): void => {
+  const unknown = records.filter((record) => !migrations.some(({ id }) => id === record.id)).map(({ id }) => id)
+  if (unknown.length > 0) throw new MigrationRefused(ofNewerVersion(unknown))
+}
+
+export const checkedRecords = async (ledger: MigrationLedger, migrations: readonly Migration[]): Promise<MigrationRecord[]> => {
+  const records = await ledger.records()
+  refuseUnknown(migrations, records)
+  return records
+}
+
+export const refuseInterrupted = (records: readonly MigrationRecord[]): void => {
+  const record = records.find(isInterrupted)
+  if (record === undefined) return
+  const how = record.state === 'failed' ? 'failed' : 'was interrupted'
+  throw new MigrationRefused(
+    `Migration ${record.id}, begun at ${record.startedAt.toISOString()} by ${record.holder}, ${how} after ${record.statementsDone} of its statements. `
+    + 'This kind of database cannot undo changes of the schema, so nothing was touched since. '
+    + 'Make sure that no other instance is migrating, remove the cause, then run `moorage migrate unlock` and start again: it goes on where it stopped. '
+    + 'Or restore the backup made before the upgrade.',
+  )
+}

@@ -1,0 +1,144 @@
+import type { MigrationRun } from './migration-run.ts'
+import { makeMigrationKnex, runAllUndoably, runLocked, schemaParameters } from './migration-run.ts'
+import type { MigrationRecord, RecordedState } from './migration-ledger.ts'
+import { makeMigrationLedger, newHolder, checkedRecords, isInterrupted, MigrationRefused, pendingOf, refuseUnknown } from './migration-ledger.ts'
+import { allMigrations } from '../migrations/all-migrations.ts'
+import type { SchemaParameters } from '../migrations/columns.ts'
+import type { Migration } from '../migrations/migration.ts'
+import type { SqlDatabase } from '../kit/statement.ts'
+
+export interface MigrateOptions {
+  /** In order; all of this version by default. */
+  readonly migrations?: readonly Migration[]
+  /** How long to wait for another instance that migrates. */
+  readonly waitMilliseconds?: number
+  /** A holder of the lock that has given no sign of life for this long is taken for dead. */
+  readonly staleMilliseconds?: number
+  /** Told of each migration that begins, for logs. */
+  readonly say?: (line: string) => void
+}
+
+/** Where one migration stands. */
+export interface MigrationStatus {
+  readonly id: string
+  readonly summary: string
+  readonly state: RecordedState | 'pending' | 'unknown'
+  readonly statementsDone: number
+  readonly finishedAt: Date | undefined
+}
+
+/** What `migrateUp` would do now. */
+export interface PlannedMigration {
+  readonly id: string
+  readonly summary: string
+  readonly statements: readonly string[]
+}
+
+const defaultStaleMilliseconds = 60_000
+const defaultWaitMilliseconds = 120_000
+
+/** Brings the schema to this version. Answers the ids of the migrations that it ran. Throws `MigrationRefused`. */
+export const migrateUp = async (database: SqlDatabase, options: MigrateOptions = {}): Promise<readonly string[]> => {
+  const session = await database.openSchemaSession()
+  try {
+    const ledger = makeMigrationLedger(session, database.dialect)
+    const migrations = options.migrations ?? allMigrations
+    if ((await ledger.exists()) && pendingOf(migrations, await checkedRecords(ledger, migrations)).length === 0) return []
+    await ledger.create()
+    const run: MigrationRun = {
+      session,
+      ledger,
+      holder: newHolder(),
+      migrations,
+      waitMilliseconds: options.waitMilliseconds ?? defaultWaitMilliseconds,
+      staleMilliseconds: options.staleMilliseconds ?? defaultStaleMilliseconds,
+      say: options.say ?? (() => undefined),
+    }
+    return await (database.dialect === 'sqlite' ? runAllUndoably(run) : runLocked(database, run))
+  } finally {
+    await session.close()
+  }
+}
+
+/** Where every migration stands, also those of a newer version (`unknown`). Changes nothing. */
+export const migrationStatus = async (
+  database: SqlDatabase,
+  migrations: readonly Migration[] = allMigrations,
+): Promise<readonly MigrationStatus[]> => {
+  const records = await readRecords(database)
+  const known = migrations.map(({ id, summary }): MigrationStatus => {
+    const record = records.find((candidate) => candidate.id === id)
+    return { id, summary, state: record?.state ?? 'pending', statementsDone: record?.statementsDone ?? 0, finishedAt: record?.finishedAt }
+  })
+  const unknown = records.filter((record) => !migrations.some(({ id }) => id === record.id))
+  return [
+    ...known,
+    ...unknown.map(({ id, statementsDone, finishedAt }): MigrationStatus => ({
+      id, summary: 'of a newer version', state: 'unknown', statementsDone, finishedAt,
+    })),
+  ]
+}
+
+/** The migrations that have not run, with the SQL that they will run. Changes nothing. */
+export const migrationPlan = async (
+  database: SqlDatabase,
+  migrations: readonly Migration[] = allMigrations,
+): Promise<readonly PlannedMigration[]> => {
+  const records = await readRecords(database)
+  refuseUnknown(migrations, records)
+  const parameters = await readParameters(database)
+  const plan: PlannedMigration[] = []
+  for (const migration of pendingOf(migrations, records)) {
+    const statements: string[] = []
+    const knex = makeMigrationKnex(database.dialect, parameters, async (sql) => {
+      statements.push(sql)
+      return []
+    })
+    await migration.up(knex, database.dialect)
+    plan.push({ id: migration.id, summary: migration.summary, statements })
+  }
+  return plan
+}
+
+/**
+ * Frees the lock after a person has made sure that nobody migrates; an interrupted migration is then taken up by the next
+ * `migrateUp`. Answers in one line what it did. Refuses while the holder shows signs of life.
+ */
+export const unlockMigrations = async (database: SqlDatabase, options: Pick<MigrateOptions, 'staleMilliseconds'> = {}): Promise<string> => {
+  const session = await database.openSchemaSession()
+  try {
+    const ledger = makeMigrationLedger(session, database.dialect)
+    if (!(await ledger.exists())) return 'This database has never been migrated; there is nothing to unlock.'
+    const { holder, silentMilliseconds } = await ledger.lock()
+    if (holder !== undefined && silentMilliseconds < (options.staleMilliseconds ?? defaultStaleMilliseconds)) {
+      throw new MigrationRefused(
+        `${holder} is migrating: its last sign of life was ${Math.round(silentMilliseconds / 1000)} s ago. Wait for it, or stop it first.`,
+      )
+    }
+    const interrupted = (await ledger.records()).filter(isInterrupted)
+    await ledger.forceUnlock()
+    if (interrupted.length > 0) return `Unlocked. The next migration takes up ${interrupted.map(({ id }) => id).join(', ')} where it stopped.`
+    return holder === undefined ? 'No lock was held.' : `Unlocked; ${holder} held the lock.`
+  } finally {
+    await session.close()
+  }
+}
+
+const readRecords = async (database: SqlDatabase): Promise<MigrationRecord[]> => {
+  const session = await database.openSchemaSession()
+  try {
+    const ledger = makeMigrationLedger(session, database.dialect)
+    return (await ledger.exists()) ? await ledger.records() : []
+  } finally {
+    await session.close()
+  }
+}
+
+const readParameters = async (database: SqlDatabase): Promise<SchemaParameters> => {
+  const session = await database.openSchemaSession()
+  try {
+    return await schemaParameters(session, database.dialect)
+  } finally {
+    await session.close()
+  }
+}

@@ -1,0 +1,72 @@
+import { Unavailable } from '../../../core/kernel/failure.ts'
+
+/**
+ * Whether the server has stopped answering. One statement waits in vain for its whole limit; what comes after it would do
+ * the same, one after the other within a request. So it is refused until the server answers again.
+ */
+export interface Silence {
+  /** Calls back at once while the server answers, else as soon as it does, or with the refusal. */
+  whenHeard(done: (refused: Unavailable | undefined) => void): void
+  /** Something was answered, be it an error. */
+  heard(): void
+  /** A statement or a connection was waited for in vain. */
+  gaveUp(): void
+  close(): void
+}
+
+/** Between two attempts to hear something. */
+const pauseMilliseconds = 100
+
+export interface SilenceDeps {
+  /** Opens a connection and calls `heard` when the server has spoken on it. Ends in bounded time. */
+  readonly ask: () => Promise<void>
+  readonly onSilent: () => void
+  /** How long a statement waits in vain. */
+  readonly statementMilliseconds: number
+}
+
+export const makeSilence = ({ ask, onSilent, statementMilliseconds }: SilenceDeps): Silence => {
+  const recentMilliseconds = statementMilliseconds / 4
+  // A server that was only slow once answers within it, and nothing is refused.
+  const doubtMilliseconds = statementMilliseconds / 15
+  const waiting: ((refused: Unavailable | undefined) => void)[] = []
+  let heardAtMs = performance.now()
+  let state: 'answers' | 'doubtful' | 'silent' = 'answers'
+  let isClosed = false
+
+  const enter = (next: typeof state, refused?: Unavailable): void => {
+    state = next
+    for (const done of waiting.splice(0)) done(refused)
+  }
+  const refusal = (): Unavailable => new Unavailable('The database has stopped answering. Try again.')
+  const listen = async (): Promise<void> => {
+    while (state !== 'answers' && !isClosed) {
+      await ask().catch(() => new Promise((resolve) => setTimeout(resolve, pauseMilliseconds)))
+    }
+  }
+  return {
+    whenHeard: (done) => {
+      if (state === 'answers') done(undefined)
+      else if (state === 'silent') done(refusal())
+      else waiting.push(done)
+    },
+    heard: () => {
+      heardAtMs = performance.now()
+      if (state !== 'answers') enter('answers')
+    },
+    gaveUp: () => {
+      // Where others are answered, one statement or connection is slow, not the server.
+      if (state !== 'answers' || performance.now() - heardAtMs < recentMilliseconds) return
+      state = 'doubtful'
+      setTimeout(() => {
+        if (state !== 'doubtful') return
+        enter('silent', refusal())
+        onSilent()
+      }, doubtMilliseconds)
+      void listen()
+    },
+    close: () => {
+      isClosed = true
+    },
+  }
+}

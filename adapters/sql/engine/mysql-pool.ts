@@ -1,0 +1,248 @@
+import mysql, { type Connection, type Pool, type PoolConnection, type PoolOptions } from 'mysql2'
+import { isConnectionLost } from '../kit/driver-errors.ts'
+import { makeSilence, type Silence } from './mysql-liveness.ts'
+import { isTimedOut, timedOut } from './mysql-statement.ts'
+import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
+
+/** Where the server is and as whom to speak to it. */
+export type MysqlPlace = Pick<PoolOptions, 'host' | 'port' | 'socketPath' | 'user' | 'password' | 'database'>
+
+export interface MysqlOptions {
+  /** Connections of this process; several instances share the server's limit. */
+  readonly connectionLimit?: number
+  readonly connectTimeoutMilliseconds?: number
+  /** How long a statement waits for a free connection. */
+  readonly acquireTimeoutMilliseconds?: number
+  /** From asking for a connection to the last row. The connection of a statement that takes longer is destroyed. */
+  readonly statementTimeoutMilliseconds?: number
+}
+
+export interface Limits {
+  readonly connectionLimit: number
+  readonly connectTimeoutMilliseconds: number
+  readonly statementTimeoutMilliseconds: number
+}
+
+/** A pool whose every wait is bounded. */
+export interface MysqlPool {
+  readonly limits: Limits
+  /**
+   * Gives a connection with the session settings in force, or an error: without a wait while the server has stopped answering.
+   * Give it back with `release` or destroy it.
+   */
+  acquire(done: (error: unknown, connection?: PoolConnection) => void): void
+  release(connection: PoolConnection): void
+  /** Closes a connection that is in use and can no longer be trusted. */
+  destroy(connection: PoolConnection): void
+  /** Notes how a statement ended, for what comes after it. */
+  note(error: unknown): void
+  /** A connection outside the pool, without limits on its statements. */
+  openUnbounded(): Promise<Connection>
+  load(): QueueLoad
+  close(): Promise<void>
+}
+
+const shared = (place: MysqlPlace, connectTimeoutMilliseconds: number): PoolOptions => ({
+  ...place,
+  charset: 'utf8mb4_bin',
+  connectTimeout: connectTimeoutMilliseconds,
+  enableKeepAlive: true,
+  keepAliveInitialDelay: 10_000,
+  // An integer beyond 2^53 arrives as text, which the runner refuses or turns into a bigint.
+  supportBigNumbers: true,
+  multipleStatements: false,
+  dateStrings: true,
+  timezone: 'Z',
+  flags: ['-LOCAL_FILES'],
+  maxPreparedStatements: 1000,
+})
+
+export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPool => {
+  const connectionLimit = options.connectionLimit ?? 10
+  const limits = {
+    connectionLimit,
+    connectTimeoutMilliseconds: options.connectTimeoutMilliseconds ?? 3000,
+    statementTimeoutMilliseconds: options.statementTimeoutMilliseconds ?? 4500,
+  }
+  const pool = mysql.createPool({
+    ...shared(place, limits.connectTimeoutMilliseconds),
+    connectionLimit,
+    // Below the limit, or mysql2 keeps idle connections for ever.
+    maxIdle: Math.max(connectionLimit - 1, 1),
+    idleTimeout: 60_000,
+  })
+  const places = makeWaitQueue(
+    connectionLimit,
+    options.acquireTimeoutMilliseconds ?? 2000,
+    'The database is busy: no connection came free in time. Try again.',
+  )
+  const ready = new WeakSet<object>()
+  const open = new Set<PoolConnection>()
+  const lent = new Set<PoolConnection>()
+  const silence = makeSilence({
+    statementMilliseconds: limits.statementTimeoutMilliseconds,
+    ask: async () => {
+      const probe = await openUnbounded(place, limits)
+      silence.heard()
+      probe.destroy()
+    },
+    // What lies idle waits on the same dead link, and each would be found out by a statement that waits in vain.
+    onSilent: () => {
+      for (const connection of open) if (!lent.has(connection)) connection.destroy()
+    },
+  })
+  pool.on('connection', (connection) => {
+    open.add(connection)
+    connection.once('end', () => open.delete(connection))
+    connection.once('error', () => open.delete(connection))
+  })
+  const destroy = (connection: PoolConnection): void => {
+    open.delete(connection)
+    lent.delete(connection)
+    connection.destroy()
+    places.release()
+  }
+  return {
+    limits,
+    load: () => places.load(),
+    acquire: (done) => acquire({ pool, places, ready, lent, silence, destroy, limits }, done),
+    note: (error) => {
+      if (isTimedOut(error)) silence.gaveUp()
+      else if (error === undefined || !isConnectionLost(error)) silence.heard()
+    },
+    release: (connection) => {
+      lent.delete(connection)
+      connection.release()
+      places.release()
+    },
+    destroy,
+    openUnbounded: () => openUnbounded(place, limits),
+    close: () => {
+      silence.close()
+      return closePool(pool, open)
+    },
+  }
+}
+
+interface Acquiring {
+  readonly pool: Pool
+  readonly places: WaitQueue
+  readonly ready: WeakSet<object>
+  readonly lent: Set<PoolConnection>
+  readonly silence: Silence
+  readonly destroy: (connection: PoolConnection) => void
+  readonly limits: Limits
+}
+
+// The places are as many as the pool's connections, so that the pool itself never queues.
+const acquire = (acquiring: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
+  const { places, silence } = acquiring
+  silence.whenHeard((silent) => {
+    if (silent !== undefined) return done(silent)
+    places.take((refused) => {
+      if (refused !== undefined) return done(refused)
+      // It may have fallen silent while this one waited.
+      silence.whenHeard((nowSilent) => {
+        if (nowSilent === undefined) return connect(acquiring, done)
+        places.release()
+        done(nowSilent)
+      })
+    })
+  })
+}
+
+const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
+  pool.getConnection((error, connection) => {
+    if (error !== null) {
+      if (error.code === 'ETIMEDOUT') silence.gaveUp()
+      places.release()
+      return done(error)
+    }
+    lent.add(connection)
+    if (ready.has(connection)) return done(undefined, connection)
+    setUp(connection, limits.statementTimeoutMilliseconds, limitsOf(limits.statementTimeoutMilliseconds), (failed) => {
+      if (failed !== undefined) {
+        destroy(connection)
+        return done(failed)
+      }
+      ready.add(connection)
+      done(undefined, connection)
+    })
+  })
+}
+
+const sqlMode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY'
+
+/** The server's own limits for a session; 0 is none. */
+interface ServerLimits {
+  readonly statementMilliseconds: number
+  readonly rowLockSeconds: number
+  /** For a change of the schema: how long it waits, and makes others wait, for transactions on its table. */
+  readonly schemaLockSeconds: number
+}
+
+/** The server gives up before we do, so that a slow statement frees its locks and keeps its connection. */
+const limitsOf = (statementTimeoutMilliseconds: number): ServerLimits => ({
+  statementMilliseconds: Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1),
+  rowLockSeconds: Math.max(Math.floor((statementTimeoutMilliseconds * 0.8) / 1000), 1),
+  schemaLockSeconds: 5,
+})
+
+/** The settings that every session has, whatever the server's defaults are. */
+const sessionSettings = (version: string, limits: ServerLimits): string => {
+  const statementLimit = /mariadb/i.test(version)
+    ? `max_statement_time = ${limits.statementMilliseconds / 1000}`
+    : `max_execution_time = ${limits.statementMilliseconds}`
+  return `set session sql_mode = '${sqlMode}', session time_zone = '+00:00', session innodb_lock_wait_timeout = ${limits.rowLockSeconds}, `
+    + `session lock_wait_timeout = ${limits.schemaLockSeconds}, session ${statementLimit}`
+}
+
+const setUp = (connection: Connection, waitMilliseconds: number, limits: ServerLimits, done: (failed: unknown) => void): void => {
+  let isDone = false
+  const end = (failed: unknown): void => {
+    if (isDone) return
+    isDone = true
+    clearTimeout(timer)
+    done(failed)
+  }
+  const timer = setTimeout(() => end(timedOut('the settings of a new connection')), waitMilliseconds)
+  connection.query('select version() as version', (error, rows) => {
+    if (error !== null) return end(error)
+    const version = (rows as { version: string }[])[0]?.version ?? ''
+    connection.query('set session transaction isolation level read committed', (isolationError) => {
+      if (isolationError !== null) return end(isolationError)
+      connection.query(sessionSettings(version, limits), (settingsError) => end(settingsError ?? undefined))
+    })
+  })
+}
+
+const schemaLimits: ServerLimits = { statementMilliseconds: 0, rowLockSeconds: 60, schemaLockSeconds: 60 }
+
+const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =>
+  new Promise((resolve, reject) => {
+    const connection = mysql.createConnection(shared(place, limits.connectTimeoutMilliseconds))
+    connection.on('error', () => undefined)
+    connection.connect((error) => {
+      if (error !== null) return reject(error)
+      setUp(connection, limits.statementTimeoutMilliseconds, schemaLimits, (failed) => {
+        if (failed === undefined) return resolve(connection)
+        connection.destroy()
+        reject(failed)
+      })
+    })
+  })
+
+// A link on which nothing answers any more would keep an orderly end waiting.
+const farewellMilliseconds = 1000
+
+const closePool = (pool: Pool, open: ReadonlySet<PoolConnection>): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      for (const connection of open) connection.destroy()
+      resolve()
+    }, farewellMilliseconds)
+    pool.end(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })

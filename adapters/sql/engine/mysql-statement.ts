@@ -1,0 +1,102 @@
+import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2'
+import { bindValues, encodeForMysql } from './prepare.ts'
+import type { Bind, RunResult, Statement } from '../kit/statement.ts'
+
+export type Answer = Record<string, unknown>[] | ResultSetHeader
+
+/** Tells an error, or undefined and the driver's answer, once. */
+export type Answered = (error: unknown, answer: Answer) => void
+
+const nothing: Answer = []
+
+/** The error of a wait that was given up: the connection that was waited for can no longer be trusted. */
+export const timedOut = (sql: string): Error =>
+  Object.assign(new Error(`The database did not answer in time: ${sql}`), { code: timedOutCode })
+
+const timedOutCode = 'MOORAGE_STATEMENT_TIMEOUT'
+
+export const isTimedOut = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === timedOutCode
+
+/** Runs a statement, prepared, on this connection. Waits without limit: the caller has the timer. */
+export const execute = (
+  connection: PoolConnection,
+  statement: Statement,
+  binds: Readonly<Record<string, Bind>>,
+  answered: Answered,
+): void => {
+  let values: (string | null | Buffer)[]
+  try {
+    values = bindValues(statement, binds, encodeForMysql)
+  } catch (error) {
+    return answered(error, nothing)
+  }
+  const done = (error: unknown, answer: unknown, fields: readonly FieldPacket[] | undefined): void => {
+    if (error !== null) return answered(error, nothing)
+    try {
+      if (Array.isArray(answer)) settleIntegers(answer as Record<string, unknown>[], fields ?? [], statement)
+    } catch (refused) {
+      return answered(refused, nothing)
+    }
+    answered(undefined, answer as Answer)
+  }
+  if (statement.int64) connection.execute({ sql: statement.sql, supportBigNumbers: true, bigNumberStrings: true }, values, done)
+  else connection.execute(statement.sql, values, done)
+}
+
+/** As a promise; rejects with the error of `timedOut` when the answer takes longer. */
+export const executeWithin = (
+  milliseconds: number,
+  connection: PoolConnection,
+  statement: Statement,
+  binds: Readonly<Record<string, Bind>>,
+): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timedOut(statement.sql)), milliseconds)
+    execute(connection, statement, binds, (error, answer) => {
+      clearTimeout(timer)
+      if (error === undefined) resolve(answer)
+      else reject(error)
+    })
+  })
+
+/** Runs a statement of the text protocol, as `commit`. */
+export const command = (connection: PoolConnection, sql: string, timeoutMilliseconds: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timedOut(sql)), timeoutMilliseconds)
+    connection.query(sql, (error) => {
+      clearTimeout(timer)
+      if (error === null) resolve()
+      else reject(error)
+    })
+  })
+
+// The protocol's column types TINY, SHORT, LONG, LONGLONG and INT24.
+const integerTypes = new Set([1, 2, 3, 8, 9])
+
+const settleIntegers = (rows: Record<string, unknown>[], fields: readonly FieldPacket[], statement: Statement): void => {
+  if (rows.length === 0) return
+  for (const field of fields) {
+    const type = field.columnType
+    if (type === undefined || !integerTypes.has(type)) continue
+    if (statement.int64) toBigInts(rows, field.name)
+    else if (type === 8) refuseText(rows, field.name, statement)
+  }
+}
+
+const toBigInts = (rows: Record<string, unknown>[], name: string): void => {
+  for (const row of rows) {
+    const value = row[name]
+    if (typeof value === 'string' || typeof value === 'number') row[name] = BigInt(value)
+  }
+}
+
+const refuseText = (rows: Record<string, unknown>[], name: string, statement: Statement): void => {
+  for (const row of rows) {
+    if (typeof row[name] === 'string') {
+      throw new RangeError(`The column ${name} holds an integer beyond 2^53; compose the statement with int64: ${statement.sql}`)
+    }
+  }
+}
+
+export const asRunResult = (answer: Answer): RunResult =>
+  Array.isArray(answer) ? { affected: 0, insertId: 0 } : { affected: answer.affectedRows, insertId: answer.insertId }

@@ -1,0 +1,132 @@
+import knexFactory, { type Knex } from 'knex'
+import type { Bind, Constant, Prepare, Statement } from '../kit/statement.ts'
+
+type Dialect = 'sqlite' | 'mysql'
+
+/** Stands for a bind while knex composes. `limit` and `offset` keep only what parses as an integer: its marker. */
+class Placeholder {
+  readonly name: string
+  readonly marker: number
+
+  constructor(name: string, marker: number) {
+    this.name = name
+    this.marker = marker
+  }
+
+  toString(): string {
+    return String(this.marker)
+  }
+}
+
+// Far from any number that somebody writes into a statement.
+const firstMarker = 9_007_199_254_000_000
+
+/** A knex that composes and never connects. */
+export const makeComposer = (dialect: Dialect): Knex =>
+  dialect === 'sqlite'
+    ? knexFactory({ client: 'better-sqlite3', useNullAsDefault: true })
+    : knexFactory({ client: 'mysql2' })
+
+interface Composed {
+  readonly sql: string
+  readonly bindings: readonly unknown[]
+}
+
+const compose = (built: Knex.QueryBuilder | Knex.Raw): Composed => {
+  const { sql, bindings } = built.toSQL().toNative()
+  return { sql, bindings }
+}
+
+/** The composer of named statements for a dialect. */
+export const makePrepare = (composer: Knex): Prepare =>
+  (build, options = {}) => {
+    const placeholders: Placeholder[] = []
+    const p = (name: string): Knex.Value & number => {
+      const placeholder = new Placeholder(name, firstMarker + placeholders.length)
+      placeholders.push(placeholder)
+      return placeholder as unknown as Knex.Value & number
+    }
+    const { sql, bindings } = compose(build(composer, p))
+    const order = bindings.map((binding): string | Constant => {
+      const placeholder =
+        binding instanceof Placeholder ? binding : placeholders.find((candidate) => candidate.marker === binding)
+      return placeholder === undefined ? { constant: asBind(binding, sql) } : placeholder.name
+    })
+    return { sql, order, int64: options.int64 ?? false } as Statement<never>
+  }
+
+/** Composes a statement whose shape is only known now; all its values are fixed. */
+export const composeNow = (composer: Knex, build: (k: Knex) => Knex.QueryBuilder | Knex.Raw): Statement<never> => {
+  const { sql, bindings } = compose(build(composer))
+  return { sql, order: bindings.map((binding) => ({ constant: asBind(binding, sql) })), int64: false }
+}
+
+const asBind = (value: unknown, sql: string): Bind => {
+  if (value === null || value instanceof Uint8Array) return value
+  switch (typeof value) {
+    case 'string':
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return value
+    default:
+      throw new TypeError(`A statement holds a value that is no bind (${typeof value}): ${sql}`)
+  }
+}
+
+/** The values of a statement's binds in the driver's order, each turned by `encode`. Throws on a missing bind. */
+export const bindValues = <Encoded>(
+  statement: Statement,
+  binds: Readonly<Record<string, Bind>>,
+  encode: (value: Bind) => Encoded,
+): Encoded[] => {
+  const values: Encoded[] = []
+  for (const slot of statement.order) {
+    const value = typeof slot === 'string' ? binds[slot] : slot.constant
+    if (value === undefined) throw new TypeError(`The bind ${String(slot)} is missing: ${statement.sql}`)
+    values.push(encode(value))
+  }
+  return values
+}
+
+/** SQLite compares a number with a text column as text, so numbers may stay numbers. */
+export const encodeForSqlite = (value: Bind): string | number | bigint | null | Buffer => {
+  switch (typeof value) {
+    case 'string':
+    case 'bigint':
+      return value
+    case 'number':
+      return finite(value)
+    case 'boolean':
+      return value ? 1 : 0
+    default:
+      return value === null ? null : asBuffer(value)
+  }
+}
+
+/** MySQL compares a number with a text column as numbers, which `0` wins against every word; text it compares as text. */
+export const encodeForMysql = (value: Bind): string | null | Buffer => {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'bigint':
+      return value.toString()
+    case 'number':
+      return String(finite(value))
+    case 'boolean':
+      return value ? '1' : '0'
+    default:
+      return value === null ? null : asBuffer(value)
+  }
+}
+
+const finite = (value: number): number => {
+  if (!Number.isFinite(value)) throw new TypeError(`A bind is no finite number: ${value}`)
+  return value
+}
+
+const asBuffer = (value: unknown): Buffer => {
+  if (Buffer.isBuffer(value)) return value
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  throw new TypeError(`A bind is a ${Object.prototype.toString.call(value)}, which no column takes`)
+}

@@ -1,0 +1,112 @@
+import Database from 'better-sqlite3'
+import { closeSync, openSync } from 'node:fs'
+import { bindValues, encodeForSqlite } from './prepare.ts'
+import type { Bind, RunResult, Statement } from '../kit/statement.ts'
+
+/** A statement that this connection has prepared. */
+export interface Prepared {
+  readonly statement: Database.Statement<unknown[], unknown>
+  readonly isReadonly: boolean
+  readonly returnsRows: boolean
+  readonly inserts: boolean
+  readonly int64: boolean
+}
+
+/** One connection, synchronous, with its prepared statements. */
+export interface SqliteConnection {
+  readonly raw: Database.Database
+  prepare(statement: Statement): Prepared
+  all(statement: Statement, binds: Readonly<Record<string, Bind>>): unknown[]
+  first(statement: Statement, binds: Readonly<Record<string, Bind>>): unknown
+  run(statement: Statement, binds: Readonly<Record<string, Bind>>): RunResult
+}
+
+// Statements composed at start are some hundreds; those of dynamic filters push one another out.
+const keptStatements = 2000
+
+/**
+ * Opens a file (made with mode 0600) or a private database in memory.
+ * WAL with synchronous=NORMAL: what was acknowledged survives the death of the process; the loss of power may undo the
+ * last commits before it, and leaves the file whole.
+ */
+export const openSqliteConnection = (source: string | Buffer, mode: 'read-write' | 'read-only'): SqliteConnection => {
+  if (typeof source === 'string' && source !== ':memory:') closeSync(openSync(source, 'a', 0o600))
+  // A wait in the driver would stop the whole process; longer waits are ours, between attempts.
+  const raw = new Database(source, { timeout: 10 })
+  raw.pragma('journal_mode = WAL')
+  raw.pragma('synchronous = NORMAL')
+  raw.pragma('foreign_keys = ON')
+  raw.pragma('trusted_schema = OFF')
+  if (mode === 'read-only') raw.pragma('query_only = ON')
+  return wrapSqliteConnection(raw)
+}
+
+const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
+  const plain = new Map<string, Prepared>()
+  const exact = new Map<string, Prepared>()
+  const prepare = ({ sql, int64 }: Statement): Prepared => {
+    const known = int64 ? exact : plain
+    const prepared = known.get(sql)
+    if (prepared !== undefined) return prepared
+    const fresh = prepareNow(raw, sql, int64)
+    if (known.size >= keptStatements) forgetOldest(known)
+    known.set(sql, fresh)
+    return fresh
+  }
+  return {
+    raw,
+    prepare,
+    all: (statement, binds) => {
+      const prepared = prepare(statement)
+      const values = bindValues(statement, binds, encodeForSqlite)
+      if (!prepared.returnsRows) {
+        prepared.statement.run(values)
+        return []
+      }
+      const rows = prepared.statement.all(values)
+      if (!prepared.int64) for (const row of rows) refuseRounded(row, statement)
+      return rows
+    },
+    first: (statement, binds) => {
+      const prepared = prepare(statement)
+      const row = prepared.statement.get(bindValues(statement, binds, encodeForSqlite))
+      if (row !== undefined && !prepared.int64) refuseRounded(row, statement)
+      return row
+    },
+    run: (statement, binds) => {
+      const prepared = prepare(statement)
+      const { changes, lastInsertRowid } = prepared.statement.run(bindValues(statement, binds, encodeForSqlite))
+      // SQLite remembers the last inserted row across statements that insert nothing.
+      return { affected: changes, insertId: prepared.inserts && changes > 0 ? Number(lastInsertRowid) : 0 }
+    },
+  }
+}
+
+const forgetOldest = (known: Map<string, Prepared>): void => {
+  for (const sql of known.keys()) {
+    known.delete(sql)
+    return
+  }
+}
+
+const prepareNow = (raw: Database.Database, sql: string, int64: boolean): Prepared => {
+  const statement = raw.prepare<unknown[], unknown>(sql)
+  if (int64) statement.safeIntegers(true)
+  return {
+    statement,
+    isReadonly: statement.readonly,
+    returnsRows: statement.reader,
+    inserts: /^\s*(insert|replace)\b/i.test(sql),
+    int64,
+  }
+}
+
+const refuseRounded = (row: unknown, statement: Statement): void => {
+  const values = row as Record<string, unknown>
+  for (const name in values) {
+    const value = values[name]
+    if (typeof value === 'number' && (value > Number.MAX_SAFE_INTEGER || value < Number.MIN_SAFE_INTEGER)) {
+      throw new RangeError(`The column ${name} holds an integer beyond 2^53; compose the statement with int64: ${statement.sql}`)
+    }
+  }
+}

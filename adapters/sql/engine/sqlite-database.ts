@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
+import { encodeForSqlite, composeNow, makeComposer, makePrepare } from './prepare.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import { isUnavailable, toThrown } from '../kit/driver-errors.ts'
+import { openSqliteConnection, type SqliteConnection } from './sqlite-connection.ts'
+import type { Bind, SchemaSession, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
+import { assertUsable, makeSurroundings, type Surroundings, type TransactionState } from './transaction-scope.ts'
+import { makeWaitQueue, takePlace, type WaitQueue } from './wait-queue.ts'
+
+export interface SqliteOptions {
+  /** How long a change waits for the changes before it, also of other processes. */
+  readonly writerWaitMilliseconds?: number
+}
+
+interface Parts {
+  readonly composer: Knex
+  /** The only connection that changes anything; whoever uses it holds the place of `turn`. */
+  readonly writer: SqliteConnection
+  /** For reads outside transactions; the writer itself when the database is in memory. */
+  readonly reader: SqliteConnection
+  readonly turn: WaitQueue
+  readonly surroundings: Surroundings
+  readonly writerWaitMilliseconds: number
+  readonly path: string
+}
+
+/** Opens `path`, `:memory:`, or a copy in memory of a serialized database. */
+export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptions = {}): SqlDatabase => {
+  const inMemory = typeof source !== 'string' || source === ':memory:'
+  const writer = openSqliteConnection(source, 'read-write')
+  const writerWaitMilliseconds = options.writerWaitMilliseconds ?? 5000
+  return makeSqliteDatabase({
+    composer: makeComposer('sqlite'),
+    writer,
+    reader: inMemory ? writer : openSqliteConnection(source, 'read-only'),
+    turn: makeWaitQueue(1, writerWaitMilliseconds, 'The database is busy with other changes. Try again.'),
+    surroundings: makeSurroundings(),
+    writerWaitMilliseconds,
+    path: inMemory ? ':memory:' : source,
+  })
+}
+
+const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
+  const { composer } = parts
+  const prepare = makePrepare(composer)
+  const clock = prepare((k) => k.raw(`select ${databaseNow('sqlite')} as now`))
+  const all = async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<Row[]> =>
+    outside(parts, statement, (connection) => connection.all(statement, binds)) as Promise<Row[]>
+  return {
+    dialect: 'sqlite',
+    prepare,
+    all,
+    first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
+      outside(parts, statement, (connection) => connection.first(statement, binds)) as Row | undefined,
+    run: async (statement, binds) => outside(parts, statement, (connection) => connection.run(statement, binds)),
+    query: <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) => all<Row>(composeNow(composer, build), {}),
+    transaction: (work) => transaction(parts, work),
+    now: async () => (await all<{ now: number }>(clock, {}))[0]?.now ?? NaN,
+    load: () => parts.turn.load(),
+    openSchemaSession: () => openSchemaSession(parts),
+    close: async () => {
+      if (parts.reader !== parts.writer) parts.reader.raw.close()
+      parts.writer.raw.close()
+    },
+  }
+}
+
+/** A statement of its own: a read goes ahead at once, a change waits for its turn. */
+const outside = <A>(parts: Parts, statement: Statement, step: (connection: SqliteConnection) => A): A | Promise<A> => {
+  parts.surroundings.refuseInside()
+  const { reader, writer, turn } = parts
+  if (reader !== writer && reader.prepare(statement).isReadonly) return translated(() => step(reader))
+  if (!turn.tryTake()) return waitAndChange(parts, step)
+  try {
+    const result = step(writer)
+    turn.release()
+    return result
+  } catch (error) {
+    if (isBusy(error)) return changeWhenFree(parts, step)
+    turn.release()
+    throw toThrown(error)
+  }
+}
+
+const translated = <A>(step: () => A): A => {
+  try {
+    return step()
+  } catch (error) {
+    throw toThrown(error)
+  }
+}
+
+const waitAndChange = async <A>(parts: Parts, step: (connection: SqliteConnection) => A): Promise<A> => {
+  await takePlace(parts.turn)
+  return changeWhenFree(parts, step)
+}
+
+/** The caller holds the turn; it is given back here. */
+const changeWhenFree = async <A>(parts: Parts, step: (connection: SqliteConnection) => A): Promise<A> => {
+  try {
+    return await untilNotBusy(parts, () => step(parts.writer))
+  } finally {
+    parts.turn.release()
+  }
+}
+
+const isBusy = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
+
+/** Another process has the file: tries again and again, leaving the event loop free in between. */
+const untilNotBusy = async <A>(parts: Parts, step: () => A): Promise<A> => {
+  const deadline = performance.now() + parts.writerWaitMilliseconds
+  for (;;) {
+    try {
+      return step()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw toThrown(error)
+    }
+    await sleep(5 + Math.random() * 20)
+  }
+}
+
+const transaction = async <A>(parts: Parts, work: (tx: SqlRunner) => Promise<A>): Promise<A> => {
+  const { raw } = parts.writer
+  parts.surroundings.refuseInside()
+  await takePlace(parts.turn)
+  const state: TransactionState = { open: true, broken: undefined }
+  try {
+    await untilNotBusy(parts, () => raw.exec('begin immediate'))
+    try {
+      const result = await parts.surroundings.run(state, () => work(transactionRunner(parts, state)))
+      if (state.broken !== undefined) throw state.broken.error
+      state.open = false
+      translated(() => raw.exec('commit'))
+      return result
+    } finally {
+      state.open = false
+      if (raw.inTransaction) raw.exec('rollback')
+    }
+  } finally {
+    parts.turn.release()
+  }
+}
+
+const transactionRunner = ({ writer, composer }: Parts, state: TransactionState): SqlRunner => {
+  const step = <A>(run: () => A): A => {
+    assertUsable(state)
+    try {
+      return run()
+    } catch (error) {
+      const thrown = toThrown(error)
+      // A full disk or a failed read ends the whole transaction; what follows must not run outside of it.
+      if (!writer.raw.inTransaction || isUnavailable(error)) state.broken = { error: thrown }
+      throw thrown
+    }
+  }
+  return {
+    dialect: 'sqlite',
+    all: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) => step(() => writer.all(statement, binds)) as Row[],
+    first: async <Row>(statement: Statement, binds: Readonly<Record<string, Bind>>) =>
+      step(() => writer.first(statement, binds)) as Row | undefined,
+    run: async (statement, binds) => step(() => writer.run(statement, binds)),
+    query: async <Row>(build: (k: Knex) => Knex.QueryBuilder | Knex.Raw) =>
+      step(() => writer.all(composeNow(composer, build), {})) as Row[],
+  }
+}
+
+/** In memory there is only the one connection, whose turn the session keeps until it is closed. */
+const openSchemaSession = async (parts: Parts): Promise<SchemaSession> => {
+  const shared = parts.reader === parts.writer
+  if (shared) await takePlace(parts.turn)
+  const connection = shared ? parts.writer : openSqliteConnection(parts.path, 'read-write')
+  return {
+    execute: async (sql, binds) => {
+      const statement = connection.raw.prepare<unknown[], Record<string, unknown>>(sql)
+      const values = binds.map(encodeForSqlite)
+      return untilNotBusy(parts, () => {
+        if (statement.reader) return statement.all(values)
+        statement.run(values)
+        return []
+      })
+    },
+    close: async () => {
+      if (shared) parts.turn.release()
+      else connection.raw.close()
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { Knex } from 'knex'
+import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
+import { CommitOutcomeUnknown, Overtaken, Unavailable } from '../../../core/kernel/failure.ts'
+import type { KeyedChange, StoredAnswer } from '../../../core/kernel/idempotency.ts'
+import type { Call } from '../../../core/kernel/principal.ts'
+import type { AuditTrail, GatheringAuditTrail, UnitOfWork } from '../../../core/kernel/unit-of-work.ts'
+import { isForeignKeyViolation, isRetryable } from '../kit/driver-errors.ts'
+import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+
+/** Marks, inside the transaction of a change, that the request with this idempotency record has been carried out. */
+export interface AppliedMark {
+  /**
+   * Stores the answer with the mark, where there is one. Answers whether the mark is new, so that finding it later proves
+   * that this very transaction was committed. Throws when another process has taken over the record.
+   */
+  set(tx: SqlRunner, recordId: number, answer: StoredAnswer | undefined): Promise<boolean>
+  /**
+   * Whether the transaction that set a new mark was committed. Waits for that transaction to end if the server still has
+   * it; throws when it does not end in time.
+   */
+  isProven(recordId: number): Promise<boolean>
+}
+
+type Place = (name: 'id' | 'state' | 'status' | 'headers' | 'body') => Knex.Value
+
+export const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
+  const { prepare } = database
+  const written = (p: Place) => ({ state: p('state'), status: p('status'), headers: p('headers'), body: p('body') })
+  const mark = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id'), state: 'started' }).update(written(p)))
+  /** For a request of several transactions: the last one has the answer. */
+  const markAgain = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id') }).update(written(p)))
+  const read = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id') }).select('state').forUpdate())
+  return {
+    set: async (tx, recordId, answer) => {
+      const row = { id: recordId, ...(answer === undefined ? onlyApplied : answered(answer)) }
+      if ((await tx.run(mark, row)).affected === 1) return true
+      if ((await tx.run(markAgain, row)).affected === 1) return false
+      throw new Unavailable('Another request with the same Idempotency-Key has taken over.')
+    },
+    isProven: (recordId) =>
+      database.transaction(async (tx) => {
+        const record = await tx.first<{ state: string }>(read, { id: recordId })
+        return record !== undefined && record.state !== 'started'
+      }),
+  }
+}
+
+const onlyApplied = { state: 'applied', status: null, headers: null, body: null }
+
+const answered = ({ status, headers, body }: StoredAnswer) => ({ state: 'answered', status, headers: JSON.stringify(headers), body: body ?? null })
+
+const attempts = 4
+
+/** Carries a Left out of the transaction, which would commit if the work's promise resolved. */
+class Refused extends Error {
+  readonly outcome: Either<Failure, never>
+
+  constructor(outcome: Either<Failure, never>) {
+    super('refused')
+    this.outcome = outcome
+  }
+}
+
+interface Progress<A> {
+  /** What the work answered in the last attempt. */
+  result?: Either<Failure, A>
+  /** Whether that attempt's mark tells, once found, that it was committed. */
+  isProvable: boolean
+}
+
+/**
+ * Transactions over SQL stores. Right commits; Left and throw roll back; after a deadlock the work runs again, at most
+ * four times in all. When the answer to a commit is lost, the call's idempotency record decides what happened; without
+ * one, `CommitOutcomeUnknown` is thrown. When a row's parent is gone the work runs once more, so that its checks can say
+ * so; where they do not, `Overtaken` is thrown.
+ * `makeStores` gets the transaction and the audit trail bound to it, made by `makeAudit` for the call.
+ */
+export const makeSqlUnitOfWork = <Stores>(
+  database: SqlDatabase,
+  makeStores: (tx: SqlRunner, audit: AuditTrail) => Stores,
+  makeAudit: (tx: SqlRunner, call: Call<never>) => AuditTrail | GatheringAuditTrail,
+): UnitOfWork<Stores> => {
+  const mark = makeAppliedMark(database)
+  return {
+    run: async <F extends Failure, A>(call: Call<A>, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A> => {
+      const { keyed } = call
+      const runOnce = (progress: Progress<A>): Promise<Either<F, A>> =>
+        database.transaction(async (tx) => {
+          const audit = makeAudit(tx, call)
+          const outcome = await work(makeStores(tx, audit))
+          if (isLeft(outcome)) throw new Refused(outcome)
+          if ('flush' in audit) await audit.flush()
+          if (keyed !== undefined) progress.isProvable = await mark.set(tx, keyed.recordId, await keyed.answer?.(outcome.right))
+          progress.result = outcome
+          return outcome
+        })
+      for (let attempt = 1; ; attempt++) {
+        const progress: Progress<A> = { isProvable: false }
+        try {
+          const outcome = await runOnce(progress)
+          keyed?.committed()
+          return outcome
+        } catch (error) {
+          if (error instanceof Refused) return error.outcome as Either<F, A>
+          if (error instanceof CommitOutcomeUnknown) {
+            if (await wasCommitted(mark, keyed, progress, error)) {
+              keyed?.committed()
+              return progress.result as Either<F, A>
+            }
+          } else if (isForeignKeyViolation(error)) {
+            if (attempt > 1) throw new Overtaken(error)
+          } else if (!isRetryable(error)) throw error
+          if (attempt === attempts) throw new Unavailable('The database is busy with other changes. Try again.', { cause: error })
+        }
+        // Those who collided must not collide again.
+        await sleep(Math.random() * 10 * 2 ** attempt)
+      }
+    },
+  }
+}
+
+/** Whether the change whose commit got no answer stands. Throws the error when nothing tells. */
+const wasCommitted = async (
+  mark: AppliedMark,
+  keyed: Pick<KeyedChange, 'recordId'> | undefined,
+  progress: Progress<unknown>,
+  unknown: CommitOutcomeUnknown,
+): Promise<boolean> => {
+  if (keyed === undefined || !progress.isProvable) throw unknown
+  try {
+    return await mark.isProven(keyed.recordId)
+  } catch {
+    throw unknown
+  }
+}

@@ -1,0 +1,100 @@
+import { Unavailable } from '../../../core/kernel/failure.ts'
+
+interface DriverError {
+  readonly code: string
+  readonly number: number
+  readonly message: string
+}
+
+const read = (error: unknown): DriverError => {
+  const source = error instanceof Unavailable && error.cause !== undefined ? error.cause : error
+  if (typeof source !== 'object' || source === null) return { code: '', number: 0, message: '' }
+  const fields = source as { code?: unknown; errno?: unknown; sqlMessage?: unknown; message?: unknown }
+  return {
+    code: typeof fields.code === 'string' ? fields.code : '',
+    number: typeof fields.errno === 'number' ? fields.errno : 0,
+    message: String(fields.sqlMessage ?? fields.message ?? ''),
+  }
+}
+
+/**
+ * Whether a unique key refused the row. With a hint, only a key whose name or columns contain it:
+ * MySQL names the key (`roles_org_id_lower_name_unique`), SQLite the columns (`roles.org_id, roles.lower_name`),
+ * so a column's name fits both.
+ */
+export const isUniqueViolation = (error: unknown, hint?: string): boolean => {
+  const { code, number, message } = read(error)
+  const unique = number === 1062 || number === 1586 || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
+  if (!unique || hint === undefined) return unique
+  // The value comes before the key in MySQL's message and may contain anything.
+  return message.slice(message.lastIndexOf(' for key ') + 1).includes(hint)
+}
+
+/** Whether a foreign key refused the change: the row's parent is gone, or the row still has children. */
+export const isForeignKeyViolation = (error: unknown): boolean => {
+  const { code, number } = read(error)
+  return number === 1451 || number === 1452 || code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+}
+
+// 1213 deadlock, 1020 the row changed under a snapshot, 3101 group replication refused the commit, 9007/8022/8028 TiDB.
+const retryableNumbers = new Set([1213, 1020, 3101, 9007, 8022, 8028])
+
+/** Whether the database rolled the whole transaction back for no fault of its own, so that running it again may work. */
+export const isRetryable = (error: unknown): boolean =>
+  retryableNumbers.has(read(error).number) || read(error).code === 'SQLITE_BUSY_SNAPSHOT'
+
+const lostCodes = new Set([
+  'PROTOCOL_CONNECTION_LOST', 'PROTOCOL_SEQUENCE_TIMEOUT', 'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR', 'PROTOCOL_PACKETS_OUT_OF_ORDER',
+  'ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'MOORAGE_STATEMENT_TIMEOUT',
+  'MOORAGE_CONNECTION_CLOSED',
+])
+// The server shuts down, killed the connection, or says it has gone.
+const lostNumbers = new Set([1053, 1927, 2006, 2013])
+// 1317 and 3024/1969 end the statement, 1080/1077 are farewells of the server.
+const lostMessages = /connection is in closed state|Pool is closed|Connection lost|server closed the connection/i
+
+/** Whether the connection ended under the statement: what it did, if anything, is not known from this error. */
+export const isConnectionLost = (error: unknown): boolean => {
+  const { code, number, message } = read(error)
+  return lostCodes.has(code) || lostNumbers.has(number) || lostMessages.test(message)
+}
+
+const unavailableCodes = new Set([
+  'ECONNREFUSED', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'EMFILE', 'HANDSHAKE_SSL_ERROR',
+  'SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_TIMEOUT', 'SQLITE_LOCKED', 'SQLITE_FULL', 'SQLITE_READONLY', 'SQLITE_CANTOPEN',
+])
+const unavailableNumbers = new Set([
+  1040, 1203, 1226, // too many connections
+  1205, // lock wait timeout
+  1969, 3024, 1317, // the statement's own time limit, interrupted
+  1290, 1792, 1836, // read-only
+  1021, 1114, 1041, 1037, 1135, // disk or memory full, no thread
+])
+
+/** Whether the database cannot serve now (away, full, read-only, overloaded) although nothing is wrong with the statement. */
+export const isUnavailable = (error: unknown): boolean => {
+  if (error instanceof Unavailable) return true
+  const { code, number } = read(error)
+  return isConnectionLost(error) || unavailableCodes.has(code) || code.startsWith('SQLITE_IOERR') || unavailableNumbers.has(number)
+}
+
+const words = (error: unknown): string => {
+  const { code, number } = read(error)
+  if (number === 1205 || code.startsWith('SQLITE_BUSY')) return 'The database is busy with another change. Try again.'
+  if (number === 1290 || number === 1792 || number === 1836 || code === 'SQLITE_READONLY') return 'The database takes no changes at present.'
+  if (number === 1021 || number === 1114 || code === 'SQLITE_FULL') return 'The database is full and takes no changes.'
+  return 'The database does not answer at present. Try again.'
+}
+
+/** What the runner throws for a driver's error: `Unavailable` where a retry later may work, else the error itself. */
+export const toThrown = (error: unknown): unknown =>
+  error instanceof Unavailable || isRetryable(error) || !isUnavailable(error) ? error : new Unavailable(words(error), { cause: error })
+
+// Table, column, key or foreign key exists; table, column or key to drop is gone.
+const alreadyDoneNumbers = new Set([1050, 1060, 1061, 1068, 1826, 1051, 1091])
+
+/** Whether a change of the schema was refused because it has been made already. */
+export const isAlreadyDone = (error: unknown): boolean => {
+  const { number, message } = read(error)
+  return alreadyDoneNumbers.has(number) || (number === 1005 && message.includes('errno: 121'))
+}

@@ -1,0 +1,224 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { PermissionRef, Standing } from '../kernel/access.ts'
+import { permissionKey } from '../kernel/access.ts'
+import { isSameSet } from '../kernel/changed-fields.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { OrgId, RoleId, TeamId } from '../kernel/ids.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { AuditEntry, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { RoleStore, RoleStores } from './ports.ts'
+import { mayGivePermissions, parseRoleName, parseRolePermissions } from './role-rules.ts'
+import type { AuthorizationSchema } from './schema.ts'
+import type { Role, RoleContent } from './types.ts'
+
+/** The audit row of a change to a role. Everything in a role may be shown; `changed` names the parts that did change. */
+export const roleAudit = (
+  action: 'role.created' | 'role.updated' | 'role.deleted',
+  role: Role,
+  changed: readonly (keyof RoleContent)[],
+): AuditEntry => ({
+  action,
+  objectType: 'role',
+  objectId: role.id,
+  objectName: role.name,
+  tenantId: role.orgId,
+  changes: Object.fromEntries(changed.map((part) => [part, shown(role)[part]])),
+})
+
+/** Long lists are told by their length: the row must fit its column. */
+const maxShownItems = 100
+
+const shown = (role: RoleContent): Record<keyof RoleContent, string | readonly (string | number)[]> => ({
+  name: role.name,
+  description: role.description,
+  permissions: listed(role.permissions.map(permissionKey)),
+  teamIds: listed(role.teamIds),
+})
+
+const listed = <A extends string | number>(items: readonly A[]): string | readonly A[] =>
+  items.length <= maxShownItems ? items : `${items.length} items`
+
+/** The organization has no role of this id. */
+export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
+/** The role changed since the version that the caller named. */
+export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion')
+
+export const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`There is no role ${id} in this organization.`)
+
+/** The role to change, locked until the transaction ends; `expectedVersion` is the version that the change is meant for. */
+export const takeRole = async (
+  roles: RoleStore,
+  { orgId, id, expectedVersion }: { readonly orgId: OrgId; readonly id: RoleId; readonly expectedVersion: number | undefined },
+): Promise<Either<Failure<'RoleMissing' | 'RoleChanged'>, Role>> => {
+  const role = await roles.lock(orgId, id)
+  if (role === undefined) return left(roleMissing(id))
+  return expectedVersion === undefined || expectedVersion === role.version
+    ? right(role)
+    : left(RoleChanged('The role has changed since you read it. Read it again.'))
+}
+
+/** A team that is not one of the role's organization; whether it exists elsewhere is not told. */
+export const RoleTeamUnknown = defineFailure('RoleTeamUnknown', 'Invalid')
+
+/** The teams of a role, each once, ascending, all of the organization and kept there until the transaction ends. */
+export const takeRoleTeams = async (
+  roles: RoleStore,
+  orgId: OrgId,
+  wanted: readonly TeamId[],
+): Promise<Either<Failure<'RoleTeamUnknown'>, readonly TeamId[]>> => {
+  const teamIds = [...new Set(wanted)].sort((a, b) => a - b)
+  const own = await roles.lockTeams(orgId, teamIds)
+  const foreign = teamIds.filter((id) => !own.has(id)).map(String)
+  return foreign.length === 0
+    ? right(teamIds)
+    : left(RoleTeamUnknown(`No team of this organization: ${foreign.join(', ')}`, { errors: foreign }))
+}
+
+export interface CreateRoleInput extends RoleContent {
+  readonly orgId: OrgId
+  /** What the caller holds in the organization. */
+  readonly standing: Standing
+}
+
+export type CreateRoleFailure = Failure<
+  | 'RoleNameRefused'
+  | 'RolePermissionsEmpty'
+  | 'PermissionUnknown'
+  | 'PermissionIncomplete'
+  | 'PermissionNotHeld'
+  | 'RoleTeamUnknown'
+  | 'RoleNameTaken'
+>
+
+export type CreateRole = (call: SignedInCall<Role>, input: CreateRoleInput) => Outcome<CreateRoleFailure, Role>
+
+export interface CreateRoleDeps {
+  readonly schema: AuthorizationSchema
+  readonly clock: Clock
+  readonly unitOfWork: UnitOfWork<RoleStores>
+}
+
+/** Makes a role and attaches it to teams, in one transaction. The caller must hold every permission put into it. */
+export const makeCreateRole =
+  ({ schema, clock, unitOfWork }: CreateRoleDeps): CreateRole =>
+  async (call, { orgId, standing, ...content }) => {
+    const name = parseRoleName(content.name)
+    if (isLeft(name)) return name
+    const permissions = parseRolePermissions(schema, content.permissions)
+    if (isLeft(permissions)) return permissions
+    const given = mayGivePermissions(schema, { isSiteAdmin: call.principal.isSiteAdmin, standing }, permissions.right)
+    if (isLeft(given)) return given
+
+    return unitOfWork.run<CreateRoleFailure, Role>(call, async ({ roles, audit }) => {
+      const teamIds = await takeRoleTeams(roles, orgId, content.teamIds)
+      if (isLeft(teamIds)) return teamIds
+      const role = await roles.insert(
+        orgId,
+        { name: name.right, description: content.description, permissions: permissions.right, teamIds: teamIds.right },
+        clock.now(),
+      )
+      if (isLeft(role)) return role
+      await audit.record(roleAudit('role.created', role.right, ['name', 'description', 'permissions', 'teamIds']))
+      return right(role.right)
+    })
+  }
+
+/** What to replace; a part that is undefined stays as it is. */
+export type RoleChange = { readonly [Part in keyof RoleContent]: RoleContent[Part] | undefined }
+
+export interface UpdateRoleInput {
+  readonly orgId: OrgId
+  readonly id: RoleId
+  readonly change: RoleChange
+  /** The change is meant for this version of the role only. */
+  readonly expectedVersion: number | undefined
+  /** What the caller holds in the organization. */
+  readonly standing: Standing
+}
+
+export type UpdateRoleFailure = CreateRoleFailure | Failure<'RoleMissing' | 'RoleChanged'>
+
+export type UpdateRole = (call: SignedInCall<Role>, input: UpdateRoleInput) => Outcome<UpdateRoleFailure, Role>
+
+/**
+ * Replaces the given parts of a role, in one transaction. Whoever changes its permissions or its teams must hold every
+ * permission that the role then has: a role stronger than oneself can be renamed, but not handed on.
+ */
+export const makeUpdateRole =
+  ({ schema, clock, unitOfWork }: CreateRoleDeps): UpdateRole =>
+  async (call, { orgId, id, change, expectedVersion, standing }) => {
+    const parsed = parseChange(schema, change)
+    if (isLeft(parsed)) return parsed
+    const wanted = parsed.right
+    const giver = { isSiteAdmin: call.principal.isSiteAdmin, standing }
+
+    return unitOfWork.run<UpdateRoleFailure, Role>(call, async ({ roles, audit }) => {
+      const taken = await takeRole(roles, { orgId, id, expectedVersion })
+      if (isLeft(taken)) return taken
+      const role = taken.right
+      const permissions = wanted.permissions ?? role.permissions
+      if (!isSamePermissions(permissions, role.permissions) || !isSameSet([...new Set(wanted.teamIds ?? role.teamIds)], role.teamIds)) {
+        const given = mayGivePermissions(schema, giver, permissions)
+        if (isLeft(given)) return given
+      }
+      const teamIds = wanted.teamIds === undefined ? right(role.teamIds) : await takeRoleTeams(roles, orgId, wanted.teamIds)
+      if (isLeft(teamIds)) return teamIds
+      const content: RoleContent = {
+        name: wanted.name ?? role.name,
+        description: wanted.description ?? role.description,
+        permissions,
+        teamIds: teamIds.right,
+      }
+      if (isSameContent(role, content)) return right(role)
+      const replaced = await roles.replace(role, content, clock.now())
+      if (isLeft(replaced)) return replaced
+      await audit.record(roleAudit('role.updated', replaced.right, suppliedParts(wanted)))
+      return right(replaced.right)
+    })
+  }
+
+const isSamePermissions = (a: readonly PermissionRef[], b: readonly PermissionRef[]): boolean => isSameSet(a.map(permissionKey), b.map(permissionKey))
+
+const isSameContent = (a: RoleContent, b: RoleContent): boolean =>
+  a.name === b.name && a.description === b.description && isSameSet(a.teamIds, b.teamIds) && isSamePermissions(a.permissions, b.permissions)
+
+/** Checks what can be checked without the stored role. */
+const parseChange = (
+  schema: AuthorizationSchema,
+  change: RoleChange,
+): Either<Failure<'RoleNameRefused' | 'RolePermissionsEmpty' | 'PermissionUnknown' | 'PermissionIncomplete'>, RoleChange> => {
+  const name = change.name === undefined ? right(undefined) : parseRoleName(change.name)
+  if (isLeft(name)) return name
+  const permissions = change.permissions === undefined ? right(undefined) : parseRolePermissions(schema, change.permissions)
+  if (isLeft(permissions)) return permissions
+  return right({ ...change, name: name.right, permissions: permissions.right })
+}
+
+const suppliedParts = (change: RoleChange): readonly (keyof RoleContent)[] =>
+  (['name', 'description', 'permissions', 'teamIds'] as const).filter((part) => change[part] !== undefined)
+
+export interface DeleteRoleInput {
+  readonly orgId: OrgId
+  readonly id: RoleId
+  /** The role is to go in this version only. */
+  readonly expectedVersion: number | undefined
+}
+
+export type DeleteRoleFailure = Failure<'RoleMissing' | 'RoleChanged'>
+
+export type DeleteRole = (call: SignedInCall, input: DeleteRoleInput) => Outcome<DeleteRoleFailure, void>
+
+/** Removes a role and detaches it from its teams: the next request of their members is decided without it. */
+export const makeDeleteRole =
+  ({ unitOfWork }: { readonly unitOfWork: UnitOfWork<RoleStores> }): DeleteRole =>
+  (call, input) =>
+    unitOfWork.run<DeleteRoleFailure, void>(call, async ({ roles, audit }) => {
+      const role = await takeRole(roles, input)
+      if (isLeft(role)) return role
+      await roles.remove(input.orgId, input.id)
+      await audit.record(roleAudit('role.deleted', role.right, ['permissions', 'teamIds']))
+      return right(undefined)
+    })

@@ -1,0 +1,160 @@
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { Call } from '../kernel/principal.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { KeySafe } from './keys.ts'
+import type { BusIdentityStore, BusKey, BusMint, BusServer, BusStores, BusUserStore } from './ports.ts'
+import { BusHasNoCredentials } from './ports.ts'
+import { accountOf, claimsFor } from './rights.ts'
+import type { BusIdentity, BusPurpose } from './types.ts'
+
+export interface PushDeps {
+  readonly identities: BusIdentityStore
+  readonly users: BusUserStore
+  readonly mint: BusMint
+  readonly server: BusServer
+  readonly safe: KeySafe
+  readonly clock: Clock
+}
+
+/** Hands the server the present claims of an account and remembers that it took them. Throws Unavailable when it does not answer. */
+export type PushClaims = (identity: BusIdentity) => Promise<void>
+
+const mostRounds = 5
+
+/**
+ * Two instances may push two revisions in the wrong order. Whoever finds, after its push, that the row has moved on pushes
+ * once more, so that the last claims to arrive are the last ones made.
+ */
+export const makePushClaims = (deps: PushDeps): PushClaims => {
+  const { identities, users, mint, server, clock } = deps
+  const operatorKey = makeOperatorKey(deps)
+  const signed = async (identity: BusIdentity): Promise<string> => {
+    const { operator, platform } = await operatorKey()
+    const now = clock.now()
+    const revoked = await users.revokedOf(identity.id, now)
+    const all: readonly (readonly [string, Date])[] = identity.closedAt === undefined ? [] : [['*', now]]
+    // A key is issued for once, so its expiry stands for whenever it was revoked, however the clocks of instances differ.
+    const revocations = new Map([...all, ...revoked.map(({ publicKey, expiresAt }) => [publicKey, expiresAt] as const)])
+    return mint.accountClaims(operator, identity.publicKey, platform, { ...claimsFor(identity), revocations })
+  }
+  const pushOnce = async (identity: BusIdentity): Promise<void> => {
+    const claims = await signed(identity)
+    await server.push(claims)
+    await identities.acknowledge(identity.id, identity.revision, claims)
+  }
+  return async (identity) => {
+    let current: BusIdentity | undefined = identity
+    for (let round = 0; current !== undefined && round < mostRounds; round += 1) {
+      const pushed: BusIdentity = current
+      await pushOnce(pushed)
+      const now = await identities.find(pushed.kind, pushed.ownerId)
+      current = now !== undefined && now.revision > pushed.revision ? now : undefined
+    }
+  }
+}
+
+/** The operator's key and the platform account's name, read once: they never change. */
+const makeOperatorKey = ({ identities, safe }: Pick<PushDeps, 'identities' | 'safe'>) => {
+  let kept: { readonly operator: BusKey; readonly platform: string } | undefined
+  return async () => {
+    if (kept !== undefined) return kept
+    const [operator, platform] = await Promise.all([identities.find('operator'), identities.find('platform')])
+    if (operator === undefined || platform === undefined) throw new Error('The bus has no keys: moorage bus init makes them.')
+    kept = { operator: await safe.open(operator), platform: platform.publicKey }
+    return kept
+  }
+}
+
+export interface PushDueDeps {
+  readonly identities: BusIdentityStore
+  readonly users: BusUserStore
+  readonly server: BusServer
+  readonly push: PushClaims
+  readonly clock: Clock
+}
+
+/** Pushes the claims of every account whose last change the server has not acknowledged. Throws Unavailable. */
+export type PushDue = (signal: AbortSignal) => Promise<void>
+
+const atATime = 200
+
+const eachAccount = async (identities: BusIdentityStore, signal: AbortSignal, visit: (identity: BusIdentity) => Promise<void>): Promise<void> => {
+  for (let after = 0; !signal.aborted; ) {
+    const page = await identities.listAccounts(after, atATime)
+    for (const identity of page) if (!signal.aborted) await visit(identity)
+    const last = page.at(-1)
+    if (last === undefined || page.length < atATime) return
+    after = last.id
+  }
+}
+
+export const makePushDue =
+  ({ identities, push }: Pick<PushDueDeps, 'identities' | 'push'>): PushDue =>
+  async (signal) => {
+    for (const identity of await identities.listDue(atATime)) if (!signal.aborted) await push(identity)
+  }
+
+/**
+ * What a server lost or never got is given to it again: changes that it has not acknowledged, accounts that it does not
+ * know (its store was wiped), and accounts with revocations that it has older claims of (its store was put back).
+ */
+export const makeReconcileClaims = ({ identities, users, server, push, clock }: PushDueDeps): PushDue => {
+  const isCurrent = async (identity: BusIdentity, known: ReadonlySet<string>): Promise<boolean> => {
+    if (identity.pushedRevision < identity.revision || !known.has(identity.publicKey)) return false
+    const revoked = await users.revokedOf(identity.id, clock.now())
+    return (revoked.length === 0 && identity.kind !== 'platform') || (await server.claimsOf(identity.publicKey)) === identity.claims
+  }
+  return async (signal) => {
+    // That it is away has been logged once; the next run finds what there is to do.
+    if (!server.isConnected() || (await identities.find('platform')) === undefined) return
+    const known = await server.accounts()
+    await eachAccount(identities, signal, async (identity) => {
+      if (!(await isCurrent(identity, known))) await push(identity)
+    })
+  }
+}
+
+export interface OpenAccountDeps {
+  readonly identities: BusIdentityStore
+  readonly unitOfWork: UnitOfWork<BusStores>
+  readonly mint: BusMint
+  readonly server: BusServer
+  readonly safe: KeySafe
+  readonly push: PushClaims
+  readonly clock: Clock
+}
+export type OpenAccount = (
+  call: Call,
+  input: { readonly ownerId: AccountId; readonly purpose: BusPurpose },
+) => Outcome<Failure<'BusHasNoCredentials'>, BusIdentity>
+
+/** The account that credentials will stand in, made when it is the owner's first, and known to the server. Throws Unavailable. */
+export const makeOpenAccount =
+  (deps: OpenAccountDeps): OpenAccount =>
+  async (call, { ownerId, purpose }) => {
+    const { identities, server, push } = deps
+    const platform = await identities.find('platform')
+    if (platform === undefined) return left(BusHasNoCredentials('The message bus has no keys yet. Whoever runs this deployment makes them: moorage bus init.'))
+    const account = accountOf(purpose) === 'platform' ? platform : (await identities.find('account', ownerId)) ?? (await make(deps, call, ownerId))
+    const isKnown = (await server.claimsOf(account.publicKey)) !== undefined
+    if (!isKnown || account.pushedRevision < account.revision) await push(account)
+    return right(account)
+  }
+
+/** Of two that make it at once the second one takes the first one's. */
+const make = async ({ unitOfWork, identities, mint, safe, clock }: OpenAccountDeps, call: Call, ownerId: AccountId): Promise<BusIdentity> => {
+  const sealed = await safe.seal('account', ownerId, mint.newKey('account'))
+  const made = await unitOfWork.run<Failure<'BusIdentityTaken'>, BusIdentity>(call, async ({ identities: within, audit }) => {
+    const inserted = await within.insert(sealed, clock.now())
+    if (isLeft(inserted)) return inserted
+    await audit.record({ action: 'bus_account.created', objectType: 'bus_account', objectId: inserted.right.id, objectName: sealed.publicKey, tenantId: ownerId })
+    return inserted
+  })
+  if (isRight(made)) return made.right
+  const theirs = await identities.find('account', ownerId)
+  if (theirs === undefined) throw new Error(`The bus account of ${ownerId} exists and cannot be found.`)
+  return theirs
+}

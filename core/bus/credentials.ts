@@ -1,0 +1,235 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { BusPasses } from '../identity/sessions/ports.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { laterByDays } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { Call, OwnCall, SignedInCall } from '../kernel/principal.ts'
+import type { Secret } from '../kernel/secret.ts'
+import { secret } from '../kernel/secret.ts'
+import type { AuditEntry, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { OpenAccount, PushClaims, PushDeps } from './accounts.ts'
+import type { BusIdentityStore, BusKey, BusServer, BusStores, BusUserStore, LiveBusUser } from './ports.ts'
+import { BusHasNoCredentials, BusRefused, BusTokenMissing } from './ports.ts'
+import { rightsOf } from './rights.ts'
+import type { BusIdentity, BusPurpose, BusUser, BusUserId } from './types.ts'
+
+/** The audit row of a change to credentials of the bus; the public key tells which they are. */
+export const busAudit = (action: string, user: Pick<BusUser, 'id' | 'ownerId' | 'purpose' | 'publicKey'>): AuditEntry => ({
+  action,
+  objectType: 'bus_credentials',
+  objectId: user.id,
+  objectName: user.publicKey,
+  tenantId: user.ownerId,
+  changes: { purpose: user.purpose },
+})
+
+/** What was issued: a credentials file, or claims that let in by themselves. */
+export interface IssuedCredentials {
+  readonly endpoints: readonly string[]
+  readonly file: Secret<Uint8Array>
+  readonly claims: Secret
+  /** The public key of the account that they belong to. */
+  readonly account: string
+  readonly expiresAt: Date
+}
+export type IssueFailure = Failure<'BusHasNoCredentials' | 'BusRefused'>
+
+export interface IssueInput {
+  readonly ownerId: AccountId
+  readonly login: string
+  readonly purpose: BusPurpose
+  readonly lifeSeconds: number
+  /** They end no later than this. */
+  readonly notAfter?: Date | undefined
+}
+export type IssueCredentials = (call: Call, input: IssueInput) => Outcome<IssueFailure, IssuedCredentials>
+
+export interface IssueDeps extends Pick<PushDeps, 'mint' | 'server' | 'safe' | 'identities'> {
+  readonly clock: Clock
+  readonly unitOfWork: UnitOfWork<BusStores>
+  readonly openAccount: OpenAccount
+  readonly push: PushClaims
+}
+
+/** Of each purpose a person has this many at a time: one more ends the oldest. */
+const maxLive = 20
+
+/**
+ * Issues credentials. The server has the account before anything is written about them, so that a server that does not
+ * answer (`Unavailable` is thrown) leaves nothing behind but, at most, an account that nobody can use.
+ */
+export const makeIssueCredentials =
+  (deps: IssueDeps): IssueCredentials =>
+  async (call, input) => {
+    if (!deps.server.isConfigured) {
+      return left(BusHasNoCredentials('Messages stay inside this process. A deployment with NATS sets MOORAGE_BUS_URL.'))
+    }
+    const account = await deps.openAccount(call, input)
+    if (isLeft(account)) return account
+    const key = deps.mint.newKey('user')
+    const expiresAt = expiryOf(deps.clock.now(), input)
+    const evicted = await record(deps, call, input, { account: account.right, key, expiresAt })
+    if (isLeft(evicted)) return evicted
+    // Their place is taken already; the job repeats what does not get through now.
+    if (evicted.right) await pushQuietly(deps, account.right)
+    const isBearer = input.purpose === 'pass'
+    const claims = await deps.mint.userClaims(await deps.safe.open(account.right), key.publicKey, {
+      name: input.login, rights: rightsOf[input.purpose], expiresAt, isBearer,
+    })
+    return right({
+      endpoints: deps.server.endpoints,
+      file: deps.mint.credentialsFile(claims, key),
+      claims: secret(claims),
+      account: account.right.publicKey,
+      expiresAt,
+    })
+  }
+
+const expiryOf = (now: Date, { lifeSeconds, notAfter }: IssueInput): Date => {
+  const byLife = now.getTime() + lifeSeconds * 1000
+  return new Date(notAfter === undefined ? byLife : Math.min(byLife, notAfter.getTime()))
+}
+
+interface Issued {
+  readonly account: BusIdentity
+  readonly key: BusKey
+  readonly expiresAt: Date
+}
+
+/** Writes the row. Answers whether older ones were ended for it. */
+const record = (deps: IssueDeps, call: Call, { ownerId, purpose }: IssueInput, { account, key, expiresAt }: Issued): Outcome<Failure<'BusRefused'>, boolean> =>
+  deps.unitOfWork.run<Failure<'BusRefused'>, boolean>(call, async ({ identities, users, callers, audit }) => {
+    const now = deps.clock.now()
+    if (call.principal !== undefined && !(await callers.isStillProven(call.principal))) {
+      return left(BusRefused('The credential was replaced or revoked meanwhile. Send the current one.'))
+    }
+    // Whoever issues for this account waits here, so that none counts too few.
+    const locked = await identities.lock(account.id)
+    const ownerMark = await users.ownerMark(ownerId)
+    if (ownerMark === undefined || locked?.closedAt !== undefined) return left(BusRefused('This account has no access to the message bus.'))
+    const live = await users.live(ownerId, purpose, now)
+    const surplus = live.slice(0, Math.max(0, live.length - maxLive + 1))
+    for (const each of surplus) {
+      await users.revoke(each.id, now)
+      await audit.record(busAudit('bus_credentials.replaced', each))
+    }
+    if (surplus.length > 0) await identities.raiseRevision(account.id)
+    const user = { identityId: account.id, ownerId, purpose, publicKey: key.publicKey, ownerMark, issuedAt: now, expiresAt }
+    const id = await users.insert(user)
+    await audit.record(busAudit('bus_credentials.issued', { ...user, id }))
+    return right(surplus.length > 0)
+  })
+
+const pushQuietly = async ({ identities, push }: IssueDeps, { kind, ownerId }: BusIdentity): Promise<void> => {
+  try {
+    const identity = await identities.find(kind, ownerId)
+    if (identity !== undefined) await push(identity)
+  } catch {
+    // The row says that the server lacks them, and the job acts by the row.
+  }
+}
+
+export interface RevokeDeps {
+  readonly unitOfWork: UnitOfWork<BusStores>
+  readonly clock: Clock
+  readonly server: BusServer
+  readonly push: PushClaims
+}
+type RevokeFailure = Failure<'BusTokenMissing'>
+export type RevokeCredentials = (call: SignedInCall, ownerId: AccountId, id: BusUserId) => Outcome<RevokeFailure, void>
+
+/**
+ * Ends one of an owner's credentials; ending them twice is fine. The server cuts off whoever uses them as soon as it has the
+ * new claims: now, or by the job when it does not answer.
+ */
+export const makeRevokeCredentials =
+  (deps: RevokeDeps): RevokeCredentials =>
+  async (call, ownerId, id) => {
+    const changed = await markRevoked(deps, call, ownerId, id)
+    if (isLeft(changed)) return changed
+    if (changed.right !== undefined && deps.server.isConnected()) await deps.push(changed.right).catch(() => undefined)
+    return right(undefined)
+  }
+
+/** Answers the account whose claims must change; undefined when they had been ended before. */
+const markRevoked = ({ unitOfWork, clock }: RevokeDeps, call: SignedInCall, ownerId: AccountId, id: BusUserId): Outcome<RevokeFailure, BusIdentity | undefined> =>
+  unitOfWork.run<RevokeFailure, BusIdentity | undefined>(call, async ({ identities, users, audit }) => {
+    const user = await users.get(ownerId, id)
+    if (user === undefined) return left(BusTokenMissing('There are no such bus credentials.'))
+    await identities.lock(user.identityId)
+    if (!(await users.revoke(id, clock.now()))) return right(undefined)
+    await identities.raiseRevision(user.identityId)
+    await audit.record(busAudit('bus_credentials.revoked', user))
+    return right(await identities.lock(user.identityId))
+  })
+
+export interface RetireDeps {
+  readonly users: BusUserStore
+  readonly identities: BusIdentityStore
+  readonly unitOfWork: UnitOfWork<BusStores>
+  readonly clock: Clock
+}
+
+const atATime = 500
+const keptDays = 7
+
+/**
+ * Ends the credentials of people who were disabled or deleted, who have another password, who are no site admins any more,
+ * and the passes of those who are signed in nowhere. Whatever ended the person's right, and whoever wrote it: what counts is
+ * what the rows say. Also closes the accounts of owners who are gone and sweeps old rows. Answers how many it ended.
+ */
+export const makeRetireCredentials =
+  ({ users, identities, unitOfWork, clock }: RetireDeps) =>
+  async (call: Call): Promise<number> => {
+    const now = clock.now()
+    let ended = 0
+    for (let after = 0; !call.signal.aborted; ) {
+      const page = await users.listLive(after, atATime, now)
+      for (const user of page.filter(isOver)) {
+        await end(unitOfWork, call, user, now)
+        ended += 1
+      }
+      const last = page.at(-1)
+      if (last === undefined || page.length < atATime) break
+      after = last.id
+    }
+    for (const account of await identities.listOrphans(atATime)) {
+      await unitOfWork.run(call, async ({ identities: within, audit }) => {
+        await within.close(account.id, now)
+        await audit.record({ action: 'bus_account.closed', objectType: 'bus_account', objectId: account.id, objectName: account.publicKey })
+        return right(undefined)
+      })
+    }
+    await users.sweep(laterByDays(now, -keptDays))
+    return ended
+  }
+
+/** A pass is made when its session is there already. */
+const isOver = ({ presentMark, ownerMark, purpose, hasSession }: LiveBusUser): boolean =>
+  presentMark !== ownerMark || (purpose === 'pass' && !hasSession)
+
+const end = (unitOfWork: UnitOfWork<BusStores>, call: Call, user: LiveBusUser, now: Date): Promise<unknown> =>
+  unitOfWork.run(call, async ({ users, identities, audit }) => {
+    await identities.lock(user.identityId)
+    if (await users.revoke(user.id, now)) {
+      await identities.raiseRevision(user.identityId)
+      // The log of an owner who is gone is gone as well.
+      const { tenantId, ...entry } = busAudit('bus_credentials.retired', user)
+      await audit.record(user.presentMark === undefined ? entry : { ...entry, ...(tenantId === undefined ? {} : { tenantId }) })
+    }
+    return right(undefined)
+  })
+
+/** Passes for browsers, out of the same issue as files; nothing is tried while the server is away. */
+export const makeBusPasses = (deps: {
+  readonly issue: IssueCredentials
+  readonly server: BusServer
+  readonly ownCall: OwnCall
+}): BusPasses => ({
+  passFor: async ({ userId, login }, validSeconds) => {
+    if (!deps.server.isConfigured || !deps.server.isConnected()) return undefined
+    const issued = await deps.issue(deps.ownCall('bus.passFor'), { ownerId: userId, login, purpose: 'pass', lifeSeconds: validSeconds })
+    return isLeft(issued) ? undefined : issued.right.claims
+  },
+})

@@ -1,0 +1,180 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { KubeconfigParser } from '../clusters/ports.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Entropy } from '../kernel/entropy.ts'
+import { hex } from '../kernel/entropy.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { UserId } from '../kernel/ids.ts'
+import type { FreeObject } from '../kernel/json.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
+import { secret } from '../kernel/secret.ts'
+import type { SentCredential } from './credential-form.ts'
+import { credentialTypeNamed, fleetType, httpsUrl, readCredential, toCredentialForm } from './credential-form.ts'
+import type { CloudCredentialStore, CloudUnitOfWork, ServiceAccountReader } from './ports.ts'
+import { CloudCredentialRefused, CredentialChanged, CredentialMissing } from './ports.ts'
+import type { CredentialContent, CredentialForm, CredentialSpec, FieldValue, StoredCredential } from './types.ts'
+
+const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'cloud_credentials', column: 'sealed_spec', tenantId: userId, rowRef: ref })
+
+/** Seals whole specs: no field of a block stands outside of its box. */
+export interface CredentialSafe {
+  /** Under a fresh reference, so that an older box cannot be put in its place. */
+  seal(userId: UserId, spec: CredentialSpec): Promise<{ readonly ref: string; readonly box: Uint8Array }>
+  /** Throws when the box was tampered with or moved. */
+  open(stored: Pick<StoredCredential, 'userId' | 'ref' | 'box'>): Promise<CredentialSpec>
+}
+
+export const makeCredentialSafe = (deps: { readonly secretBox: SecretBox; readonly entropy: Entropy }): CredentialSafe => ({
+  async seal(userId, spec) {
+    const ref = hex(deps.entropy.bytes(16))
+    return { ref, box: await deps.secretBox.seal(secret(JSON.stringify(spec)), placeOf(userId, ref)) }
+  },
+  async open({ userId, ref, box }) {
+    const plain = await deps.secretBox.open(box, placeOf(userId, ref))
+    return JSON.parse(plain.reveal()) as CredentialSpec
+  },
+})
+
+type Refused = Failure<'CloudCredentialRefused'>
+
+/** Secrets that were left open, from the credential that is replaced; of another type nothing is kept. */
+const keptSecrets = (sent: SentCredential, before: CredentialSpec | undefined): Record<string, FieldValue> => {
+  if (before?.type !== sent.type) return {}
+  const fields = credentialTypeNamed(sent.type)?.fields ?? {}
+  return Object.fromEntries(Object.entries(before.fields).filter(([name]) => fields[name]?.isSecret === true && !sent.removed.includes(name)))
+}
+
+/** The whole credential that a request leads to, its documents checked. Failures: CloudCredentialRefused, naming the field and nothing of its value. */
+export const makeCompleteCredential = (deps: { readonly serviceAccounts: ServiceAccountReader; readonly kubeconfigs: KubeconfigParser }) => {
+  const checkDocument = (kind: string, value: string): Either<Refused, unknown> => {
+    if (kind === 'service-account') return deps.serviceAccounts.read(secret(value))
+    if (kind !== 'kubeconfig') return right(undefined)
+    const parsed = deps.kubeconfigs.parse(value)
+    return isLeft(parsed) ? left(CloudCredentialRefused('kubevirt.kubeConfig is not accepted: it must be a kubeconfig with an https server and inline certificates, keys or tokens.')) : parsed
+  }
+
+  return (sent: SentCredential, before?: CredentialSpec): Either<Refused, CredentialSpec> => {
+    const type = credentialTypeNamed(sent.type)
+    if (type === undefined) throw new Error('the type was checked before')
+    const fields = { ...keptSecrets(sent, before), ...sent.fields }
+    for (const [name, field] of Object.entries(type.fields)) {
+      const value = fields[name]
+      if (value === undefined && field.isRequired) return left(CloudCredentialRefused(`${type.block}.${name} is missing.`))
+      if (sent.fields[name] === undefined || typeof value !== 'string') continue
+      const checked = checkDocument(field.kind, value)
+      if (isLeft(checked)) return checked
+    }
+    return right({ type: sent.type, fields })
+  }
+}
+export type CompleteCredential = ReturnType<typeof makeCompleteCredential>
+
+/** The endpoint by which lists find a fleet manager's credentials; empty for other types. */
+export const fleetEndpointOf = ({ type, fields }: CredentialSpec): string => (type === fleetType && typeof fields['endpoint'] === 'string' ? fields['endpoint'] : '')
+
+interface ReadDeps {
+  readonly credentials: Pick<CloudCredentialStore, 'find' | 'list'>
+  readonly safe: CredentialSafe
+}
+
+/** What a list is narrowed by; an empty list of types means every type. */
+export interface WantedCredentials {
+  readonly types: readonly string[]
+  readonly fleetEndpoint: string | undefined
+}
+
+/** The caller's credentials by name, without their secrets. */
+export const makeListCredentials = (deps: ReadDeps) =>
+  async (call: SignedInCall, wanted: WantedCredentials, page: PageRequest): Promise<Page<CredentialForm>> => {
+    const types = wanted.types.filter((type) => type !== '')
+    const endpoint = wanted.fleetEndpoint === '' ? undefined : wanted.fleetEndpoint
+    const filter = { types: types.length === 0 ? undefined : types, fleetEndpoint: endpoint === undefined ? undefined : (httpsUrl(endpoint) ?? endpoint) }
+    const found = await deps.credentials.list(call.principal.userId, filter, page)
+    return { ...found, items: await Promise.all(found.items.map(async (stored) => toCredentialForm(stored, await deps.safe.open(stored)))) }
+  }
+
+/** One credential of the caller, without its secrets. */
+export const makeShowCredential = (deps: ReadDeps) =>
+  async (call: SignedInCall, name: string): Outcome<Failure<'CredentialMissing'>, CredentialForm> => {
+    const stored = await deps.credentials.find(call.principal.userId, name)
+    return stored === undefined ? left(CredentialMissing('You have no credential of that name.')) : right(toCredentialForm(stored, await deps.safe.open(stored)))
+  }
+
+/** Credentials that one person can have. */
+const most = 200
+
+interface ChangeDeps {
+  readonly credentials: Pick<CloudCredentialStore, 'find'>
+  readonly complete: CompleteCredential
+  readonly safe: CredentialSafe
+  readonly clock: Clock
+  readonly unitOfWork: CloudUnitOfWork
+}
+
+const seal = async (deps: ChangeDeps, call: SignedInCall, sent: SentCredential, spec: CredentialSpec): Promise<CredentialContent> => ({
+  type: spec.type,
+  ownerId: sent.ownerId,
+  fleetEndpoint: fleetEndpointOf(spec),
+  ...(await deps.safe.seal(call.principal.userId, spec)),
+})
+
+/** Stores a new credential of the caller, sealed. */
+export const makeCreateCredential = (deps: ChangeDeps) =>
+  async (call: SignedInCall, body: FreeObject): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialNameTaken'>, void> => {
+    const { userId } = call.principal
+    const sent = readCredential(body, userId)
+    if (isLeft(sent)) return sent
+    const spec = deps.complete(sent.right)
+    if (isLeft(spec)) return spec
+    const content = await seal(deps, call, sent.right, spec.right)
+    return deps.unitOfWork.run<Failure<'CloudCredentialRefused'> | Failure<'CredentialNameTaken'>, void>(call, async (stores) => {
+      if ((await stores.credentials.lockCount(userId)) >= most) return left(CloudCredentialRefused(`You have ${most} credentials already; delete some first.`))
+      const inserted = await stores.credentials.insert(userId, sent.right.name, content, deps.clock.now())
+      if (isLeft(inserted)) return inserted
+      const { name, type } = sent.right
+      await stores.audit.record({ action: 'cloud_credential.created', objectType: 'cloud_credential', objectId: inserted.right, objectName: name, tenantId: userId, changes: { type } })
+      return right(undefined)
+    })
+  }
+
+const changedFieldsOf = (before: CredentialSpec, after: CredentialSpec): readonly string[] =>
+  Object.keys({ ...before.fields, ...after.fields }).filter((name) => JSON.stringify(before.fields[name]) !== JSON.stringify(after.fields[name]))
+
+/** Replaces a credential of the caller, found by the name in the body. Secrets that were left open stay while the type does. */
+export const makeReplaceCredential = (deps: ChangeDeps) =>
+  async (call: SignedInCall, body: FreeObject): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialMissing'> | Failure<'CredentialChanged'>, void> => {
+    const { userId } = call.principal
+    const sent = readCredential(body, userId)
+    if (isLeft(sent)) return sent
+    const stored = await deps.credentials.find(userId, sent.right.name)
+    if (stored === undefined) return left(CredentialMissing('You have no credential of that name.'))
+    const before = await deps.safe.open(stored)
+    const spec = deps.complete(sent.right, before)
+    if (isLeft(spec)) return spec
+    const fields = changedFieldsOf(before, spec.right)
+    if (before.type === spec.right.type && stored.ownerId === sent.right.ownerId && fields.length === 0) return right(undefined)
+    const content = await seal(deps, call, sent.right, spec.right)
+    return deps.unitOfWork.run<Failure<'CredentialChanged'>, void>(call, async (stores) => {
+      const isReplaced = await stores.credentials.replace(userId, stored.id, stored.version, content, deps.clock.now())
+      if (!isReplaced) return left(CredentialChanged('The credential was changed by another request at the same moment. Nothing was changed; send it again.'))
+      await stores.audit.record({
+        action: 'cloud_credential.changed', objectType: 'cloud_credential', objectId: stored.id, objectName: stored.name, tenantId: userId,
+        changes: { type: spec.right.type, fields: before.type === spec.right.type ? fields : Object.keys(spec.right.fields) },
+      })
+      return right(undefined)
+    })
+  }
+
+/** Deletes a credential of the caller. */
+export const makeDeleteCredential = (deps: Pick<ChangeDeps, 'unitOfWork'>) =>
+  async (call: SignedInCall, name: string): Outcome<Failure<'CredentialMissing'>, void> =>
+    deps.unitOfWork.run<Failure<'CredentialMissing'>, void>(call, async (stores) => {
+      const { userId } = call.principal
+      const id = await stores.credentials.remove(userId, name)
+      if (id === undefined) return left(CredentialMissing('You have no credential of that name.'))
+      await stores.audit.record({ action: 'cloud_credential.deleted', objectType: 'cloud_credential', objectId: id, objectName: name, tenantId: userId })
+      return right(undefined)
+    })

@@ -1,0 +1,173 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Authorizer } from '../authz/ports.ts'
+import { AccessDenied } from '../authz/ports.ts'
+import type { ObjectLocator } from '../kernel/access.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { ClusterId } from '../kernel/ids.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
+import type { ClusterAccount, ClusterStore, ClusterTransport, ClusterUnitOfWork } from './ports.ts'
+import { ClusterMismatch, ClusterMissing } from './ports.ts'
+import { judge } from './status.ts'
+import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
+
+/**
+ * Asks once more whether the caller may, after a cluster was looked at: that takes as long as the cluster likes, and the
+ * caller may be the one who runs it. Failure: AccessDenied.
+ */
+export const makeStillAllowed = (authorizer: Authorizer) =>
+  async (call: SignedInCall<never>, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied'>, void> => {
+    const decided = await authorizer.authorize(call.principal, object, relation)
+    return isLeft(decided) ? left(AccessDenied('You may no longer do this.')) : right(undefined)
+  }
+export type StillAllowed = ReturnType<typeof makeStillAllowed>
+
+/** Direct grants that let their holder see a cluster. */
+const seeingRelations = ['viewer', 'editor']
+
+/**
+ * The caller's own clusters or, with `all`, also those of every organization where the caller may see them.
+ * One decision for each account, by the same evaluator as every route; direct grants are decided one by one.
+ */
+export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; readonly authorizer: Authorizer }) =>
+  async (call: SignedInCall, all: boolean): Promise<readonly Cluster[]> => {
+    const { principal } = call
+    const mayList = async (account: ClusterAccount): Promise<boolean> =>
+      !isLeft(await deps.authorizer.authorize(principal, { type: 'account', name: account.name }, 'can_list_clusters'))
+    const mayView = async (cluster: Cluster): Promise<boolean> =>
+      !isLeft(await deps.authorizer.authorize(principal, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_view'))
+
+    const accounts = (await deps.clusters.accountsOf(principal.userId)).filter(({ id }) => all || id === principal.userId)
+    const found = new Map<number, Cluster>()
+    for (const account of accounts) {
+      if (!(await mayList(account))) continue
+      for (const cluster of await deps.clusters.listOf(account.id)) found.set(cluster.id, cluster)
+    }
+    for (const cluster of all ? await deps.clusters.listGranted(principal.userId, seeingRelations) : []) {
+      if (!found.has(cluster.id) && (await mayView(cluster))) found.set(cluster.id, cluster)
+    }
+    return [...found.values()]
+  }
+
+/** What a caller wants changed; what is undefined stays. */
+export interface ClusterWish {
+  /** Repeated in the body: must be the name in the path. */
+  readonly name: string | undefined
+  readonly displayName: string | undefined
+  readonly provider: HostingProvider | undefined
+  readonly infraNamespace: string | undefined
+  readonly impersonatesUsers: boolean | undefined
+  readonly claimedOwnerId?: number | undefined
+  readonly claimedUid?: string | undefined
+  /** Replaces the stored credential, if it leads to the same cluster. */
+  readonly accessConfig: string | undefined
+}
+
+export type ChangeFailure = IdentifyFailure | Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | Failure<'ClusterChanged'> | Failure<'AccessDenied'>
+
+/** What is wrong with a name in the body of a request about the cluster of this name; undefined when nothing is. */
+export const nameMismatch = (name: string, claimed: string | undefined): string | undefined =>
+  claimed === undefined || claimed === '' || claimed === name ? undefined : 'A cluster keeps the name in the path; the name in the body is another.'
+
+const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => {
+  const misnamed = nameMismatch(cluster.name, wish.name)
+  if (misnamed !== undefined) return misnamed
+  if (wish.claimedOwnerId !== undefined && wish.claimedOwnerId !== cluster.ownerId) return 'basicInfo.ownerID is not the account in the path.'
+  if (wish.claimedUid !== undefined && wish.claimedUid !== cluster.uid) return 'basicInfo.clusterUID is not the UID of this cluster.'
+  return undefined
+}
+
+const changeOf = (wish: ClusterWish): ClusterChange => ({
+  ...(wish.displayName === undefined || wish.displayName === '' ? {} : { displayName: wish.displayName }),
+  ...(wish.provider === undefined ? {} : { provider: wish.provider }),
+  ...(wish.infraNamespace === undefined ? {} : { infraNamespace: wish.infraNamespace }),
+  ...(wish.impersonatesUsers === undefined ? {} : { impersonatesUsers: wish.impersonatesUsers }),
+})
+
+interface Deps {
+  readonly clusters: Pick<ClusterStore, 'get'>
+  readonly identify: Identify
+  readonly seal: SealCredential
+  readonly clock: Clock
+  readonly stillAllowed: StillAllowed
+  readonly transport: Pick<ClusterTransport, 'forget'>
+  readonly unitOfWork: ClusterUnitOfWork
+}
+
+/** Changes a record and, when an access config is given, its credential. Connections made before are cut then. */
+export const makeChangeCluster = (deps: Deps) => {
+  const identifySame = async (call: SignedInCall<never>, cluster: Cluster, accessConfig: string): Outcome<ChangeFailure, Identified> => {
+    const identified = await deps.identify(accessConfig, call.signal)
+    if (isLeft(identified)) return identified
+    if (identified.right.facts.uid !== cluster.uid) return left(ClusterMismatch('The access config leads to another cluster than the one that was imported.'))
+    const still = await deps.stillAllowed(call, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_reconfigure')
+    return isLeft(still) ? still : identified
+  }
+
+  const write = async (call: SignedInCall<Cluster>, cluster: Cluster, wish: ClusterWish, found: Identified | undefined): Outcome<ChangeFailure, Cluster> => {
+    // A new reference with each credential: what was sealed before can never be put back in its place unnoticed.
+    const sealed = found === undefined ? undefined : await deps.seal(cluster.ownerId, found.credential)
+    const change: ClusterChange = {
+      ...changeOf(wish),
+      ...(found === undefined || sealed === undefined ? {} : { endpoint: found.credential.server, sealed }),
+    }
+    return deps.unitOfWork.run<ChangeFailure, Cluster>(call, async ({ clusters, audit }) => {
+      const changed = await clusters.change(cluster.id, cluster.version, change)
+      if (isLeft(changed)) return changed
+      const { sealed: replaced, ...plain } = change
+      await audit.record({
+        action: replaced === undefined ? 'cluster.changed' : 'cluster.connected',
+        objectType: 'cluster',
+        objectId: cluster.id,
+        objectName: cluster.name,
+        tenantId: cluster.ownerId,
+        changes: { ...plain, credentialReplaced: replaced !== undefined },
+      })
+      if (found === undefined) return changed
+      const { facts } = found
+      const status = judge(cluster.uid, { kind: 'answered', facts })
+      const checkedAt = deps.clock.now()
+      await clusters.observe(cluster.id, status, facts, checkedAt)
+      const { kubernetesVersion, nodeCount, managers } = facts
+      return right({ ...changed.right, status, checkedAt, kubernetesVersion, nodeCount, managers })
+    })
+  }
+
+  return async (call: SignedInCall<Cluster>, id: ClusterId, wish: ClusterWish): Outcome<ChangeFailure, Cluster> => {
+    const cluster = await deps.clusters.get(id)
+    if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+    const mismatch = mismatchOf(cluster, wish)
+    if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
+    const found = wish.accessConfig === undefined || wish.accessConfig === '' ? undefined : await identifySame(call, cluster, wish.accessConfig)
+    if (found !== undefined && isLeft(found)) return found
+    const changed = await write(call, cluster, wish, found?.right)
+    if (isLeft(changed)) return changed
+    await deps.transport.forget(id)
+    return changed
+  }
+}
+
+/** Forgets a cluster: record, credential, grants and open connections. The cluster itself is not touched. */
+export const makeRemoveCluster = (deps: { readonly unitOfWork: ClusterUnitOfWork; readonly transport: Pick<ClusterTransport, 'forget'> }) =>
+  async (call: SignedInCall, id: ClusterId, name: string | undefined): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void> => {
+    const removed = await deps.unitOfWork.run<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void>(call, async ({ clusters, audit }) => {
+      const cluster = await clusters.get(id)
+      if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+      if (name !== undefined && name !== '' && name !== cluster.name)
+        return left(ClusterMismatch('The name in the body is not the name in the path.'))
+      if (!(await clusters.remove(id))) return left(ClusterMissing('There is no such cluster.'))
+      await audit.record({
+        action: 'cluster.removed',
+        objectType: 'cluster',
+        objectId: id,
+        objectName: cluster.name,
+        tenantId: cluster.ownerId,
+        changes: { uid: cluster.uid },
+      })
+      return right(undefined)
+    })
+    if (isLeft(removed)) return removed
+    await deps.transport.forget(id)
+    return removed
+  }

@@ -1,0 +1,116 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Entropy } from '../kernel/entropy.ts'
+import { hex } from '../kernel/entropy.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { AccountId, ClusterId } from '../kernel/ids.ts'
+import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
+import { factsOf } from './facts.ts'
+import type { ClusterApi, ClusterConnections, ClusterStore, CredentialCodec, KubeconfigParser, ReachFailure } from './ports.ts'
+import { AccessConfigRefused, ClusterMissing, ClusterNotConnected } from './ports.ts'
+import type { ClusterConnection, ClusterCredential, ClusterFacts, ClusterLink } from './types.ts'
+
+/** What a cluster's sealed credential is bound to. */
+export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace => ({
+  table: 'clusters',
+  column: 'sealed_credential',
+  tenantId: ownerId,
+  rowRef: ref,
+})
+
+/** Opened credentials kept at most, so that memory stays bounded. */
+const maxOpened = 2000
+
+/** Keeps opened credentials by record and version; the version is read anew for every request. */
+export const makeClusterConnections = (deps: {
+  readonly clusters: Pick<ClusterStore, 'link' | 'sealed'>
+  readonly secretBox: SecretBox
+  readonly codec: CredentialCodec
+}): ClusterConnections => {
+  const opened = new Map<ClusterId, ClusterConnection>()
+
+  const keep = (connection: ClusterConnection): void => {
+    const oldest = opened.size < maxOpened ? undefined : opened.keys().next().value
+    if (oldest !== undefined) opened.delete(oldest)
+    opened.set(connection.link.id, connection)
+  }
+
+  const openSealed = async (link: ClusterLink): Promise<ClusterConnection | undefined> => {
+    const sealed = await deps.clusters.sealed(link.id, link.version)
+    if (sealed === undefined) return undefined
+    const text = await deps.secretBox.open(sealed.box, credentialPlace(sealed.ownerId, sealed.ref))
+    const connection = { link, credential: deps.codec.decode(text) }
+    keep(connection)
+    return connection
+  }
+
+  return {
+    async open(id, version) {
+      const known = opened.get(id)
+      if (version !== undefined && known?.link.version === version) return right(known)
+      const link = await deps.clusters.link(id)
+      if (link === undefined) {
+        opened.delete(id)
+        return left(ClusterMissing('There is no such cluster.'))
+      }
+      const kept = opened.get(id)
+      if (kept?.link.version === link.version) return right(kept)
+      const connection = await openSealed(link)
+      return connection === undefined
+        ? left(ClusterNotConnected('The cluster is not connected: store an access config for it first.'))
+        : right(connection)
+    },
+  }
+}
+
+type Opened = Awaited<ReturnType<ClusterConnections['open']>>
+
+/** Shorter than a lease on a task: by then the work has stopped, or another worker has it. */
+const graceMs = 25_000
+
+/**
+ * For work that goes on while the database is away for a moment: what was opened last serves on for that long. While the
+ * database answers, its answer counts, so that a changed or removed credential counts at once.
+ */
+export const steadyConnections = (connections: ClusterConnections, nowMs: () => number = () => performance.now()): ClusterConnections => {
+  let last: { readonly opened: Opened; readonly atMs: number } | undefined
+  return {
+    async open(id, version) {
+      try {
+        const opened = await connections.open(id, version)
+        last = isLeft(opened) ? undefined : { opened, atMs: nowMs() }
+        return opened
+      } catch (error) {
+        if (last === undefined || nowMs() - last.atMs > graceMs) throw error
+        return last.opened
+      }
+    },
+  }
+}
+
+/** A cluster that answered to an access config, and how it is reached. */
+export interface Identified {
+  readonly credential: ClusterCredential
+  readonly facts: ClusterFacts
+}
+
+export type IdentifyFailure = Failure<'AccessConfigRefused'> | ReachFailure
+
+/** Reads an access config and looks at the cluster that it leads to. */
+export const makeIdentify = (deps: { readonly parser: KubeconfigParser; readonly api: ClusterApi }) =>
+  async (accessConfig: string | undefined, signal: AbortSignal): Outcome<IdentifyFailure, Identified> => {
+    if (accessConfig === undefined || accessConfig.trim() === '')
+      return left(AccessConfigRefused('An access config is needed: the text of a kubeconfig.'))
+    const credential = deps.parser.parse(accessConfig)
+    if (isLeft(credential)) return credential
+    const survey = await deps.api.survey(credential.right, signal)
+    return isLeft(survey) ? survey : right({ credential: credential.right, facts: factsOf(survey.right) })
+  }
+export type Identify = ReturnType<typeof makeIdentify>
+
+/** Seals a credential for a record. The reference is kept for a record's life, or made for a new one. */
+export const makeSealCredential = (deps: { readonly secretBox: SecretBox; readonly codec: CredentialCodec; readonly entropy: Entropy }) =>
+  async (ownerId: AccountId, credential: ClusterCredential, ref = hex(deps.entropy.bytes(16))): Promise<{ readonly ref: string; readonly box: Uint8Array }> => ({
+    ref,
+    box: await deps.secretBox.seal(deps.codec.encode(credential), credentialPlace(ownerId, ref)),
+  })
+export type SealCredential = ReturnType<typeof makeSealCredential>

@@ -1,0 +1,233 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
+import type { AccountId, ClusterId } from '../kernel/ids.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { StillAllowed } from './clusters.ts'
+import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
+import type { ClusterStore, ClusterUnitOfWork } from './ports.ts'
+import { ClusterAlreadyImported, ClusterMismatch } from './ports.ts'
+import { judge, notImported } from './status.ts'
+import type { Cluster, HostingProvider, NewCluster } from './types.ts'
+
+/** The name cannot be a cluster's name. */
+export const ClusterNameInvalid = defineFailure('ClusterNameInvalid', 'Unprocessable')
+
+/** Words that stand where a cluster's name would stand in a path. */
+const reservedClusterNames: ReadonlySet<string> = new Set([
+  'all-clusters',
+  'check',
+  'has-hub',
+  'hub-info',
+  'hubs',
+  'import',
+  'validate',
+  'vcluster',
+])
+
+const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** A DNS-1123 label of at most 63 characters that is no word of the interface. */
+export const checkClusterName = (name: string): Either<Failure<'ClusterNameInvalid'>, string> => {
+  if (!dnsLabel.test(name))
+    return left(
+      ClusterNameInvalid(
+        'The cluster name must be 1 to 63 lower-case letters, digits and hyphens, beginning and ending with a letter or digit.',
+      ),
+    )
+  if (reservedClusterNames.has(name)) return left(ClusterNameInvalid(`The cluster name ${name} is reserved.`))
+  return right(name)
+}
+
+/** What a caller says about a cluster before it is known. */
+export interface ClusterClaim {
+  /** The account in the path, which authorization has checked. */
+  readonly ownerId: AccountId
+  readonly ownerName: string
+  readonly name: string | undefined
+  readonly displayName: string | undefined
+  readonly provider: HostingProvider | undefined
+  readonly accessConfig: string | undefined
+  readonly externalId: string
+  readonly project: string
+  readonly location: string
+  readonly hubClusterUid: string
+  readonly infraNamespace: string
+  readonly impersonatesUsers: boolean
+  /** Repeated in the body; must agree with the path and the cluster where given. */
+  readonly claimedOwnerId: number | undefined
+  readonly claimedUid: string | undefined
+}
+
+export type ImportFailure =
+  | IdentifyFailure
+  | Failure<'ClusterNameInvalid'>
+  | Failure<'ClusterNameTaken'>
+  | Failure<'ClusterAlreadyImported'>
+  | Failure<'ClusterMismatch'>
+  | Failure<'AccessDenied'>
+
+/** Whether what the body repeats agrees with what is true. */
+export const agrees = (claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 'claimedUid'>, uid: string): Either<Failure<'ClusterMismatch'>, void> => {
+  if (claim.claimedOwnerId !== undefined && claim.claimedOwnerId !== claim.ownerId)
+    return left(ClusterMismatch('basicInfo.ownerID is not the account in the path.'))
+  if (claim.claimedUid !== undefined && claim.claimedUid !== uid)
+    return left(ClusterMismatch('basicInfo.clusterUID is not the UID of the cluster that the access config leads to.'))
+  return right(undefined)
+}
+
+/** What would be recorded for a claim, were it imported now. */
+export const candidate = (claim: ClusterClaim, name: string, { credential, facts }: Identified, at: Date) => ({
+  ownerId: claim.ownerId,
+  name,
+  displayName: claim.displayName === undefined || claim.displayName === '' ? name : claim.displayName,
+  uid: facts.uid,
+  externalId: claim.externalId,
+  provider: claim.provider ?? facts.provider,
+  vendor: '',
+  endpoint: credential.server,
+  location: claim.location === '' ? facts.location : claim.location,
+  project: claim.project === '' ? facts.project : claim.project,
+  kubernetesVersion: facts.kubernetesVersion,
+  nodeCount: facts.nodeCount,
+  managers: facts.managers,
+  hubClusterUid: claim.hubClusterUid,
+  infraNamespace: claim.infraNamespace,
+  status: judge(facts.uid, { kind: 'answered', facts }),
+  impersonatesUsers: claim.impersonatesUsers,
+  createdAt: at,
+  checkedAt: at,
+})
+
+/** Records a cluster under an owner, with its credential sealed. The cluster is asked before anything is written. */
+export const makeImportCluster = (deps: {
+  readonly identify: Identify
+  readonly seal: SealCredential
+  readonly clock: Clock
+  readonly stillAllowed: StillAllowed
+  readonly unitOfWork: ClusterUnitOfWork
+}) =>
+  async (call: SignedInCall<Cluster>, claim: ClusterClaim): Outcome<ImportFailure, Cluster> => {
+    const name = checkClusterName(claim.name ?? '')
+    if (isLeft(name)) return name
+    // Before the network: a claim for someone else must not cause a single connection.
+    const own = agrees({ ...claim, claimedUid: undefined }, '')
+    if (isLeft(own)) return own
+    const identified = await deps.identify(claim.accessConfig, call.signal)
+    if (isLeft(identified)) return identified
+    const agreed = agrees(claim, identified.right.facts.uid)
+    if (isLeft(agreed)) return agreed
+    const still = await deps.stillAllowed(call, { type: 'account', name: claim.ownerName }, 'can_import_clusters')
+    if (isLeft(still)) return still
+    const sealed = await deps.seal(claim.ownerId, identified.right.credential)
+    const record: NewCluster = {
+      ...candidate(claim, name.right, identified.right, deps.clock.now()),
+      importedBy: call.principal.userId,
+      ref: sealed.ref,
+      sealedCredential: sealed.box,
+    }
+    return deps.unitOfWork.run<ImportFailure, Cluster>(call, async ({ clusters, audit }) => {
+      const known = await clusters.findByUid(record.ownerId, record.uid)
+      if (known !== undefined && known.name !== record.name)
+        return left(ClusterAlreadyImported(`This cluster is already imported as ${known.name}.`))
+      const inserted = await clusters.insert(record)
+      if (isLeft(inserted)) return inserted
+      const { id } = inserted.right
+      await audit.record({
+        action: 'cluster.imported',
+        objectType: 'cluster',
+        objectId: id,
+        objectName: record.name,
+        tenantId: record.ownerId,
+        changes: { uid: record.uid, endpoint: record.endpoint, provider: record.provider, impersonatesUsers: record.impersonatesUsers },
+      })
+      return inserted
+    })
+  }
+
+export type CheckFailure = IdentifyFailure | Failure<'ClusterMismatch'>
+
+/** The owner's account as the answer shows it. */
+export interface ClaimOwner {
+  readonly name: string
+  readonly isOrganization: boolean
+}
+
+interface Deps {
+  readonly identify: Identify
+  readonly clusters: Pick<ClusterStore, 'find' | 'findByUid'>
+  readonly clock: Clock
+}
+
+const identifyClaim = async (deps: Deps, call: SignedInCall, claim: ClusterClaim): Outcome<CheckFailure, Identified> => {
+  const own = agrees({ ...claim, claimedUid: undefined }, '')
+  if (isLeft(own)) return own
+  const identified = await deps.identify(claim.accessConfig, call.signal)
+  if (isLeft(identified)) return identified
+  const agreed = agrees(claim, identified.right.facts.uid)
+  return isLeft(agreed) ? agreed : identified
+}
+
+/** Looks at a cluster without recording it: the owner's record of it, or what would be recorded (phase NotImported, id 0). */
+export const makeCheckCluster = (deps: Deps) =>
+  async (call: SignedInCall, claim: ClusterClaim, owner: ClaimOwner): Outcome<CheckFailure, Cluster> => {
+    const identified = await identifyClaim(deps, call, claim)
+    if (isLeft(identified)) return identified
+    const { facts } = identified.right
+    const known = await deps.clusters.findByUid(claim.ownerId, facts.uid)
+    if (known !== undefined) return right({ ...known, status: judge(known.uid, { kind: 'answered', facts }) })
+    return right({
+      ...candidate(claim, claim.name ?? '', identified.right, deps.clock.now()),
+      id: 0 as ClusterId,
+      ownerName: owner.name,
+      ownerIsOrganization: owner.isOrganization,
+      status: notImported,
+      hasCredential: false,
+      importedBy: undefined,
+      version: 0,
+    })
+  }
+
+/** Whether one field of a claim can be imported, and if not, why. */
+export interface FieldJudgement {
+  readonly valid: boolean
+  readonly reason: string
+}
+
+export interface ImportJudgement {
+  readonly alreadyImported: boolean
+  readonly name: FieldJudgement
+  readonly uid: FieldJudgement
+  readonly message: string
+  readonly identified: Identified
+}
+
+const valid: FieldJudgement = { valid: true, reason: '' }
+const invalid = (reason: string): FieldJudgement => ({ valid: false, reason })
+
+/** Judges a claim field by field, for a form that is still being filled in. Records nothing. */
+export const makeValidateImport = (deps: Deps) =>
+  async (call: SignedInCall, claim: ClusterClaim): Outcome<CheckFailure, ImportJudgement> => {
+    const identified = await identifyClaim(deps, call, claim)
+    if (isLeft(identified)) return identified
+    const named = checkClusterName(claim.name ?? '')
+    const [sameName, sameUid] = await Promise.all([
+      isLeft(named) ? undefined : deps.clusters.find(claim.ownerId, named.right),
+      deps.clusters.findByUid(claim.ownerId, identified.right.facts.uid),
+    ])
+    const name = isLeft(named)
+      ? invalid(named.left.message)
+      : sameName === undefined
+        ? valid
+        : invalid(`There is already a cluster named ${sameName.name}.`)
+    const uid = sameUid === undefined ? valid : invalid(`This cluster is already imported as ${sameUid.name}.`)
+    return right({
+      alreadyImported: sameUid !== undefined,
+      name,
+      uid,
+      message: name.valid && uid.valid ? 'The cluster can be imported.' : [name.reason, uid.reason].filter((reason) => reason !== '').join(' '),
+      identified: identified.right,
+    })
+  }

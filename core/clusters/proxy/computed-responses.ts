@@ -1,0 +1,268 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Exchange } from '../../kernel/exchange.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { parseJson } from '../../kernel/json.ts'
+import type { ClusterAnswer, ClusterApi, ClusterRequest, ImpersonatedUser, ReachFailure } from '../ports.ts'
+import { ClusterUnreachable, ProxyBodyRefused } from '../ports.ts'
+import type { ClusterConnection } from '../types.ts'
+import { impersonation } from './headers.ts'
+import type { ProxyTarget, ResourceRef } from './path.ts'
+import { encodedResourcePath, parseProxyPath } from './path.ts'
+
+export interface WiderInput {
+  readonly connection: ClusterConnection
+  readonly target: ProxyTarget
+  readonly exchange: Exchange
+  readonly as: ImpersonatedUser | undefined
+  readonly signal: AbortSignal
+}
+
+type UpstreamFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'>
+export type WiderFailure = UpstreamFailure | Failure<'ProxyBodyRefused'>
+
+/** One request as the caller. */
+export type Ask = (request: ClusterRequest) => Outcome<UpstreamFailure, ClusterAnswer>
+
+/** A computed answer. The text is JSON, made by us or by the cluster. */
+export interface WiderAnswer {
+  readonly status: number
+  readonly text: string
+}
+export type Computed = Outcome<WiderFailure, WiderAnswer>
+
+export const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: JSON.stringify(value) })
+
+/** A Kubernetes Status, as a cluster itself would say that something is not there. */
+export const notFound = (message: string): WiderAnswer =>
+  jsonAnswer(404, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'NotFound', code: 404 })
+
+/** An address that the policy refuses is our configuration's fault, not the request's. */
+export const asUpstream = (failure: ReachFailure): UpstreamFailure =>
+  failure.tag === 'AddressRefused' ? ClusterUnreachable(failure.message) : failure
+
+/** Bytes. */
+const limit = 256 * 1024
+
+/** Reads the JSON body of a computed form. */
+export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined): Outcome<Failure<'ProxyBodyRefused'>, unknown> => {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let text = ''
+  let bytes = 0
+  try {
+    for await (const chunk of body ?? []) {
+      bytes += chunk.byteLength
+      if (bytes > limit) return left(ProxyBodyRefused('The body is larger than 256 KiB.'))
+      text += decoder.decode(chunk, { stream: true })
+    }
+    const parsed = parseJson(text + decoder.decode())
+    if (parsed.ok) return right(parsed.value)
+    return left(ProxyBodyRefused(parsed.why === 'repeated-key' ? `The key "${parsed.key.slice(0, 64)}" stands twice in one object of the body.` : 'The body is not JSON.'))
+  } catch {
+    return left(ProxyBodyRefused('The body is not JSON.'))
+  }
+}
+
+/** The value of a key of a JSON object; undefined of anything else. */
+export const at = (value: unknown, ...keys: readonly string[]): unknown =>
+  keys.reduce<unknown>((from, key) => (typeof from === 'object' && from !== null && Object.hasOwn(from, key) ? (from as Record<string, unknown>)[key] : undefined), value)
+
+export const textAt = (value: unknown, ...keys: readonly string[]): string => {
+  const found = at(value, ...keys)
+  return typeof found === 'string' ? found : ''
+}
+
+export const listAt = (value: unknown, ...keys: readonly string[]): readonly unknown[] => {
+  const found = at(value, ...keys)
+  return Array.isArray(found) ? found : []
+}
+
+/** Lists are read in one piece of at most so many. */
+const listLimit = 500
+const metadataOnly = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json'
+
+const isOk = (answer: ClusterAnswer): boolean => answer.status === 200
+const asIs = (answer: ClusterAnswer): WiderAnswer => ({ status: answer.status, text: answer.text })
+const groupPath = (group: string, version: string): string => (group === 'core' ? `/api/${version}` : `/apis/${group}/${version}`)
+
+const getObject = (ask: Ask, ref: ResourceRef) => ask({ method: 'GET', target: encodedResourcePath({ ...ref, subresource: undefined }) })
+
+/** The events about one object, as the cluster lists them. */
+export const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
+  const found = await getObject(ask, ref)
+  if (isLeft(found)) return found
+  if (!isOk(found.right)) return right(asIs(found.right))
+  const selector = encodeURIComponent(`involvedObject.uid=${textAt(found.right.json, 'metadata', 'uid')}`)
+  const events = encodedResourcePath({ group: 'core', version: 'v1', namespace: ref.namespace, resource: 'events', name: undefined, subresource: undefined })
+  const listed = await ask({ method: 'GET', target: `${events}?fieldSelector=${selector}` })
+  return isLeft(listed) ? listed : right(asIs(listed.right))
+}
+
+/** The object that manages this one: its owner reference with `controller: true`. */
+export const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
+  const found = await getObject(ask, ref)
+  if (isLeft(found)) return found
+  if (!isOk(found.right)) return right(asIs(found.right))
+  const owner = listAt(found.right.json, 'metadata', 'ownerReferences').find((each) => at(each, 'controller') === true)
+  if (owner === undefined) return right(notFound('The object has no controller.'))
+  const [version = '', group = 'core'] = textAt(owner, 'apiVersion').split('/').reverse()
+  const discovered = await ask({ method: 'GET', target: groupPath(group, version) })
+  if (isLeft(discovered)) return discovered
+  const type = listAt(discovered.right.json, 'resources').find((each) => textAt(each, 'kind') === textAt(owner, 'kind') && !textAt(each, 'name').includes('/'))
+  if (type === undefined) return right(notFound("The cluster does not serve the controller's kind."))
+  const namespace = at(type, 'namespaced') === true ? ref.namespace : undefined
+  const target = encodedResourcePath({ group, version, namespace, resource: textAt(type, 'name'), name: textAt(owner, 'name'), subresource: undefined })
+  const controller = await ask({ method: 'GET', target })
+  return isLeft(controller) ? controller : right(asIs(controller.right))
+}
+
+/** The autoscalers of the namespace that scale this object. */
+export const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef): Computed => {
+  const found = await getObject(ask, ref)
+  if (isLeft(found)) return found
+  if (!isOk(found.right)) return right(asIs(found.right))
+  const kind = textAt(found.right.json, 'kind')
+  const target = encodedResourcePath({ group: 'autoscaling', version: 'v2', namespace: ref.namespace, resource: 'horizontalpodautoscalers', name: undefined, subresource: undefined })
+  const listed = await ask({ method: 'GET', target: `${target}?limit=${listLimit}` })
+  if (isLeft(listed)) return listed
+  if (!isOk(listed.right)) return right(asIs(listed.right))
+  const items = listAt(listed.right.json, 'items').filter(
+    (each) => textAt(each, 'spec', 'scaleTargetRef', 'kind') === kind && textAt(each, 'spec', 'scaleTargetRef', 'name') === ref.name,
+  )
+  return right(jsonAnswer(200, { ...(listed.right.json as object), items }))
+}
+
+/** `{replicas}` alone sets the number; a whole Scale is put as it is. */
+export const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {
+  const read = await readSmallJson(body)
+  if (isLeft(read)) return read
+  const replicas = at(read.right, 'replicas')
+  const isWhole = at(read.right, 'spec') !== undefined
+  if (!isWhole && !(Number.isInteger(replicas) && (replicas as number) >= 0 && (replicas as number) < 2 ** 31))
+    return left(ProxyBodyRefused('`replicas` must be a whole number from 0.'))
+  const sent = isWhole ? read.right : { spec: { replicas } }
+  const contentType = isWhole ? 'application/json' : 'application/merge-patch+json'
+  const put = await ask({
+    method: isWhole ? 'PUT' : 'PATCH',
+    target,
+    headers: [['content-type', contentType]],
+    body: new TextEncoder().encode(JSON.stringify(sent)),
+  })
+  return isLeft(put) ? put : right(asIs(put.right))
+}
+
+/** The names of every object of a group and version that the caller may list, by kind. */
+export const allAvailable = async (ask: Ask, group: string, version: string): Computed => {
+  const base = groupPath(group, version)
+  const discovered = await ask({ method: 'GET', target: base })
+  if (isLeft(discovered)) return discovered
+  if (!isOk(discovered.right)) return right(asIs(discovered.right))
+  const listable = listAt(discovered.right.json, 'resources').filter(
+    (each) => !textAt(each, 'name').includes('/') && listAt(each, 'verbs').includes('list'),
+  )
+  const found: Record<string, readonly string[]> = {}
+  for (const type of listable) {
+    const listed = await ask({ method: 'GET', target: `${base}/${textAt(type, 'name')}?limit=${listLimit}`, headers: [['accept', metadataOnly]] })
+    if (isLeft(listed)) return listed
+    // What the caller may not list is left out, as if it were not there.
+    if (!isOk(listed.right)) continue
+    const names = listAt(listed.right.json, 'items').map((each) => textAt(each, 'metadata', 'name'))
+    if (names.length > 0) found[textAt(type, 'kind')] = names
+  }
+  return right(jsonAnswer(200, found))
+}
+
+const maxResources = 100
+
+/** A resource of the request, by the same rules as a path. An empty group is the legacy group. */
+const readRef = (item: unknown): Either<Failure<'ProxyBodyRefused'>, ResourceRef> => {
+  const group = textAt(item, 'group')
+  const namespace = textAt(item, 'namespace')
+  const ref: ResourceRef = {
+    group: group === '' ? 'core' : group,
+    version: textAt(item, 'version'),
+    namespace: namespace === '' ? undefined : namespace,
+    resource: textAt(item, 'resource'),
+    name: textAt(item, 'name'),
+    subresource: undefined,
+  }
+  const words = [ref.group, ref.version, ...(ref.namespace === undefined ? [] : ['namespaces', ref.namespace]), ref.resource, ref.name ?? '']
+  const parsed = parseProxyPath(`/${words.map(encodeURIComponent).join('/')}`)
+  const isSame = !isLeft(parsed) && parsed.right.form === 'resource' && encodedResourcePath(parsed.right.ref) === encodedResourcePath(ref)
+  return isSame && ref.name !== '' ? right(ref) : left(ProxyBodyRefused('`resources` must hold version, resource and name of Kubernetes objects.'))
+}
+
+/** Deletes each resource and tells each one's Status. One that fails does not stop the others. */
+export const batchDelete = async (ask: Ask, body: AsyncIterable<Uint8Array> | undefined): Computed => {
+  const read = await readSmallJson(body)
+  if (isLeft(read)) return read
+  const items = listAt(read.right, 'resources')
+  if (items.length === 0 || items.length > maxResources) return left(ProxyBodyRefused(`\`resources\` must hold 1 to ${maxResources} entries.`))
+  const refs: ResourceRef[] = []
+  for (const item of items) {
+    const ref = readRef(item)
+    if (isLeft(ref)) return ref
+    refs.push(ref.right)
+  }
+  const resourcesStatus: unknown[] = []
+  for (const [index, ref] of refs.entries()) {
+    const deleted = await ask({ method: 'DELETE', target: encodedResourcePath(ref) })
+    if (isLeft(deleted)) return deleted
+    const { json, status, text } = deleted.right
+    const isStatus = textAt(json, 'kind') === 'Status'
+    const { namespace, name, group, version, resource } = items[index] as Record<string, unknown>
+    resourcesStatus.push({
+      namespace,
+      name,
+      group,
+      version,
+      resource,
+      // Kubernetes answers some deletions with the object itself.
+      status: isStatus ? json : { kind: 'Status', apiVersion: 'v1', metadata: {}, status: status < 300 ? 'Success' : 'Failure', code: status, ...(status < 300 ? {} : { message: text.slice(0, 500) }) },
+    })
+  }
+  return right(jsonAnswer(200, { resourcesStatus }))
+}
+
+/** Answers a form that is computed from several requests; undefined when the request is to be passed on as it is. */
+export type AnswerWiderForm = (input: WiderInput) => Outcome<WiderFailure, void> | undefined
+
+const compute = (target: ProxyTarget, exchange: Exchange, ask: Ask): Computed | undefined => {
+  const { method } = exchange
+  if (target.form === 'batch-delete') return method === 'POST' ? batchDelete(ask, exchange.body) : undefined
+  if (target.form === 'all-available') return method === 'GET' ? allAvailable(ask, target.group, target.version) : undefined
+  if (target.form === 'raw' || target.ref.name === undefined) return undefined
+  const { subresource } = target.ref
+  if (method === 'GET' && subresource === 'events') return eventsOf(ask, target.ref)
+  if (method === 'GET' && subresource === 'controller') return controllerOf(ask, target.ref)
+  if (method === 'GET' && subresource === 'horizontalpodautoscalers') return horizontalPodAutoscalersOf(ask, target.ref)
+  if (method === 'PUT' && subresource === 'scale') return setReplicas(ask, target.path, exchange.body)
+  return undefined
+}
+
+const answer = (exchange: Exchange, { status, text }: WiderAnswer): void => {
+  const bytes = new TextEncoder().encode(text)
+  exchange.respond(status, [
+    ['content-type', 'application/json'],
+    ['content-length', String(bytes.byteLength)],
+  ])
+  exchange.write(bytes)
+  exchange.end()
+}
+
+/** The forms of the wider surface that no single request of the Kubernetes API answers. */
+export const makeAnswerWiderForm = (deps: { readonly api: Pick<ClusterApi, 'request'> }): AnswerWiderForm =>
+  ({ connection, target, exchange, as, signal }) => {
+    const identity = as === undefined ? [] : impersonation(as)
+    const ask: Ask = async (request) => {
+      const asked = await deps.api.request(connection, { ...request, headers: [...(request.headers ?? []), ...identity] }, signal)
+      return isLeft(asked) ? left(asUpstream(asked.left)) : asked
+    }
+    const computed = compute(target, exchange, ask)
+    if (computed === undefined) return undefined
+    return computed.then((outcome) => {
+      if (isLeft(outcome)) return outcome
+      answer(exchange, outcome.right)
+      return right(undefined)
+    })
+  }

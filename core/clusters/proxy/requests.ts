@@ -1,0 +1,154 @@
+import { isLeft, left } from 'fp-ts/lib/Either.js'
+import type { Exchange, UpgradeExchange } from '../../kernel/exchange.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { ClusterId, UserId } from '../../kernel/ids.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest, ClusterTransport, ImpersonatedUser, UpstreamRequest } from '../ports.ts'
+import { ProxyPathRefused } from '../ports.ts'
+import type { ClusterLink } from '../types.ts'
+import type { AnswerWiderForm } from './computed-responses.ts'
+import { asUpstream } from './computed-responses.ts'
+import { acceptedHeaders, clientHeaders, impersonation, upgradeHeaders, upstreamHeaders } from './headers.ts'
+import type { ProxyTarget } from './path.ts'
+import { checkProxyQuery, parseProxyPath } from './path.ts'
+
+export type ProxyFailure =
+  | Failure<'ProxyPathRefused'>
+  | Failure<'ProxyBodyRefused'>
+  | Failure<'ClusterMissing'>
+  | Failure<'ClusterNotConnected'>
+  | Failure<'ClusterUnreachable'>
+  | Failure<'CredentialRefused'>
+
+/** Who asks, and for which record; authorization has already found both. */
+export interface ProxyInput<E> {
+  readonly clusterId: ClusterId
+  /** The record's version as authorization read it. */
+  readonly clusterVersion: number | undefined
+  readonly exchange: E
+}
+
+/** As whom the cluster sees the caller; undefined when the stored credential speaks for itself. */
+export const impersonated = (link: ClusterLink, caller: { readonly userId: UserId; readonly login: string }): ImpersonatedUser | undefined =>
+  link.impersonatesUsers
+    ? // Of our own name space, so that no login inherits what the cluster gives to a user whom it knows by that name.
+      { login: `moorage:${caller.login}`, userId: caller.userId, groups: ['moorage:authenticated', `moorage:org:${link.ownerName}`] }
+    : undefined
+
+const isOn = (value: string | null): boolean => value === '1' || value === 'true' || value === ''
+
+const isWatch = (segments: readonly string[], query: string): boolean =>
+  !segments.includes('proxy') && (isOn(new URLSearchParams(query).get('watch')) || segments[2] === 'watch' || segments[3] === 'watch')
+
+/** A watch, a log that is followed, or a stream through a pod or service. */
+const isLongLived = (segments: readonly string[], query: string): boolean =>
+  isWatch(segments, query) || segments.at(-1) === 'log' || segments.includes('proxy')
+
+const targetOf = (path: string, query: string): string => (query === '' ? path : `${path}?${query}`)
+
+type Streamed = Extract<ProxyTarget, { form: 'raw' | 'resource' }>
+
+const upstreamOf = (target: Streamed, exchange: Exchange, as: ImpersonatedUser | undefined): UpstreamRequest => {
+  const { query } = exchange
+  const isWider = target.form === 'resource'
+  const longLived = isLongLived(target.segments, query)
+  const { accept, query: rest } = isWider ? tableOf(query) : { accept: undefined, query }
+  const known = exchange.headers['if-none-match']
+  const headers = upstreamHeaders(exchange.headers, as).filter(([name]) => accept === undefined || name !== 'accept')
+  return {
+    method: exchange.method,
+    target: targetOf(target.path, rest),
+    headers: [...(isWider ? headers.map(asMergePatch(exchange.method)) : headers), ...(accept === undefined ? [] : [['accept', accept] as const])],
+    isLongLived: longLived,
+    isWatch: isWatch(target.segments, query),
+    createdAsOk: isWider && exchange.method === 'POST',
+    ...(isWider && exchange.method === 'GET' && !longLived ? { entityTag: { ifNoneMatch: typeof known === 'string' ? known : undefined } } : {}),
+    answerHeaders: clientHeaders,
+    acceptHeaders: acceptedHeaders,
+  }
+}
+
+/** `convertToTable` is the wider surface's word for a media type. */
+const tableOf = (query: string): { readonly accept: string | undefined; readonly query: string } => {
+  const pairs = query.split('&')
+  const rest = pairs.filter((pair) => !/^convertToTable(?:=|$)/.test(pair))
+  const wanted = pairs.some((pair) => /^convertToTable(?:=(?:true|1)?)?$/.test(pair))
+  return {
+    accept: wanted ? 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' : undefined,
+    query: rest.join('&'),
+  }
+}
+
+/** Kubernetes takes no patch of plain JSON; an object that shows the wished state is a merge patch. */
+const asMergePatch =
+  (method: string) =>
+  (header: readonly [string, string]): readonly [string, string] =>
+    method === 'PATCH' && header[0] === 'content-type' && /^application\/json(?:;|$)/i.test(header[1])
+      ? ['content-type', 'application/merge-patch+json']
+      : header
+
+/** Carries one request of a caller to the Kubernetes API of a cluster and its answer back. */
+export const makeProxyRequest = (deps: {
+  readonly connections: ClusterConnections
+  readonly transport: Pick<ClusterTransport, 'relay'>
+  readonly answerWiderForm: AnswerWiderForm
+}) =>
+  async (call: SignedInCall<never>, { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
+    const target = parseProxyPath(exchange.path)
+    if (isLeft(target)) return target
+    const query = checkProxyQuery(exchange.query)
+    if (isLeft(query)) return query
+    const connection = await deps.connections.open(clusterId, clusterVersion)
+    if (isLeft(connection)) return connection
+    const as = impersonated(connection.right.link, call.principal)
+    const answered = deps.answerWiderForm({ connection: connection.right, target: target.right, exchange, as, signal: call.signal })
+    if (answered !== undefined) return answered
+    if (target.right.form === 'batch-delete' || target.right.form === 'all-available')
+      return left(ProxyPathRefused('That path does not take this method.'))
+    const upstream = upstreamOf(target.right, exchange, as)
+    const relayed = await deps.transport.relay(connection.right, upstream, exchange, call.signal)
+    return isLeft(relayed) ? left(asUpstream(relayed.left)) : relayed
+  }
+
+/** Carries a connection that leaves HTTP: exec, attach, port-forward. */
+export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnections; readonly transport: Pick<ClusterTransport, 'tunnel'> }) =>
+  async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<UpgradeExchange>): Outcome<ProxyFailure, void> => {
+    const target = parseProxyPath(exchange.path)
+    if (isLeft(target)) return target
+    const query = checkProxyQuery(exchange.query)
+    if (isLeft(query)) return query
+    if (target.right.form !== 'raw' && target.right.form !== 'resource')
+      return left(ProxyPathRefused('That path does not take an upgraded connection.'))
+    const connection = await deps.connections.open(clusterId, clusterVersion)
+    if (isLeft(connection)) return connection
+    const headers = upgradeHeaders(exchange.headers, impersonated(connection.right.link, call.principal))
+    if (headers === undefined) return left(ProxyPathRefused('Only WebSocket and SPDY/3.1 connections are passed on.'))
+    const upstream: UpstreamRequest = {
+      method: exchange.method,
+      target: targetOf(target.right.path, exchange.query),
+      headers,
+      isLongLived: true,
+      createdAsOk: false,
+      answerHeaders: clientHeaders,
+      acceptHeaders: acceptedHeaders,
+    }
+    const tunnelled = await deps.transport.tunnel(connection.right, upstream, exchange, call.signal)
+    return isLeft(tunnelled) ? left(asUpstream(tunnelled.left)) : tunnelled
+  }
+
+type RequestFailure = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'> | Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'>
+
+/** One bounded request to a cluster that the caller may connect to, as the cluster sees the caller. */
+export const makeRequestAs = (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'request'> }) =>
+  async (
+    { principal, signal }: SignedInCall<never>,
+    { clusterId, clusterVersion }: Omit<ProxyInput<unknown>, 'exchange'>,
+    request: ClusterRequest,
+  ): Outcome<RequestFailure, ClusterAnswer> => {
+    const connection = await deps.connections.open(clusterId, clusterVersion)
+    if (isLeft(connection)) return connection
+    const as = impersonated(connection.right.link, principal)
+    const headers = [...(request.headers ?? []), ...(as === undefined ? [] : impersonation(as))]
+    const asked = await deps.api.request(connection.right, { ...request, headers }, signal)
+    return isLeft(asked) ? left(asUpstream(asked.left)) : asked
+  }

@@ -1,0 +1,110 @@
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type { Clock, TimeTrust } from '../kernel/clock.ts'
+import { laterBySeconds } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { Log } from '../kernel/log.ts'
+import type { MailOutbox } from '../kernel/mail.ts'
+import type { Call } from '../kernel/principal.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { ClaimedMail, DeliverMail, DeliveryCount, MailBell, Mailer, MailQueue } from './ports.ts'
+
+/** An attempt that has not ended by then counts as dead. A mailer ends its attempts well before. */
+export const mailLeaseSeconds = 120
+
+const firstWaitSeconds = 60
+const longestWaitSeconds = 6 * 3600
+const giveUpSeconds = 3 * 24 * 3600
+
+/** How long to wait after the nth attempt failed: a minute, doubled each time, at most six hours. */
+export const backoffSeconds = (attempts: number): number => Math.min(longestWaitSeconds, firstWaitSeconds * 2 ** Math.max(0, attempts - 1))
+
+/** Whether a mail that failed once more is given up. */
+export const isTooOld = (createdAt: Date, now: Date): boolean => now.getTime() - createdAt.getTime() >= giveUpSeconds * 1000
+
+export interface DeliverMailDeps {
+  readonly queue: MailQueue
+  readonly mailer: Mailer
+  readonly clock: Clock
+  /** While the time is in doubt, no mail counts as too old. */
+  readonly trust: TimeTrust
+  readonly log: Log
+}
+
+type Fate = keyof DeliveryCount
+
+/** So few that all of them end well before their lease. */
+const batch = 5
+
+/**
+ * Sends what is due, batch by batch, until nothing is due or `signal` aborts. A mail is removed after the server took
+ * it: a crash in between sends it again, under the same reference. Logs references and classes of errors, never content.
+ */
+export const makeDeliverMail =
+  (deps: DeliverMailDeps): DeliverMail =>
+  async (signal) => {
+    const count = { sent: 0, postponed: 0, givenUp: 0 }
+    while (!signal.aborted) {
+      const now = deps.clock.now()
+      const claimed = await deps.queue.claim(batch, now, laterBySeconds(now, mailLeaseSeconds))
+      const fates = await Promise.all(claimed.map((mail) => deliverOne(deps, mail)))
+      for (const fate of fates) count[fate] += 1
+      if (claimed.length === 0) break
+    }
+    return count
+  }
+
+const deliverOne = async (deps: DeliverMailDeps, mail: ClaimedMail): Promise<Fate> => {
+  const trouble = await attempt(deps.mailer, mail)
+  if (trouble === undefined) {
+    await deps.queue.remove(mail)
+    return 'sent'
+  }
+  const now = deps.clock.now()
+  const fields = { mail: mail.ref, accountId: mail.accountId, attempts: mail.attempts, reason: trouble.reason }
+  if (trouble.isFinal || (isTooOld(mail.createdAt, now) && deps.trust.isTrusted())) {
+    deps.log.error(fields, 'a mail was given up')
+    await deps.queue.remove(mail)
+    return 'givenUp'
+  }
+  const waitSeconds = backoffSeconds(mail.attempts)
+  deps.log.warn({ ...fields, waitSeconds }, 'a mail could not be sent yet')
+  await deps.queue.postpone(mail, laterBySeconds(now, waitSeconds), trouble.reason)
+  return 'postponed'
+}
+
+interface Trouble {
+  readonly reason: string
+  readonly isFinal: boolean
+}
+
+const attempt = async (mailer: Mailer, claimed: ClaimedMail): Promise<Trouble | undefined> => {
+  try {
+    const sent = await mailer.send(await claimed.open(), claimed.ref)
+    return isLeft(sent) ? { reason: sent.left.message, isFinal: sent.left.tag === 'MailRefused' } : undefined
+  } catch {
+    // The error may quote the mail, so nothing of it is told.
+    return { reason: 'unexpected', isFinal: false }
+  }
+}
+
+/** Rings once a transaction that posted mail has committed, so that the mail leaves at once. */
+export const ringAfterCommit = <Stores extends { readonly mail: MailOutbox }>(
+  unitOfWork: UnitOfWork<Stores>,
+  bell: MailBell,
+): UnitOfWork<Stores> => ({
+  async run<F extends Failure, A>(call: Call<NoInfer<A>>, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A> {
+    let hasPosted = false
+    const outcome = await unitOfWork.run<F, A>(call, (stores) => {
+      hasPosted = false
+      const mail: MailOutbox = {
+        async post(message) {
+          await stores.mail.post(message)
+          hasPosted = true
+        },
+      }
+      return work({ ...stores, mail })
+    })
+    if (hasPosted && isRight(outcome)) bell.ring()
+    return outcome
+  },
+})

@@ -1,0 +1,161 @@
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../kernel/clock.ts'
+import type { Entropy } from '../kernel/entropy.ts'
+import { uuidFrom } from '../kernel/entropy.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { AccountId, UserId } from '../kernel/ids.ts'
+import { toWireJson } from '../kernel/json.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import { actorOf } from '../kernel/principal.ts'
+import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
+import { secret } from '../kernel/secret.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type {
+  EventPublisher,
+  InputDigest,
+  NewTask,
+  SubmitFailure,
+  SubmittedTask,
+  TaskBus,
+  TaskChanges,
+  TaskKind,
+  TaskKinds,
+  TaskLookups,
+  Tasks,
+  TaskStores,
+  TaskSubmission,
+} from './ports.ts'
+import { responseIdForm, ResponseIdTaken, TaskLocked, TooManyTasks } from './ports.ts'
+import { bounded, keptEnded, pendingEvent, subjectOf } from './task-rules.ts'
+import type { Task } from './types.ts'
+
+export const makeTaskKinds = (): TaskKinds => {
+  const known = new Map<string, TaskKind>()
+  return {
+    declare: (kinds) => {
+      for (const kind of kinds) known.set(kind.kind, kind)
+    },
+    has: (kind) => known.has(kind),
+    all: () => [...known.values()],
+  }
+}
+
+export interface SubmitDeps {
+  readonly unitOfWork: UnitOfWork<TaskStores>
+  readonly lookups: TaskLookups
+  readonly kinds: Pick<TaskKinds, 'has'>
+  readonly secretBox: SecretBox
+  readonly digest: InputDigest
+  readonly bus: Pick<TaskBus, 'wake'>
+  readonly publisher: Pick<EventPublisher, 'kick'>
+  readonly entropy: Entropy
+  readonly clock: Clock
+  /** Unfinished tasks of a tenant at a time. */
+  readonly maxUnfinished: number
+}
+
+const maxInputCharacters = 2 * 1024 * 1024
+/** More than the one that is accepted, so that a full account gets back to what it may keep. */
+const removedAtOnce = 2
+
+/** Where a task's sealed input stands. */
+export const inputPlace = (ref: string, tenantId: number): SealedPlace => ({ table: 'tasks', column: 'sealed_input', tenantId, rowRef: ref })
+
+/** Tasks over a store. Throws when no plugin declares the kind, the `response-id` is of another form, or the input is too large: mistakes of the code that submits. */
+export const makeTasks = (deps: SubmitDeps): Tasks => ({
+  async foresee(call, submission) {
+    check(deps, submission)
+    return foreseen(deps, deps.lookups, {
+      tenantId: submission.tenantId, actorId: call.principal.userId, lockKey: submission.lockKey, responseId: submission.responseId, digest: digestOf(deps, submission),
+    })
+  },
+  async submit(call, submission) {
+    check(deps, submission)
+    const task = await newTask(deps, call, submission)
+    const accepted = await deps.unitOfWork.run<SubmitFailure, SubmittedTask>(call, ({ tasks, audit }) =>
+      accept(deps, task, tasks, () =>
+        audit.record({ action: 'task.submitted', objectType: 'task', objectName: task.title, tenantId: task.tenantId, changes: { kind: task.kind, ref: task.ref } }),
+      ),
+    )
+    if (isRight(accepted)) {
+      deps.publisher.kick()
+      deps.bus.wake()
+    }
+    return accepted
+  },
+})
+
+const check = (deps: SubmitDeps, { kind, responseId }: TaskSubmission): void => {
+  if (!deps.kinds.has(kind)) throw new Error(`No plugin declares tasks of the kind ${kind}.`)
+  if (responseId !== undefined && !responseIdForm.test(responseId)) throw new Error('A response-id was not checked by the route that took it.')
+}
+
+const digestOf = ({ digest }: SubmitDeps, { kind, tenantId, lockKey, input }: TaskSubmission): Uint8Array =>
+  digest.digest(toWireJson(['task', kind, tenantId, lockKey ?? null, input]))
+
+const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: TaskSubmission): Promise<NewTask> => {
+  const { kind, tenantId, about, lockKey } = submission
+  const text = toWireJson(submission.input)
+  if (text.length > maxInputCharacters) throw new RangeError(`The input of a task is larger than ${maxInputCharacters} characters.`)
+  const ref = uuidFrom(deps.entropy.bytes(16))
+  const responseId = submission.responseId ?? uuidFrom(deps.entropy.bytes(16))
+  return {
+    ref,
+    responseId,
+    subject: subjectOf(responseId),
+    kind,
+    title: bounded(submission.title, 255),
+    tenantId,
+    about,
+    message: 'Waits for a worker.',
+    actor: actorOf(call.principal),
+    origin: { operation: call.operation, requestId: call.requestId, sourceIp: call.sourceIp },
+    lockKey,
+    sealedInput: await deps.secretBox.seal(secret(text), inputPlace(ref, tenantId)),
+    digest: digestOf(deps, submission),
+  }
+}
+
+/** Whoever accepts for the same tenant or the same actor waits at their rows, so that counting and comparing is exact. */
+const accept = async (deps: SubmitDeps, task: NewTask, tasks: TaskChanges, record: () => Promise<void>): Outcome<SubmitFailure, SubmittedTask> => {
+  const accounts = new Set([task.tenantId, task.actor.userId])
+  if ((await tasks.lockAccounts([...accounts])) !== accounts.size) return left(TaskLocked('The account that this is about was removed meanwhile.'))
+  const known = await foreseen(deps, tasks, { ...task, actorId: task.actor.userId })
+  if (isLeft(known)) return known
+  if (known.right !== undefined) return right(known.right)
+  const inserted = await tasks.insert(task)
+  if (isLeft(inserted)) return left(lockedBy(task.lockKey === undefined ? undefined : await tasks.findByLock(task.lockKey), task.tenantId))
+  await tasks.append(inserted.right.id, [pendingEvent(task, deps.clock.now())])
+  await record()
+  // Here, under the account's lock: however fast tasks come and end, each makes room for itself.
+  await tasks.removeEndedBeyond(task.tenantId, keptEnded, removedAtOnce)
+  return right(answerOf(inserted.right))
+}
+
+interface Asked extends Pick<NewTask, 'tenantId' | 'lockKey' | 'digest'> {
+  readonly actorId: UserId
+  /** What the client chose, or what nobody has used yet. */
+  readonly responseId: string | undefined
+}
+
+const foreseen = async (deps: SubmitDeps, lookups: TaskLookups, asked: Asked): Outcome<SubmitFailure, SubmittedTask | undefined> => {
+  const earlier = asked.responseId === undefined ? undefined : await lookups.findByResponse(asked.actorId, asked.responseId)
+  if (earlier !== undefined) return isSame(earlier.digest, asked.digest) ? right(answerOf(earlier.task)) : left(ResponseIdTaken('The response-id was used for something else within the last hour.'))
+  if ((await lookups.countUnfinished(asked.tenantId)) >= deps.maxUnfinished) {
+    return left(TooManyTasks(`There are ${deps.maxUnfinished} unfinished tasks already. Try again when one has ended.`, { retryAfterSeconds: 30 }))
+  }
+  const holder = asked.lockKey === undefined ? undefined : await lookups.findByLock(asked.lockKey)
+  return holder === undefined ? right(undefined) : left(lockedBy(holder, asked.tenantId))
+}
+
+const isSame = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && a.every((byte, index) => byte === b[index])
+
+const answerOf = ({ ref, subject }: Pick<Task, 'ref' | 'subject'>): SubmittedTask => ({ id: ref, subject })
+
+/** Of another account's task only that there is one. */
+const lockedBy = (holder: Task | undefined, tenantId: AccountId): Failure<'TaskLocked'> => {
+  if (holder === undefined || holder.tenantId !== tenantId) return TaskLocked('Another task works on the same thing. Try again.')
+  const since = (holder.startedAt ?? holder.createdAt).toISOString()
+  const doing = holder.state === 'queued' ? 'waits' : 'is running'
+  return TaskLocked(`"${holder.title}" of ${holder.actorLogin} (task ${holder.ref}) ${doing} since ${since}. Wait for its end, or cancel it.`, { retryAfterSeconds: 10 })
+}

@@ -1,0 +1,245 @@
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import type { Authorizer } from '../authz/ports.ts'
+import { AccessDenied } from '../authz/ports.ts'
+import type { ObjectLocator } from '../kernel/access.ts'
+import { entrantOf } from '../kernel/access.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import type { Principal, SignedInCall } from '../kernel/principal.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { EventPublisher, TaskBus, TaskEnd, TaskFilter, TaskOfAccount, TaskStore, TaskStores } from './ports.ts'
+import { TaskMissing } from './ports.ts'
+import { bounded, cancelDecision, endEvent } from './task-rules.ts'
+import type { Task, TaskEvent } from './types.ts'
+import { isFinal } from './types.ts'
+
+/** The relation on an account that lets see all of its tasks. */
+export const seeTasks = 'can_view_tasks'
+
+export interface ViewDeps {
+  readonly tasks: TaskStore
+  readonly authorizer: Authorizer
+}
+
+export type FindSeenTask = (call: SignedInCall<never>, ref: string) => Outcome<Failure<'TaskMissing'>, TaskOfAccount>
+export type ViewTask = (call: SignedInCall, ref: string) => Outcome<Failure<'TaskMissing'>, Task>
+
+const missing = (): Failure<'TaskMissing'> => TaskMissing('There is no such task that you may see.')
+
+/**
+ * A task that the caller asked for in the own account or as a member of the organization, or of an account whose tasks the
+ * caller may see. One query for a task of the own account, two for others. A token for one organization sees that
+ * organization's alone.
+ */
+export const makeFindSeenTask =
+  ({ tasks, authorizer }: ViewDeps): FindSeenTask =>
+  async ({ principal }, ref) => {
+    const found = await tasks.find(ref)
+    if (found === undefined || !isWithin(principal, found.task.tenantId)) return left(missing())
+    const isOwn = found.task.actorId === principal.userId
+    if (isOwn && found.task.tenantId === principal.userId) return right(found)
+    const allowed = await authorizer.authorize(principal, { type: 'account', name: found.tenantName }, isOwn ? 'member' : seeTasks)
+    return isLeft(allowed) ? left(missing()) : right(found)
+  }
+
+export const makeViewTask = (deps: ViewDeps): ViewTask => {
+  const find = makeFindSeenTask(deps)
+  return async (call, ref) => {
+    const found = await find(call, ref)
+    return isLeft(found) ? found : right(found.right.task)
+  }
+}
+
+const isWithin = ({ onlyOrgId, scopes }: Principal, tenantId: AccountId): boolean =>
+  !scopes.publicOnly && (onlyOrgId === undefined || onlyOrgId === tenantId)
+
+export interface ListTasksInput extends Pick<TaskFilter, 'state' | 'kind' | 'cluster'> {
+  /** The name of an account whose tasks are wanted, all of them; absent: the caller's own tasks, wherever the caller still belongs. */
+  readonly account: string | undefined
+  readonly page: PageRequest
+}
+
+export type ListTasks = (call: SignedInCall, input: ListTasksInput) => Outcome<Failure<'TaskMissing'>, Page<Task>>
+
+/** Newest first. */
+export const makeListTasks =
+  ({ tasks, authorizer, clock }: ViewDeps & { readonly clock: Clock }): ListTasks =>
+  async ({ principal }, { account, page, ...filter }) => {
+    if (account === undefined) {
+      if (principal.scopes.publicOnly) return right({ items: [], total: 0 })
+      const within = principal.onlyOrgId === undefined ? {} : { tenantId: principal.onlyOrgId }
+      const belonging = principal.isSiteAdmin ? {} : { entrant: entrantOf(principal, clock.now()) }
+      return right(await tasks.list({ ...filter, ...within, ...belonging, actorId: principal.userId }, page))
+    }
+    const allowed = await authorizer.authorize(principal, { type: 'account', name: account }, seeTasks)
+    if (isLeft(allowed)) return left(TaskMissing(`There is no account "${account}" whose tasks you may see.`))
+    return right(await tasks.list({ ...filter, tenantId: allowed.right.ownerId }, page))
+  }
+
+/** The most events of one read. */
+export const eventsAtOnce = 500
+
+export type ReadEvents = (task: Pick<Task, 'id'>, afterSeq: number) => Promise<readonly TaskEvent[]>
+export const makeReadEvents =
+  ({ tasks }: Pick<ViewDeps, 'tasks'>): ReadEvents =>
+  ({ id }, afterSeq) =>
+    tasks.events(id, afterSeq, eventsAtOnce)
+
+export interface FollowDeps {
+  readonly tasks: TaskStore
+  readonly bus: Pick<TaskBus, 'onProgress'>
+}
+
+/** How long an event waits at most when the bus lost its hint. */
+const pollMs = 5_000
+/** Every so many polls that found nothing, whether the task is still there. */
+const pollsUntilLook = 6
+
+/** Whether this is the task's own end: no event follows it. */
+export const isEndOf = ({ ref }: Pick<Task, 'ref'>, { id, status }: TaskEvent): boolean => id === ref && (status === 'Success' || status === 'Failed')
+
+/**
+ * The events of a task after a number: those that are there, then each as it comes, until the task's own end or the signal.
+ * Each is read from the store, so that none is missed and none comes twice, whatever the bus does.
+ */
+export const makeFollowTask = ({ tasks, bus }: FollowDeps) =>
+  async function* (task: Pick<Task, 'id' | 'ref'>, afterSeq: number, signal: AbortSignal): AsyncGenerator<TaskEvent, void, void> {
+    const bell = makeBell(signal)
+    const forget = bus.onProgress(task.ref, bell.ring)
+    let after = afterSeq
+    try {
+      for (let empty = 0; !signal.aborted; ) {
+        const events = await tasks.events(task.id, after, eventsAtOnce)
+        for (const event of events) {
+          yield event
+          after = event.seq
+          if (isEndOf(task, event)) return
+        }
+        if (events.length === eventsAtOnce) continue
+        empty = events.length === 0 ? empty + 1 : 0
+        if (empty % pollsUntilLook === 1 && (await isOver(tasks, task.ref))) {
+          // Its last events may have come since they were looked for.
+          yield* await tasks.events(task.id, after, eventsAtOnce)
+          return
+        }
+        await bell.wait(pollMs)
+      }
+    } finally {
+      forget()
+    }
+  }
+export type FollowTask = ReturnType<typeof makeFollowTask>
+
+const isOver = async (tasks: TaskStore, ref: string): Promise<boolean> => {
+  const found = await tasks.find(ref)
+  return found === undefined || isFinal(found.task.state)
+}
+
+/** A ring that comes while nobody waits is not lost. */
+const makeBell = (signal: AbortSignal) => {
+  let hasRung = false
+  let wake: (() => void) | undefined
+  const ring = (): void => {
+    hasRung = true
+    wake?.()
+  }
+  return {
+    ring,
+    wait: async (ms: number): Promise<void> => {
+      if (!hasRung && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms)
+          wake = () => {
+            clearTimeout(timer)
+            signal.removeEventListener('abort', ring)
+            resolve()
+          }
+          signal.addEventListener('abort', ring, { once: true })
+        })
+        signal.removeEventListener('abort', ring)
+      }
+      hasRung = false
+      wake = undefined
+    },
+  }
+}
+
+/** The relation on an account that lets end all of its tasks. */
+const cancelTasks = 'can_cancel_tasks'
+
+export interface CancelDeps {
+  readonly unitOfWork: UnitOfWork<TaskStores>
+  readonly find: FindSeenTask
+  readonly authorizer: Authorizer
+  readonly bus: Pick<TaskBus, 'wake'>
+  readonly publisher: Pick<EventPublisher, 'kick'>
+  readonly clock: Clock
+}
+
+export type CancelFailure = Failure<'AccessDenied'> | Failure<'TaskMissing'> | Failure<'TaskEnded'>
+/** Answers the task as it is then: ended when it had not begun, else the worker ends it as soon as the work allows. */
+export type CancelTask = (call: SignedInCall<Task>, ref: string) => Outcome<CancelFailure, Task>
+
+/**
+ * Ends a task of the caller's sight: an own one while its caller may still connect to what it is about, another's by more
+ * than the right to look. Of a cancel and a claim at once, whoever has the row first decides.
+ */
+export const makeCancelTask =
+  (deps: CancelDeps): CancelTask =>
+  async (call, ref) => {
+    const seen = await deps.find(call, ref)
+    if (isLeft(seen)) return seen
+    if (!(await mayCancel(deps.authorizer, call.principal, seen.right))) return left(denied(seen.right.task))
+    const outcome = await deps.unitOfWork.run<CancelFailure, Task>(call, async ({ tasks, audit }) => {
+      const task = await tasks.lock(seen.right.task.id)
+      if (task === undefined) return left(TaskMissing('There is no such task.'))
+      const decision = cancelDecision(task.state)
+      if (isLeft(decision)) return decision
+      // Whoever repeats the wish is answered alike, and nothing is written twice.
+      if (task.isCancelRequested) return right(task)
+      await audit.record({ action: 'task.cancelled', objectType: 'task', objectId: task.id, objectName: task.title, tenantId: task.tenantId, changes: { ref: task.ref } })
+      await tasks.requestCancel(task.id)
+      const by = call.principal.login
+      const at = deps.clock.now()
+      if (decision.right === 'end-now') {
+        const end = cancelledBefore(task, by)
+        await tasks.append(task.id, [endEvent(task, end, at)])
+        await tasks.endUnattended(task.id, end)
+      } else await tasks.append(task.id, [{ at, id: task.ref, status: 'Running', level: 'warning', msg: `${by} asked for the end of this task.` }])
+      const cancelled = await tasks.lock(task.id)
+      return cancelled === undefined ? left(TaskMissing('There is no such task.')) : right(cancelled)
+    })
+    if (isRight(outcome)) {
+      deps.publisher.kick()
+      deps.bus.wake()
+    }
+    return outcome
+  }
+
+/** Any of these is enough; the usual one is asked for first. */
+const waysToCancel = ({ task: { about }, tenantName }: TaskOfAccount, isOwn: boolean): readonly (readonly [ObjectLocator, string])[] => {
+  const account = { type: 'account', name: tenantName } as const
+  const cluster = about['cluster']
+  if (!isOwn) return [[account, cancelTasks]]
+  const single = cluster === undefined ? [] : [[{ type: 'cluster', owner: tenantName, name: cluster }, 'can_connect'] as const]
+  return [[account, seeTasks], ...single, [account, cancelTasks]]
+}
+
+const mayCancel = async (authorizer: Authorizer, principal: Principal, found: TaskOfAccount): Promise<boolean> => {
+  for (const [object, relation] of waysToCancel(found, found.task.actorId === principal.userId)) {
+    if (isRight(await authorizer.authorize(principal, object, relation))) return true
+  }
+  return false
+}
+
+const denied = ({ id, title, tenantId }: Task): Failure<'AccessDenied'> =>
+  AccessDenied(`You may see this task, but you need "${cancelTasks}" on its account to end it; for a task of your own it is enough that you may connect to its cluster.`, {
+    about: { tenantId, objectType: 'task', objectId: id, objectName: title },
+  })
+
+const cancelledBefore = (task: Task, by: string): TaskEnd => ({
+  state: 'cancelled',
+  message: bounded(`${task.title}: ${by} cancelled it before it began. Nothing was changed.`, 1000),
+})

@@ -1,0 +1,128 @@
+import { AccessDenied } from '../../core/authz/ports.ts'
+import {
+  BucketSourceRefused,
+  CloudCredentialRefused,
+  CloudKeyRefused,
+  CloudSdkMissing,
+  CloudUnreachable,
+  CredentialChanged,
+  CredentialMissing,
+  CredentialNameTaken,
+  SecretForbidden,
+  SecretMissing,
+} from '../../core/clouds/ports.ts'
+import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
+import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
+import { read, signedIn, write } from '../kit/access.ts'
+import { FreeObjectCodec } from '../kit/codecs.ts'
+import { empty, json, list } from '../kit/reply.ts'
+import { body, defineRoute } from '../kit/route.ts'
+import { BucketListOptions, BucketListResponse, CloudCredentialApiForm, CloudPath, CredentialPath, CredentialsQuery } from './codecs.ts'
+
+const tag = 'Identity - Users & Settings'
+const limitBytes = 256 * 1024
+
+const shown = {
+  name: 'backups',
+  type: 'Aws',
+  ownerID: 12,
+  creationTimestamp: '2026-11-21T08:00:00.000Z',
+  aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: '' },
+}
+const sent = { name: 'backups', type: 'Aws', aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' } }
+
+const blockWords =
+  'name, type, ownerID (your own id, or absent) and exactly one block, named after the type (`aws` for `Aws`). Unknown fields are refused. '
+
+export const listCredentials = defineRoute({
+  id: 'clouds.listCredentials',
+  method: 'GET',
+  path: '/user/credentials',
+  summary: "List the caller's cloud credentials, without their secrets",
+  description: 'By name. `fleet_endpoint` narrows the list to credentials of type Rancher for that endpoint.',
+  tag,
+  access: signedIn,
+  scope: read('user'),
+  query: CredentialsQuery,
+  ok: list(CloudCredentialApiForm, shown),
+  failures: [],
+})
+
+export const createCredential = defineRoute({
+  id: 'clouds.createCredential',
+  method: 'POST',
+  path: '/user/credentials',
+  summary: 'Store a cloud credential',
+  description: `${blockWords}The whole block is encrypted at rest; its secret fields are never shown again.`,
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  body: body(FreeObjectCodec, sent, { limitBytes, malformedAs: 422 }),
+  ok: empty(201),
+  failures: [CloudCredentialRefused, CredentialNameTaken],
+})
+
+export const replaceCredential = defineRoute({
+  id: 'clouds.replaceCredential',
+  method: 'PUT',
+  path: '/user/credentials',
+  summary: 'Replace a cloud credential, named in the body',
+  description: `${blockWords}A secret field that is left out or empty stays as it is while the type stays; \`null\` takes an optional one away.`,
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  refusesSudo: true,
+  body: body(FreeObjectCodec, sent, { limitBytes, malformedAs: 422 }),
+  ok: empty(204),
+  failures: [CloudCredentialRefused, CredentialMissing, CredentialChanged],
+  statusOf: { CredentialMissing: 422 },
+})
+
+export const getCredential = defineRoute({
+  id: 'clouds.getCredential',
+  method: 'GET',
+  path: '/user/credentials/{credName}',
+  summary: 'Get a cloud credential of the caller, without its secrets',
+  tag,
+  access: signedIn,
+  scope: read('user'),
+  params: CredentialPath,
+  ok: json(200, CloudCredentialApiForm, shown),
+  failures: [CredentialMissing],
+})
+
+export const deleteCredential = defineRoute({
+  id: 'clouds.deleteCredential',
+  method: 'DELETE',
+  path: '/user/credentials/{credName}',
+  summary: 'Delete a cloud credential of the caller',
+  tag,
+  access: signedIn,
+  scope: write('user'),
+  params: CredentialPath,
+  ok: empty(204),
+  failures: [CredentialMissing],
+})
+
+export const listBuckets = defineRoute({
+  id: 'clouds.listBuckets',
+  method: 'GET',
+  path: '/user/clouds/{cloud}/buckets',
+  summary: 'List the buckets that a key of the caller can list',
+  description:
+    'Name one source of a key: `credential`, a stored one of a type that fits the cloud, or `cluster_uid`, `secret_namespace` and ' +
+    '`secret_name`, a Secret that is read from the cluster as the caller (the token needs read:cluster). Keys of the secret: ' +
+    'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and, for vendors with the S3 protocol, AWS_ENDPOINT (a host that the vendor documents); ' +
+    'AZURE_ACCOUNT_NAME and AZURE_ACCOUNT_KEY; GOOGLE_SERVICE_ACCOUNT_JSON_KEY and GOOGLE_PROJECT_ID. At most 10,000 names.',
+  tag: 'Identity - Users & Settings',
+  access: signedIn,
+  scope: read('user'),
+  params: CloudPath,
+  body: body(BucketListOptions, { credential: 'backups' }, { orQuery: true, whenAbsent: {} }),
+  ok: json(200, BucketListResponse, { names: ['backups-eu', 'logs'] }),
+  failures: [
+    AccessDenied, BucketSourceRefused, CloudKeyRefused, CloudSdkMissing, CloudUnreachable, ClusterMissing, ClusterNotConnected,
+    ClusterUnreachable, CredentialMissing, CredentialRefused, SecondFactorDemanded, SecretForbidden, SecretMissing, TokenLifeTooLong,
+  ],
+})

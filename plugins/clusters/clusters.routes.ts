@@ -1,0 +1,271 @@
+import * as t from 'io-ts'
+import { AccessDenied } from '../../core/authz/ports.ts'
+import { ClusterNameInvalid } from '../../core/clusters/imports.ts'
+import {
+  AccessConfigRefused,
+  AddressRefused,
+  ClusterAlreadyImported,
+  ClusterChanged,
+  ClusterMismatch,
+  ClusterMissing,
+  ClusterNameTaken,
+  ClusterUnreachable,
+  CredentialRefused,
+} from '../../core/clusters/ports.ts'
+import { NotAuthenticated, NotPermitted } from '../../core/identity/ports.ts'
+import { read, requires, signedIn, siteAdmin, write } from '../kit/access.ts'
+import { FreeObjectCodec } from '../kit/codecs.ts'
+import { empty, json, list } from '../kit/reply.ts'
+import { body, defineRoute } from '../kit/route.ts'
+import {
+  accessConfigFaults,
+  CheckOptions,
+  ClientConfigQuery,
+  ClusterExists,
+  ClusterInfo,
+  ClusterInfoModel,
+  clusterInPath,
+  ClusterListQuery,
+  ClusterPath,
+  ConnectOptions,
+  ImportClusterOption,
+  ImportOptions,
+  OperationQuery,
+  ownerInPath,
+  OwnerPath,
+  ReconfigureOptions,
+  RemovalOptions,
+  RemoveQuery,
+  UserClustersQuery,
+  ValidationResponse,
+} from './codecs.ts'
+import { importExample, listedCluster, singleCluster, validationExample } from './examples.ts'
+
+const tag = 'Cluster Management v2'
+const identifyFailures = [AccessConfigRefused, AddressRefused, ClusterMismatch, ClusterUnreachable, CredentialRefused] as const
+
+export const listUserClusters = defineRoute({
+  id: 'clusters.listUserClusters',
+  method: 'GET',
+  path: '/user/clusters',
+  summary: 'List your clusters',
+  description: 'Those of your own account; with `all=true` also those of every organization in which you may see them. Always the whole list.',
+  tag: 'Identity - Users & Settings',
+  access: signedIn,
+  scope: read('cluster'),
+  query: UserClustersQuery,
+  ok: json(200, t.array(ClusterInfo), [listedCluster]),
+  failures: [],
+})
+
+export const listOwnerClusters = defineRoute({
+  id: 'clusters.listOwnerClusters',
+  method: 'GET',
+  path: '/clustersv2/{owner}',
+  summary: 'List the clusters of an account',
+  description: 'The whole list, by name, unless `limit` is given: then `page` (from 1) of that many. `provider` keeps those of one hosting provider.',
+  tag,
+  access: requires('can_list_clusters', ownerInPath),
+  scope: read('cluster'),
+  params: OwnerPath,
+  query: ClusterListQuery,
+  ok: json(200, t.array(ClusterInfo), [listedCluster]),
+  failures: [],
+})
+
+export const clusterExists = defineRoute({
+  id: 'clusters.clusterExists',
+  method: 'GET',
+  path: '/clustersv2/{owner}/{cluster}/exist',
+  summary: 'Tell whether an account has a cluster of that name',
+  tag,
+  access: requires('can_list_clusters', ownerInPath),
+  scope: read('cluster'),
+  params: ClusterPath,
+  ok: json(200, ClusterExists, { exist: true }),
+  failures: [],
+})
+
+export const checkCluster = defineRoute({
+  id: 'clusters.checkCluster',
+  method: 'POST',
+  path: '/clustersv2/{owner}/check',
+  summary: 'Look at a cluster without importing it',
+  description: 'Connects with the access config and tells what is there. Phase NotImported and id 0 unless the account has the cluster already.',
+  tag,
+  access: requires('can_import_clusters', ownerInPath),
+  scope: write('cluster'),
+  params: OwnerPath,
+  body: body(CheckOptions, { basicInfo: importExample.basicInfo, provider: importExample.provider }),
+  ok: json(200, ClusterInfoModel, { ...singleCluster, id: 0 }),
+  failures: [...identifyFailures],
+  statusOf: accessConfigFaults,
+})
+
+export const validateImport = defineRoute({
+  id: 'clusters.validateImport',
+  method: 'POST',
+  path: '/clustersv2/{owner}/validate',
+  summary: 'Tell whether a cluster could be imported as described',
+  tag,
+  access: requires('can_import_clusters', ownerInPath),
+  scope: write('cluster'),
+  params: OwnerPath,
+  query: OperationQuery,
+  body: body(ImportOptions, importExample),
+  ok: json(200, ValidationResponse, validationExample),
+  failures: [...identifyFailures],
+  statusOf: accessConfigFaults,
+})
+
+export const importCluster = defineRoute({
+  id: 'clusters.importCluster',
+  method: 'POST',
+  path: '/clustersv2/{owner}/import',
+  summary: 'Import a cluster by its kubeconfig',
+  description:
+    '`provider.accessConfig` is the text of a kubeconfig whose user carries a token or a client certificate inline; `exec`, ' +
+    'authentication plugins, files, proxies and unverified TLS are refused by name. The credential is stored sealed and never ' +
+    'shown again. With `basicInfo.impersonateUsers` every proxied request acts as the calling user (the credential must be ' +
+    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and not acted upon in this release.',
+  tag,
+  access: requires('can_import_clusters', ownerInPath),
+  scope: write('cluster'),
+  params: OwnerPath,
+  body: body(ImportOptions, importExample),
+  ok: json(200, ClusterInfoModel, singleCluster, 'The imported cluster'),
+  failures: [...identifyFailures, ClusterNameInvalid, ClusterNameTaken, ClusterAlreadyImported, AccessDenied],
+  statusOf: accessConfigFaults,
+})
+
+const v1 = 'Cluster Management v1'
+const v2 = 'Cluster Management v2'
+const changeFailures = [AccessConfigRefused, AccessDenied, AddressRefused, ClusterChanged, ClusterMismatch, ClusterMissing, ClusterUnreachable, CredentialRefused] as const
+
+export const getCluster = defineRoute({
+  id: 'clusters.getCluster',
+  method: 'GET',
+  path: '/clusters/{owner}/{cluster}',
+  summary: 'Get a cluster as it was last seen',
+  tag: v1,
+  access: requires('can_view', clusterInPath),
+  scope: read('cluster'),
+  params: ClusterPath,
+  ok: json(200, ClusterInfoModel, singleCluster),
+  failures: [ClusterMissing],
+})
+
+export const updateCluster = defineRoute({
+  id: 'clusters.updateCluster',
+  method: 'PUT',
+  path: '/clusters/{owner}/{cluster}',
+  summary: 'Replace the stored access config of a cluster',
+  description: 'Check update:cluster. The access config must lead to the same cluster. The name stays; connections made with the former credential are cut.',
+  tag: v1,
+  access: requires('can_reconfigure', clusterInPath),
+  scope: write('cluster'),
+  params: ClusterPath,
+  body: body(ImportClusterOption, { displayName: 'Production', provider: 'Generic', accessConfig: importExample.provider.accessConfig }),
+  ok: json(200, ClusterInfoModel, singleCluster),
+  failures: [...changeFailures],
+  statusOf: accessConfigFaults,
+})
+
+export const getClientConfig = defineRoute({
+  id: 'clusters.getClientConfig',
+  method: 'GET',
+  path: '/clusters/{owner}/{cluster}/client-config',
+  summary: 'Get a kubeconfig that leads to the cluster through this service',
+  description:
+    'A JSON string with the text of a kubeconfig that works as it is. It points at the proxy of this service and never carries ' +
+    'the stored credential: its token is made for it, reaches the Kubernetes API of this cluster and nothing else, does no more ' +
+    'and lives no longer than the token that asks, and expires after a day unless the service is set otherwise. It stands among ' +
+    'your access tokens; of a person and cluster ten live at a time, and the oldest goes. So this GET is a change: with a session ' +
+    'cookie it needs the header X-Csrf-Token, unless a browser says that a page of this origin asks. With `token=none` nothing ' +
+    'is made, and the kubeconfig has a marked place for a token of your own.',
+  tag: v1,
+  access: requires('can_connect', clusterInPath),
+  scope: read('cluster'),
+  params: ClusterPath,
+  query: ClientConfigQuery,
+  makesToken: true,
+  ok: json(200, t.string, 'apiVersion: v1\nkind: Config\n...'),
+  failures: [ClusterMissing, NotAuthenticated, NotPermitted],
+})
+
+export const getClusterStatus = defineRoute({
+  id: 'clusters.getClusterStatus',
+  method: 'GET',
+  path: '/clustersv2/{owner}/{cluster}/status',
+  summary: 'Look at a cluster now and tell its state',
+  description: 'Answers within ten seconds, reachable or not; a look of the last ten seconds is not repeated.',
+  tag: v2,
+  access: requires('can_view', clusterInPath),
+  scope: read('cluster'),
+  params: ClusterPath,
+  ok: json(200, ClusterInfoModel, singleCluster),
+  failures: [ClusterMissing],
+})
+
+export const connectCluster = defineRoute({
+  id: 'clusters.connectCluster',
+  method: 'POST',
+  path: '/clustersv2/{owner}/{cluster}/connect',
+  summary: 'Store an access config for a cluster, or look at it again',
+  description:
+    'The access config (also spelled `kubeConfig`) must be readable and lead to this cluster, and a `name` must be its name. Without one ' +
+    'the stored credential is tried again (`operation=re-connect`). `credential` is refused: no stored credential of a cloud connects a cluster.',
+  tag: v2,
+  access: requires('can_reconfigure', clusterInPath),
+  scope: write('cluster'),
+  params: ClusterPath,
+  query: OperationQuery,
+  body: body(ConnectOptions, { accessConfig: importExample.provider.accessConfig }, { whenAbsent: {} }),
+  ok: json(200, ClusterInfoModel, singleCluster),
+  failures: [...changeFailures],
+  statusOf: accessConfigFaults,
+})
+
+export const reconfigureCluster = defineRoute({
+  id: 'clusters.reconfigureCluster',
+  method: 'POST',
+  path: '/clustersv2/{owner}/{cluster}/reconfigure',
+  summary: 'Change what is recorded about a cluster',
+  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and not acted upon in this release.',
+  tag: v2,
+  access: requires('can_reconfigure', clusterInPath),
+  scope: write('cluster'),
+  params: ClusterPath,
+  body: body(ReconfigureOptions, { basicInfo: { displayName: 'Production' } }),
+  ok: json(200, FreeObjectCodec, singleCluster, 'The cluster as it is now'),
+  failures: [...changeFailures],
+  statusOf: accessConfigFaults,
+})
+
+export const removeCluster = defineRoute({
+  id: 'clusters.removeCluster',
+  method: 'POST',
+  path: '/clustersv2/{owner}/{cluster}/remove',
+  summary: 'Forget a cluster',
+  description: 'Deletes the record with its credential and cuts open connections. Nothing in the cluster itself is changed.',
+  tag: v2,
+  access: requires('can_remove', clusterInPath),
+  scope: write('cluster'),
+  params: ClusterPath,
+  query: RemoveQuery,
+  body: body(RemovalOptions, { name: 'prod-fra' }, { whenAbsent: {} }),
+  ok: empty(200),
+  failures: [ClusterMissing, ClusterMismatch],
+})
+
+export const consoleListClusters = defineRoute({
+  id: 'clusters.consoleListClusters',
+  method: 'GET',
+  path: '/accounts/admin/clusters',
+  summary: 'List the clusters of all accounts, by owner and name',
+  tag: 'Administration',
+  access: siteAdmin,
+  scope: read('admin'),
+  ok: list(ClusterInfo, listedCluster),
+  failures: [],
+})
