@@ -101,7 +101,7 @@ export default tseslint.config(
     files: [
       'adapters/system/system-clock.ts',
       'adapters/security/{keyring,tls-identity}.ts',
-      'adapters/helm-process/{bundled-helm,work-folder}.ts',
+      'adapters/helm/process/{bundled-helm,work-folder}.ts',
       'composition/cli/{doctor-checks,kubeconfig,tasks}.ts',
     ],
     rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },

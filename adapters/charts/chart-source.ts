@@ -1,17 +1,64 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { NamedRepositories } from '../../core/chart-repositories/ports.ts'
-import type { RepositoryAccess } from '../../core/chart-repositories/types.ts'
+import type { NamedRepositories, RepositoryReader, RepositoryReadFailure } from '../../core/chart-repositories/ports.ts'
+import type { ChartVersion, RepositoryAccess } from '../../core/chart-repositories/types.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
-import type { ChartSource, EmbeddedCharts } from '../../core/packages/chart-ports.ts'
+import type { ChartSource, EmbeddedCharts } from '../../core/packages/charts/ports.ts'
+import { ChartSourceUnreachable } from '../../core/packages/charts/ports.ts'
 import type { ChartRef } from '../../core/packages/types.ts'
-import { archiveLimits } from './chart-limits.ts'
+import type { GuardedFetch } from '../outbound/guarded-fetch.ts'
+import { archiveLimits } from './archives.ts'
+import { packChart } from './chart-archives.ts'
 import type { ChartThreads } from './chart-threads.ts'
-import { MemberError, readFluxRepository } from './flux-repository.ts'
-import { packChart } from './pack-chart.ts'
-import type { OpenRepository } from './repositories.ts'
-import type { ChartArchive } from './repository.ts'
-import { missing, refusedChart, refusedSource, toSourceFailure } from './source-errors.ts'
-import { chooseVersion } from './version-rules.ts'
+import { MemberError, readFluxRepository } from './repositories/flux-repository.ts'
+import { makeHttpRepository, makeIndexCache } from './repositories/http-repository.ts'
+import { makeOciRegistry } from './repositories/oci-registry.ts'
+import type { ChartArchive, IndexedVersion, Repository } from './repositories/repository-index.ts'
+import { missing, refusedChart, refusedSource, toSourceFailure } from './repositories/source-errors.ts'
+import { chooseVersion } from './versions.ts'
+
+/** Opens a repository by its address: `https://` ones have an index, `oci://` ones are registries. Throws ChartSourceRefused. */
+export type OpenRepository = (access: RepositoryAccess) => Repository
+
+const maxUrlLength = 1024
+
+/** Credentials of a repository are good for a registry of an index only where it is the same host. */
+const forRegistry = (access: RepositoryAccess, url: URL): RepositoryAccess => {
+  const isSame = new URL(access.url).host === url.host
+  return { url: `oci://${url.host}`, isPlainHttp: access.url.startsWith('http:') && isSame, credentials: isSame ? access.credentials : {} }
+}
+
+export const makeOpenRepository = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads }): OpenRepository => {
+  const indexes = makeIndexCache(deps)
+  return (access) => {
+    const asHttps = access.url.replace(/^oci:/, 'https:')
+    if (access.url.length > maxUrlLength || !URL.canParse(asHttps)) throw refusedSource('The address of the chart repository cannot be read.')
+    const url = new URL(asHttps)
+    if (url.username !== '' || url.password !== '') throw refusedSource('The address of the chart repository must not carry a user name or password.')
+    if (access.url.startsWith('oci://')) return makeOciRegistry(deps.fetch, access).repository
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refusedSource('A chart repository is an https:// or oci:// address.')
+    const pull = (from: URL, own: RepositoryAccess, signal: AbortSignal) => makeOciRegistry(deps.fetch, forRegistry(own, from)).pullReference(from, signal)
+    return makeHttpRepository({ fetch: deps.fetch, indexes, pull }, access)
+  }
+}
+
+const versionOf = (entry: IndexedVersion): ChartVersion => ({ ...entry, digest: entry.digest === undefined || entry.digest === 'unreadable' ? '' : `sha256:${entry.digest}` })
+
+const reading = async (work: () => Promise<readonly IndexedVersion[]>): Outcome<RepositoryReadFailure, readonly ChartVersion[]> => {
+  try {
+    return right((await work()).map(versionOf))
+  } catch (error) {
+    const failure = toSourceFailure(error)
+    // Of an index: what was answered is none.
+    return left(failure.tag === 'ChartRefused' ? ChartSourceUnreachable(failure.message) : failure)
+  }
+}
+
+/** RepositoryReader over the same way out as installations have. */
+export const makeRepositoryReader = (open: OpenRepository): RepositoryReader => ({
+  charts: (access, signal) => reading(async () => open(access).charts(signal)),
+  versions: (access, name, signal) => reading(async () => open(access).versions(name, signal)),
+})
 
 interface Deps {
   readonly open: OpenRepository

@@ -1,15 +1,12 @@
 import { parentPort } from 'node:worker_threads'
-import type { Chart } from '../../core/packages/chart-ports.ts'
+import type { Chart } from '../../core/packages/charts/ports.ts'
 import type { ChartAnswer, ChartJob, ChartResult } from './chart-threads.ts'
-import { checkValues } from './check-values.ts'
-import { packChart } from './pack-chart.ts'
-import { ArchiveRefused } from './read-archive.ts'
-import { lineDiff } from './line-diff.ts'
-import { packValues } from './packed-values.ts'
-import { readChart } from './read-chart.ts'
-import { IndexRefused, readIndex } from './repository-index.ts'
-import { sha256Hex } from './sha256.ts'
-import { doTextJob, TextRefused, type TextJob } from './text-job.ts'
+import { checkValues } from './values-schema.ts'
+import { packChart, readChart } from './chart-archives.ts'
+import { ArchiveRefused, sha256Hex } from './archives.ts'
+import type { TextJob } from './text-jobs.ts'
+import { lineDiff, packValues, doTextJob, TextRefused } from './text-jobs.ts'
+import { IndexRefused, readIndex } from './repositories/repository-index.ts'
 
 /** The archive is known to be the right one before it is opened. */
 const readChecked = async ({ archive, digests, limits }: Extract<ChartJob, { kind: 'read' }>) => {

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import type { FreeObject } from '../../core/kernel/json.ts'
-import type { Chart } from '../../core/packages/chart-ports.ts'
-import type { ArchiveLimits } from './chart-limits.ts'
-import type { SchemaTree } from './check-values.ts'
-import type { RepositoryIndex } from './repository-index.ts'
-import type { TextJob } from './text-job.ts'
+import type { Chart } from '../../core/packages/charts/ports.ts'
+import type { ArchiveLimits } from './archives.ts'
+import type { SchemaTree } from './values-schema.ts'
+import type { RepositoryIndex } from './repositories/repository-index.ts'
+import type { TextJob } from './text-jobs.ts'
 
 export type ChartJob =
   /** `digests`: lower-case hex of SHA-256; the archive must have each of them. Its bytes move to the thread. */

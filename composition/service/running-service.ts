@@ -1,7 +1,7 @@
 import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HelmFinder } from '../../adapters/helm-process/helm-finder.ts'
+import type { HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import { beatMilliseconds } from '../../adapters/sql/kernel/instance-register.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'

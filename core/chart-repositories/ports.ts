@@ -3,7 +3,7 @@ import type { AccountId } from '../kernel/ids.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import { token } from '../kernel/token.ts'
-import type { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '../packages/chart-ports.ts'
+import type { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '../packages/charts/ports.ts'
 import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
 
 /** The account has no repository of that name, or it is not the caller's to see. */

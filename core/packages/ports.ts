@@ -1,9 +1,11 @@
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { MemberCluster, MemberFailure } from '../clusters/ports.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
-import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import type { Json } from '../kernel/json.ts'
 import { token } from '../kernel/token.ts'
-import type { MemberCluster, MemberFailure } from '../clusters/ports.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Release, ReleaseHeader, ReleaseRecordRef, StorageDriver } from './types.ts'
 
 /** There is no release of that name, or not that revision of it. */
@@ -87,3 +89,26 @@ export interface JsonPatches {
   between(from: Json, to: Json): readonly Json[]
 }
 export const JsonPatchesToken = token<JsonPatches>('packages.JsonPatches')
+
+/** The `filter` is no regular expression, or one that is too large. */
+export const FilterRefused = defineFailure('FilterRefused', 'Unprocessable')
+/** An option of a list is not one of its words. */
+export const ListOptionRefused = defineFailure('ListOptionRefused', 'Unprocessable')
+/** Not a driver that this service works with. */
+export const DriverRefused = defineFailure('DriverRefused', 'Unprocessable')
+
+/** Regular expressions as Go has them (RE2): time grows with the text alone, whatever the pattern. */
+export interface NamePatterns {
+  compile(pattern: string): Either<Failure<'FilterRefused'>, NameFilter>
+}
+/** Answers the names in which the pattern occurs anywhere. However many there are, everything else has its turn in between. */
+export type NameFilter = (names: ReadonlySet<string>) => Promise<ReadonlySet<string>>
+export const NamePatternsToken = token<NamePatterns>('packages.NamePatterns')
+
+/** What a change of the driver is made of, in one transaction. */
+export interface DriverStores {
+  readonly drivers: DriverConfigurationStore
+  readonly audit: AuditTrail
+}
+export type DriverUnitOfWork = UnitOfWork<DriverStores>
+export const DriverUnitOfWorkToken = token<DriverUnitOfWork>('packages.DriverUnitOfWork')

@@ -1,15 +1,32 @@
 import { map, right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
-import type { makeCreateRepository, makeDeleteRepository, makeEditRepository } from '../../core/chart-repositories/change-repositories.ts'
+import type {
+  makeCreateRepository,
+  makeDeleteRepository,
+  makeEditRepository,
+  makeAskKnown,
+  makeAskNamed,
+  ListKnown,
+  makeShowRepository,
+} from '../../core/chart-repositories/repositories.ts'
 import type { ChartRepositoryStore } from '../../core/chart-repositories/ports.ts'
-import type { makeAskKnown, makeAskNamed, ListKnown, makeShowRepository } from '../../core/chart-repositories/read-repositories.ts'
 import type { RepositoryClaim } from '../../core/chart-repositories/repository-rules.ts'
 import type { ChartRepository, ChartVersion as Version } from '../../core/chart-repositories/types.ts'
 import { mapPage } from '../../core/kernel/page.ts'
 import { handle, handleChange, type BoundRoute } from '../kit/route.ts'
 import type { ChartVersion, EditChartRepositoryOption, NamedChartRepository } from './codecs.ts'
-import { listKnown, listKnownCharts, listKnownVersions } from './known.routes.ts'
-import { createNamed, deleteNamed, editNamed, getNamed, listNamed, listNamedCharts, listNamedVersions } from './named.routes.ts'
+import {
+  listKnown,
+  listKnownCharts,
+  listKnownVersions,
+  createNamed,
+  deleteNamed,
+  editNamed,
+  getNamed,
+  listNamed,
+  listNamedCharts,
+  listNamedVersions,
+} from './chart-repositories.routes.ts'
 
 export interface ChartRepositoryHandlers {
   readonly repositories: Pick<ChartRepositoryStore, 'listOf'>

@@ -1,16 +1,22 @@
 import { AuthorizerToken } from '../../core/authz/ports.ts'
-import { makeCreateRepository, makeDeleteRepository, makeEditRepository } from '../../core/chart-repositories/change-repositories.ts'
-import { makeRepositorySafe } from '../../core/chart-repositories/credential-safe.ts'
+import {
+  makeCreateRepository,
+  makeDeleteRepository,
+  makeEditRepository,
+  makeAskKnown,
+  makeAskNamed,
+  makeListKnown,
+  makeShowRepository,
+} from '../../core/chart-repositories/repositories.ts'
+import { makeRepositorySafe } from '../../core/chart-repositories/sealed-credentials.ts'
 import { ChartRepositoryStoreToken, ChartRepositoryUnitOfWorkToken, PemReaderToken, RepositoryReaderToken } from '../../core/chart-repositories/ports.ts'
-import { makeAskKnown, makeAskNamed, makeListKnown, makeShowRepository } from '../../core/chart-repositories/read-repositories.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { definePlugin } from '../kit/plugin.ts'
 import { chartRepositoryHandlers } from './chart-repositories.handlers.ts'
-import { chartRepositoryPermissions } from './permissions.ts'
-import { chartRepositoryObjectTypes } from './relations.ts'
+import { chartRepositoryPermissions, chartRepositoryObjectTypes } from './relations.ts'
 
 export const chartRepositoriesPlugin = definePlugin({
   id: 'chart-repositories',

@@ -2,12 +2,17 @@ import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterStoreToken, MemberClustersToken } from '../../core/clusters/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
-import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../core/packages/chart-ports.ts'
-import { AppReleasesToken, EditorCatalogToken } from '../../core/packages/editor-ports.ts'
-import { HelmRunnerToken } from '../../core/packages/helm-ports.ts'
-import { DriverConfigurationStoreToken, JsonPatchesToken, ReleaseStoreToken, StorageDriverOfToken } from '../../core/packages/ports.ts'
-import { DriverUnitOfWorkToken, NamePatternsToken } from '../../core/packages/read-ports.ts'
-import { PauseToken, RecordSizesToken, TextDiffToken } from '../../core/packages/release-task-ports.ts'
+import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../core/packages/charts/ports.ts'
+import { AppReleasesToken, EditorCatalogToken } from '../../core/packages/editors/ports.ts'
+import { HelmRunnerToken, PauseToken, RecordSizesToken, TextDiffToken } from '../../core/packages/releases/ports.ts'
+import {
+  DriverConfigurationStoreToken,
+  JsonPatchesToken,
+  ReleaseStoreToken,
+  StorageDriverOfToken,
+  DriverUnitOfWorkToken,
+  NamePatternsToken,
+} from '../../core/packages/ports.ts'
 import { TasksToken } from '../../core/tasks/ports.ts'
 import type { Given } from '../kit/plugin.ts'
 

@@ -1,11 +1,8 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { driverHandlers } from './driver.handlers.ts'
-import { editorHandlers, editorTaskKinds } from './editor.handlers.ts'
+import { driverHandlers, releaseReadHandlers, releaseTaskHandlers, releaseTaskKinds } from './releases/releases.handlers.ts'
+import { editorHandlers, editorTaskKinds, optionsHandlers } from './editors/editors.handlers.ts'
 import { packagesNeeds } from './needs.ts'
-import { optionsHandlers } from './options.handlers.ts'
-import { releaseReadHandlers } from './release-reads.handlers.ts'
-import { releaseTaskHandlers, releaseTaskKinds } from './release-tasks.handlers.ts'
-import { viewHandlers } from './views.handlers.ts'
+import { viewHandlers } from './views/views.handlers.ts'
 
 export const packagesPlugin = definePlugin({
   id: 'packages',

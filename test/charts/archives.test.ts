@@ -2,9 +2,9 @@ import { createGzip, gzipSync } from 'node:zlib'
 import { finished } from 'node:stream/promises'
 import test from 'ava'
 import fc from 'fast-check'
-import { archiveLimits } from '../../adapters/charts/chart-limits.ts'
+import { archiveLimits } from '../../adapters/charts/archives.ts'
 import { ChartWorkRefused, makeChartThreads } from '../../adapters/charts/chart-threads.ts'
-import { readChart } from '../../adapters/charts/read-chart.ts'
+import { readChart } from '../../adapters/charts/chart-archives.ts'
 import { archiveOf, chartArchive, chartYaml, minimalChart, tarOf, type ArchiveEntry } from '../support/charts/archive.ts'
 
 const read = (archive: Uint8Array) => readChart(archive, archiveLimits)

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { secret } from '../../core/kernel/secret.ts'
-import { chartUrl } from '../../adapters/charts/http-repository.ts'
+import { chartUrl } from '../../adapters/charts/repositories/http-repository.ts'
 import { minimalChart, archiveOf, chartYaml } from '../support/charts/archive.ts'
 import { startServer } from '../support/charts/https-server.ts'
 import { sha256, startRepository, type ServedChart } from '../support/charts/repository-server.ts'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { fastJsonPatches as patches } from '../../adapters/charts/fast-json-patches.ts'
+import { fastJsonPatches as patches } from '../../adapters/charts/json-patches.ts'
 import type { Json } from '../../core/kernel/json.ts'
 
 const apply = (document: Json, patch: Json, options?: { readonly tolerateMissing?: boolean }): Json | string => {

@@ -1,14 +1,12 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { makeChartSource } from '../../adapters/charts/chart-source.ts'
+import { makeChartSource, makeOpenRepository, makeRepositoryReader } from '../../adapters/charts/chart-source.ts'
 import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
-import { makeOpenRepository } from '../../adapters/charts/repositories.ts'
-import { makeRepositoryReader } from '../../adapters/charts/repository-reader.ts'
 import { makeEgressAllowance, readEgressTarget, makeUserUrlPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeGuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
 import type { RepositoryAccess } from '../../core/chart-repositories/types.ts'
 import type { MemberCluster } from '../../core/clusters/ports.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
-import type { EmbeddedCharts, FetchedChart } from '../../core/packages/chart-ports.ts'
+import type { EmbeddedCharts, FetchedChart } from '../../core/packages/charts/ports.ts'
 import type { SourceRef } from '../../core/packages/types.ts'
 
 export interface SourceWorldOptions {

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { chooseVersion, isInRange, newestFirst } from '../../adapters/charts/version-rules.ts'
+import { chooseVersion, isInRange, newestFirst } from '../../adapters/charts/versions.ts'
 
 const ranges: readonly (readonly [string, string, boolean])[] = [
   ['1.2.3', '', true], ['1.2.3', '*', true], ['1.2.3', '1.2.3', true], ['v1.2.3', '1.2.3', true], ['1.2', '1.2.0', true],

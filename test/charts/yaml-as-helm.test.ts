@@ -1,5 +1,5 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { kubernetesYamlText } from '../../adapters/charts/kubernetes-yaml-text.ts'
+import { kubernetesYamlText } from '../../adapters/charts/kubernetes-yaml.ts'
 import { chartArchive, chartYaml } from '../support/charts/archive.ts'
 import { helmTemplate, tellValues, toldValues } from '../support/charts/helm-template.ts'
 import { plainNumbers } from '../support/charts/plain-numbers.ts'

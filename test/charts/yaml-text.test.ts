@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { parse as parseAs12 } from 'yaml'
-import { kubernetesYamlText as yaml } from '../../adapters/charts/kubernetes-yaml-text.ts'
+import { kubernetesYamlText as yaml } from '../../adapters/charts/kubernetes-yaml.ts'
 import type { Json } from '../../core/kernel/json.ts'
 import { plainNumbers } from '../support/charts/plain-numbers.ts'
 

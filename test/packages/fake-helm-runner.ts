@@ -12,7 +12,7 @@ import {
   type HelmRunner,
   type HelmVersion,
   type HelmWork,
-} from '../../core/packages/helm-ports.ts'
+} from '../../core/packages/releases/ports.ts'
 import type { Release, ReleaseStatus } from '../../core/packages/types.ts'
 
 /** What a chart of the fake renders to; `$RELEASE` and `$(key)` stand for the release's name and a top-level value. */

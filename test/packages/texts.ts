@@ -1,7 +1,6 @@
-import { makeChartTexts } from '../../adapters/charts/chart-texts.ts'
+import { makeChartTexts, makeTextDiff } from '../../adapters/charts/chart-tools.ts'
 import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
-import { makeTextDiff } from '../../adapters/charts/text-diff.ts'
-import { makeTimeSlices } from '../../adapters/helm/time-slices.ts'
+import { makeTimeSlices } from '../../adapters/helm/records/time-slices.ts'
 
 // An idle thread keeps no process alive, so nobody has to end them.
 const threads = makeChartThreads()

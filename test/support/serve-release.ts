@@ -1,4 +1,4 @@
-import { pack } from '../../adapters/helm/record-payload.ts'
+import { pack } from '../../adapters/helm/records/record-payload.ts'
 import type { FakeKubernetes } from './fake-kubernetes.ts'
 
 /** Has a cluster keep one Helm release, `web` in the namespace `shop`, whose description is this. */

@@ -1,5 +1,5 @@
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import type { Chart } from '../../../core/packages/chart-ports.ts'
+import type { Chart } from '../../../core/packages/charts/ports.ts'
 
 /** A chart in memory; its files are what the test says. */
 export const chartOf = (name: string, values: FreeObject, annotations: Readonly<Record<string, string>> = {}, files: Readonly<Record<string, string>> = {}): Chart => ({

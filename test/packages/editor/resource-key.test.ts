@@ -1,7 +1,14 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { nameOfKey, resourceFilenames, resourceKey } from '../../../core/packages/editor-resource-key.ts'
-import { camelCase, dashCase, pascalCase, snakeCase } from '../../../core/packages/editor-words.ts'
+import {
+  nameOfKey,
+  resourceFilenames,
+  resourceKey,
+  camelCase,
+  dashCase,
+  pascalCase,
+  snakeCase,
+} from '../../../core/packages/editors/resource-keys.ts'
 
 /** Keys that charts and clients of the interface are known to use: apiVersion, kind, name, release, key. */
 const known: readonly (readonly [string, string, string, string, string])[] = [

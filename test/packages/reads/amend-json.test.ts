@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { amendInfo, goString } from '../../../adapters/helm/amend-json.ts'
-import { PayloadUnreadable } from '../../../adapters/helm/record-payload.ts'
+import { amendInfo, goString } from '../../../adapters/helm/records/record-members.ts'
+import { PayloadUnreadable } from '../../../adapters/helm/records/record-payload.ts'
 import { releaseStatuses } from '../../../core/packages/types.ts'
 import { goJson, releaseJson } from './records.ts'
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { makeHeaderCache } from '../../../adapters/helm/header-cache.ts'
+import { makeHeaderCache } from '../../../adapters/helm/records/headers.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'
 import type { ReleaseHeader } from '../../../core/packages/types.ts'
 import { refOfRecord } from './records.ts'

@@ -1,10 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import test from 'ava'
 import fc from 'fast-check'
-import { makeHeaderDecoder } from '../../../adapters/helm/header-decoder.ts'
-import { headerOfBegin } from '../../../adapters/helm/header-prefix.ts'
-import { headerOf } from '../../../adapters/helm/record-json.ts'
-import { PayloadUnreadable, smallRecordBytes } from '../../../adapters/helm/record-payload.ts'
+import { makeHeaderDecoder } from '../../../adapters/helm/records/header-decoder.ts'
+import { headerOfBegin } from '../../../adapters/helm/records/record-members.ts'
+import { headerOf, PayloadUnreadable, smallRecordBytes } from '../../../adapters/helm/records/record-payload.ts'
 import { goJson, releaseJson } from './records.ts'
 
 const key = { name: 'web', namespace: 'shop', version: 3 }

@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib'
 import test from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { makeHelmReleaseStore } from '../../../adapters/helm/release-store.ts'
+import { makeHelmReleaseStore } from '../../../adapters/helm/records/release-store.ts'
 import { AccessDenied } from '../../../core/authz/ports.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { AccountId, ClusterId } from '../../../core/kernel/ids.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
-import { makeReleaseReads } from '../../../core/packages/release-reads.ts'
+import { makeReleaseReads } from '../../../core/packages/releases/release-reads.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 
 /** A cluster that answers whatever its owner likes: what it says must not fill the memory that all tenants share. */

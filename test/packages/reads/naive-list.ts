@@ -1,4 +1,4 @@
-import type { ReleaseListOptions } from '../../../core/packages/release-list.ts'
+import type { ReleaseListOptions } from '../../../core/packages/releases/release-reads.ts'
 import type { RecordOf } from './records.ts'
 
 const idOf = ({ namespace, name, version }: RecordOf): string => `${namespace}/${name}/${version}`

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import test from 'ava'
 import fc from 'fast-check'
-import { largestRecordBytes, pack, packedBytes, PayloadUnreadable, smallRecordBytes, unpack, unpackSync } from '../../../adapters/helm/record-payload.ts'
+import { largestRecordBytes, pack, packedBytes, PayloadUnreadable, smallRecordBytes, unpack, unpackSync } from '../../../adapters/helm/records/record-payload.ts'
 import { storageDrivers } from '../../../core/packages/types.ts'
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')

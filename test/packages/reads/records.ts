@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { goString } from '../../../adapters/helm/amend-json.ts'
-import { pack } from '../../../adapters/helm/record-payload.ts'
+import { goString } from '../../../adapters/helm/records/record-members.ts'
+import { pack } from '../../../adapters/helm/records/record-payload.ts'
 import { releaseStatuses, type ReleaseRecordRef, type ReleaseStatus, type StorageDriver } from '../../../core/packages/types.ts'
 import type { KubeObject } from '../../support/fake-api/kube-object.ts'
 

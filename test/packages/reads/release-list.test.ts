@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { lastDeployedSeconds, orderOf, selectRecords, shownStatuses, sliceOf, sortByDate, type ReleaseListOptions } from '../../../core/packages/release-list.ts'
+import { lastDeployedSeconds, orderOf, selectRecords, shownStatuses, sliceOf, sortByDate, type ReleaseListOptions } from '../../../core/packages/releases/release-reads.ts'
 import { findProblem } from './naive-list.ts'
 import type { ReleaseRecordRef } from '../../../core/packages/types.ts'
 import { refOfRecord, someRecords } from './records.ts'

@@ -1,4 +1,4 @@
-import { makeHelmReleaseStore } from '../../../adapters/helm/release-store.ts'
+import { makeHelmReleaseStore } from '../../../adapters/helm/records/release-store.ts'
 import { storageDrivers, type ReleaseRecordRef, type StorageDriver } from '../../../core/packages/types.ts'
 import { kubernetes } from '../../support/components/available.ts'
 import { needing } from '../../support/components/needing.ts'

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { makeTimeSlices } from '../../../adapters/helm/time-slices.ts'
+import { makeTimeSlices } from '../../../adapters/helm/records/time-slices.ts'
 
 test('work is done in its order, each answered what it made or threw', async (t) => {
   const slices = makeTimeSlices(5)

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
-import { capabilitiesOf } from '../../../adapters/helm-process/capabilities.ts'
+import { capabilitiesOf } from '../../../adapters/helm/process/arguments.ts'
 import type { ClusterAnswer, MemberCluster } from '../../../core/clusters/ports.ts'
 
 const answering = (version: unknown, core: unknown, groups: unknown): MemberCluster => {

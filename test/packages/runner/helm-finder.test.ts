@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { makeHelmFinder, onPath, type HelmFinderOptions } from '../../../adapters/helm-process/helm-finder.ts'
+import type { HelmFinderOptions } from '../../../adapters/helm/process/helm-finder.ts'
+import { makeHelmFinder, onPath, parseVersion, reachesFloor } from '../../../adapters/helm/process/helm-finder.ts'
 import { until } from '../../support/until.ts'
-import { parseVersion, reachesFloor } from '../../../adapters/helm-process/helm-version.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'moorage-finder-'))
 test.after.always(() => rmSync(root, { recursive: true }))

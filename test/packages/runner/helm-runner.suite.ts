@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
-import type { HelmChart, HelmEvent, HelmFlags, HelmRunner, HelmWork } from '../../../core/packages/helm-ports.ts'
+import type { HelmChart, HelmEvent, HelmFlags, HelmRunner, HelmWork } from '../../../core/packages/releases/ports.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 import type { ChartSpec } from './trial-charts.ts'
 

@@ -1,11 +1,11 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import test, { type ExecutionContext } from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { makeLoopbackProxy, type LoopbackProxy } from '../../../adapters/helm-process/loopback-proxy.ts'
-import { calledObject } from '../../../adapters/helm-process/called-object.ts'
+import type { LoopbackProxy } from '../../../adapters/helm/process/loopback-proxy.ts'
+import { makeLoopbackProxy, calledObject } from '../../../adapters/helm/process/loopback-proxy.ts'
 import { ClusterUnreachable, CredentialRefused, ProxyPathRefused, type MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Exchange } from '../../../core/kernel/exchange.ts'
-import type { HelmEvent } from '../../../core/packages/helm-ports.ts'
+import type { HelmEvent } from '../../../core/packages/releases/ports.ts'
 import { until } from '../../support/until.ts'
 
 type Relay = MemberCluster['relay']

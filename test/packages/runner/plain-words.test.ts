@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { asProgress, errorOf, makeRedact } from '../../../adapters/helm-process/plain-words.ts'
-import { cleanLine, StderrLines } from '../../../adapters/helm-process/stderr-lines.ts'
+import { asProgress, errorOf, makeRedact } from '../../../adapters/helm/process/helm-output.ts'
+import { cleanLine, StderrLines } from '../../../adapters/helm/process/child-process.ts'
 
 test('an error is told without its place in the program', (t) => {
   const helm3 = `install.go:225: 2026-11-22 02:55:11.048 +0000 UTC m=+0.136 [debug] Original chart version: ""

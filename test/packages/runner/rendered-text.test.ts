@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { readReleaseOutput, readTemplateOutput } from '../../../adapters/helm-process/rendered-text.ts'
+import { readReleaseOutput, readTemplateOutput } from '../../../adapters/helm/process/helm-output.ts'
 import { chartTexts } from '../texts.ts'
 
 const document = (name: string, annotations = ''): string => `# Source: c/templates/${name}.yaml\nkind: ConfigMap\nmetadata:\n  name: ${name}\n${annotations}`

@@ -2,8 +2,8 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import sinon from 'sinon'
-import { wallSecondsOf } from '../../../adapters/helm-process/limits.ts'
-import { makeSlots, type Release } from '../../../adapters/helm-process/slots.ts'
+import type { Release } from '../../../adapters/helm/process/limits.ts'
+import { wallSecondsOf, makeSlots } from '../../../adapters/helm/process/limits.ts'
 import { tagOf, unwrap } from '../../support/outcome.ts'
 
 const open = new AbortController().signal

@@ -1,5 +1,5 @@
 import { chartArchive, chartYaml } from '../../support/charts/archive.ts'
-import type { HelmChart } from '../../../core/packages/helm-ports.ts'
+import type { HelmChart } from '../../../core/packages/releases/ports.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 
 /** What a chart of a case is to do. */

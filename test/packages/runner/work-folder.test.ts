@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlink
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
-import { environmentOf, makeWorkFolder, removeLeftOvers } from '../../../adapters/helm-process/work-folder.ts'
+import { environmentOf, makeWorkFolder, removeLeftOvers } from '../../../adapters/helm/process/work-folder.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'moorage-folders-'))
 test.after.always(() => rmSync(root, { recursive: true, force: true }))

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { propsOf } from '../../../composition/http/request/query-string.ts'
-import { parseGoDuration } from '../../../core/packages/go-duration.ts'
-import { Duration, InstallReleaseOptions, RollbackReleaseRequest, UninstallReleaseRequest, UpgradeReleaseOptions } from '../../../plugins/packages/release-task-codecs.ts'
+import { parseGoDuration } from '../../../core/packages/releases/go-duration.ts'
+import { Duration, InstallReleaseOptions, RollbackReleaseRequest, UninstallReleaseRequest, UpgradeReleaseOptions } from '../../../plugins/packages/releases/codecs.ts'
 
 /** Bodies of the four operations: what is known is checked, what is not is dropped. */
 const source = { name: 'web', sourceName: 'stable' }

@@ -1,11 +1,11 @@
 import test from 'ava'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { attendHelm } from '../../../core/packages/attended-helm.ts'
+import type { HelmPlan } from '../../../core/packages/releases/helm-progress.ts'
+import { attendHelm, followHelm, plannedHook } from '../../../core/packages/releases/helm-progress.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import { followHelm, plannedHook, type HelmPlan } from '../../../core/packages/follow-helm.ts'
-import { HelmRefused, type HelmEvent } from '../../../core/packages/helm-ports.ts'
-import type { ManifestObject } from '../../../core/packages/manifest-objects.ts'
+import { HelmRefused, type HelmEvent } from '../../../core/packages/releases/ports.ts'
+import type { ManifestObject } from '../../../core/packages/releases/kubernetes-objects.ts'
 import type { TaskProgress, TaskStep } from '../../../core/tasks/ports.ts'
 
 /** What is told while helm works, from the calls that it makes. */

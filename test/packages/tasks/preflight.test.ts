@@ -1,8 +1,8 @@
 import test from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
-import type { ManifestObject } from '../../../core/packages/manifest-objects.ts'
-import { missingRights } from '../../../core/packages/preflight.ts'
+import type { ManifestObject } from '../../../core/packages/releases/kubernetes-objects.ts'
+import { missingRights } from '../../../core/packages/releases/preflight.ts'
 
 /** What is asked of a cluster before helm is: bounded, whatever a chart renders and the cluster answers. */
 const signal = new AbortController().signal

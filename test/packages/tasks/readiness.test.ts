@@ -1,8 +1,8 @@
 import test from 'ava'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import { parseGoDuration, secondsOfCount } from '../../../core/packages/go-duration.ts'
-import { isContained } from '../../../core/packages/crd-differences.ts'
-import { podSelectorOf, readinessOf } from '../../../core/packages/readiness.ts'
+import { parseGoDuration, secondsOfCount } from '../../../core/packages/releases/go-duration.ts'
+import { isContained } from '../../../core/packages/releases/manifest-diff.ts'
+import { podSelectorOf, readinessOf } from '../../../core/packages/releases/kubernetes-objects.ts'
 
 /** What counts as ready, and the reason that a person is given while it is not. */
 const live = (status: FreeObject, spec: FreeObject = {}, generation = 1): FreeObject => ({ metadata: { generation }, spec, status })

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { redactAll, redactSecrets } from '../../../core/packages/redact.ts'
+import { redactAll, redactSecrets } from '../../../core/packages/releases/redaction.ts'
 
 /** What callers gave is taken out of what others wrote, however much of it there is. */
 test('nothing that is sought stays, wherever such texts overlap', (t) => {

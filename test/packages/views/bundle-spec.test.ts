@@ -1,9 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { kubernetesYamlText } from '../../../adapters/charts/kubernetes-yaml-text.ts'
+import { kubernetesYamlText } from '../../../adapters/charts/kubernetes-yaml.ts'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
-import { firstBundle, looksLikeBundle, readBundle } from '../../../core/packages/view-bundle-spec.ts'
+import { firstBundle, looksLikeBundle, readBundle } from '../../../core/packages/views/bundles.ts'
 
 const objectsIn = (text: string): readonly Json[] => {
   const parsed = kubernetesYamlText.parseAll(text)

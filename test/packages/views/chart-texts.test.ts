@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { makeChartTexts } from '../../../adapters/charts/chart-texts.ts'
+import { makeChartTexts } from '../../../adapters/charts/chart-tools.ts'
 import { makeChartThreads } from '../../../adapters/charts/chart-threads.ts'
 import type { Json } from '../../../core/kernel/json.ts'
 import { slices } from '../texts.ts'

@@ -1,12 +1,11 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { atATime } from '../../../core/packages/at-a-time.ts'
-import { ChartSourceUnreachable, type Chart, type ChartSource } from '../../../core/packages/chart-ports.ts'
-import { makeFindBundle } from '../../../core/packages/find-bundle.ts'
-import { HelmMissing, type HelmRunner } from '../../../core/packages/helm-ports.ts'
-import { makeOpenChart, type OpenChart } from '../../../core/packages/open-chart.ts'
-import { makeViewBundle } from '../../../core/packages/view-charts.ts'
+import { atATime } from '../../../core/packages/charts/concurrency.ts'
+import { ChartSourceUnreachable, type Chart, type ChartSource } from '../../../core/packages/charts/ports.ts'
+import { makeFindBundle, makeViewBundle } from '../../../core/packages/views/orders.ts'
+import { HelmMissing, type HelmRunner } from '../../../core/packages/releases/ports.ts'
+import { makeOpenChart, type OpenChart } from '../../../core/packages/charts/chart-cache.ts'
 import { fetched, harbour, reader, refOf, signal, stubChart, stubSource, stubTexts } from './stub-charts.ts'
 
 const clockAt = (start = 0) => {

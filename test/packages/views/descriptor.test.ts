@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
-import { descriptorOf, humanised, iconOf, pictureTypeOf } from '../../../core/packages/view-descriptor.ts'
+import { descriptorOf, humanised, iconOf, pictureTypeOf } from '../../../core/packages/views/descriptors.ts'
 
 test('a Chart.yaml becomes a descriptor', (t) => {
   const metadata = {

@@ -1,8 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { fileNames, formatOf, servedFile, servedType, servedTypes } from '../../../core/packages/view-files.ts'
-import { packageView } from '../../../core/packages/view-package.ts'
+import { fileNames, formatOf, servedFile, servedType, servedTypes, packageView } from '../../../core/packages/views/packages.ts'
 import { fetched, harbour, stubChart, stubTexts } from './stub-charts.ts'
 
 const types: readonly (readonly [string, string])[] = [

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { uuidFrom } from '../../../core/kernel/entropy.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import type { Bundle } from '../../../core/packages/view-bundle-spec.ts'
-import { bundleSelections, choicesOf, packageSelection } from '../../../core/packages/view-orders.ts'
-import type { BundleOptionView, ChartCard, PackageCard } from '../../../core/packages/view-types.ts'
+import type { Bundle } from '../../../core/packages/views/bundles.ts'
+import { bundleSelections, choicesOf, packageSelection } from '../../../core/packages/views/selections.ts'
+import type { BundleOptionView, ChartCard, PackageCard } from '../../../core/packages/views/types.ts'
 import { fetched, harbour, stubChart } from './stub-charts.ts'
 
 const card = (name: string, changes: Partial<ChartCard> = {}): { readonly chart: ChartCard } => ({

@@ -1,10 +1,9 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { right } from 'fp-ts/lib/Either.js'
-import { fastJsonPatches } from '../../../adapters/charts/fast-json-patches.ts'
+import { fastJsonPatches } from '../../../adapters/charts/json-patches.ts'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
-import { overridePatch } from '../../../core/packages/override-patch.ts'
-import { mergeTables } from '../../../core/packages/value-tables.ts'
+import { overridePatch, mergeTables } from '../../../core/packages/charts/value-tables.ts'
 
 const cases: readonly (readonly [string, FreeObject, FreeObject, readonly unknown[]])[] = [
   ['nothing', { a: 1 }, {}, []],

@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { ClusterUnreachable, type MemberCluster } from '../../../core/clusters/ports.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import { presetsInForce, readPreset, withPresets, type ChartPreset } from '../../../core/packages/chart-presets.ts'
-import { findPresets, type VariantWish } from '../../../core/packages/find-presets.ts'
-import { labelTest } from '../../../core/packages/label-selector.ts'
+import type { ChartPreset, VariantWish } from '../../../core/packages/views/presets.ts'
+import { presetsInForce, readPreset, withPresets, findPresets, labelTest } from '../../../core/packages/views/presets.ts'
 import { signal, stubCluster } from './stub-charts.ts'
 
 const selectors: readonly (readonly [string, FreeObject, FreeObject, boolean | undefined])[] = [

@@ -1,6 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { makeSharedWork } from '../../../core/packages/shared-work.ts'
+import { makeSharedWork } from '../../../core/packages/charts/concurrency.ts'
 
 const never = new AbortController().signal
 const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

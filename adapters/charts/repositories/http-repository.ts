@@ -1,0 +1,132 @@
+import type { RepositoryAccess } from '../../../core/chart-repositories/types.ts'
+import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
+import { archiveLimits, sha256Hex } from '../archives.ts'
+import type { ChartThreads } from '../chart-threads.ts'
+import { chooseVersion } from '../versions.ts'
+import { originSecrets } from './credentials.ts'
+import type { ChartArchive, IndexedVersion, Repository, RepositoryIndex } from './repository-index.ts'
+import { answeredBy, missing, refusedSource } from './source-errors.ts'
+
+const indexBytes = 50 * 1024 * 1024
+const indexMilliseconds = 60_000
+/** Indexes that are kept, and bytes of them as they came; what was asked for longest ago goes first. */
+const most = { indexes: 64, bytes: 128 * 1024 * 1024 }
+
+interface Kept {
+  readonly index: RepositoryIndex
+  readonly size: number
+  readonly validators: Readonly<Record<string, string>>
+}
+
+/** Indexes of HTTP repositories, kept under the address and the credentials that they were fetched with. */
+export interface IndexCache {
+  /** Asks the repository each time whether its index changed. */
+  of(access: RepositoryAccess, signal: AbortSignal): Promise<RepositoryIndex>
+}
+
+/** `<base>/index.yaml`, with the base's own query. */
+const indexUrl = (base: string): URL => {
+  const url = new URL(base)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/index.yaml`
+  return url
+}
+
+const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, string>> => ({
+  ...(headers['etag'] === undefined ? {} : { 'if-none-match': headers['etag'] }),
+  ...(headers['last-modified'] === undefined ? {} : { 'if-modified-since': headers['last-modified'] }),
+})
+
+export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads }): IndexCache => {
+  const kept = new Map<string, Kept>()
+
+  const keep = (key: string, entry: Kept): void => {
+    kept.delete(key)
+    kept.set(key, entry)
+    let bytes = [...kept.values()].reduce((sum, { size }) => sum + size, 0)
+    for (const [oldest, { size }] of kept) {
+      if (kept.size <= most.indexes && bytes <= most.bytes) return
+      kept.delete(oldest)
+      bytes -= size
+    }
+  }
+
+  return {
+    async of(access, signal) {
+      const url = indexUrl(access.url)
+      const secrets = originSecrets(access.credentials)
+      const key = sha256Hex(Buffer.from(JSON.stringify([url.href, secrets])))
+      const before = kept.get(key)
+      const answer = await deps.fetch({ url, secrets, limitBytes: indexBytes, timeoutMilliseconds: indexMilliseconds, headers: before?.validators ?? {} }, signal)
+      if (answer.status === 304 && before !== undefined) {
+        keep(key, before)
+        return before.index
+      }
+      if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
+      const size = answer.bytes.length
+      const { index } = await deps.threads.run<'index'>({ kind: 'index', bytes: answer.bytes })
+      const validators = validatorsOf(answer)
+      if (Object.keys(validators).length > 0) keep(key, { index, size, validators })
+      return index
+    },
+  }
+}
+
+/** Where a chart of an index lies: below the repository, with its query, unless the index names another place. */
+export const chartUrl = (base: string, written: string): URL => {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) {
+    if (!URL.canParse(written)) throw refusedSource('The index of the repository names an address that cannot be read.')
+    return new URL(written)
+  }
+  const root = new URL(base)
+  const { search } = root
+  root.pathname = `${root.pathname.replace(/\/+$/, '')}/`
+  if (!URL.canParse(written, root.href)) throw refusedSource('The index of the repository names an address that cannot be read.')
+  const url = new URL(written, root)
+  if (url.search === '') url.search = search
+  return url
+}
+
+export type Download = Pick<ChartArchive, 'bytes' | 'digests'>
+
+interface Deps {
+  readonly fetch: GuardedFetch
+  readonly indexes: IndexCache
+  /** Pulls what an index says is in a registry: without these credentials, unless it is the same host. */
+  readonly pull: (url: URL, access: RepositoryAccess, signal: AbortSignal) => Promise<Download>
+}
+
+/** A repository with an index.yaml. */
+export const makeHttpRepository = (deps: Deps, access: RepositoryAccess): Repository => {
+  const versionsOf = async (name: string, signal: AbortSignal): Promise<readonly IndexedVersion[]> => {
+    const found = (await deps.indexes.of(access, signal)).get(name)
+    if (found === undefined) throw missing(`The repository has no chart ${name}.`)
+    return found
+  }
+
+  const download = async (entry: IndexedVersion, signal: AbortSignal): Promise<Download> => {
+    const url = chartUrl(access.url, entry.urls[0] ?? '')
+    if (url.protocol === 'oci:') return deps.pull(url, access, signal)
+    const answer = await deps.fetch(
+      { url, secrets: originSecrets(access.credentials), secretsOrigin: new URL(access.url).origin, limitBytes: archiveLimits.archiveBytes }, signal,
+    )
+    if (answer.status === 404) throw missing(`The repository lists the chart ${entry.name} ${entry.version}, but does not have it.`)
+    if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
+    return { bytes: answer.bytes, digests: [] }
+  }
+
+  return {
+    async charts(signal) {
+      const index = await deps.indexes.of(access, signal)
+      return [...index].flatMap(([, versions]) => versions[0] ?? []).sort((a, b) => (a.name < b.name ? -1 : 1))
+    },
+    versions: versionsOf,
+    async fetch(name, wanted, signal): Promise<ChartArchive> {
+      const versions = await versionsOf(name, signal)
+      const version = chooseVersion(versions.map((each) => each.version), wanted)
+      const entry = versions.find((each) => each.version === version)
+      if (entry === undefined) throw missing(wanted === '' ? `The chart ${name} has no stable version.` : `The chart ${name} has no version ${wanted}.`)
+      const { bytes, digests } = await download(entry, signal)
+      return { version: entry.version, bytes, digests: entry.digest === undefined ? digests : [...digests, entry.digest] }
+    },
+  }
+}

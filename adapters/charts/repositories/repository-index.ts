@@ -1,0 +1,107 @@
+import { load } from 'js-yaml'
+import type { ChartVersion } from '../../../core/chart-repositories/types.ts'
+import type { FreeObject, Json } from '../../../core/kernel/json.ts'
+import { kubernetesSchema } from '../kubernetes-yaml.ts'
+import { newestFirst, readVersion } from '../versions.ts'
+
+/** One version of a chart in an index, reduced to what this service uses. Its icon's address is never asked. */
+export interface IndexedVersion extends Omit<ChartVersion, 'digest'> {
+  /** Lower-case hex of SHA-256; undefined where the index has none, and `unreadable` where it has something else. */
+  readonly digest: string | undefined
+}
+
+/** Versions by chart, newest first. */
+export type RepositoryIndex = ReadonlyMap<string, readonly IndexedVersion[]>
+
+/** The index is none; the message says why. */
+export class IndexRefused extends Error {}
+
+const maxText = 2_000
+const maxItems = 50
+
+const text = (value: Json | undefined): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '').slice(0, maxText)
+const texts = (value: Json | undefined): readonly string[] => (Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : []).slice(0, maxItems).map((item) => item.slice(0, maxText))
+const isObject = (value: Json | undefined): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const instant = (value: Json | undefined): string => {
+  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? '' : new Date(at).toISOString()
+}
+
+/** Undefined for an entry that nobody could install: those are left out, as Helm does. */
+const reduce = (name: string, entry: Json): IndexedVersion | undefined => {
+  if (!isObject(entry)) return undefined
+  const version = text(entry['version'])
+  const urls = texts(entry['urls'])
+  if (readVersion(version) === undefined || urls.length === 0) return undefined
+  const written = entry['digest'] ?? ''
+  const digest = text(written).toLowerCase().replace(/^sha256:/, '')
+  return {
+    name,
+    version,
+    urls,
+    digest: written === '' ? undefined : /^[0-9a-f]{64}$/.test(digest) ? digest : 'unreadable',
+    description: text(entry['description']),
+    apiVersion: text(entry['apiVersion']),
+    appVersion: text(entry['appVersion']),
+    kubeVersion: text(entry['kubeVersion']),
+    type: text(entry['type']),
+    deprecated: entry['deprecated'] === true,
+    icon: text(entry['icon']),
+    home: text(entry['home']),
+    keywords: texts(entry['keywords']),
+    sources: texts(entry['sources']),
+    created: instant(entry['created']),
+  }
+}
+
+const sorted = (versions: readonly IndexedVersion[]): readonly IndexedVersion[] => {
+  const byVersion = new Map(versions.toReversed().map((each) => [each.version, each]))
+  return newestFirst([...byVersion.keys()]).flatMap((version) => byVersion.get(version) ?? [])
+}
+
+const parse = (source: string): Json => {
+  try {
+    return load(source, { schema: kubernetesSchema, json: true, maxDepth: 50, maxAliases: 0 }) as Json
+  } catch {
+    throw new IndexRefused('The index of the repository is no YAML that can be read.')
+  }
+}
+
+/** The index of an HTTP repository. Throws IndexRefused. */
+export const readIndex = (bytes: Uint8Array): RepositoryIndex => {
+  let source: string
+  try {
+    source = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new IndexRefused('The index of the repository is no UTF-8 text.')
+  }
+  const index = parse(source)
+  const entries = isObject(index) ? index['entries'] : undefined
+  if (!isObject(entries)) throw new IndexRefused('The index of the repository has no entries: it is no chart repository.')
+  const found = new Map<string, readonly IndexedVersion[]>()
+  for (const [name, versions] of Object.entries(entries)) {
+    if (!Array.isArray(versions) || name.length > 250) continue
+    const reduced = (versions as readonly Json[]).flatMap((entry) => reduce(name, entry) ?? [])
+    if (reduced.length > 0) found.set(name, sorted(reduced))
+  }
+  return found
+}
+
+/** An archive as it came from its repository. */
+export interface ChartArchive {
+  readonly version: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** What the repository says of it, not yet compared: lower-case hex of SHA-256. */
+  readonly digests: readonly string[]
+}
+
+/** One repository, opened for one caller. Its methods throw what `toSourceFailure` knows. */
+export interface Repository {
+  /** The newest version of each chart, by name. */
+  charts(signal: AbortSignal): Promise<readonly IndexedVersion[]>
+  /** Newest first; throws ChartMissing when there is none. */
+  versions(name: string, signal: AbortSignal): Promise<readonly IndexedVersion[]>
+  /** @param wanted a version, a range, or empty for the newest stable one. */
+  fetch(name: string, wanted: string, signal: AbortSignal): Promise<ChartArchive>
+}

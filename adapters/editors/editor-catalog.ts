@@ -1,0 +1,82 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import * as t from 'io-ts'
+import { ClusterUnreachable } from '../../core/clusters/ports.ts'
+import type { EditorCatalog } from '../../core/packages/editors/ports.ts'
+import { EditorMissing } from '../../core/packages/editors/ports.ts'
+import type { ResourceEditor, ResourceId } from '../../core/packages/editors/types.ts'
+import type { ChartRef } from '../../core/packages/types.ts'
+
+const Texts = (...names: readonly string[]) => t.partial(Object.fromEntries(names.map((name) => [name, t.union([t.string, t.null])])))
+
+const ChartRow = t.intersection([t.type({ name: t.string }), t.partial({ version: t.union([t.string, t.null]), sourceRef: t.intersection([t.type({ name: t.string }), Texts('apiGroup', 'kind', 'namespace')]) })])
+const ResourceRow = t.intersection([t.type({ version: t.string, name: t.string }), Texts('group', 'kind', 'scope')])
+const UiRow = t.partial({ options: t.union([ChartRow, t.null]), editor: t.union([ChartRow, t.null]), instanceLabelPaths: t.union([t.array(t.string), t.null]) })
+const ResourceEditorRow = t.type({ spec: t.intersection([t.type({ resource: ResourceRow }), t.partial({ ui: t.union([UiRow, t.null]) })]) })
+
+const toChartRef = (row: t.TypeOf<typeof ChartRow> | null | undefined): ChartRef | undefined =>
+  row === null || row === undefined
+    ? undefined
+    : {
+        name: row.name,
+        version: row.version ?? '',
+        source: { apiGroup: row.sourceRef?.['apiGroup'] ?? '', kind: row.sourceRef?.['kind'] ?? '', namespace: row.sourceRef?.['namespace'] ?? '', name: row.sourceRef?.name ?? '' },
+      }
+
+const toResource = (row: t.TypeOf<typeof ResourceRow>): ResourceId => ({ group: row['group'] ?? '', version: row.version, name: row.name, kind: row['kind'] ?? '', scope: row['scope'] ?? '' })
+
+/** Written as `.spec.selector.matchLabels`. */
+const toPath = (text: string): readonly string[] => text.split('.').filter((key) => key !== '')
+
+/** A ResourceEditor object of the cluster; undefined when it is not of its shape. Defaults of chart sources are not filled in. */
+export const readResourceEditor = (json: unknown): ResourceEditor | undefined => {
+  const decoded = ResourceEditorRow.decode(json)
+  if (isLeft(decoded)) return undefined
+  const { resource, ui } = decoded.right.spec
+  return {
+    resource: toResource(resource),
+    options: toChartRef(ui?.options),
+    editor: toChartRef(ui?.editor),
+    instanceLabelPaths: (ui?.instanceLabelPaths ?? []).map(toPath).filter((path) => path.length > 0),
+    origin: 'cluster',
+  }
+}
+
+const collection = '/apis/ui.k8s.appscode.com/v1alpha1/resourceeditors'
+const maxBytes = 1024 * 1024
+
+/** `core-v1-configmaps`, `apps-v1-deployments`. */
+export const editorName = ({ group, version, name }: Pick<ResourceId, 'group' | 'version' | 'name'>): string => `${group === '' ? 'core' : group}-${version}-${name}`
+
+/** What the cluster's editor leaves open comes from the built-in one. */
+const completed = (own: ResourceEditor, builtIn: ResourceEditor | undefined): ResourceEditor =>
+  builtIn === undefined
+    ? own
+    : {
+        ...own,
+        resource: builtIn.resource,
+        options: own.options ?? builtIn.options,
+        editor: own.editor ?? builtIn.editor,
+        instanceLabelPaths: own.instanceLabelPaths.length > 0 ? own.instanceLabelPaths : builtIn.instanceLabelPaths,
+      }
+
+/** EditorCatalog over ResourceEditor objects of the cluster, with those that this service ships behind them. */
+export const makeClusterEditorCatalog = (builtIns: readonly ResourceEditor[]): EditorCatalog => {
+  const byName = new Map(builtIns.map((editor) => [editorName(editor.resource), editor]))
+  return {
+    find: async (cluster, resource, signal) => {
+      const name = editorName(resource)
+      const builtIn = byName.get(name)
+      const answer = await cluster.request({ method: 'GET', target: `${collection}/${encodeURIComponent(name)}`, limitBytes: maxBytes }, signal)
+      if (isLeft(answer)) return answer
+      const { status, json } = answer.right
+      // A cluster that does not know the group says so only to those who may read it: 403 to everybody else.
+      if (status === 404 || status === 403) {
+        if (builtIn !== undefined) return right(builtIn)
+        return left(EditorMissing(`There is no editor for ${name}: the cluster ${status === 403 ? 'shows you' : 'has'} no ResourceEditor of that name, and none is built in.`))
+      }
+      if (status !== 200) return left(ClusterUnreachable(`The cluster answered ${status} when asked for the ResourceEditor ${name}.`))
+      const own = readResourceEditor(json)
+      return own === undefined ? left(EditorMissing(`The ResourceEditor ${name} of the cluster is not of its shape.`)) : right(completed(own, builtIn))
+    },
+  }
+}

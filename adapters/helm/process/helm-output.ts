@@ -1,0 +1,193 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { Failure } from '../../../core/kernel/failure.ts'
+import type { FreeObject } from '../../../core/kernel/json.ts'
+import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
+import type { HelmRendering } from '../../../core/packages/releases/ports.ts'
+import { HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
+import type { HelmOperation } from './arguments.ts'
+import type { ChildEnd, EndReason } from './child-process.ts'
+import { howToGetHelm } from './helm-finder.ts'
+
+/** Removes from a text of helm's what must not be shown: values, and the way into the cluster. */
+export type Redact = (text: string) => string
+
+const secretKey = /pass|secret|token|credential|private|(?:^|[a-z_.-])key$|^key|apikey|auth|dsn|cert|licen[cs]e/i
+const shortestSecret = 4
+const mostSecrets = 2_000
+
+/** Texts and numbers under a key that sounds like a secret, those nested below it included. */
+const secretsIn = (value: unknown, isSecret: boolean, found: Set<string>): void => {
+  if (found.size >= mostSecrets) return
+  if (typeof value === 'string' || typeof value === 'number') {
+    const text = String(value)
+    if (isSecret && text.length >= shortestSecret) for (const line of text.split('\n')) if (line.trim().length >= shortestSecret) found.add(line.trim())
+    return
+  }
+  if (Array.isArray(value)) return value.forEach((each) => secretsIn(each, isSecret, found))
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, each] of Object.entries(value)) secretsIn(each, isSecret || secretKey.test(key), found)
+}
+
+/** Helm prints what it overrides when the shapes of two value sets differ. */
+const shownTable = /\((?:map\[|\[).*$|: map\[.*$/
+
+/** @param doorUrl what the kubeconfig points at */
+export const makeRedact = (values: FreeObject | undefined, doorUrl: string): Redact => {
+  const found = new Set<string>()
+  secretsIn(values, false, found)
+  const encoded = (text: string): readonly string[] => [Buffer.from(text).toString('base64')].filter(({ length }) => length >= 8)
+  const sought = [...found].sort((a, b) => b.length - a.length).flatMap((each) => [each, ...encoded(each)])
+  return (text) => sought.reduce((clean, each) => clean.replaceAll(each, '***'), text.replaceAll(doorUrl, 'https://member-cluster')).replace(shownTable, '(…)')
+}
+
+/** Helm 3 marks its debug lines by the place in its source and the time. */
+const debugMark = /^[a-z_]+\.go:\d+: (?:\S+ \S+ \S+ \S+ m=\S+ )?(?:\[debug\] ?)?/
+
+/** Helm 4 writes key and value. */
+const structuredMark = /^level=([A-Z]+) msg=(?:"((?:[^"\\]|\\.)*)"|(\S+))/
+
+const noNews = /^(?:Original chart version|Chart path|number of dependencies in the chart)/i
+
+/** A line as people read it; undefined for what is no news. */
+export const asProgress = (line: string): string | undefined => {
+  const text = line
+    .replace(debugMark, '')
+    .replace(structuredMark, (_whole, level: string, quoted: string | undefined, bare: string | undefined) => `${level === 'WARN' || level === 'ERROR' ? `${level.toLowerCase()}: ` : ''}${quoted?.replace(/\\(.)/g, '$1') ?? bare ?? ''}`)
+    .trim()
+  return text === '' || noNews.test(text) ? undefined : text
+}
+
+const longestError = 2_000
+
+const opening = /^(?:Error: )(?:(?:INSTALLATION|UPGRADE) FAILED: )?/
+
+/** What helm advises whoever typed its command. */
+const advice = / ?(?:Use --debug flag to render out invalid YAML|An error occurred while checking for chart dependencies\. You may need to run `helm dependency build` to fetch missing dependencies:) ?/g
+
+/** What helm says after the error with `--debug`: where in its source it arose. */
+export const isTrace = (line: string): boolean => /^helm\.go:\d+: /.test(line)
+
+/** Helm's own `Error:` text, on one line; undefined when it says none. It is redacted whole: what is cut first is not found again. */
+export const errorOf = (stderr: string, redact: Redact = (text) => text): string | undefined => {
+  const lines = stderr.split('\n')
+  const start = lines.findLastIndex((line) => line.startsWith('Error: '))
+  if (start < 0) return undefined
+  const trace = lines.findIndex((line, index) => index > start && isTrace(line))
+  const text = lines.slice(start, trace < 0 ? undefined : trace).map((line) => line.trim()).filter((line) => line !== '').join(' ')
+  // Bounded repetitions: a chart may say anything here, at any length.
+  const words = redact(text.replace(opening, '').replace(/\d{1,6} errors? occurred: \* /g, '').replace(/(?<=\s|^)execution error at \(([^)]{0,500})\): /, 'the template $1 says: ').replace(advice, ' ').trim())
+  return words.length > longestError ? `${words.slice(0, longestError)}…` : words
+}
+
+const whyEnded: Readonly<Record<EndReason, string>> = {
+  cancelled: 'because the operation was cancelled or the service stops',
+  time: 'because it took too long',
+  output: 'because it wrote more than can be taken',
+}
+
+const whatIsLeft = (operation: HelmOperation, wasKilled: boolean): string => {
+  if (operation === 'template') return ''
+  if (wasKilled) return ' It did not end when it was told to, and was killed: the release may be left pending.'
+  return operation === 'rollback' || operation === 'uninstall' ? ' The release may be left pending.' : ' The release is recorded as failed.'
+}
+
+const goneCodes: readonly (string | undefined)[] = ['ENOENT', 'EACCES', 'ENOEXEC']
+
+/** The program is gone, or is none any more; the programs that keep bounds say so by 126 and 127. */
+export const isGone = ({ exitCode, stderr, error }: ChildEnd): boolean =>
+  exitCode === undefined ? goneCodes.includes(error?.code) : (exitCode === 126 || exitCode === 127) && errorOf(stderr) === undefined
+
+/** The failure that a process's end means; undefined when it succeeded. @param trouble why the cluster could not be asked, where it could not */
+export const failureOf = (operation: HelmOperation, end: ChildEnd, redact: Redact, trouble?: string): Failure<'HelmMissing'> | Failure<'HelmRefused'> | Failure<'HelmStopped'> | undefined => {
+  if (isGone(end)) return HelmMissing(`Helm could not be started (${end.error?.code ?? 'it is not there any more'}). ${howToGetHelm}.`)
+  if (end.exitCode === undefined) return HelmStopped(`Helm could not be started (${end.error?.code ?? 'unknown'}). Try again later.`)
+  // It may have done its work in the moment in which it was told to end.
+  if (end.exitCode === 0 && !(end.isCutShort && operation === 'template')) return undefined
+  const said = errorOf(end.stderr, redact)
+  if (end.ended !== undefined) {
+    const own = said === undefined || end.wasKilled ? '' : ` Helm said: ${said}`
+    return HelmStopped(`Helm was ended ${whyEnded[end.ended]}.${whatIsLeft(operation, end.wasKilled)}${own}`)
+  }
+  if (/^(?:fatal error: |runtime: )out of memory/m.test(end.stderr)) return HelmStopped('Helm was ended because it needed more memory than it may use.')
+  if (end.signal !== null) return HelmStopped(`Helm was ended from outside (${end.signal}).${whatIsLeft(operation, end.signal === 'SIGKILL')}`)
+  const words = said ?? `Helm failed with code ${String(end.exitCode)} and said nothing.`
+  // A client of Kubernetes shows little of what stands behind a 502.
+  return HelmRefused(trouble === undefined ? words : `${words}: ${trouble}`)
+}
+
+const hookMark = 'helm.sh/hook'
+const sourceLine = /^# Source: (.+)$/m
+
+/** Characters of one text, and of all together, that are read for hooks: no record could hold more of them. */
+const [mostOfOne, mostOfAll] = [1024 * 1024, 4 * 1024 * 1024]
+
+interface HookDocument {
+  readonly kind?: unknown
+  readonly metadata?: { readonly name?: unknown; readonly annotations?: Readonly<Record<string, unknown>> | null } | null
+}
+
+const readDocument = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Promise<HookDocument | undefined> => {
+  const read = await texts.parseAll(new TextEncoder().encode(text))
+  const [document] = isLeft(read) ? [] : read.right
+  return typeof document === 'object' && document !== null && !Array.isArray(document) ? (document as FreeObject) : undefined
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const wordsOf = (value: unknown): readonly string[] =>
+  typeof value === 'string' ? value.split(',').map((word) => word.trim()).filter((word) => word !== '') : []
+
+/** A hook as Helm records one; undefined when the document is none after all. */
+const hookOf = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Promise<FreeObject | undefined> => {
+  const document = await readDocument(texts, text)
+  const annotations = document?.metadata?.annotations ?? undefined
+  const events = wordsOf(annotations?.[hookMark]).map((event) => (event === 'test-success' ? 'test' : event))
+  if (document === undefined || annotations === undefined || events.length === 0) return undefined
+  const weight = Number(textOf(annotations[`${hookMark}-weight`]))
+  const policies = wordsOf(annotations[`${hookMark}-delete-policy`])
+  return {
+    name: textOf(document.metadata?.name),
+    kind: textOf(document.kind),
+    path: sourceLine.exec(text)?.[1] ?? '',
+    manifest: text.replace(/^# Source: .+\n/, ''),
+    events,
+    weight: Number.isInteger(weight) ? weight : 0,
+    ...(policies.length === 0 ? {} : { delete_policies: policies }),
+  }
+}
+
+/** What `helm template` printed: documents in install order, then the hooks. */
+export const readTemplateOutput = async (texts: Pick<ChartTexts, 'parseAll'>, output: string): Promise<HelmRendering> => {
+  const hooks: FreeObject[] = []
+  const kept: string[] = []
+  let unread = mostOfAll
+  const mayBeHook = (text: string): boolean => {
+    if (!text.includes(hookMark) || text.length > mostOfOne || text.length > unread) return false
+    unread -= text.length
+    return true
+  }
+  for (const part of output.split(/^---[ \t]*$/m)) {
+    const text = part.replace(/^\n+/, '').trimEnd()
+    if (text === '') continue
+    const hook = mayBeHook(text) ? await hookOf(texts, text) : undefined
+    if (hook === undefined) kept.push(text)
+    else hooks.push(hook)
+  }
+  return { manifest: kept.map((text) => `---\n${text}\n`).join(''), hooks, notes: '', release: undefined }
+}
+
+type PrintedRelease = NonNullable<HelmRendering['release']>
+
+const isRelease = (value: FreeObject): value is FreeObject & PrintedRelease => typeof value['name'] === 'string' && typeof value['version'] === 'number'
+
+/** All of a record but its chart, which is most of it. */
+const releaseKeys = ['name', 'namespace', 'version', 'info', 'config', 'manifest', 'hooks', 'apply_method'] as const satisfies readonly (keyof PrintedRelease)[]
+
+/** The record that install and upgrade print as JSON; undefined when it is none. */
+export const readReleaseOutput = async (texts: Pick<ChartTexts, 'pick'>, output: Buffer): Promise<HelmRendering | undefined> => {
+  const start = output.indexOf('{')
+  if (start < 0) return undefined
+  const read = await texts.pick(output.subarray(start), releaseKeys)
+  if (isLeft(read) || !isRelease(read.right)) return undefined
+  const { manifest, hooks, info } = read.right
+  return { manifest: textOf(manifest), hooks: Array.isArray(hooks) ? hooks : [], notes: textOf(info?.notes), release: read.right }
+}

@@ -1,0 +1,268 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
+import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
+import type { HelmChart, HelmFailure, HelmRendering, HelmRunner, HelmWork } from '../../../core/packages/releases/ports.ts'
+import { HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
+import type { Capabilities, HelmCommand, HelmOperation } from './arguments.ts'
+import { argumentsOf, capabilitiesOf, nameProblem } from './arguments.ts'
+import type { ChildEnd } from './child-process.ts'
+import { cleanLine, runChild } from './child-process.ts'
+import type { FoundHelm, HelmFinder } from './helm-finder.ts'
+import { howToGetHelm, onPath } from './helm-finder.ts'
+import type { Redact } from './helm-output.ts'
+import { asProgress, failureOf, isGone, isTrace, makeRedact, readReleaseOutput, readTemplateOutput } from './helm-output.ts'
+import type { HelmLimits } from './limits.ts'
+import { makeSlots, wallSecondsOf } from './limits.ts'
+import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
+import type { WorkFolder } from './work-folder.ts'
+import { environmentOf, makeWorkFolder } from './work-folder.ts'
+
+/** Bounds that the machine keeps, where it has the programs for them (Linux). */
+export interface Guards {
+  /** The command that runs `command` within the bounds, as the same process. */
+  wrap(command: string, words: readonly string[], memoryLimitMiB: number): { readonly command: string; readonly words: readonly string[] }
+}
+
+/** @param searchPath folders, as in PATH */
+export const makeGuards = (searchPath: string, platform: NodeJS.Platform = process.platform): Guards => {
+  const find = (name: string): string | undefined => (platform === 'linux' ? onPath(name, searchPath) : undefined)
+  const prlimit = find('prlimit')
+  const setpriv = find('setpriv')
+  return {
+    wrap(command, words, memoryLimitMiB) {
+      const whole = [
+        // Whoever is left when the service is killed has lost its way to the cluster, and might compute for ever.
+        ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig=KILL', '--']),
+        ...(prlimit === undefined ? [] : [prlimit, `--as=${memoryLimitMiB * 1024 * 1024}`, '--core=0', '--']),
+        command,
+        ...words,
+      ]
+      const [first = command, ...others] = whole
+      return { command: first, words: others }
+    },
+  }
+}
+
+export interface HelmProcessDeps {
+  readonly finder: HelmFinder
+  readonly proxy: LoopbackProxy
+  readonly guards: Guards
+  readonly limits: HelmLimits
+  /** Where working folders are made; the machine's own folder for such unless told. */
+  readonly folder?: string
+}
+
+export interface AskedOfHelm {
+  readonly operation: HelmOperation
+  readonly work: HelmWork
+  readonly chart?: HelmChart
+  readonly revision?: number
+  readonly capabilities?: Capabilities
+}
+
+/** Runs one helm process for each thing asked. */
+export interface RunHelm {
+  find(): Outcome<Failure<'HelmMissing'>, FoundHelm>
+  /** Right when helm did what was asked. */
+  run(asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, ChildEnd>
+  /** Ends what runs, waits for it, and refuses what comes after. */
+  close(): Promise<void>
+}
+
+/** Nothing that only looks may stay long; what changes may, as long as its waits. */
+const isChange = ({ operation, work }: AskedOfHelm): boolean => operation !== 'template' && work.flags.dryRun === undefined
+
+/** Words for one process. Only what changes a cluster is watched line by line. */
+const commandOf = (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder): HelmCommand => {
+  const { operation, work, revision, capabilities } = asked
+  return {
+    operation,
+    major: helm.major,
+    flags: work.flags,
+    release: work.release,
+    isVerbose: isChange(asked),
+    ...(files.chartFile === undefined ? {} : { chartFile: files.chartFile }),
+    ...(files.valuesFile === undefined ? {} : { valuesFile: files.valuesFile }),
+    ...(revision === undefined ? {} : { revision }),
+    ...(capabilities === undefined ? {} : { capabilities }),
+  }
+}
+
+/** How long a process may take, and what ends it. */
+const boundsOf = (asked: AskedOfHelm, limits: HelmLimits) => {
+  const { operation, work } = asked
+  const changes = isChange(asked)
+  return {
+    outputLimitBytes: limits.outputBytes,
+    isPatient: changes,
+    wallSeconds: changes ? wallSecondsOf(work.flags.timeoutSeconds, limits) : limits.renderSeconds,
+    finishSeconds: changes && (operation === 'rollback' || operation === 'uninstall') ? limits.finishSeconds : 0,
+    graceSeconds: changes ? limits.changeGraceSeconds : limits.renderGraceSeconds,
+  }
+}
+
+/** Passes on what helm says, until it begins to tell where in its source it failed. */
+const progressTo = (work: HelmWork, redact: Redact) => {
+  let hasTrace = false
+  return (line: string): void => {
+    hasTrace ||= isTrace(line)
+    const text = hasTrace ? undefined : asProgress(line)
+    if (text !== undefined) work.onEvent?.({ kind: 'line', text: redact(text) })
+  }
+}
+
+export const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProcessDeps): RunHelm => {
+  const renderings = makeSlots(limits.renderings)
+  const changes = makeSlots(limits.changes)
+  const closing = new AbortController()
+  const underWay = new Set<Promise<unknown>>()
+
+  const find = async (): Outcome<Failure<'HelmMissing'>, FoundHelm> => {
+    const search = await finder.find()
+    return search.found === undefined ? left(HelmMissing(`No helm can be used: ${search.why}. ${howToGetHelm}.`)) : right(search.found)
+  }
+
+  const runIn = async (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder, door: ProxyDoor, signal: AbortSignal): Outcome<HelmFailure, ChildEnd> => {
+    const { operation, work, chart } = asked
+    const redact = makeRedact(chart?.values, door.url)
+    const memoryMiB = isChange(asked) ? limits.changeMemoryMiB : limits.renderMemoryMiB
+    const plan = {
+      ...guards.wrap(helm.path, argumentsOf(commandOf(asked, helm, files)), memoryMiB),
+      ...boundsOf(asked, limits),
+      cwd: files.path,
+      environment: environmentOf(files.path, work.target.driver === 'Secret' ? 'secret' : 'configmap', Math.floor(memoryMiB / 4)),
+      onLine: progressTo(work, redact),
+    }
+    const end = await runChild(plan, signal)
+    if (isGone(end)) finder.forget()
+    const failure = failureOf(operation, end, redact, door.trouble())
+    return failure === undefined ? right(end) : left(failure)
+  }
+
+  const withFiles = async (asked: AskedOfHelm, helm: FoundHelm, signal: AbortSignal): Outcome<HelmFailure, ChildEnd> => {
+    const { work, chart } = asked
+    const door = await proxy.open({ cluster: work.target.cluster, onEvent: work.onEvent ?? (() => undefined) })
+    try {
+      const files = await makeWorkFolder({ server: door.url, namespace: work.release.namespace, chart }, folder)
+      try {
+        return await runIn(asked, helm, files, door, signal)
+      } finally {
+        await files.remove()
+      }
+    } finally {
+      door.close()
+    }
+  }
+
+  const start = async (asked: AskedOfHelm, given: AbortSignal): Outcome<HelmFailure, ChildEnd> => {
+    const problem = nameProblem(asked.work.release)
+    if (problem !== undefined) return left(HelmRefused(problem))
+    if (closing.signal.aborted) return left(HelmStopped('The service stops.'))
+    const signal = AbortSignal.any([given, closing.signal])
+    const helm = await find()
+    if (isLeft(helm)) return helm
+    const slot = await (isChange(asked) ? changes : renderings).take(asked.work.target.tenantId, signal)
+    if (isLeft(slot)) return slot
+    try {
+      return await withFiles(asked, helm.right, signal)
+    } finally {
+      slot.right()
+    }
+  }
+
+  return {
+    find,
+    run(asked, signal) {
+      const running = start(asked, signal)
+      underWay.add(running)
+      const forget = (): void => void underWay.delete(running)
+      running.then(forget, forget)
+      return running
+    },
+    async close() {
+      closing.abort()
+      await Promise.allSettled(underWay)
+      await proxy.close()
+    },
+  }
+}
+
+/** A HelmRunner that is stopped with the service. */
+export interface HelmProcessRunner extends HelmRunner {
+  /** Ends what runs, as the port tells, waits for it, and refuses what comes after. */
+  close(): Promise<void>
+}
+
+/** The failures of a Helm 4 rendering that are about the cluster's objects, not about the chart. */
+const isAboutObjects = (failure: Failure): boolean =>
+  failure.tag === 'HelmRefused' && /unable to build kubernetes objects|ensure CRDs are installed|cannot be imported|unable to continue with install/i.test(failure.message)
+
+const withDryRun = (work: HelmWork, dryRun: 'server' | 'client'): HelmWork => ({
+  ...work,
+  // Whose objects they are, and whether their fields are known, is not asked of a look.
+  flags: { ...work.flags, dryRun, takeOwnership: true, disableOpenApiValidation: true },
+})
+
+const longestLine = 500
+const mostLines = 100
+
+/** HelmRunner by one process of the helm program for each operation. */
+export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTexts: Pick<ChartTexts, 'parseAll' | 'pick'> }): HelmProcessRunner => {
+  const helm = makeRunHelm(deps)
+
+  const render = async (asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, HelmRendering> => {
+    const end = await helm.run(asked, signal)
+    return isLeft(end) ? end : right(await readTemplateOutput(deps.chartTexts, end.right.stdout.toString('utf8')))
+  }
+
+  const template = async (work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering> => {
+    const operation = 'template'
+    if (work.flags.dryRun === 'client') return render({ operation, work, chart }, signal)
+    const found = await helm.find()
+    if (isLeft(found)) return found
+    const onServer = withDryRun(work, 'server')
+    const told = async (): Promise<Pick<AskedOfHelm, 'capabilities'>> => {
+      const capabilities = await capabilitiesOf(work.target.cluster, signal)
+      return capabilities === undefined ? {} : { capabilities }
+    }
+    if (found.right.major === 3) return render({ operation, work: onServer, chart, ...(await told()) }, signal)
+    // Helm 4 builds and checks the objects too, which a look at a chart whose CRDs are missing must survive.
+    const asked = await render({ operation, work: onServer, chart }, signal)
+    return isLeft(asked) && isAboutObjects(asked.left) ? render({ operation, work: withDryRun(work, 'client'), chart, ...(await told()) }, signal) : asked
+  }
+
+  const change = async (operation: 'install' | 'upgrade', work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering> => {
+    const end = await helm.run({ operation, work, chart }, signal)
+    if (isLeft(end)) return end
+    const rendering = end.right.isCutShort ? undefined : await readReleaseOutput(deps.chartTexts, end.right.stdout)
+    if (rendering === undefined && work.flags.dryRun !== undefined) return left(HelmRefused('What helm printed about the attempt cannot be read.'))
+    // What was changed is changed, though helm printed more than is read.
+    return right(rendering ?? { manifest: '', hooks: [], notes: '', release: undefined })
+  }
+
+  const withoutChart = async (asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, void> => {
+    const end = await helm.run(asked, signal)
+    if (isLeft(end)) return end
+    // What was kept by its resource policy is said here.
+    for (const line of end.right.stdout.toString('utf8').split('\n', mostLines)) {
+      const text = cleanLine(line).trim().slice(0, longestLine)
+      if (text !== '') asked.work.onEvent?.({ kind: 'line', text })
+    }
+    return right(undefined)
+  }
+
+  return {
+    async version() {
+      const found = await helm.find()
+      if (isLeft(found)) return undefined
+      const { version, major, origin } = found.right
+      return { version, major, origin }
+    },
+    template,
+    install: (work, chart, signal) => change('install', work, chart, signal),
+    upgrade: (work, chart, signal) => change('upgrade', work, chart, signal),
+    rollback: (work, revision, signal) => withoutChart({ operation: 'rollback', work, revision }, signal),
+    uninstall: (work, signal) => withoutChart({ operation: 'uninstall', work }, signal),
+    close: () => helm.close(),
+  }
+}

@@ -1,0 +1,15 @@
+import { parentPort } from 'node:worker_threads'
+import type { HeaderAnswer, HeaderTask } from './header-decoder.ts'
+import { headerOf, parseRecord, PayloadUnreadable, unpackSync } from './record-payload.ts'
+
+/** The thread's program: reads the headers of large records, one after the other. */
+const answerTo = ({ id, bytes, expected }: HeaderTask): HeaderAnswer => {
+  try {
+    const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    return { id, header: headerOf(parseRecord(unpackSync(packed).toString()), expected) }
+  } catch (error) {
+    return { id, problem: (error as Error).message, isUnreadable: error instanceof PayloadUnreadable }
+  }
+}
+
+parentPort?.on('message', (task: HeaderTask) => parentPort?.postMessage(answerTo(task)))

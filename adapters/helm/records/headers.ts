@@ -1,0 +1,114 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster } from '../../../core/clusters/ports.ts'
+import type { Outcome } from '../../../core/kernel/failure.ts'
+import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
+import { RecordUnreadable } from '../../../core/packages/ports.ts'
+import type { ReleaseHeader, ReleaseRecordRef, StorageDriver } from '../../../core/packages/types.ts'
+import type { HeaderDecoder } from './header-decoder.ts'
+import { orUnreadable, payloadOf, readObject } from './record-objects.ts'
+
+/** Headers by cluster record, object and resourceVersion: what is found under it can never have changed. */
+export interface HeaderCache {
+  find(cluster: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): ReleaseHeader | undefined
+  /** Answers how long the header is, as JSON. */
+  keep(cluster: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef, header: ReleaseHeader): number
+}
+
+/**
+ * By the record's id, not the cluster's UID: whoever imports a cluster could have it claim another one's UID.
+ * @param limitChars of all headers as JSON; those used least recently go first.
+ */
+export const makeHeaderCache = (limitChars: number): HeaderCache => {
+  const kept = new Map<string, { readonly header: ReleaseHeader; readonly chars: number }>()
+  let total = 0
+  const keyOf = ({ id }: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): string => `${id} ${ref.uid} ${ref.resourceVersion}`
+
+  const drop = (key: string): void => {
+    total -= kept.get(key)?.chars ?? 0
+    kept.delete(key)
+  }
+
+  return {
+    find(cluster, ref) {
+      const key = keyOf(cluster, ref)
+      const entry = kept.get(key)
+      if (entry === undefined) return undefined
+      // Least recently used first: a map keeps the order of insertion.
+      kept.delete(key)
+      kept.set(key, entry)
+      return entry.header
+    },
+    keep(cluster, ref, header) {
+      const key = keyOf(cluster, ref)
+      const chars = JSON.stringify(header, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)).length
+      if (chars > limitChars) return chars
+      drop(key)
+      kept.set(key, { header, chars })
+      total += chars
+      for (const oldest of kept.keys()) {
+        if (total <= limitChars) return chars
+        drop(oldest)
+      }
+      return chars
+    },
+  }
+}
+
+/** Objects that one list fetches at once from one cluster: a quarter of the connections that there are to it. */
+const atOnce = 16
+/** Characters of all headers that one list fetches: some twenty thousand of the usual length. */
+const mostChars = 64 * 1024 * 1024
+
+export interface HeaderReading {
+  readonly cache: HeaderCache
+  readonly decoder: HeaderDecoder
+}
+
+/**
+ * One header, fetched. Undefined for what went away meanwhile and for what only wears the labels of a record: neither
+ * may break the list of the others.
+ */
+const fetchHeader = async (
+  { cache, decoder }: HeaderReading,
+  cluster: MemberCluster,
+  driver: StorageDriver,
+  ref: ReleaseRecordRef,
+  signal: AbortSignal,
+): Outcome<RecordFailure, { readonly header: ReleaseHeader; readonly chars: number } | undefined> => {
+  const object = await readObject(cluster, driver, ref, signal)
+  if (isLeft(object)) return object.left.tag === 'ReleaseMissing' || object.left.tag === 'RecordUnreadable' ? right(undefined) : left(object.left)
+  const { uid, resourceVersion } = object.right.metadata
+  const header = await orUnreadable(ref, async () => decoder.decode(payloadOf(driver, object.right), ref))
+  if (isLeft(header)) return right(undefined)
+  return right({ header: header.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, header.right) })
+}
+
+/** ReleaseStore.headers: what is kept, and the others by requests of which only so many run at once. */
+export const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers'] =>
+  async (cluster, driver, refs, signal) => {
+    const found = refs.map((ref) => reading.cache.find(cluster, ref))
+    const missing = refs.flatMap((_, at) => (found[at] === undefined ? [at] : []))
+    const stop = new AbortController()
+    const either = AbortSignal.any([signal, stop.signal])
+    let failed: RecordFailure | undefined
+    let next = 0
+    let chars = 0
+
+    const take = (at: number, got: Awaited<ReturnType<typeof fetchHeader>>): Either<RecordFailure, void> => {
+      if (isLeft(got)) return got
+      found[at] = got.right?.header
+      chars += got.right?.chars ?? 0
+      return chars <= mostChars ? right(undefined) : left(RecordUnreadable('The release records of the cluster are larger than one list can be. Ask for fewer, by namespace, limit or filter.'))
+    }
+    const work = async (): Promise<void> => {
+      for (let at = missing[next++]; at !== undefined && failed === undefined; at = missing[next++]) {
+        const taken = take(at, await fetchHeader(reading, cluster, driver, refs[at] as ReleaseRecordRef, either))
+        if (!isLeft(taken)) continue
+        failed ??= taken.left
+        stop.abort()
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(atOnce, missing.length) }, work))
+    return failed === undefined ? right(found.filter((header) => header !== undefined)) : left(failed)
+  }

@@ -1,0 +1,192 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Authorizer } from '../authz/ports.ts'
+import type { ClusterStore } from '../clusters/ports.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type {
+  ChartRepositoryStore,
+  ChartRepositoryUnitOfWork,
+  NamedRepositories,
+  PemReader,
+  RepositoryReader,
+  RepositoryReadFailure,
+} from './ports.ts'
+import { ChartRepositoryChanged, ChartRepositoryMissing, ChartRepositoryOvertaken, ChartRepositoryRefused, ChartRepositoryUnknown } from './ports.ts'
+import type { RepositoryClaim, RepositoryDraft } from './repository-rules.ts'
+import { checkRepositoryName, draftOf, heldBy, isSameDraft, repositoryUrl } from './repository-rules.ts'
+import type { RepositorySafe } from './sealed-credentials.ts'
+import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
+
+/** Repositories of one account. */
+const most = 100
+
+interface ChangeDependencies {
+  readonly repositories: Pick<ChartRepositoryStore, 'find'>
+  readonly safe: RepositorySafe
+  readonly pem: PemReader
+  readonly clock: Clock
+  readonly unitOfWork: ChartRepositoryUnitOfWork
+}
+
+const contentOf = async (deps: ChangeDependencies, accountId: AccountId, draft: RepositoryDraft): Promise<ChartRepositoryContent> => ({
+  url: draft.url,
+  isPlainHttp: draft.isPlainHttp,
+  description: draft.description,
+  username: draft.credentials.username ?? '',
+  holds: heldBy(draft.credentials),
+  ...(await deps.safe.seal(accountId, draft.credentials)),
+})
+
+const asStored = (
+  content: ChartRepositoryContent,
+  about: Pick<ChartRepository, 'id' | 'accountId' | 'name' | 'createdAt' | 'updatedAt' | 'version'>,
+): ChartRepository => {
+  const { url, isPlainHttp, description, username, holds } = content
+  return { ...about, url, isPlainHttp, description, username, holds }
+}
+
+const noSuch = (): ReturnType<typeof ChartRepositoryMissing> => ChartRepositoryMissing('There is no chart repository of that name.')
+
+/** Names a repository for an account; its credentials are sealed. */
+export const makeCreateRepository = (deps: ChangeDependencies) => {
+  type Failures = Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryNameTaken'>
+  return async (call: SignedInCall<ChartRepository>, accountId: AccountId, name: string, claim: RepositoryClaim): Outcome<Failures, ChartRepository> => {
+    const checked = checkRepositoryName(name)
+    if (isLeft(checked)) return checked
+    const draft = draftOf(deps.pem, claim, undefined)
+    if (isLeft(draft)) return draft
+    const content = await contentOf(deps, accountId, draft.right)
+    const at = deps.clock.now()
+    return deps.unitOfWork.run<Failures, ChartRepository>(call, async ({ repositories, audit }) => {
+      if ((await repositories.lockCount(accountId)) >= most) return left(ChartRepositoryRefused(`There are ${most} chart repositories already; delete some first.`))
+      const id = await repositories.insert(accountId, name, content, at)
+      if (isLeft(id)) return id
+      await audit.record({
+        action: 'chart_repository.created', objectType: 'chart_repository', objectId: id.right, objectName: name, tenantId: accountId,
+        changes: { url: content.url, credentials: content.holds },
+      })
+      return right(asStored(content, { id: id.right, accountId, name, createdAt: at, updatedAt: at, version: 1 }))
+    })
+  }
+}
+
+const changedFields = (before: SealedChartRepository, after: ChartRepositoryContent, claim: RepositoryClaim): readonly string[] => [
+  ...(before.url === after.url ? [] : ['url']),
+  ...(before.description === after.description ? [] : ['description']),
+  ...(before.isPlainHttp === after.isPlainHttp ? [] : ['plain_http']),
+  ...(['username', 'password', 'token', 'ca', 'certificate', 'key'] as const).filter((field) => claim[field] !== undefined),
+]
+
+/** Changes what the request names. Of two at once the later one is ChartRepositoryOvertaken, or ChartRepositoryChanged where it named a version. */
+export const makeEditRepository = (deps: ChangeDependencies) => {
+  type Failures = Failure<'ChartRepositoryMissing'> | Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryChanged'> | Failure<'ChartRepositoryOvertaken'>
+  return async (
+    call: SignedInCall<ChartRepository>, accountId: AccountId, name: string, claim: RepositoryClaim, expectedVersion: number | undefined,
+  ): Outcome<Failures, ChartRepository> => {
+    const stored = await deps.repositories.find(accountId, name)
+    if (stored === undefined) return left(noSuch())
+    const stale = () => left(ChartRepositoryChanged('The chart repository was changed since it was read. Nothing was changed.'))
+    if (expectedVersion !== undefined && expectedVersion !== stored.version) return stale()
+    const before = { ...stored, credentials: await deps.safe.open(stored) }
+    const draft = draftOf(deps.pem, claim, before)
+    if (isLeft(draft)) return draft
+    if (isSameDraft(before, draft.right)) return right(stored)
+    const content = await contentOf(deps, accountId, draft.right)
+    const at = deps.clock.now()
+    return deps.unitOfWork.run<Failures, ChartRepository>(call, async ({ repositories, audit }) => {
+      const isReplaced = await repositories.replace(accountId, stored.id, stored.version, content, at)
+      if (!isReplaced && expectedVersion !== undefined) return stale()
+      if (!isReplaced) return left(ChartRepositoryOvertaken('The chart repository was changed by another request at the same moment. Nothing was changed; send it again.'))
+      await audit.record({
+        action: 'chart_repository.changed', objectType: 'chart_repository', objectId: stored.id, objectName: name, tenantId: accountId,
+        changes: { fields: changedFields(stored, content, claim), url: content.url, credentials: content.holds },
+      })
+      return right(asStored(content, { ...stored, updatedAt: at, version: stored.version + 1 }))
+    })
+  }
+}
+
+/** Forgets a repository. Releases that came from it stay as they are. */
+export const makeDeleteRepository = (deps: Pick<ChangeDependencies, 'unitOfWork'>) =>
+  async (call: SignedInCall, accountId: AccountId, name: string): Outcome<Failure<'ChartRepositoryMissing'>, void> =>
+    deps.unitOfWork.run<Failure<'ChartRepositoryMissing'>, void>(call, async ({ repositories, audit }) => {
+      const id: ChartRepositoryId | undefined = await repositories.remove(accountId, name)
+      if (id === undefined) return left(noSuch())
+      await audit.record({ action: 'chart_repository.deleted', objectType: 'chart_repository', objectId: id, objectName: name, tenantId: accountId })
+      return right(undefined)
+    })
+
+interface ReadDependencies {
+  readonly repositories: ChartRepositoryStore
+  readonly safe: RepositorySafe
+  readonly reader: RepositoryReader
+}
+
+/** Repositories that one answer names at most: those of a hundred accounts. */
+const mostKnown = 1000
+
+const accessTo = async (safe: RepositorySafe, stored: SealedChartRepository): Promise<RepositoryAccess> => ({
+  url: stored.url,
+  isPlainHttp: stored.isPlainHttp,
+  credentials: await safe.open(stored),
+})
+
+/** Opens the repository that a chart source names, for the owner of the cluster. */
+export const makeNamedRepositories = (deps: Pick<ReadDependencies, 'repositories' | 'safe'>): NamedRepositories => ({
+  find: async (tenantId, name) => {
+    const stored = await deps.repositories.find(tenantId, name)
+    return stored === undefined ? undefined : accessTo(deps.safe, stored)
+  },
+})
+
+/** What is asked of a repository: the newest version of each chart, or all versions of one. */
+export type Question = { readonly kind: 'charts' } | { readonly kind: 'versions'; readonly chart: string }
+
+const ask = (reader: RepositoryReader, access: RepositoryAccess, question: Question, signal: AbortSignal): Outcome<RepositoryReadFailure, readonly ChartVersion[]> =>
+  question.kind === 'charts' ? reader.charts(access, signal) : reader.versions(access, question.chart, signal)
+
+/** Asks a named repository of an account, with its credentials. */
+export const makeAskNamed = (deps: ReadDependencies) =>
+  async (call: SignedInCall, accountId: AccountId, name: string, question: Question): Outcome<Failure<'ChartRepositoryMissing'> | RepositoryReadFailure, readonly ChartVersion[]> => {
+    const stored = await deps.repositories.find(accountId, name)
+    if (stored === undefined) return left(ChartRepositoryMissing('There is no chart repository of that name.'))
+    return ask(deps.reader, await accessTo(deps.safe, stored), question, call.signal)
+  }
+
+/** A repository with the account that has it. */
+export interface KnownRepository {
+  readonly owner: string
+  readonly repository: SealedChartRepository
+}
+
+/** Those of the caller and of each organization where the caller may see them; one decision for each account. */
+export const makeListKnown = (deps: Pick<ReadDependencies, 'repositories'> & { readonly clusters: Pick<ClusterStore, 'accountsOf'>; readonly authorizer: Authorizer }) =>
+  async (call: SignedInCall): Promise<readonly KnownRepository[]> => {
+    const owners = new Map<AccountId, string>()
+    for (const { id, name } of await deps.clusters.accountsOf(call.principal.userId)) {
+      const allowed = await deps.authorizer.authorize(call.principal, { type: 'account', name }, 'can_list_chart_repositories')
+      if (!isLeft(allowed)) owners.set(id, name)
+    }
+    if (owners.size === 0) return []
+    const found = await deps.repositories.listIn([...owners.keys()], mostKnown)
+    return found.map((repository) => ({ owner: owners.get(repository.accountId) ?? '', repository }))
+  }
+export type ListKnown = ReturnType<typeof makeListKnown>
+
+/** Asks a repository by its address, where the caller knows it by name: this service fetches no other addresses. */
+export const makeAskKnown = (deps: Pick<ReadDependencies, 'safe' | 'reader'> & { readonly listKnown: ListKnown }) =>
+  async (call: SignedInCall, address: string, question: Question): Outcome<Failure<'ChartRepositoryUnknown'> | RepositoryReadFailure, readonly ChartVersion[]> => {
+    const url = repositoryUrl(address)
+    const known = url === undefined ? undefined : (await deps.listKnown(call)).find(({ repository }) => repository.url === url)
+    if (known === undefined) return left(ChartRepositoryUnknown('url must be that of a chart repository that you or one of your organizations has named.'))
+    return ask(deps.reader, await accessTo(deps.safe, known.repository), question, call.signal)
+  }
+
+/** One repository of an account, without its credentials. */
+export const makeShowRepository = (deps: Pick<ReadDependencies, 'repositories'>) =>
+  async (accountId: AccountId, name: string): Outcome<Failure<'ChartRepositoryMissing'>, SealedChartRepository> => {
+    const stored = await deps.repositories.find(accountId, name)
+    return stored === undefined ? left(ChartRepositoryMissing('There is no chart repository of that name.')) : right(stored)
+  }

@@ -1,0 +1,127 @@
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
+import type { Outcome } from '../../kernel/failure.ts'
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import { apiRootOf, groupVersionOf } from '../releases/api-paths.ts'
+import { isObject, own, ownObject, ownText } from './json-members.ts'
+import type { ResourceId } from './types.ts'
+
+/** One resource as the cluster's API lists it. */
+export interface ApiResource {
+  readonly plural: string
+  readonly kind: string
+  readonly isNamespaced: boolean
+}
+
+/** What the cluster's API serves. Each list is asked for once. */
+export interface ApiResources {
+  /** Undefined where the cluster serves no such kind. */
+  ofKind(apiVersion: string, kind: string): Outcome<MemberFailure, ApiResource | undefined>
+  /** With version, plural, kind and scope, wherever the cluster knows them; what was given stays. */
+  complete(resource: ResourceId): Outcome<MemberFailure, ResourceId>
+}
+
+type Lists = (apiVersion: string) => Outcome<MemberFailure, readonly ApiResource[]>
+
+const safeApiVersion = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*\/)?v[0-9][a-z0-9]*$/
+const safePlural = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
+const maxBytes = 4 * 1024 * 1024
+
+const itemsOf = (json: unknown, key: string): readonly FreeObject[] => {
+  const items = isObject(json as Json) ? own(json as FreeObject, key) : undefined
+  return Array.isArray(items) ? (items as readonly Json[]).filter(isObject) : []
+}
+
+const toResource = (item: FreeObject): ApiResource => ({ plural: ownText(item, 'name'), kind: ownText(item, 'kind'), isNamespaced: own(item, 'namespaced') === true })
+
+/** Versions of a group, the preferred one first; none where the cluster does not serve the group. */
+const versionsOf = async (cluster: MemberCluster, group: string, signal: AbortSignal): Outcome<MemberFailure, readonly string[]> => {
+  if (group === '') return right(['v1'])
+  const answer = await cluster.request({ method: 'GET', target: `/apis/${group}` }, signal)
+  if (isLeft(answer)) return answer
+  if (answer.right.status !== 200) return right([])
+  const preferred = isObject(answer.right.json as Json) ? ownText(ownObject(answer.right.json as FreeObject, 'preferredVersion'), 'version') : ''
+  return right([...new Set([preferred, ...itemsOf(answer.right.json, 'versions').map((item) => ownText(item, 'version'))])].filter((version) => version !== ''))
+}
+
+const makeLists = (cluster: MemberCluster, signal: AbortSignal): Lists => {
+  const asked = new Map<string, ReturnType<Lists>>()
+  const ask: Lists = async (apiVersion) => {
+    if (!safeApiVersion.test(apiVersion)) return right([])
+    const answer = await cluster.request({ method: 'GET', target: apiRootOf(apiVersion), limitBytes: maxBytes }, signal)
+    if (isLeft(answer)) return answer
+    return right(answer.right.status === 200 ? itemsOf(answer.right.json, 'resources').map(toResource).filter(({ plural }) => safePlural.test(plural)) : [])
+  }
+  return (apiVersion) => {
+    const known = asked.get(apiVersion) ?? ask(apiVersion)
+    asked.set(apiVersion, known)
+    return known
+  }
+}
+
+/** Asks the cluster as the caller, as long as one piece of work lasts. */
+export const makeApiResources = (cluster: MemberCluster, signal: AbortSignal): ApiResources => {
+  const lists = makeLists(cluster, signal)
+  return {
+    ofKind: async (apiVersion, kind) => {
+      const list = await lists(apiVersion)
+      return isLeft(list) ? list : right(list.right.find((resource) => resource.kind === kind))
+    },
+    complete: async (resource) => {
+      const { group, name, kind } = resource
+      const versions = resource.version === '' ? await versionsOf(cluster, group, signal) : right([resource.version])
+      if (isLeft(versions)) return versions
+      for (const version of versions.right) {
+        const list = await lists(apiVersionOf({ group, version }))
+        if (isLeft(list)) return list
+        const found = list.right.find((each) => (name === '' ? each.kind === kind : each.plural === name))
+        if (found !== undefined) return right({ group, version, name: found.plural, kind: found.kind, scope: found.isNamespaced ? 'Namespaced' : 'Cluster' })
+      }
+      return right(resource)
+    },
+  }
+}
+
+const safeName = /^[A-Za-z0-9][A-Za-z0-9:._-]{0,252}$/
+const safeNamespace = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** Path of one object, or of all of a kind where no name is given; undefined for names that no object can have. */
+export const objectPath = (apiVersion: string, resource: ApiResource, namespace: string, name?: string): string | undefined => {
+  if (!safeApiVersion.test(apiVersion) || !safeNamespace.test(namespace) || (name !== undefined && !safeName.test(name))) return undefined
+  const inNamespace = resource.isNamespaced ? `/namespaces/${namespace}` : ''
+  return `${apiRootOf(apiVersion)}${inNamespace}/${resource.plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
+}
+
+/** `apps/v1` or `v1`. */
+export const apiVersionOf = ({ group, version }: { readonly group: string; readonly version: string }): string => (group === '' ? version : `${group}/${version}`)
+
+/** Kinds of Kubernetes itself that belong to no namespace, as `group/Kind`. */
+const clusterKinds: ReadonlySet<string> = new Set([
+  '/Namespace',
+  '/Node',
+  '/PersistentVolume',
+  'admissionregistration.k8s.io/MutatingWebhookConfiguration',
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicy',
+  'admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding',
+  'admissionregistration.k8s.io/ValidatingWebhookConfiguration',
+  'apiextensions.k8s.io/CustomResourceDefinition',
+  'apiregistration.k8s.io/APIService',
+  'certificates.k8s.io/CertificateSigningRequest',
+  'flowcontrol.apiserver.k8s.io/FlowSchema',
+  'flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration',
+  'networking.k8s.io/IngressClass',
+  'node.k8s.io/RuntimeClass',
+  'rbac.authorization.k8s.io/ClusterRole',
+  'rbac.authorization.k8s.io/ClusterRoleBinding',
+  'scheduling.k8s.io/PriorityClass',
+  'storage.k8s.io/CSIDriver',
+  'storage.k8s.io/StorageClass',
+  'storage.k8s.io/VolumeAttachment',
+])
+
+/** Whether objects of a kind belong to no namespace: known, or said by `metadata.resource` of the editor that is for it. */
+export const isClusterScoped = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }, ofEditor: FreeObject): boolean => {
+  const { group } = groupVersionOf(apiVersion)
+  const isEdited = ownText(ofEditor, 'kind') === kind && ownText(ofEditor, 'group') === group
+  return clusterKinds.has(`${group}/${kind}`) || (isEdited && ownText(ofEditor, 'scope') === 'Cluster')
+}

@@ -1,0 +1,140 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import type { Chart, ChartFailure, ChartSource, ChartTools } from '../charts/ports.ts'
+import { completedSource } from '../charts/source-refs.ts'
+import type { StorageDriverOf } from '../ports.ts'
+import type { HelmFailure, HelmRendering, HelmRunner } from '../releases/ports.ts'
+import type { ChartRef, ReleaseKey } from '../types.ts'
+import type { ApiResources } from './api-resources.ts'
+import { makeApiResources } from './api-resources.ts'
+import { isObject, own, ownObject, ownText } from './json-members.ts'
+import type { EditorCatalog } from './ports.ts'
+import { EditorMissing, EditorUnfit } from './ports.ts'
+import type { EditorChart, EditorSubject, ResourceEditor, ResourceId } from './types.ts'
+
+const editorAnnotation = 'meta.x-helm.dev/editor'
+const resourceKeysAnnotation = 'meta.x-helm.dev/resource-keys'
+const formKeysAnnotation = 'meta.x-helm.dev/form-keys'
+
+const declaredKeys = (chart: Chart, annotation: string): readonly string[] =>
+  ownText(ownObject(chart.metadata, 'annotations'), annotation)
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '')
+
+/** The refusal of a chart that cannot do an editor's work. */
+export const unfit = (chart: Chart, what: string): Either<Failure<'EditorUnfit'>, never> =>
+  left(EditorUnfit(`The chart ${chart.name} ${chart.version} cannot serve as an editor: ${what}.`))
+
+/** Whose editor a chart says that it is, `{"group", "version", "resource"}` in its annotation; undefined for charts that are none. */
+export const editedResourceOf = (metadata: FreeObject): Pick<ResourceId, 'group' | 'name'> | undefined => {
+  try {
+    const named = JSON.parse(ownText(ownObject(metadata, 'annotations'), editorAnnotation)) as Json
+    return isObject(named) && ownText(named, 'resource') !== '' ? { group: ownText(named, 'group'), name: ownText(named, 'resource') } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What the values and annotations of an editor chart say. Failure: EditorUnfit. */
+export const readEditorChart = (chart: Chart): Either<Failure<'EditorUnfit'>, EditorChart> => {
+  const resource = own(ownObject(chart.values, 'metadata'), 'resource')
+  if (!isObject(resource)) return unfit(chart, 'its values have no metadata.resource')
+  const defaults = new Map<string, FreeObject>()
+  for (const [key, value] of Object.entries(ownObject(chart.values, 'resources'))) {
+    if (!isObject(value) || ownText(value, 'apiVersion') === '' || ownText(value, 'kind') === '') return unfit(chart, `resources.${key} of its values names no apiVersion and kind`)
+    defaults.set(key, value)
+  }
+  const declared = declaredKeys(chart, resourceKeysAnnotation)
+  return right({
+    defaults,
+    resource,
+    usesForm: own(chart.values, 'form') !== undefined,
+    resourceKeys: new Set(declared.length > 0 ? declared : defaults.keys()),
+    formKeys: new Set(declaredKeys(chart, formKeysAnnotation)),
+  })
+}
+
+const defaultsFile = 'values.yaml'
+
+/** The chart without its default values: helm would merge them into what it is given. */
+export const withoutDefaults = (chart: Chart): Chart => ({
+  ...chart,
+  values: {},
+  files: new Map([...chart.files].filter(([path]) => path !== defaultsFile)),
+})
+
+/** The editor of what a request is about, and the way to its charts. */
+export interface OpenedEditor {
+  readonly subject: EditorSubject
+  readonly editor: ResourceEditor
+  readonly resources: ApiResources
+}
+export interface OpenedChart {
+  readonly chart: Chart
+  readonly facts: EditorChart
+}
+
+export type OpenFailure = ChartFailure | MemberFailure | Failure<'EditorMissing'> | Failure<'EditorUnfit'>
+
+export interface OpenChartsDeps {
+  readonly editorCatalog: EditorCatalog
+  readonly chartSource: ChartSource
+}
+
+/** Finds the editor. The resource is completed by the cluster's API where the client left out its version or plural. */
+export const makeOpenEditor =
+  ({ editorCatalog }: Pick<OpenChartsDeps, 'editorCatalog'>) =>
+  async (cluster: MemberCluster, subject: EditorSubject, signal: AbortSignal): Outcome<MemberFailure | Failure<'EditorMissing'>, OpenedEditor> => {
+    const resources = makeApiResources(cluster, signal)
+    const { version, name } = subject.resource
+    const resource = version !== '' && name !== '' ? right(subject.resource) : await resources.complete(subject.resource)
+    if (isLeft(resource)) return resource
+    if (resource.right.version === '' || resource.right.name === '') return left(EditorMissing('There is no editor for it: the cluster does not serve that resource, and the request does not say its version and plural.'))
+    const editor = await editorCatalog.find(cluster, resource.right, signal)
+    return isLeft(editor) ? editor : right({ subject: { ...subject, resource: resource.right }, editor: editor.right, resources })
+  }
+
+const nameOf = ({ resource }: ResourceEditor): string => `${resource.name}${resource.group === '' ? '' : `.${resource.group}`}`
+
+const fetchFor = async (deps: OpenChartsDeps, cluster: MemberCluster, ref: ChartRef, signal: AbortSignal): Outcome<ChartFailure, Chart> => {
+  const fetched = await deps.chartSource.fetch({ ...ref, source: completedSource(ref.source) }, { cluster, tenantId: cluster.ownerId }, signal)
+  return isLeft(fetched) ? fetched : right(fetched.right.chart)
+}
+
+/** The chart that turns options into a model. Failures: EditorMissing where the editor has none, ChartFailure. */
+export const fetchOptionsChart = async (deps: OpenChartsDeps, cluster: MemberCluster, { editor }: OpenedEditor, signal: AbortSignal): Outcome<OpenFailure, Chart> =>
+  editor.options === undefined ? left(EditorMissing(`The editor of ${nameOf(editor)} has no options chart.`)) : fetchFor(deps, cluster, editor.options, signal)
+
+/** The chart that turns a model into objects, with what it says of itself. Failures: EditorMissing, EditorUnfit, ChartFailure. */
+export const fetchEditorChart = async (deps: OpenChartsDeps, cluster: MemberCluster, { editor }: OpenedEditor, signal: AbortSignal): Outcome<OpenFailure, OpenedChart> => {
+  if (editor.editor === undefined) return left(EditorMissing(`The editor of ${nameOf(editor)} has no editor chart.`))
+  const chart = await fetchFor(deps, cluster, editor.editor, signal)
+  if (isLeft(chart)) return chart
+  const edited = editedResourceOf(chart.right.metadata)
+  if (edited?.group !== editor.resource.group || edited.name !== editor.resource.name) return unfit(chart.right, `its annotation meta.x-helm.dev/editor does not name ${nameOf(editor)}`)
+  const facts = readEditorChart(chart.right)
+  return isLeft(facts) ? facts : right({ chart: chart.right, facts: facts.right })
+}
+
+export interface RenderChartDeps {
+  readonly helm: HelmRunner
+  readonly chartTools: ChartTools
+  readonly driverOf: StorageDriverOf
+}
+export type RenderFailure = HelmFailure | Failure<'ValuesRefused'>
+
+/** Renders a chart with just these values: its own defaults count for nothing. Look-ups see the cluster as the caller does; nothing is written. */
+export const makeRenderChart =
+  ({ helm, chartTools, driverOf }: RenderChartDeps) =>
+  async (cluster: MemberCluster, release: ReleaseKey, chart: Chart, values: FreeObject, signal: AbortSignal): Outcome<RenderFailure, HelmRendering> => {
+    const bare = withoutDefaults(chart)
+    const checked = await chartTools.checkValues(bare, values)
+    if (isLeft(checked)) return checked
+    const target = { cluster, driver: await driverOf(cluster), tenantId: cluster.ownerId }
+    return helm.template({ target, release, flags: { dryRun: 'server' } }, { archive: await chartTools.pack(bare), values }, signal)
+  }
+export type RenderChart = ReturnType<typeof makeRenderChart>

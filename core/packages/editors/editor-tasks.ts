@@ -1,0 +1,234 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster } from '../../clusters/ports.ts'
+import type { AccessGrant } from '../../kernel/access.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
+import type { JsonPatches, RecordFailure, ReleaseStore } from '../ports.ts'
+import { ReleaseMissing } from '../ports.ts'
+import type { OpenTaskCluster, TaskCluster } from '../releases/cluster-tasks.ts'
+import { whileAllowed } from '../releases/cluster-tasks.ts'
+import type { HelmFlags, HelmRunner } from '../releases/ports.ts'
+import { HelmMissing, ReleaseNameTaken } from '../releases/ports.ts'
+import type { ApplyChartDeps } from '../releases/prepared-release.ts'
+import { makeApplyChart } from '../releases/prepared-release.ts'
+import type { Standing } from '../releases/release-state.ts'
+import { isPending, pendingElsewhere } from '../releases/release-state.ts'
+import type { OpenedCluster, SubmitReleaseDeps, SubmitReleaseFailure } from '../releases/release-tasks.ts'
+import { makeRecoverReleaseTask, openCluster, submitReleaseTask } from '../releases/release-tasks.ts'
+import { failedBefore } from '../releases/task-results.ts'
+import type { UninstallTaskDeps } from '../releases/uninstalls.ts'
+import { removalKind } from '../releases/uninstalls.ts'
+import type { Release } from '../types.ts'
+import { editedResourceOf, withoutDefaults } from './editor-charts.ts'
+import { isObject, own } from './json-members.ts'
+import type { LoadModelDeps, LoadModelFailure } from './models.ts'
+import { makeLoadModel } from './models.ts'
+import { ModelRefused, ObjectRefused } from './ports.ts'
+import type { FilledModel, FillFailure } from './previews.ts'
+import { makeFillModel } from './previews.ts'
+import { readSubject } from './subjects.ts'
+import type { EditorSubject } from './types.ts'
+
+export interface DeleteEditorDeps extends SubmitReleaseDeps {
+  readonly releases: ReleaseStore
+}
+type DeletionRefusal = RecordFailure | Failure<'ModelRefused'> | Failure<'ReleaseMissing'>
+export type DeleteFailure = SubmitReleaseFailure | DeletionRefusal
+
+const deletionKind = 'packages.deleteEditor'
+/** A name typed wrong must not remove, or replace, a release that the editor did not make. */
+export const isMadeBy = ({ resource }: EditorSubject, release: Release): boolean => {
+  const edited = editedResourceOf(release.chart.metadata ?? {})
+  return edited?.group === resource.group && (resource.name === '' || edited.name === resource.name)
+}
+
+const judgeDeletion = async (deps: DeleteEditorDeps, { cluster, driver }: OpenedCluster, subject: EditorSubject, { newest }: Standing, signal: AbortSignal): Promise<DeletionRefusal | undefined> => {
+  const { name, namespace } = subject.release
+  if (newest === undefined) return ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`)
+  const release = await deps.releases.read(cluster, driver, newest, signal)
+  if (isLeft(release)) return release.left
+  if (isMadeBy(subject, release.right)) return undefined
+  const problem = `the release ${name} was not made by the editor of ${subject.resource.name || subject.resource.kind}`
+  return ModelRefused(`Nothing was removed: ${problem}.`, { errors: [problem] })
+}
+
+/** Accepts the removal of what an editor installed, its history included. */
+export const makeDeleteEditor =
+  (deps: DeleteEditorDeps) =>
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, about: FreeObject, responseId: string | undefined): Outcome<DeleteFailure, SubmittedTask> => {
+    const subject = readSubject(about)
+    if (isLeft(subject)) return subject
+    const opened = await openCluster(deps, call, grant)
+    if (isLeft(opened)) return opened
+    const { release } = subject.right
+    const operation = { kind: deletionKind, verb: 'uninstall', title: 'Remove', release, input: { flags: {} }, isDryRun: false, responseId } as const
+    return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeDeletion(deps, opened.right, subject.right, standing, call.signal))
+  }
+
+/** Does what was accepted. */
+export const deleteEditorKind = (deps: UninstallTaskDeps): TaskKind => removalKind(deletionKind, deps)
+
+export const applyEditorKindName = 'packages.applyEditor'
+
+/** What is to be applied, as it travels in the task's input. */
+export interface ModelChange {
+  /** A whole model, or with `patch` what it is about. */
+  readonly model: FreeObject
+  /** RFC 6902 on the model of what is installed. */
+  readonly patch?: Json
+}
+
+export interface ApplyRequest extends ModelChange {
+  /** Also create the definitions that come with the chart. */
+  readonly installCrds: boolean
+  readonly wait: boolean
+  readonly timeoutSeconds: number | undefined
+  readonly responseId: string | undefined
+}
+
+export interface ResolveModelDeps extends LoadModelDeps {
+  readonly patches: JsonPatches
+}
+export type ApplyModelDeps = ResolveModelDeps & SubmitReleaseDeps & { readonly helm: Pick<HelmRunner, 'version'> }
+export type ResolveFailure = LoadModelFailure | Failure<'PatchRefused'>
+type ApplicationRefusal = ResolveFailure | FillFailure | Failure<'HelmMissing'> | Failure<'ReleasePending'> | Failure<'ReleaseNameTaken'>
+export type ApplyFailure = SubmitReleaseFailure | ApplicationRefusal
+
+/**
+ * The whole model that is meant. A patch is applied to the model of what is there now; removing what is not there does
+ * nothing. Refused while the caller may not read all of it: what they do not see would be taken away.
+ */
+export const makeResolveModel = (deps: ResolveModelDeps) => {
+  const load = makeLoadModel(deps)
+  return async (cluster: MemberCluster, { model, patch }: ModelChange, signal: AbortSignal): Outcome<ResolveFailure, FreeObject> => {
+    if (patch === undefined) return right(model)
+    const loaded = await load(cluster, model, signal)
+    if (isLeft(loaded)) return loaded
+    const hidden = loaded.right.missing.find(({ reason }) => reason === 'forbidden')
+    if (hidden !== undefined) return left(ObjectRefused(`The cluster does not let you read ${hidden.kind} ${hidden.name}, which a patch would have to keep. Send the whole model instead.`))
+    const patched = deps.patches.apply(loaded.right.model, patch, { tolerateMissing: true })
+    if (isLeft(patched)) return patched
+    if (!isObject(patched.right)) return left(ModelRefused('The patch leaves no model.', { errors: ['patch: leaves no model'] }))
+    return right({ ...patched.right, metadata: own(model, 'metadata') })
+  }
+}
+
+const inputOf = ({ model, patch, installCrds, wait, timeoutSeconds }: ApplyRequest): FreeObject => ({
+  model,
+  ...(patch === undefined ? {} : { patch }),
+  flags: {
+    install: true,
+    resetValues: true,
+    skipCrds: !installCrds,
+    wait,
+    description: 'Apply editor',
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+  },
+})
+
+const resourceWord = ({ resource }: EditorSubject): string => `${resource.name || resource.kind}${resource.group === '' ? '' : `.${resource.group}`}`
+
+/** Accepts a model, or a change of one, for installation: judged now against the editor's chart, applied by a task. */
+export const makeApplyModel = (deps: ApplyModelDeps) => {
+  const resolve = makeResolveModel(deps)
+  const fill = makeFillModel(deps)
+  /** An upgrade by the editor's chart would remove whatever another chart installed. */
+  const judgeFormer = async (place: OpenedCluster, subject: EditorSubject, { newest }: Standing, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
+    const { name, namespace } = subject.release
+    if (newest === undefined || newest.status === 'uninstalled') return undefined
+    if (isPending(newest)) return pendingElsewhere(subject.release, newest)
+    const former = await deps.releases.read(place.cluster, place.driver, newest, signal)
+    if (isLeft(former)) return former.left.tag === 'ReleaseMissing' ? undefined : former.left
+    return isMadeBy(subject, former.right) ? undefined : ReleaseNameTaken(`The release ${name} in the namespace ${namespace} was not made by this editor: choose another name.`)
+  }
+  const judgeApplication = async (place: OpenedCluster, request: ApplyRequest, standing: Standing, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
+    const { cluster } = place
+    const model = await resolve(cluster, request, signal)
+    if (isLeft(model)) return model.left
+    const filled = await fill(cluster, model.right, signal, true)
+    if (isLeft(filled)) return filled.left
+    if ((await deps.helm.version()) === undefined) return HelmMissing('There is no helm that this service can use; its operator is told how to get one by the command doctor.')
+    return judgeFormer(place, filled.right.opened.subject, standing, signal)
+  }
+  return async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: ApplyRequest): Outcome<ApplyFailure, SubmittedTask> => {
+    const subject = readSubject(request.model)
+    if (isLeft(subject)) return subject
+    const opened = await openCluster(deps, call, grant)
+    if (isLeft(opened)) return opened
+    const { release } = subject.right
+    const operation = {
+      kind: applyEditorKindName,
+      verb: 'upgrade',
+      title: `Apply the model of ${resourceWord(subject.right)} as`,
+      release,
+      input: inputOf(request),
+      isDryRun: false,
+      responseId: request.responseId,
+    } as const
+    return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeApplication(opened.right, request, standing, call.signal))
+  }
+}
+
+export interface ApplyEditorTaskDeps extends ApplyChartDeps, ResolveModelDeps {
+  readonly openTaskCluster: OpenTaskCluster
+}
+
+interface ApplyInput extends ModelChange {
+  readonly flags: HelmFlags
+}
+
+/** Only a namespace that is known to be missing is created: to try takes a right that hardly anybody has. */
+const lacksNamespace = async (cluster: MemberCluster, namespace: string, signal: AbortSignal): Promise<boolean> => {
+  const answer = await cluster.request({ method: 'GET', target: `/api/v1/namespaces/${encodeURIComponent(namespace)}` }, signal)
+  return !isLeft(answer) && answer.right.status === 404
+}
+
+const makePrepare = (deps: ApplyEditorTaskDeps) => {
+  const resolve = makeResolveModel(deps)
+  const fill = makeFillModel(deps)
+  return async (run: TaskRun, cluster: MemberCluster, input: ApplyInput): Outcome<Failure, FilledModel> => {
+    const step = run.progress.step('Prepare the model')
+    const model = await resolve(cluster, input, run.signal)
+    const filled = isLeft(model) ? model : await fill(cluster, model.right, run.signal)
+    if (isLeft(filled)) {
+      step.failed('The model could not be prepared.')
+      return filled
+    }
+    const { opened, chart } = filled.right
+    const keys = Object.keys(filled.right.values.resources as FreeObject)
+    step.say(`${opened.editor.origin === 'cluster' ? "The cluster's editor" : 'The built-in editor'} with the chart ${chart.chart.name} ${chart.chart.version}; resources: ${keys.join(', ') || 'none'}`, { data: { resources: keys } })
+    step.done()
+    return right(filled.right)
+  }
+}
+
+/** Installs or upgrades what a model says, with nothing but the model as values of the editor's chart. */
+export const applyEditorKind = (deps: ApplyEditorTaskDeps): TaskKind => {
+  const prepare = makePrepare(deps)
+  const applyChart = makeApplyChart(deps)
+  const work = async (run: TaskRun, { cluster }: TaskCluster): Promise<TaskEnd> => {
+    const input = run.input as unknown as ApplyInput
+    const prepared = await prepare(run, cluster, input)
+    if (isLeft(prepared)) return failedBefore(run, prepared.left)
+    const { values, chart, opened: editor } = prepared.right
+    const { release } = editor.subject
+    const createNamespace = await lacksNamespace(cluster, release.namespace, run.signal)
+    return applyChart(run, {
+      cluster,
+      driver: await deps.driverOf(cluster),
+      tenantId: cluster.ownerId,
+      release,
+      verb: 'upgrade',
+      chart: withoutDefaults(chart.chart),
+      values,
+      flags: { ...input.flags, ...(createNamespace ? { createNamespace } : {}) },
+    })
+  }
+  return {
+    kind: applyEditorKindName,
+    run: (asked) => whileAllowed(deps, asked, work),
+    recover: makeRecoverReleaseTask(deps, 'upgrade'),
+  }
+}

@@ -1,0 +1,244 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
+import { ClusterUnreachable } from '../../clusters/ports.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import { atATime } from '../charts/concurrency.ts'
+import type { ChartTexts } from '../charts/ports.ts'
+import type { RecordFailure, ReleaseStore, StorageDriverOf } from '../ports.ts'
+import { RecordUnreadable, ReleaseMissing } from '../ports.ts'
+import type { ManifestObject } from '../releases/kubernetes-objects.ts'
+import { objectsOf } from '../releases/kubernetes-objects.ts'
+import { readStanding } from '../releases/release-state.ts'
+import type { Release } from '../types.ts'
+import type { ApiResources } from './api-resources.ts'
+import { apiVersionOf, objectPath } from './api-resources.ts'
+import type { OpenChartsDeps, OpenedChart, OpenedEditor, OpenFailure, RenderChart, RenderFailure } from './editor-charts.ts'
+import { fetchEditorChart, fetchOptionsChart, makeOpenEditor } from './editor-charts.ts'
+import { isObject, own, ownObject, ownText, withKey, withoutKeys } from './json-members.ts'
+import { maxObjects, parseManifest, renderedText } from './manifests.ts'
+import type { AppReleases } from './ports.ts'
+import { EditorUnfit, ObjectRefused } from './ports.ts'
+import { resourceKey } from './resource-keys.ts'
+import { isFeatureSet, readSubject } from './subjects.ts'
+import type { AppRelease, MissingObject } from './types.ts'
+
+/** What of a release is there, as the caller may see it. */
+export interface LiveObjects {
+  readonly found: readonly ManifestObject[]
+  readonly missing: readonly MissingObject[]
+}
+
+const atOnce = 8
+const maxListBytes = 16 * 1024 * 1024
+const serverOnly = new Set(['status'])
+const bookkeeping = new Set(['managedFields'])
+
+/** The object without what the cluster reports about it. */
+const toManifestObject = (json: FreeObject, named: { readonly apiVersion: string; readonly kind: string }): ManifestObject => {
+  const metadata = ownObject(json, 'metadata')
+  const body = { ...named, ...withKey(withoutKeys(json, new Set([...serverOnly, 'apiVersion', 'kind'])), 'metadata', withoutKeys(metadata, bookkeeping)) }
+  return { ...named, name: ownText(metadata, 'name'), namespace: ownText(metadata, 'namespace'), body }
+}
+
+type Read = { readonly found: ManifestObject } | { readonly missing: MissingObject }
+
+const unexpected = (what: string, status: number): Failure<'ClusterUnreachable'> => ClusterUnreachable(`The cluster answered ${status} when asked for ${what}.`)
+
+const readOne = async (cluster: MemberCluster, resources: ApiResources, wanted: ManifestObject, home: string, signal: AbortSignal): Outcome<MemberFailure, Read> => {
+  const { apiVersion, kind, name } = wanted
+  const namespace = wanted.namespace === '' ? home : wanted.namespace
+  const absent = (reason: MissingObject['reason']): Read => ({ missing: { apiVersion, kind, namespace, name, reason } })
+  const resource = await resources.ofKind(apiVersion, kind)
+  if (isLeft(resource)) return resource
+  const path = resource.right === undefined ? undefined : objectPath(apiVersion, resource.right, namespace, name)
+  if (path === undefined) return right(absent('not-found'))
+  const answer = await cluster.request({ method: 'GET', target: path }, signal)
+  if (isLeft(answer)) return answer
+  const { status, json } = answer.right
+  if (status === 404) return right(absent('not-found'))
+  if (status === 403) return right(absent('forbidden'))
+  return status === 200 && isObject(json as Json) ? right({ found: toManifestObject(json as FreeObject, { apiVersion, kind }) }) : left(unexpected(`${kind} ${name}`, status))
+}
+
+/**
+ * The objects of a manifest as they are now, read one by one as the caller, in the manifest's order. What is gone, or may
+ * not be read, is told. `home` is the namespace of objects that name none.
+ */
+export const readLiveObjects = async (cluster: MemberCluster, resources: ApiResources, wanted: readonly ManifestObject[], home: string, signal: AbortSignal): Outcome<MemberFailure, LiveObjects> => {
+  const reads = await atATime(wanted, atOnce, (each) => readOne(cluster, resources, each, home, signal))
+  if (isLeft(reads)) return reads
+  return right({ found: reads.right.flatMap((read) => ('found' in read ? [read.found] : [])), missing: reads.right.flatMap((read) => ('missing' in read ? [read.missing] : [])) })
+}
+
+const listedObjects = (json: unknown, named: { readonly apiVersion: string; readonly kind: string }): readonly ManifestObject[] => {
+  const items = isObject(json as Json) ? own(json as FreeObject, 'items') : undefined
+  return Array.isArray(items) ? (items as readonly Json[]).filter(isObject).map((item) => toManifestObject(item, named)) : []
+}
+
+/**
+ * The objects of an installation that another program recorded: those of its kinds that its selector finds in the
+ * namespace. Kinds that the cluster does not serve are passed over. Failure: ObjectRefused, when a kind may not be listed.
+ */
+export const listLiveObjects = async (cluster: MemberCluster, resources: ApiResources, app: AppRelease, namespace: string, signal: AbortSignal): Outcome<MemberFailure | Failure<'ObjectRefused'> | Failure<'EditorUnfit'>, LiveObjects> => {
+  const found: ManifestObject[] = []
+  for (const component of app.components) {
+    const named = { apiVersion: apiVersionOf(component), kind: component.kind }
+    const resource = await resources.ofKind(named.apiVersion, named.kind)
+    if (isLeft(resource)) return resource
+    const path = resource.right === undefined ? undefined : objectPath(named.apiVersion, resource.right, namespace)
+    if (path === undefined) continue
+    const answer = await cluster.request({ method: 'GET', target: `${path}?labelSelector=${encodeURIComponent(app.selector)}`, limitBytes: maxListBytes }, signal)
+    if (isLeft(answer)) return answer
+    if (answer.right.status === 403) return left(ObjectRefused(`The cluster does not let you list objects of kind ${named.kind} in the namespace ${namespace}.`))
+    if (answer.right.status !== 200) return left(unexpected(`objects of kind ${named.kind}`, answer.right.status))
+    const listed = listedObjects(answer.right.json, named)
+    if (found.length + listed.length > maxObjects) return left(EditorUnfit(`The installation has more than ${maxObjects} objects, which editors do not show.`))
+    found.push(...listed)
+  }
+  return right({ found, missing: [] })
+}
+
+export interface LoadModelDeps extends OpenChartsDeps {
+  readonly releases: ReleaseStore
+  readonly driverOf: StorageDriverOf
+  readonly appReleases: AppReleases
+  readonly chartTexts: ChartTexts
+}
+export type LoadModelFailure = OpenFailure | RecordFailure | Failure<'ModelRefused'> | Failure<'ReleaseMissing'> | Failure<'ObjectRefused'>
+
+/** An installation as it is now. */
+export interface LoadedModel {
+  readonly model: FreeObject
+  /** All objects of the installation, those that a model leaves out included. */
+  readonly objects: readonly ManifestObject[]
+  readonly missing: readonly MissingObject[]
+  /** What the names of the objects begin with, for their keys; empty for feature sets. */
+  readonly keyPrefix: string
+}
+
+/** Objects of an installation, which of them a model holds, and the form that they came from. */
+interface Installation extends LiveObjects {
+  readonly resourceKeys: ReadonlySet<string>
+  readonly form: FreeObject | undefined
+}
+interface Place {
+  readonly cluster: MemberCluster
+  readonly opened: OpenedEditor
+  readonly chart: OpenedChart
+  readonly keyPrefix: string
+  readonly signal: AbortSignal
+}
+
+/** The record of what is live, else the newest; undefined where the release is not, or no longer. */
+const findRecord = async ({ releases, driverOf }: LoadModelDeps, { cluster, opened, signal }: Place): Outcome<RecordFailure, Release | undefined> => {
+  const driver = await driverOf(cluster)
+  const standing = await readStanding(releases, { cluster, driver, release: opened.subject.release }, signal)
+  if (isLeft(standing)) return standing
+  const ref = standing.right.live ?? standing.right.newest
+  if (ref === undefined || ref.status === 'uninstalled') return right(undefined)
+  const release = await releases.read(cluster, driver, ref, signal)
+  if (!isLeft(release)) return release
+  return release.left.tag === 'ReleaseMissing' ? right(undefined) : left(release.left as RecordFailure)
+}
+
+const ofRecord = async ({ chartTexts }: LoadModelDeps, { cluster, opened, chart, signal }: Place, release: Release): Outcome<RecordFailure | Failure<'EditorUnfit'>, Installation> => {
+  const wanted = await objectsOf(chartTexts, release.manifest)
+  if (isLeft(wanted)) return left(RecordUnreadable(`The manifest of revision ${release.version} cannot be read: ${wanted.left.message}`))
+  if (wanted.right.length > maxObjects) return left(EditorUnfit(`The release has ${wanted.right.length} objects; editors show at most ${maxObjects}.`))
+  const live = await readLiveObjects(cluster, opened.resources, wanted.right, release.namespace, signal)
+  if (isLeft(live)) return live
+  const form = chart.facts.usesForm && release.config !== undefined ? own(release.config, 'form') : undefined
+  return right({ ...live.right, resourceKeys: chart.facts.resourceKeys, form: isObject(form) ? form : undefined })
+}
+
+/** What another program of the same interface installed: only objects of keys that it wrote down belong to it. */
+const ofAppRelease = async (deps: LoadModelDeps, { cluster, opened, keyPrefix, signal }: Place): Outcome<LoadModelFailure, Installation> => {
+  const { release } = opened.subject
+  const app = await deps.appReleases.find(cluster, release, signal)
+  if (isLeft(app)) return app
+  if (app.right === undefined) return left(ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`))
+  const { resourceKeys, formKeys, form } = app.right
+  const live = await listLiveObjects(cluster, opened.resources, app.right, release.namespace, signal)
+  if (isLeft(live)) return live
+  const isOwn = (object: ManifestObject): boolean => [resourceKeys, formKeys].some((keys) => keys.has(resourceKey(object, keyPrefix)))
+  return right({ found: live.right.found.filter(isOwn), missing: [], resourceKeys, form })
+}
+
+/** What is missing, with its key. */
+export const missingOf = (missing: MissingObject, keyPrefix: string): MissingObject & { readonly key: string } => ({ key: resourceKey(missing, keyPrefix), ...missing })
+
+const modelOf = ({ found, missing, resourceKeys, form }: Installation, { opened, chart, keyPrefix }: Place): FreeObject => {
+  const { name, namespace } = opened.subject.release
+  const keyed = found.map((object) => [resourceKey(object, keyPrefix), object.body] as const).filter(([key]) => resourceKeys.has(key))
+  return {
+    metadata: { resource: chart.facts.resource, release: { name, namespace } },
+    resources: Object.fromEntries(keyed),
+    ...(form === undefined ? {} : { form }),
+    ...(missing.length === 0 ? {} : { missing: missing.map((each) => ({ ...missingOf(each, keyPrefix) })) }),
+  }
+}
+
+/**
+ * The model of an installation, from its objects as they are now, read as the caller. Objects that are gone, or that the
+ * caller may not read, are told and left out. Failures: ReleaseMissing, those of reading.
+ */
+export const makeLoadModel =
+  (deps: LoadModelDeps) =>
+  async (cluster: MemberCluster, about: FreeObject, signal: AbortSignal): Outcome<LoadModelFailure, LoadedModel> => {
+    const subject = readSubject(about)
+    if (isLeft(subject)) return subject
+    const opened = await makeOpenEditor(deps)(cluster, subject.right, signal)
+    if (isLeft(opened)) return opened
+    const chart = await fetchEditorChart(deps, cluster, opened.right, signal)
+    if (isLeft(chart)) return chart
+    const { release, resource } = opened.right.subject
+    const place: Place = { cluster, opened: opened.right, chart: chart.right, keyPrefix: isFeatureSet(resource) ? '' : release.name, signal }
+    const record = await findRecord(deps, place)
+    if (isLeft(record)) return record
+    const installation = record.right === undefined ? await ofAppRelease(deps, place) : await ofRecord(deps, place, record.right)
+    if (isLeft(installation)) return installation
+    const { found, missing } = installation.right
+    return right({ model: modelOf(installation.right, place), objects: found, missing, keyPrefix: place.keyPrefix })
+  }
+
+export interface MakeModelDeps extends OpenChartsDeps {
+  readonly renderChart: RenderChart
+  readonly chartTexts: ChartTexts
+}
+export type MakeModelFailure = OpenFailure | RenderFailure | Failure<'ModelRefused'>
+
+const keyed = (objects: readonly ManifestObject[], releaseName: string, isWanted: (key: string) => boolean): readonly (readonly [string, FreeObject])[] =>
+  objects.map((object) => [resourceKey(object, releaseName), object.body] as const).filter(([key]) => isWanted(key))
+
+const repeatedKey = (keys: readonly string[]): string | undefined => {
+  const seen = new Set<string>()
+  return keys.find((key) => seen.size === seen.add(key).size)
+}
+
+/**
+ * Turns options into a model: renders the options chart with the whole body as its values, and puts each object under its
+ * key. With a `form`, only the keys that the editor's chart keeps in a model. Nothing is written.
+ */
+export const makeMakeModel =
+  (deps: MakeModelDeps) =>
+  async (cluster: MemberCluster, options: FreeObject, signal: AbortSignal): Outcome<MakeModelFailure, FreeObject> => {
+    const subject = readSubject(options)
+    if (isLeft(subject)) return subject
+    const opened = await makeOpenEditor(deps)(cluster, subject.right, signal)
+    if (isLeft(opened)) return opened
+    const form = own(options, 'form')
+    const editor = form === undefined ? undefined : await fetchEditorChart(deps, cluster, opened.right, signal)
+    if (editor !== undefined && isLeft(editor)) return editor
+    const chart = await fetchOptionsChart(deps, cluster, opened.right, signal)
+    if (isLeft(chart)) return chart
+    const { release, resource } = opened.right.subject
+    const rendering = await deps.renderChart(cluster, release, chart.right, options, signal)
+    if (isLeft(rendering)) return rendering
+    const objects = await parseManifest(deps.chartTexts, renderedText(rendering.right))
+    if (isLeft(objects)) return objects
+    const resources = keyed(objects.right, isFeatureSet(resource) ? '' : release.name, (key) => editor === undefined || editor.right.facts.resourceKeys.has(key))
+    const repeated = repeatedKey(resources.map(([key]) => key))
+    if (repeated !== undefined) return left(EditorUnfit(`The options chart ${chart.right.name} ${chart.right.version} makes two objects of the key ${repeated}.`))
+    return right({ metadata: own(options, 'metadata'), resources: Object.fromEntries(resources), ...(form === undefined ? {} : { form }) })
+  }

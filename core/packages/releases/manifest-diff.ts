@@ -1,0 +1,185 @@
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster } from '../../clusters/ports.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import type { Chart, ChartTexts } from '../charts/ports.ts'
+import { asTable, entriesOf, isSame } from '../charts/value-tables.ts'
+import type { ManifestObject } from './kubernetes-objects.ts'
+import { askObject, labelOf, objectsOf } from './kubernetes-objects.ts'
+import type { TextDiff } from './ports.ts'
+import type { Redact } from './redaction.ts'
+
+export type ObjectChange = 'added' | 'changed' | 'removed' | 'kept'
+
+/** One object in a comparison of two revisions. */
+export interface ObjectDiff {
+  readonly object: string
+  readonly change: ObjectChange
+  /** Lines after `+`, `-` or a space; empty for an object that stays because its policy says so. */
+  readonly diff: string
+}
+
+/** What an operation would change, for a person. */
+export interface ManifestDiff {
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+  /** Gone from the chart, but left in the cluster by `helm.sh/resource-policy: keep`. */
+  readonly kept: number
+  readonly unchanged: number
+  readonly objects: readonly ObjectDiff[]
+  /** What was left out for length, in words; absent when nothing was. */
+  readonly cut?: string
+}
+
+/** Characters of one object's diff, and of all of them. */
+const maxOfOne = 16 * 1024
+const maxOfAll = 128 * 1024
+const maxObjects = 500
+
+const keyOf = (object: ManifestObject, home: string): string => {
+  // An object stays the same one when only the version of its API changes.
+  const group = object.apiVersion.includes('/') ? object.apiVersion.split('/')[0] : ''
+  return [group, object.kind, object.namespace || home, object.name].join('|')
+}
+
+/** Secret data of two versions: never the value, only whether it differs. */
+const hidden = (data: FreeObject | undefined, other: FreeObject | undefined, mark: string): FreeObject | undefined =>
+  data === undefined
+    ? undefined
+    : Object.fromEntries(entriesOf(data).map(([key, value]) => [key, other?.[key] === value ? '(hidden)' : `(hidden, ${mark})`]))
+
+const shownBody = (object: ManifestObject, other: ManifestObject | undefined, mark: 'old' | 'new'): FreeObject => {
+  if (object.kind !== 'Secret') return object.body
+  const { data, stringData, ...rest } = object.body
+  const hiddenData = hidden(asTable(data), asTable(other?.body.data), mark)
+  const hiddenTexts = hidden(asTable(stringData), asTable(other?.body.stringData), mark)
+  return { ...rest, ...(hiddenData === undefined ? {} : { data: hiddenData }), ...(hiddenTexts === undefined ? {} : { stringData: hiddenTexts }) }
+}
+
+const isKept = (object: ManifestObject): boolean => {
+  const annotations = asTable(asTable(object.body.metadata)?.annotations)
+  return String(annotations?.['helm.sh/resource-policy'] ?? '').trim().toLowerCase() === 'keep'
+}
+
+export interface DiffTools {
+  readonly chartTexts: Pick<ChartTexts, 'print'>
+  readonly textDiff: TextDiff
+}
+
+/** Cuts at a line, and says how many lines are missing. */
+const cutLines = (text: string): string => {
+  if (text.length <= maxOfOne) return text
+  const shown = text.slice(0, text.lastIndexOf('\n', maxOfOne) + 1)
+  return `${shown}… ${text.slice(shown.length).split('\n').length} more lines\n`
+}
+
+/**
+ * Compares two revisions, object by object. Secret data is never shown; `redact` takes further secrets out. Bounded in
+ * length: what is cut is said.
+ */
+export const diffManifests = async (
+  { chartTexts, textDiff }: DiffTools,
+  from: readonly ManifestObject[],
+  to: readonly ManifestObject[],
+  { home, redact }: { readonly home: string; readonly redact: Redact },
+): Promise<ManifestDiff> => {
+  const before = new Map(from.map((object) => [keyOf(object, home), object]))
+  const after = new Map(to.map((object) => [keyOf(object, home), object]))
+  const counts = { added: 0, changed: 0, removed: 0, kept: 0, unchanged: 0 }
+  const objects: ObjectDiff[] = []
+  let total = 0
+  let left = 0
+
+  const text = async (object: ManifestObject | undefined, other: ManifestObject | undefined, mark: 'old' | 'new'): Promise<string> =>
+    object === undefined ? '' : redact(await chartTexts.print(shownBody(object, other, mark)))
+
+  const add = async (object: ManifestObject, change: ObjectChange, old: ManifestObject | undefined, fresh: ManifestObject | undefined): Promise<void> => {
+    counts[change] += 1
+    if (objects.length >= maxObjects || total >= maxOfAll) return void (left += 1)
+    const diff = change === 'kept' ? '' : cutLines(await textDiff.lines(await text(old, fresh, 'old'), await text(fresh, old, 'new')))
+    total += diff.length
+    objects.push({ object: labelOf(object, home), change, diff })
+  }
+
+  for (const [key, fresh] of after) {
+    const old = before.get(key)
+    if (old === undefined) await add(fresh, 'added', undefined, fresh)
+    else if (isSame(old.body, fresh.body)) counts.unchanged += 1
+    else await add(fresh, 'changed', old, fresh)
+  }
+  for (const [key, old] of before) {
+    if (!after.has(key)) await add(old, isKept(old) ? 'kept' : 'removed', old, undefined)
+  }
+  return { ...counts, objects, ...(left === 0 ? {} : { cut: `${left} more objects differ; their lines are left out for length` }) }
+}
+
+/** `2 added, 1 changed, 0 removed, 0 kept by policy, 4 unchanged`. */
+export const describeDiff = ({ added, changed, removed, kept, unchanged }: ManifestDiff): string =>
+  `${added} added, ${changed} changed, ${removed} removed, ${kept} kept by policy, ${unchanged} unchanged`
+
+/** A comparison: in one line, and whole. */
+export interface ComparedManifests {
+  readonly text: string
+  readonly diff: FreeObject
+}
+
+/** Compares two manifests for a person; both texts are Helm's. */
+export const compareManifests = async (
+  deps: DiffTools & { readonly chartTexts: ChartTexts },
+  from: string,
+  to: string,
+  about: { readonly home: string; readonly redact: (text: string) => string },
+): Outcome<Failure, ComparedManifests> => {
+  const before = await objectsOf(deps.chartTexts, from)
+  const after = await objectsOf(deps.chartTexts, to)
+  if (isLeft(before)) return before
+  if (isLeft(after)) return after
+  const diff = await diffManifests(deps, before.right, after.right, about)
+  return right({ text: describeDiff(diff), diff: diff as unknown as FreeObject })
+}
+
+/** Definitions that are looked at; a chart with more is an exception. */
+const maxAsked = 50
+
+/** The custom resource definitions under `crds/` of a chart and its subcharts. */
+export const chartCrds = async (texts: Pick<ChartTexts, 'parseAll'>, chart: Chart): Promise<readonly ManifestObject[]> => {
+  const found: ManifestObject[] = []
+  for (const [path, bytes] of chart.files) {
+    if (!/^crds\/.+\.(?:ya?ml|json)$/.test(path)) continue
+    const objects = await objectsOf(texts, new TextDecoder().decode(bytes))
+    if (!isLeft(objects)) found.push(...objects.right.filter(({ kind }) => kind === 'CustomResourceDefinition'))
+  }
+  for (const sub of chart.subcharts) found.push(...(await chartCrds(texts, sub)))
+  return found
+}
+
+/** Whether everything that is wanted is there; what a cluster adds by itself does not count. */
+export const isContained = (wanted: Json | undefined, live: Json | undefined): boolean => {
+  if (Array.isArray(wanted)) return Array.isArray(live) && wanted.length === live.length && wanted.every((item, index) => isContained(item as Json, live[index] as Json))
+  const table = asTable(wanted)
+  if (table === undefined) return wanted === live || String(wanted) === String(live)
+  const there = asTable(live)
+  return there !== undefined && entriesOf(table).every(([key, value]) => isContained(value, there[key]) || isEmpty(value))
+}
+
+const isEmpty = (value: Json): boolean => value === null || value === '' || value === false || (Array.isArray(value) && value.length === 0) || (asTable(value) !== undefined && entriesOf(value as FreeObject).length === 0)
+
+export interface CrdStanding {
+  /** Not on the cluster. */
+  readonly missing: readonly string[]
+  /** There, in another form than the chart's. */
+  readonly differing: readonly string[]
+}
+
+/** How the chart's definitions stand on the cluster. A caller who may not read them is told that they are missing or not at all. */
+export const compareCrds = async (cluster: MemberCluster, crds: readonly ManifestObject[], signal: AbortSignal): Promise<CrdStanding> => {
+  const missing: string[] = []
+  const differing: string[] = []
+  for (const crd of crds.slice(0, maxAsked)) {
+    const live = await askObject(cluster, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${encodeURIComponent(crd.name)}`, signal)
+    if (live === undefined) missing.push(crd.name)
+    else if (!isContained(crd.body.spec, live.spec)) differing.push(crd.name)
+  }
+  return { missing, differing }
+}

@@ -1,0 +1,90 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import type { MemberCluster } from '../../clusters/ports.ts'
+import { askObject } from './kubernetes-objects.ts'
+import type { Chart } from '../charts/ports.ts'
+import { apiRootOf, groupVersionOf } from './api-paths.ts'
+import type { ManifestObject } from './kubernetes-objects.ts'
+import type { StoredParts } from './ports.ts'
+import { asTable } from '../charts/value-tables.ts'
+
+/** Kinds that are asked about; each costs one small request. */
+const maxAsked = 40
+/** What a Secret or ConfigMap may hold in all, as API servers judge it. */
+export const recordLimitBytes = 1024 * 1024
+
+interface Question {
+  readonly group: string
+  readonly resource: string
+  readonly kind: string
+  readonly namespace: string
+}
+
+/** The path words of the kinds that the release needs, by what the cluster itself says of them; those that it does not know are left out. */
+const questionsOf = async (cluster: MemberCluster, objects: readonly ManifestObject[], home: string, signal: AbortSignal): Promise<readonly Question[]> => {
+  const byVersion = Map.groupBy(objects, ({ apiVersion }) => apiVersion)
+  const asked = new Map<string, Question>()
+  for (const [apiVersion, needed] of [...byVersion].slice(0, maxAsked)) {
+    const list = await askObject(cluster, apiRootOf(apiVersion), signal)
+    const served = (Array.isArray(list?.resources) ? (list.resources as readonly Json[]) : []).map(asTable).filter((each) => each !== undefined && !String(each.name).includes('/'))
+    const byKind = new Map(served.toReversed().map((each) => [each?.kind, each]))
+    for (const { kind, namespace: own } of needed) {
+      const found = byKind.get(kind)
+      if (found === undefined) continue
+      const namespace = found.namespaced === true ? own || home : ''
+      const question = { group: groupVersionOf(apiVersion).group, resource: String(found.name), kind, namespace }
+      asked.set(`${apiVersion} ${question.resource} ${namespace}`, question)
+    }
+  }
+  return [...asked.values()].slice(0, maxAsked)
+}
+
+const isDenied = async (cluster: MemberCluster, { group, resource, namespace }: Question, verb: string, signal: AbortSignal): Promise<boolean> => {
+  const resourceAttributes = { group, resource, verb, ...(namespace === '' ? {} : { namespace }) }
+  const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } }
+  const answer = await cluster.request(
+    {
+      method: 'POST',
+      target: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+      headers: [['content-type', 'application/json']],
+      body: new TextEncoder().encode(JSON.stringify(body)),
+    },
+    signal,
+  )
+  if (isLeft(answer) || answer.right.status >= 300) return false
+  return asTable(asTable(answer.right.json as Json)?.status)?.allowed === false
+}
+
+/**
+ * What the caller may not do of what the release needs, a line each. A cluster that does not say counts as one that
+ * allows it: helm will find out.
+ */
+export const missingRights = async (
+  cluster: MemberCluster,
+  objects: readonly ManifestObject[],
+  { home, verb }: { readonly home: string; readonly verb: 'create' | 'patch' },
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const lines: string[] = []
+  for (const question of await questionsOf(cluster, objects, home, signal)) {
+    if (await isDenied(cluster, question, verb, signal)) {
+      lines.push(`${verb} ${question.resource}${question.group === '' ? '' : `.${question.group}`}${question.namespace === '' ? ' (for the whole cluster)' : ` in the namespace ${question.namespace}`}`)
+    }
+  }
+  return lines
+}
+
+/** About what Helm will store of the release; subcharts are not part of it. */
+export const storedParts = (chart: Chart, manifest: string, values: FreeObject | undefined): StoredParts => ({
+  record: { chart: { metadata: chart.metadata, values: chart.values }, config: values ?? {}, manifest },
+  files: new Map([...chart.files].filter(([path]) => !path.startsWith('charts/'))),
+})
+
+/** The largest files of a chart, for people. */
+export const bigFiles = (chart: Chart): string =>
+  [...chart.files]
+    .filter(([path]) => !path.startsWith('charts/'))
+    .sort((a, b) => b[1].length - a[1].length)
+    .slice(0, 5)
+    .map(([path, bytes]) => `${path} (${Math.ceil(bytes.length / 1024)} KiB)`)
+    .join(', ')

@@ -1,0 +1,256 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster } from '../../clusters/ports.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import type { TaskEnd, TaskRun, TaskStep } from '../../tasks/ports.ts'
+import type { Chart, ChartTexts, ChartTools } from '../charts/ports.ts'
+import { mergeTables } from '../charts/value-tables.ts'
+import type { ReleaseStore } from '../ports.ts'
+import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
+import type { PlannedHook } from './helm-progress.ts'
+import { attendHelm, plannedHook } from './helm-progress.ts'
+import type { ManifestObject } from './kubernetes-objects.ts'
+import { countByKind, countOf, objectsOf, recreatePods } from './kubernetes-objects.ts'
+import type { ComparedManifests } from './manifest-diff.ts'
+import { chartCrds, compareCrds, compareManifests, describeDiff, diffManifests } from './manifest-diff.ts'
+import type { HelmEvent, HelmFailure, HelmFlags, HelmRendering, HelmRunner, HelmWork, Pause, RecordSizes, TextDiff } from './ports.ts'
+import { bigFiles, missingRights, recordLimitBytes, storedParts } from './preflight.ts'
+import type { Redact } from './redaction.ts'
+import { redactAll, redactSecrets } from './redaction.ts'
+import type { Standing } from './release-state.ts'
+import { endOfHelm, isPending, pendingElsewhere, readStanding } from './release-state.ts'
+import { failedBefore, stoppedBefore, succeeded } from './task-results.ts'
+
+/** A chart that is to be a release. */
+export interface ChartApplication {
+  readonly cluster: MemberCluster
+  readonly driver: StorageDriver
+  /** Whose share of helm processes it is. */
+  readonly tenantId: AccountId
+  readonly release: ReleaseKey
+  /** `upgrade` with the flag `install` installs where there is none. */
+  readonly verb: 'install' | 'upgrade'
+  readonly chart: Chart
+  /** As helm is given them (see `exactValues`); undefined keeps those of the revision before. */
+  readonly values: FreeObject | undefined
+  /** With `dryRun`, nothing is changed and the result holds a diff. */
+  readonly flags: HelmFlags
+  /** Added to Chart.yaml. */
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+export interface ApplyChartDeps {
+  readonly helm: HelmRunner
+  readonly chartTexts: ChartTexts
+  readonly chartTools: ChartTools
+  readonly releases: ReleaseStore
+  readonly textDiff: TextDiff
+  readonly recordSizes: RecordSizes
+  readonly pause: Pause
+  readonly clock: Clock
+}
+
+/** An application with what is known before helm is asked. */
+export interface PreparedApplication extends ChartApplication {
+  readonly before: Standing
+  /** What is live; else the newest revision, which an upgrade starts from. */
+  readonly former: Release | undefined
+  /** Values that the release will have, without the chart's defaults. */
+  readonly effective: FreeObject
+  readonly archive: Uint8Array
+  /** For helm's words, which may quote any value. */
+  readonly redactAll: Redact
+  /** For what a person is to read. */
+  readonly redactSecrets: Redact
+}
+
+/** Helm judges objects of a definition that only the chart would bring: those it can render, but not look up. */
+const wantsCrds = (failure: HelmFailure): boolean => failure.tag === 'HelmRefused' && /ensure CRDs are installed first|no matches for kind/.test(failure.message)
+
+const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedApplication, step: TaskStep, signal: AbortSignal): Outcome<HelmFailure, string> => {
+  const { cluster, driver, tenantId, release, flags, verb, archive, values, effective } = prepared
+  const work: HelmWork = { target: { cluster, driver, tenantId }, release, flags }
+  if (flags.dryRun === 'client') {
+    const drawn = await deps.helm.template(work, { archive, values: effective }, signal)
+    return isLeft(drawn) ? drawn : right(drawn.right.manifest)
+  }
+  const asked = await deps.helm[verb](work, { archive, values }, signal)
+  if (!isLeft(asked)) return right(asked.right.release?.manifest ?? asked.right.manifest)
+  if (!wantsCrds(asked.left)) return asked
+  step.say('The chart brings definitions that the cluster lacks, so the cluster could not judge its objects; they were only rendered.', { level: 'warning' })
+  const drawn = await deps.helm.template(work, { archive, values: effective }, signal)
+  return isLeft(drawn) ? drawn : right(drawn.right.manifest)
+}
+
+/** What an install or upgrade would change: the cluster judges it and keeps nothing. */
+export const dryRunApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
+  const { release, former, flags } = prepared
+  const step = run.progress.step(flags.dryRun === 'client' ? 'Render the chart' : 'Try it on the cluster, without changes')
+  const manifest = await manifestOf(deps, prepared, step, run.signal)
+  const compared: Either<Failure, ComparedManifests> = isLeft(manifest)
+    ? left({ ...manifest.left, message: prepared.redactAll(manifest.left.message) })
+    : await compareManifests(deps, former?.manifest ?? '', manifest.right, { home: release.namespace, redact: prepared.redactSecrets })
+  if (isLeft(compared)) {
+    step.failed('It would not succeed.')
+    return failedBefore(run, compared.left)
+  }
+  step.done(compared.right.text)
+  const result = { release: release.name, namespace: release.namespace, dryRun: true, revision: former?.version ?? 0, diff: compared.right.diff }
+  return succeeded(`Dry run, nothing was changed: ${compared.right.text}.`, result)
+}
+
+interface Rendered {
+  readonly objects: readonly ManifestObject[]
+  readonly hooks: readonly PlannedHook[]
+  readonly manifest: string
+}
+
+/** Objects that one line names. */
+const maxNamed = 20
+
+const isNew = ({ before, verb }: PreparedApplication): boolean => verb === 'install' || before.newest === undefined
+
+const workOf = ({ cluster, driver, tenantId, release, flags }: PreparedApplication, onEvent?: (event: HelmEvent) => void): HelmWork => ({
+  target: { cluster, driver, tenantId },
+  release,
+  flags,
+  ...(onEvent === undefined ? {} : { onEvent }),
+})
+
+const render = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Outcome<Failure, Rendered> => {
+  const step = run.progress.step('Render the chart')
+  const { cluster, chart, archive, effective, flags } = prepared
+  const rendered = await deps.helm.template(workOf(prepared), { archive, values: effective }, run.signal)
+  if (isLeft(rendered)) {
+    step.failed('The chart could not be rendered.')
+    return left({ ...rendered.left, message: prepared.redactAll(rendered.left.message) })
+  }
+  const objects = await objectsOf(deps.chartTexts, rendered.right.manifest)
+  if (isLeft(objects)) {
+    step.failed('What the chart renders cannot be read.')
+    return objects
+  }
+  const { text, counts } = countByKind(objects.right)
+  const hooks = rendered.right.hooks.map(plannedHook)
+  step.say(`${countOf(objects.right.length, 'object')}${text === '' ? '' : `: ${text}`}; ${countOf(hooks.length, 'hook')}`, { data: { objects: objects.right.length, kinds: counts, hooks: hooks.length } })
+  const crds = await chartCrds(deps.chartTexts, chart)
+  if (crds.length > 0) {
+    const standing = await compareCrds(cluster, crds, run.signal)
+    const installs = isNew(prepared) && flags.skipCrds !== true
+    if (installs && standing.missing.length > 0) step.say(`${countOf(standing.missing.length, 'CRD')} will be created: ${standing.missing.join(', ')}`)
+    const notApplied = [...standing.differing, ...(installs ? [] : standing.missing)]
+    if (notApplied.length > 0) {
+      const data = { differing: standing.differing, missing: installs ? [] : standing.missing }
+      step.say(`${notApplied.length === 1 ? '1 CRD differs' : `${notApplied.length} CRDs differ`}, not applied: ${notApplied.join(', ')}. An upgrade changes no CRDs; apply them from the chart's folder crds.`, { level: 'warning', data })
+    }
+  }
+  step.done()
+  return right({ objects: objects.right, hooks, manifest: rendered.right.manifest })
+}
+
+/** What an upgrade changes, before it does: for a person who looks on, and may still cancel. */
+const sayChanges = async (deps: ApplyChartDeps, step: TaskStep, { former, release, redactSecrets }: PreparedApplication, { objects }: Rendered): Promise<void> => {
+  const before = former === undefined ? undefined : await objectsOf(deps.chartTexts, former.manifest)
+  if (former === undefined || before === undefined || isLeft(before)) return
+  const diff = await diffManifests(deps, before.right, objects, { home: release.namespace, redact: redactSecrets })
+  const removed = diff.objects.filter(({ change }) => change === 'removed').map(({ object }) => object)
+  const { added, changed, kept, unchanged } = diff
+  const names = removed.length === 0 ? '' : `; to be removed: ${removed.slice(0, maxNamed).join(', ')}${removed.length > maxNamed ? ', …' : ''}`
+  step.say(`Compared with revision ${former.version}: ${describeDiff(diff)}${names}`, { data: { added, changed, removed: diff.removed, kept, unchanged } })
+}
+
+const check = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication, rendered: Rendered): Outcome<Failure, void> => {
+  const step = run.progress.step('Check rights and size')
+  const verb = isNew(prepared) ? 'create' : 'patch'
+  const missing = await missingRights(prepared.cluster, rendered.objects, { home: prepared.release.namespace, verb }, run.signal)
+  if (missing.length > 0 && verb === 'create') {
+    step.failed('Rights are missing.')
+    return left({ tag: 'RightsMissing', kind: 'Forbidden', message: `The cluster does not let you ${missing.join('; ')}.` })
+  }
+  // A right may be given for single names: then only the attempt tells.
+  if (missing.length > 0) step.say(`The cluster may not let you ${missing.join('; ')}`, { level: 'warning', data: { missing } })
+  await sayChanges(deps, step, prepared, rendered)
+  const size = await deps.recordSizes.packed(storedParts(prepared.chart, rendered.manifest, prepared.effective))
+  if (size > recordLimitBytes) {
+    step.failed('The release is too large.')
+    const message = `The record of the release would take ${Math.ceil(size / 1024)} KiB, and a ${prepared.driver} holds 1024 KiB. The largest files of the chart: ${bigFiles(prepared.chart)}.`
+    return left({ tag: 'RecordTooLarge', kind: 'Unprocessable', message })
+  }
+  step.say(`The record takes about ${Math.ceil(size / 1024)} of 1024 KiB`, { data: { bytes: size } })
+  step.done()
+  return right(undefined)
+}
+
+const callHelm = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication, rendered: Rendered): Outcome<HelmFailure, HelmRendering> => {
+  const { cluster, archive, values, release, flags, verb, driver, redactAll, redactSecrets } = prepared
+  const undoes = flags.atomic === true
+  const plan = { ...rendered, home: release.namespace, driver }
+  return attendHelm(deps, run, { cluster, plan, waits: flags.wait === true || undoes, undoes, redactAll, redactSecrets }, (onEvent) =>
+    deps.helm[verb](workOf(prepared, onEvent), { archive, values }, run.signal),
+  )
+}
+
+/** Renders, checks and runs helm; every step is told, and the end says what is live. */
+export const runApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
+  const rendered = await render(deps, run, prepared)
+  if (isLeft(rendered)) return failedBefore(run, rendered.left)
+  const checked = await check(deps, run, prepared, rendered.right)
+  if (isLeft(checked)) return failedBefore(run, checked.left)
+  if (run.signal.aborted) return stoppedBefore(run)
+  const done = await callHelm(deps, run, prepared, rendered.right)
+  if (!isLeft(done) && prepared.flags.recreate === true && !run.signal.aborted) await recreatePods(deps.helm, run, prepared, rendered.right.objects)
+  // Notes may show what the values hold, so they are not repeated here.
+  if (!isLeft(done) && done.right.notes.trim() !== '') run.progress.say('The chart has notes: they are in the release, under `info.notes`.')
+  return endOfHelm(deps, run, { ...prepared, wasAtomic: prepared.flags.atomic === true }, isLeft(done) ? done.left : undefined)
+}
+
+const formerOf = async (deps: ApplyChartDeps, { cluster, driver }: ChartApplication, before: Standing, signal: AbortSignal): Outcome<Failure, Release | undefined> => {
+  const ref = before.live ?? before.newest
+  if (ref === undefined) return right(undefined)
+  const read = await deps.releases.read(cluster, driver, ref, signal)
+  if (!isLeft(read)) return read
+  return read.left.tag === 'ReleaseMissing' ? right(undefined) : read
+}
+
+/** The values that count, so that they can be judged before helm starts. */
+const effectiveValues = ({ flags, values, verb }: ChartApplication, former: Release | undefined): FreeObject => {
+  const kept = verb === 'install' || flags.resetValues === true ? {} : (former?.config ?? {})
+  if (values === undefined) return kept
+  return flags.reuseValues === true || flags.resetThenReuseValues === true ? mergeTables(kept, values) : values
+}
+
+const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ChartApplication): Outcome<Failure, PreparedApplication> => {
+  const { release, chart } = application
+  const before = await readStanding(deps.releases, application, run.signal)
+  if (isLeft(before)) return before
+  const { newest } = before.right
+  if (application.flags.dryRun === undefined && newest !== undefined && isPending(newest)) return left(pendingElsewhere(release, newest))
+  const former = await formerOf(deps, application, before.right, run.signal)
+  if (isLeft(former)) return former
+  const effective = effectiveValues(application, former.right)
+  const step = run.progress.step('Check the values')
+  const judged = await deps.chartTools.checkValues(chart, effective)
+  if (isLeft(judged)) {
+    step.failed('The values do not fit the chart.')
+    return judged
+  }
+  step.done('The values fit the chart')
+  const archive = await deps.chartTools.pack(chart, application.annotations === undefined ? {} : { annotations: application.annotations })
+  const said = [application.values, effective, former.right?.config]
+  return right({ ...application, before: before.right, former: former.right, effective, archive, redactAll: redactAll(...said), redactSecrets: redactSecrets(...said) })
+}
+
+/**
+ * Makes a chart a release, or a new revision of one, within a task: checks, renders, asks for rights, runs helm, tells all
+ * of it as steps, and says at the end what is live. Never throws for what a cluster, a chart or helm does. The caller has
+ * opened the cluster as the task's actor and holds the release's lock.
+ */
+export const makeApplyChart = (deps: ApplyChartDeps) =>
+  async (run: TaskRun, application: ChartApplication): Promise<TaskEnd> => {
+    const prepared = await prepare(deps, run, application)
+    if (isLeft(prepared)) return failedBefore(run, prepared.left)
+    return application.flags.dryRun === undefined ? runApplication(deps, run, prepared.right) : dryRunApplication(deps, run, prepared.right)
+  }

@@ -1,0 +1,244 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster } from '../../clusters/ports.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import type { TaskEnd, TaskRun } from '../../tasks/ports.ts'
+import type { RecordFailure, ReleaseStore } from '../ports.ts'
+import type { HelmVerb, ReleaseKey, ReleaseRecordRef, StorageDriver } from '../types.ts'
+import type { HelmFailure, Pause } from './ports.ts'
+import { ReleasePending } from './ports.ts'
+import { whyStoppedBy, wordsOf } from './task-results.ts'
+
+/** Where a release's records are. */
+export interface RecordPlace {
+  readonly cluster: MemberCluster
+  readonly driver: StorageDriver
+  readonly release: ReleaseKey
+}
+
+/** What the records of one release say. */
+export interface Standing {
+  /** Undefined when there is no record. */
+  readonly newest: ReleaseRecordRef | undefined
+  /** The newest revision that counts as deployed. */
+  readonly live: ReleaseRecordRef | undefined
+  /** Newest first. */
+  readonly all: readonly ReleaseRecordRef[]
+}
+
+export const standingOf = (records: readonly ReleaseRecordRef[]): Standing => {
+  const all = [...records].sort((a, b) => b.version - a.version)
+  return { newest: all[0], live: all.find(({ status }) => status === 'deployed'), all }
+}
+
+/** Reads the labels of one release's records, as the caller. */
+export const readStanding = async (releases: Pick<ReleaseStore, 'index'>, place: RecordPlace, signal: AbortSignal): Outcome<RecordFailure, Standing> => {
+  const refs = await releases.index(place.cluster, place.driver, { namespace: place.release.namespace, name: place.release.name }, signal)
+  return isLeft(refs) ? refs : right(standingOf(refs.right))
+}
+
+/** A helm is at work on the revision, or was when it died. */
+export const isPending = (record: ReleaseRecordRef | undefined): boolean => record?.status.startsWith('pending-') === true
+
+/** What a caller is told of a revision on which some other helm works or died. */
+export const pendingElsewhere = ({ name }: ReleaseKey, newest: ReleaseRecordRef): Failure<'ReleasePending'> =>
+  ReleasePending(
+    `Revision ${newest.version} of ${name} is ${newest.status}, and no task of this service works on it: another helm is at work, or one died. ` +
+      `Wait for it. When it is dead, ${newest.version > 1 ? 'roll back to an earlier revision, or uninstall' : 'uninstall'}.`,
+  )
+
+/** One sentence on what is live and what is not. */
+export const describeStanding = ({ newest, live }: Standing): string => {
+  if (newest === undefined) return 'No revision is recorded.'
+  const liveText = live === undefined ? 'No revision is live' : `Revision ${live.version} is live`
+  return newest === live ? `${liveText}.` : `${liveText}; revision ${newest.version} is recorded as ${newest.status}.`
+}
+
+export interface SettleDeps {
+  readonly releases: Pick<ReleaseStore, 'index' | 'amend'>
+  readonly pause: Pause
+}
+
+/** The truth is read also when the task has been told to stop. */
+const patienceMilliseconds = 20_000
+/** Helm often ends because the cluster went away, which may be back in a moment. */
+const pausesMilliseconds = [500, 1000, 2000, 4000, 8000]
+
+/** The words that a revision gets whose helm is dead. */
+export const interruptedDescription = 'Interrupted: what worked on this revision ended before it was done.'
+
+/** Asks again, after growing pauses, as long as the cluster does not answer. */
+const untilReached = async <F extends Failure, A>(pause: Pause, patience: AbortSignal, ask: () => Promise<Either<F, A>>): Outcome<F, A> => {
+  let answer = await ask()
+  for (const milliseconds of pausesMilliseconds) {
+    if (!isLeft(answer) || answer.left.tag !== 'ClusterUnreachable') return answer
+    await pause(milliseconds, patience)
+    if (patience.aborted) return answer
+    answer = await ask()
+  }
+  return answer
+}
+
+/**
+ * How a release stands now. A revision that is newer than `beforeRevision`, up to `lastOfOurs`, and still pending has no
+ * helm any more: it is amended to failed, so that the next operation may begin.
+ */
+export const settle = async ({ releases, pause }: SettleDeps, place: RecordPlace, beforeRevision: number, lastOfOurs = Number.MAX_SAFE_INTEGER): Outcome<RecordFailure, Standing> => {
+  const patience = AbortSignal.timeout(patienceMilliseconds)
+  const read = (): Outcome<RecordFailure, Standing> => readStanding(releases, place, patience)
+  const found = await untilReached(pause, patience, read)
+  if (isLeft(found)) return found
+  const { newest } = found.right
+  if (newest === undefined || !isPending(newest) || newest.version <= beforeRevision || newest.version > lastOfOurs) return found
+  const change = { status: 'failed', description: interruptedDescription } as const
+  await untilReached(pause, patience, () => releases.amend(place.cluster, place.driver, newest, change, patience))
+  // Whatever was answered: an amendment may have been made whose answer was lost.
+  const after = await read()
+  return isLeft(after) ? found : after
+}
+
+/** A task whose worker died. */
+export interface LostOperation {
+  readonly verb: HelmVerb
+  /** The newest revision when the task was accepted; 0 when there was none. */
+  readonly beforeRevision: number
+  /** Of an uninstall: the records stay. */
+  readonly keepsHistory: boolean
+}
+
+const workerDied = 'The process that worked on this task died.'
+
+const judgeUninstall = (lost: LostOperation, standing: Standing): TaskEnd => {
+  const { newest } = standing
+  if (newest === undefined) return { state: 'succeeded', message: 'The release is uninstalled, and its history removed.' }
+  if (newest.status === 'uninstalled' && lost.keepsHistory) return { state: 'succeeded', message: 'The release is uninstalled; its history was kept.' }
+  if (newest.status === 'uninstalling' || newest.status === 'uninstalled') {
+    return { state: 'failed', message: `A part of the release is gone; its record says ${newest.status}. Uninstall it again to remove the rest.`, error: workerDied }
+  }
+  return { state: 'failed', message: `${describeStanding(standing)} Its objects were not removed; hooks before the deletion may have run.`, error: workerDied }
+}
+
+/** What became of an operation, by what the records say now. Pure: pending records have been settled before. */
+export const judgeLost = (lost: LostOperation, standing: Standing): TaskEnd => {
+  if (lost.verb === 'uninstall') return judgeUninstall(lost, standing)
+  const { newest } = standing
+  const live = describeStanding(standing)
+  if (newest === undefined || newest.version <= lost.beforeRevision) {
+    const made = lost.verb === 'rollback' ? '' : ' Only a namespace and definitions of the chart may have been created.'
+    return { state: 'failed', message: `No new revision was recorded. ${live}${made}`, error: workerDied }
+  }
+  if (newest.status === 'deployed') return { state: 'succeeded', message: `Revision ${newest.version} was recorded as deployed before the worker died.` }
+  if (isPending(newest)) return { state: 'unknown', message: `Revision ${newest.version} is ${newest.status}, and its record could not be changed. Roll back or uninstall.`, error: workerDied }
+  return { state: 'failed', message: `${live} Roll back, or try again.`, error: workerDied }
+}
+
+/**
+ * Ends a task whose worker died, without doing its work again: reads the records, sets a revision that its dead helm left
+ * pending to failed, and says what stands. May be repeated.
+ */
+export const makeRecoverRelease = (deps: SettleDeps) =>
+  async (place: RecordPlace, lost: LostOperation): Promise<TaskEnd> => {
+    const settled = await settle(deps, place, lost.beforeRevision)
+    if (isLeft(settled)) return unknowable(settled.left.message)
+    const { newest, live } = settled.right
+    const end = judgeLost(lost, settled.right)
+    const revision = newest === undefined ? {} : { revision: newest.version, status: newest.status }
+    return { ...end, result: { release: place.release.name, namespace: place.release.namespace, ...revision, ...(live === undefined ? {} : { live: live.version }) } }
+  }
+
+/** The worker died, and what became of its work cannot be seen. */
+export const unknowable = (why: string): TaskEnd => ({
+  state: 'unknown',
+  message: `What became of the release could not be found out: ${why} Look at its revisions; one that is pending can be rolled back or uninstalled.`,
+  error: workerDied,
+})
+
+/** What helm was asked for, and how things stood before. */
+export interface HelmAftermath extends RecordPlace {
+  readonly verb: HelmVerb
+  readonly before: Standing
+  /** A failure undoes what was done. */
+  readonly wasAtomic: boolean
+}
+
+const undone = ({ verb, wasAtomic, before }: HelmAftermath, after: Standing): string => {
+  if (!wasAtomic) return ''
+  if (verb === 'install' && after.newest === undefined) return ' What had been installed was uninstalled again; a namespace and definitions of the chart may stay.'
+  const attempt = (before.newest?.version ?? 0) + 1
+  return verb === 'upgrade' && after.live !== undefined && after.live.version > attempt ? ' The upgrade was rolled back.' : ''
+}
+
+const reached = (about: HelmAftermath, after: Standing): string => {
+  const isUnrecorded = after.newest?.version === about.before.newest?.version && after.newest?.status === about.before.newest?.status
+  if (!isUnrecorded) return ''
+  return about.verb === 'install' ? ' Nothing was recorded; a namespace and definitions of the chart may have been created.' : ' Nothing new was recorded.'
+}
+
+const resultOf = ({ release, driver }: HelmAftermath, { newest, live }: Standing): FreeObject => ({
+  release: release.name,
+  namespace: release.namespace,
+  driver,
+  ...(newest === undefined ? {} : { revision: newest.version, status: newest.status }),
+  ...(live === undefined ? {} : { live: live.version }),
+})
+
+const doneWords: Readonly<Record<HelmVerb, string>> = { install: 'is installed', upgrade: 'is upgraded', rollback: 'is rolled back', uninstall: 'is uninstalled' }
+
+const endOfSuccess = (run: Pick<TaskRun, 'signal'>, about: HelmAftermath, after: Standing | undefined): TaskEnd => {
+  const late = run.signal.reason === 'cancelled' || run.signal.reason === 'rights-lost' ? ' It had gone too far to be stopped.' : ''
+  const isGone = about.verb === 'uninstall' && after?.newest === undefined
+  const revision = after?.newest === undefined ? '' : ` Revision ${after.newest.version} is recorded as ${after.newest.status}.`
+  const history = isGone && after !== undefined ? ' Its history was removed.' : ''
+  const result = after === undefined ? { release: about.release.name, namespace: about.release.namespace } : resultOf(about, after)
+  return { state: 'succeeded', message: `Release ${about.release.name} ${doneWords[about.verb]}.${revision}${history}${late}`, result }
+}
+
+/** Of a release that its actor may no longer see, only what they did is told. */
+const endOfLostRights = (run: Pick<TaskRun, 'signal'>, { verb, release }: HelmAftermath, settled: Either<RecordFailure, Standing>): TaskEnd => {
+  const isLeftPending = isLeft(settled) || isPending(settled.right.newest)
+  const revision = isLeftPending ? 'A revision may be left pending; then roll back or uninstall.' : 'No revision was left pending.'
+  const rest = verb === 'uninstall' ? 'A part of the release may be gone; uninstalling it again removes the rest.' : revision
+  return {
+    state: 'failed',
+    message: `Stopped on the way, for the right to connect to the cluster was lost. What had been done stays, and how the release stands is not told. ${rest}`,
+    error: whyStoppedBy(run),
+    result: { release: release.name, namespace: release.namespace },
+  }
+}
+
+/** Whoever has the task now reads the records and says how it ended; here nothing may be changed any more. */
+const takenOver: TaskEnd = { state: 'unknown', message: 'Another process has taken the task over.' }
+
+/** Helm's words when somebody else's helm has the release, or took the revision first. */
+const isOthers = /another operation \(.*\) is in progress|sh\.helm\.release\.v1\.\S+ already exists/
+
+/** The newest revision that our helm may have left pending: one that another helm works on at this moment is not ours to end. */
+const lastOfOurs = ({ before, wasAtomic }: HelmAftermath, failure: HelmFailure | undefined): number => {
+  const { version = 0 } = before.newest ?? {}
+  const hasBegun = failure?.tag === 'HelmStopped' || (failure?.tag === 'HelmRefused' && !isOthers.test(failure.message))
+  return hasBegun ? version + (wasAtomic ? 2 : 1) : version
+}
+
+/** An upgrade that may install does so where nothing is recorded. */
+const asWasDone = (about: HelmAftermath): HelmAftermath => (about.verb === 'upgrade' && about.before.newest === undefined ? { ...about, verb: 'install' } : about)
+
+/** How a task ends after helm has: the root cause first, then what was undone and what is live now. */
+export const endOfHelm = async (deps: SettleDeps, run: Pick<TaskRun, 'signal'>, asked: HelmAftermath, failure: HelmFailure | undefined): Promise<TaskEnd> => {
+  if (run.signal.aborted && run.signal.reason === 'lease-lost') return takenOver
+  const about = asWasDone(asked)
+  const mayTell = run.signal.reason !== 'rights-lost'
+  const settled = await settle(deps, about, about.before.newest?.version ?? 0, lastOfOurs(about, failure))
+  if (failure === undefined) return endOfSuccess(run, about, isLeft(settled) || !mayTell ? undefined : settled.right)
+  if (!mayTell) return endOfLostRights(run, about, settled)
+  const error = wordsOf(failure)
+  if (isLeft(settled)) return { state: 'failed', message: `How the release stands could not be read: ${settled.left.message}`, error }
+  const after = settled.right
+  const message = `${describeStanding(after)}${undone(about, after) || reached(about, after)}`
+  const result = resultOf(about, after)
+  if (failure.tag === 'HelmStopped' && run.signal.aborted) {
+    const isAsked = run.signal.reason === 'cancelled'
+    return { state: isAsked ? 'cancelled' : 'failed', message: `${isAsked ? 'Stopped as asked' : 'Stopped, for the service stops'}. ${message}`, error, result }
+  }
+  return { state: 'failed', message, error, result }
+}

@@ -1,0 +1,121 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { AccessGrant } from '../../kernel/access.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Outcome } from '../../kernel/failure.ts'
+import type { AccountId } from '../../kernel/ids.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
+import type { ChartTexts } from '../charts/ports.ts'
+import { asTable } from '../charts/value-tables.ts'
+import type { ReleaseStore, StorageDriverOf } from '../ports.ts'
+import { ReleaseMissing } from '../ports.ts'
+import type { Release, ReleaseKey } from '../types.ts'
+import type { OpenTaskCluster } from './cluster-tasks.ts'
+import { whileAllowed } from './cluster-tasks.ts'
+import { attendHelm, plannedHook } from './helm-progress.ts'
+import type { ManifestObject } from './kubernetes-objects.ts'
+import { labelOf, objectsOf } from './kubernetes-objects.ts'
+import type { HelmFlags, HelmRunner, Pause } from './ports.ts'
+import { redactAll, redactSecrets } from './redaction.ts'
+import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
+import type { RecordPlace } from './release-state.ts'
+import { endOfHelm, readStanding } from './release-state.ts'
+import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
+import { makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
+import { failedBefore, stoppedBefore } from './task-results.ts'
+
+/** A release that is to go. */
+export interface ReleaseRemoval extends RecordPlace {
+  /** Whose share of helm processes it is. */
+  readonly tenantId: AccountId
+  /** `keepHistory` leaves the records. */
+  readonly flags: Pick<HelmFlags, 'disableHooks' | 'keepHistory' | 'timeoutSeconds' | 'description' | 'wait'>
+}
+
+export interface RemoveReleaseDeps {
+  readonly helm: HelmRunner
+  readonly releases: ReleaseStore
+  readonly chartTexts: ChartTexts
+  readonly pause: Pause
+  readonly clock: Clock
+}
+
+const keptByPolicy = (objects: readonly ManifestObject[], home: string): readonly string[] =>
+  objects
+    .filter(({ body }) => asTable(asTable(body.metadata)?.annotations)?.['helm.sh/resource-policy'] === 'keep')
+    .map((object) => labelOf(object, home))
+
+/** Uninstalls a release within a task. The caller has opened the cluster as the task's actor and holds the release's lock. */
+export const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
+  async (run: TaskRun, removal: ReleaseRemoval): Promise<TaskEnd> => {
+    const { cluster, driver, release, tenantId, flags } = removal
+    const before = await readStanding(deps.releases, removal, run.signal)
+    if (isLeft(before)) return failedBefore(run, before.left)
+    const { newest } = before.right
+    if (newest === undefined) return failedBefore(run, ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`))
+    const read = await deps.releases.read(cluster, driver, newest, run.signal)
+    // A record that cannot be read tells less on the way, and helm may still remove it.
+    const record: Release | undefined = isLeft(read) ? undefined : read.right
+    const parsed = await objectsOf(deps.chartTexts, record?.manifest ?? '')
+    const objects = isLeft(parsed) ? [] : parsed.right
+    const kept = keptByPolicy(objects, release.namespace)
+    if (kept.length > 0) run.progress.say(`As their policy says, ${kept.length === 1 ? 'one object stays' : `${kept.length} objects stay`}: ${kept.slice(0, 20).join(', ')}`, { data: { kept: kept.length } })
+    if (run.signal.aborted) return stoppedBefore(run)
+    const hooks = (record?.hooks ?? []).map(plannedHook)
+    const about = {
+      cluster,
+      plan: { objects, hooks, home: release.namespace, driver, isRemoval: true },
+      waits: false,
+      undoes: false,
+      redactAll: redactAll(record?.config),
+      redactSecrets: redactSecrets(record?.config),
+    }
+    const done = await attendHelm(deps, run, about, (onEvent) => deps.helm.uninstall({ target: { cluster, driver, tenantId }, release, flags, onEvent }, run.signal))
+    return endOfHelm(deps, run, { cluster, driver, release, verb: 'uninstall', before: before.right, wasAtomic: false }, isLeft(done) ? done.left : undefined)
+  }
+
+export interface UninstallRequest extends ReleaseQuestion {
+  readonly flags: ReleaseRemoval['flags']
+  readonly responseId: string | undefined
+}
+
+const kind = 'packages.uninstallRelease'
+
+/** Accepts an uninstallation. A release that a dead helm left pending can be uninstalled; one that a task of ours works on cannot. */
+export const makeUninstallRelease = (deps: SubmitReleaseDeps) =>
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: UninstallRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
+    const opened = await openCluster(deps, call, grant)
+    if (isLeft(opened)) return opened
+    const release = await resolveRelease(deps, call, opened.right, request, false)
+    if (isLeft(release)) return release
+    const { name, namespace } = release.right
+    const input = { flags: request.flags } as unknown as FreeObject
+    const operation = { kind, verb: 'uninstall', release: release.right, input, isDryRun: false, responseId: request.responseId } as const
+    return submitReleaseTask(deps, call, opened.right, operation, ({ newest }) =>
+      newest === undefined ? ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`) : undefined,
+    )
+  }
+
+export interface UninstallTaskDeps extends RemoveReleaseDeps {
+  readonly openTaskCluster: OpenTaskCluster
+  readonly driverOf: StorageDriverOf
+}
+
+/** Removes the release of the task's input with the flags of the task's input. */
+export const removalKind = (kind: string, deps: UninstallTaskDeps): TaskKind => {
+  const remove = makeRemoveRelease(deps)
+  return {
+    kind,
+    run: (asked) =>
+      whileAllowed(deps, asked, async (run, { cluster }) => {
+        const release = run.input.release as unknown as ReleaseKey
+        const flags = run.input.flags as unknown as ReleaseRemoval['flags']
+        return remove(run, { cluster, driver: await deps.driverOf(cluster), release, tenantId: cluster.ownerId, flags })
+      }),
+    recover: makeRecoverReleaseTask(deps, 'uninstall'),
+  }
+}
+
+/** Does what was accepted. */
+export const uninstallReleaseKind = (deps: UninstallTaskDeps): TaskKind => removalKind(kind, deps)

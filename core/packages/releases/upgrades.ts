@@ -1,0 +1,190 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { MemberCluster } from '../../clusters/ports.ts'
+import type { AccessGrant } from '../../kernel/access.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
+import type { Chart, ChartSource, FetchedChart } from '../charts/ports.ts'
+import { ChartSourceUnreachable } from '../charts/ports.ts'
+import type { ValueReaders, ValuesSpec } from '../charts/values.ts'
+import { checkValuesSpec, composeOverrides, composeValues, exactValues, saysValues } from '../charts/values.ts'
+import type { JsonPatches, StorageDriverOf } from '../ports.ts'
+import { ReleaseMissing } from '../ports.ts'
+import type { ChartRef, ReleaseKey } from '../types.ts'
+import type { OpenTaskCluster, TaskCluster } from './cluster-tasks.ts'
+import { whileAllowed } from './cluster-tasks.ts'
+import type { HelmFlags } from './ports.ts'
+import { ReleaseNameTaken } from './ports.ts'
+import type { ApplyChartDeps } from './prepared-release.ts'
+import { makeApplyChart } from './prepared-release.ts'
+import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
+import type { Standing } from './release-state.ts'
+import { isPending, pendingElsewhere } from './release-state.ts'
+import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
+import { checkReleaseKey, makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
+import { failedBefore } from './task-results.ts'
+
+/** What an install or an upgrade is asked with, as it travels in the task's input. */
+export interface ChartOrder {
+  readonly chart: ChartRef
+  readonly values: ValuesSpec
+  readonly flags: HelmFlags
+  /** Added to Chart.yaml as `app.kubernetes.io/part-of`. */
+  readonly partOf?: string
+}
+
+export interface ChartTaskDeps extends ApplyChartDeps {
+  readonly openTaskCluster: OpenTaskCluster
+  readonly driverOf: StorageDriverOf
+  readonly chartSource: ChartSource
+  readonly patches: JsonPatches
+}
+
+/** The newest version of all, those before a release included, where `devel` is said and no version is. */
+const refOf = ({ chart, flags }: ChartOrder): ChartRef => (flags.devel === true && chart.version === '' ? { ...chart, version: '>0.0.0-0' } : chart)
+
+const shownSource = ({ source }: ChartRef): string =>
+  `${source.kind} ${source.namespace === '' ? '' : `${source.namespace}/`}${source.name.replace(/\/\/[^/@]*@/, '//')}`
+
+const fetchChart = async (deps: ChartTaskDeps, run: TaskRun, order: ChartOrder, cluster: MemberCluster): Outcome<Failure, FetchedChart> => {
+  const ref = refOf(order)
+  const step = run.progress.step(`Fetch the chart ${ref.name}`)
+  step.say(`From ${shownSource(ref)}${ref.version === '' ? ', the newest version' : `, version ${ref.version}`}`)
+  const fetched = await deps.chartSource.fetch(ref, { cluster, tenantId: cluster.ownerId }, run.signal).catch((error: unknown) => {
+    // A fetch that is broken off throws: that the task was to stop is no fault of the service's.
+    if (!run.signal.aborted) throw error
+    return left(ChartSourceUnreachable('The fetch was broken off.'))
+  })
+  if (isLeft(fetched)) {
+    step.failed('The chart could not be fetched.')
+    return fetched
+  }
+  const { chart, digest, size } = fetched.right
+  step.say(`${chart.name} ${chart.version}, ${Math.ceil(size / 1024)} KiB, ${digest}`, { data: { chart: chart.name, version: chart.version, digest, size } })
+  if (chart.metadata.deprecated === true) step.say('The chart is marked as deprecated.', { level: 'warning' })
+  step.done()
+  return fetched
+}
+
+/** Whether only what the caller sets goes to helm, which puts the former values below. */
+const keepsFormer = ({ flags, values }: ChartOrder): boolean =>
+  (flags.reuseValues === true || flags.resetThenReuseValues === true) &&
+  values.replaceValues === undefined && values.valuesPatch === undefined && values.valuesFile === undefined
+
+const valuesFor = async (readers: ValueReaders, chart: Chart, order: ChartOrder): Outcome<Failure<'ValuesRefused'>, FreeObject | undefined> => {
+  if (!saysValues(order.values)) return right(undefined)
+  if (keepsFormer(order)) return composeOverrides(readers, order.values)
+  const complete = await composeValues(readers, chart, order.values)
+  return isLeft(complete) ? complete : right(exactValues(chart, complete.right))
+}
+
+const orderOf = (input: FreeObject): ChartOrder => input as unknown as ChartOrder
+const releaseOf = (input: FreeObject): ReleaseKey => input.release as unknown as ReleaseKey
+
+/** The work of a task that installs or upgrades: fetches the chart, composes the values, and applies both. */
+export const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade') => {
+  const applyChart = makeApplyChart(deps)
+  const work = async (run: TaskRun, { cluster }: TaskCluster): Promise<TaskEnd> => {
+    const order = orderOf(run.input)
+    const fetched = await fetchChart(deps, run, order, cluster)
+    if (isLeft(fetched)) return failedBefore(run, fetched.left)
+    const { chart } = fetched.right
+    const values = await valuesFor(deps, chart, order)
+    if (isLeft(values)) return failedBefore(run, values.left)
+    const ended = await applyChart(run, {
+      cluster, verb, chart,
+      driver: await deps.driverOf(cluster),
+      tenantId: cluster.ownerId,
+      release: releaseOf(run.input),
+      values: values.right,
+      flags: order.flags,
+      ...(order.partOf === undefined ? {} : { annotations: { 'app.kubernetes.io/part-of': order.partOf } }),
+    })
+    return ended.result === undefined ? ended : { ...ended, result: { ...ended.result, chart: `${chart.name}-${chart.version}` } }
+  }
+  return (run: TaskRun): Promise<TaskEnd> => whileAllowed(deps, run, work)
+}
+
+export interface InstallRequest extends ChartOrder {
+  readonly release: ReleaseKey
+  readonly responseId: string | undefined
+}
+
+export type OrderFailure = SubmitReleaseFailure | Failure<'ReleaseOptionsRefused'> | Failure<'ReleasePending'> | Failure<'ValuesRefused'>
+
+const installKind = 'packages.installRelease'
+
+const again = (status: string): string =>
+  status === 'failed' || status === 'uninstalled' ? 'Upgrade it, or install with `replace`.' : 'Upgrade it, or choose another name.'
+
+/** Helm uses a name again only when it is told to, and nothing of the former release is there. */
+export const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flags'>, { newest }: Standing): Failure<'ReleaseNameTaken'> | Failure<'ReleasePending'> | undefined => {
+  if (newest === undefined || flags.dryRun === 'client') return undefined
+  if (isPending(newest)) return pendingElsewhere(release, newest)
+  const isFree = newest.status === 'uninstalled' || newest.status === 'failed'
+  if (flags.replace === true && isFree) return undefined
+  return ReleaseNameTaken(`There is a release ${release.name} in the namespace ${release.namespace}: revision ${newest.version}, ${newest.status}. ${again(newest.status)}`)
+}
+
+/** An order as a task's input keeps it. */
+export const orderInput = ({ chart, values, flags, partOf }: ChartOrder): FreeObject =>
+  ({ chart, values, flags, ...(partOf === undefined ? {} : { partOf }) }) as unknown as FreeObject
+
+/**
+ * Accepts an installation. What can be seen to be wrong is refused now: names, the form of values, a name that is in use.
+ * The chart is fetched, and the values are judged by it, in the task.
+ */
+export const makeInstallRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: InstallRequest): Outcome<OrderFailure | Failure<'ReleaseNameTaken'>, SubmittedTask> => {
+    const { release, flags, responseId } = request
+    const key = checkReleaseKey(release)
+    if (isLeft(key)) return key
+    const values = await checkValuesSpec(deps, request.values)
+    if (isLeft(values)) return values
+    const opened = await openCluster(deps, call, grant)
+    if (isLeft(opened)) return opened
+    const operation = { kind: installKind, verb: 'install', release, input: orderInput(request), isDryRun: flags.dryRun !== undefined, responseId } as const
+    return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeName(release, request, standing))
+  }
+
+/** Does what was accepted. */
+export const installReleaseKind = (deps: ChartTaskDeps): TaskKind => ({
+  kind: installKind,
+  run: makeRunChartTask(deps, 'install'),
+  recover: makeRecoverReleaseTask(deps, 'install'),
+})
+
+export interface UpgradeRequest extends ChartOrder, ReleaseQuestion {
+  readonly responseId: string | undefined
+}
+
+const upgradeKind = 'packages.upgradeRelease'
+
+const judge = (release: ReleaseKey, { flags }: UpgradeRequest, { newest }: Standing): Failure<'ReleaseMissing'> | Failure<'ReleasePending'> | undefined => {
+  if (newest === undefined) return flags.install === true ? undefined : ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`)
+  return isPending(newest) && flags.dryRun === undefined ? pendingElsewhere(release, newest) : undefined
+}
+
+/** Accepts an upgrade of a release that exists; of any, where `install` is said. */
+export const makeUpgradeRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
+  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: UpgradeRequest): Outcome<OrderFailure | FindFailure, SubmittedTask> => {
+    const { flags, responseId } = request
+    const values = await checkValuesSpec(deps, request.values)
+    if (isLeft(values)) return values
+    const opened = await openCluster(deps, call, grant)
+    if (isLeft(opened)) return opened
+    const release = await resolveRelease(deps, call, opened.right, request, flags.install === true)
+    if (isLeft(release)) return release
+    const key = checkReleaseKey(release.right)
+    if (isLeft(key)) return flags.install === true ? key : left(ReleaseMissing(`There is no release ${request.name}.`))
+    const operation = { kind: upgradeKind, verb: 'upgrade', release: release.right, input: orderInput(request), isDryRun: flags.dryRun !== undefined, responseId } as const
+    return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, request, standing))
+  }
+
+/** Does what was accepted. */
+export const upgradeReleaseKind = (deps: ChartTaskDeps): TaskKind => ({
+  kind: upgradeKind,
+  run: makeRunChartTask(deps, 'upgrade'),
+  recover: makeRecoverReleaseTask(deps, 'upgrade'),
+})

@@ -1,0 +1,123 @@
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import { asTable } from '../charts/value-tables.ts'
+import type { Contact, Icon, Link, PackageDescriptor } from './types.ts'
+
+// Bounds for what strangers write into a chart: more is not shown to anybody.
+const maxText = 4096
+const maxIcon = 256 * 1024
+const maxItems = 50
+
+const textOf = (value: Json | undefined, max = maxText): string | undefined =>
+  typeof value === 'string' && value !== '' && value.length <= max && value.isWellFormed() ? value : undefined
+
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]).slice(0, maxItems) : [])
+
+/** An address that leads a browser nowhere but to a web page: no `javascript:`, no `data:`. */
+const webAddress = (value: Json | undefined): string | undefined => {
+  const text = textOf(value)
+  return text !== undefined && /^https?:\/\/[^\s]+$/i.test(text) ? text : undefined
+}
+
+const iconTypes: Readonly<Record<string, string>> = {
+  avif: 'image/avif',
+  bmp: 'image/bmp',
+  gif: 'image/gif',
+  ico: 'image/x-icon',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  png: 'image/png',
+  svg: 'image/svg+xml',
+  webp: 'image/webp',
+}
+
+/** The media type that a name's extension stands for, where it is one of a picture. */
+export const pictureTypeOf = (name: string): string | undefined => {
+  const extension = /\.([A-Za-z0-9]{2,5})$/.exec(name)?.[1]?.toLowerCase()
+  return extension !== undefined && Object.hasOwn(iconTypes, extension) ? iconTypes[extension] : undefined
+}
+
+/** A picture by its address, which is never asked: the type is told by a `data:` URI itself, or by the extension. */
+export const iconOf = (value: Json | undefined): Icon | undefined => {
+  const text = textOf(value, maxIcon)
+  if (text === undefined) return undefined
+  const inline = /^data:(image\/[a-z0-9.+-]{1,64})(?:;[^,]{0,100})?,/i.exec(text)
+  if (inline !== null) return { src: text, type: (inline[1] ?? '').toLowerCase() }
+  const src = webAddress(text)
+  if (src === undefined) return undefined
+  const type = pictureTypeOf(src.replace(/[?#].*$/s, ''))
+  return type === undefined ? { src } : { src, type }
+}
+
+const iconsOf = (metadata: FreeObject): readonly Icon[] => {
+  const icon = iconOf(metadata['icon'])
+  return icon === undefined ? [] : [icon]
+}
+
+const contactOf = (value: Json): readonly Contact[] => {
+  const { name, url, email } = asTable(value) ?? {}
+  const [known, page, mail] = [textOf(name), webAddress(url), textOf(email)]
+  if (known === undefined && page === undefined && mail === undefined) return []
+  return [{ ...(known === undefined ? {} : { name: known }), ...(page === undefined ? {} : { url: page }), ...(mail === undefined ? {} : { email: mail }) }]
+}
+
+const linksOf = (metadata: FreeObject): readonly Link[] =>
+  [{ description: 'website', at: metadata['home'] }, ...listOf(metadata['sources']).map((at) => ({ description: 'source', at }))].flatMap(({ description, at }) => {
+    const url = webAddress(at)
+    return url === undefined ? [] : [{ description, url }]
+  })
+
+const orNothing = <K extends string, A>(key: K, items: readonly A[]): { readonly [key in K]?: readonly A[] } =>
+  (items.length === 0 ? {} : { [key]: items }) as { readonly [key in K]?: readonly A[] }
+
+/** What Chart.yaml says for people. Addresses that are no web addresses, and what is no text where text belongs, are left out. */
+export const descriptorOf = (metadata: FreeObject): PackageDescriptor => {
+  const [type, description] = [textOf(metadata['type'], 64), textOf(metadata['description'])]
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(description === undefined ? {} : { description }),
+    ...orNothing('icons', iconsOf(metadata)),
+    ...orNothing('maintainers', listOf(metadata['maintainers']).flatMap(contactOf)),
+    ...orNothing('keywords', listOf(metadata['keywords']).flatMap((word) => textOf(word, 256) ?? [])),
+    ...orNothing('links', linksOf(metadata)),
+  }
+}
+
+const givenIcon = (value: Json): readonly Icon[] => {
+  const { src, size, type } = asTable(value) ?? {}
+  const icon = iconOf(src)
+  if (icon === undefined) return []
+  const [told, kind] = [textOf(size, 64), textOf(type, 64)]
+  const known = icon.type ?? (kind !== undefined && /^image\/[a-z0-9.+-]+$/.test(kind) ? kind : undefined)
+  return [{ src: icon.src, ...(told === undefined ? {} : { size: told }), ...(known === undefined ? {} : { type: known }) }]
+}
+
+const givenLink = (value: Json): readonly Link[] => {
+  const { description, url } = asTable(value) ?? {}
+  const [text, at] = [textOf(description), webAddress(url)]
+  return at === undefined ? [] : [{ ...(text === undefined ? {} : { description: text }), url: at }]
+}
+
+/** A descriptor as a bundle's author wrote it, by the same rules. */
+export const givenDescriptor = (spec: FreeObject): PackageDescriptor => {
+  const [type, description, notes] = [textOf(spec['type'], 64), textOf(spec['description']), textOf(spec['notes'])]
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(description === undefined ? {} : { description }),
+    ...orNothing('icons', listOf(spec['icons']).flatMap(givenIcon)),
+    ...orNothing('maintainers', listOf(spec['maintainers']).flatMap(contactOf)),
+    ...orNothing('keywords', listOf(spec['keywords']).flatMap((word) => textOf(word, 256) ?? [])),
+    ...orNothing('links', listOf(spec['links']).flatMap(givenLink)),
+    ...(notes === undefined ? {} : { notes }),
+  }
+}
+
+/** A name as a title: `kube-ui_server` is `Kube Ui Server`. */
+export const humanised = (name: string): string =>
+  name
+    .split(/[\s._-]+/)
+    .filter((word) => word !== '')
+    .map((word) => {
+      const [first = '', ...rest] = [...word]
+      return first.toUpperCase() + rest.join('')
+    })
+    .join(' ')

@@ -1,0 +1,242 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Entropy } from '../../kernel/entropy.ts'
+import { uuidFrom } from '../../kernel/entropy.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import type { ChartReader, OpenChart } from '../charts/chart-cache.ts'
+import { atATime } from '../charts/concurrency.ts'
+import type { Chart, ChartFailure, ChartTexts, ChartTools, FetchedChart } from '../charts/ports.ts'
+import { ChartRefused, ChartSourceUnreachable } from '../charts/ports.ts'
+import type { HelmFailure, HelmRunner } from '../releases/ports.ts'
+import type { ChartRef } from '../types.ts'
+import type { Bundle, BundlePackage } from './bundles.ts'
+import { bundleOptionView, chartCard, firstBundle, looksLikeBundle, shownVersion, singleChartView } from './bundles.ts'
+import { bundleSelections, choicesOf, maxBundleLevels, maxBundles, packageSelection } from './selections.ts'
+import type { BundleOptionView, ChartSelection, Order, PackageCard } from './types.ts'
+
+export type BundleFailure = HelmFailure | Failure<'ChartRefused'>
+
+/** The bundle that a chart is made of; undefined for a chart that is none. */
+export type FindBundle = (fetched: FetchedChart, reader: ChartReader, signal: AbortSignal) => Outcome<BundleFailure, Bundle | undefined>
+
+/** Bytes; a bundle is a list of names, and whoever writes a longer one is not read. */
+const maxTemplate = 256 * 1024
+
+const bundleTemplates = (chart: Chart): readonly string[] =>
+  [...chart.files]
+    .filter(([path, bytes]) => path.startsWith('templates/') && !path.endsWith('/NOTES.txt') && bytes.length <= maxTemplate)
+    .map(([, bytes]) => new TextDecoder().decode(bytes))
+    .filter(looksLikeBundle)
+
+/** Documents of a rendering that may be bundles; the others are not worth parsing. */
+const bundleTexts = (manifest: string): readonly string[] => manifest.split(/^---[ \t\r]*$/m).filter(looksLikeBundle)
+
+/**
+ * Looks for a bundle among a chart's own templates. Only a chart whose templates look like one is rendered, and only
+ * when they are not plain YAML as they stand; values are the chart's defaults, capabilities those of the cluster.
+ */
+export const makeFindBundle = (deps: {
+  readonly texts: Pick<ChartTexts, 'parseAll'>
+  readonly tools: Pick<ChartTools, 'pack'>
+  readonly helm: Pick<HelmRunner, 'template'>
+}): FindBundle => {
+  const read = async ({ ref }: FetchedChart, sources: readonly string[]): ReturnType<FindBundle> => {
+    const unreadable = (why: string) => left(ChartRefused(`The bundle of the chart ${ref.name} ${ref.version} cannot be read: ${why}`))
+    const objects: Json[] = []
+    for (const source of sources) {
+      const parsed = await deps.texts.parseAll(new TextEncoder().encode(source))
+      if (isLeft(parsed)) return unreadable(parsed.left.message)
+      objects.push(...parsed.right)
+    }
+    const bundle = firstBundle(objects)
+    return isLeft(bundle) ? unreadable(`${bundle.left}.`) : bundle
+  }
+
+  return async (fetched, { cluster }, signal) => {
+    const templates = bundleTemplates(fetched.chart)
+    if (templates.length === 0) return right(undefined)
+    if (!templates.some((text) => text.includes('{{'))) return read(fetched, templates)
+    const work = {
+      target: { cluster, driver: 'Secret' as const, tenantId: cluster.ownerId },
+      release: { namespace: 'default', name: 'bundle' },
+      flags: { disableHooks: true },
+    }
+    const rendered = await deps.helm.template(work, { archive: await deps.tools.pack(fetched.chart), values: undefined }, signal)
+    return isLeft(rendered) ? rendered : read(fetched, bundleTexts(rendered.right.manifest))
+  }
+}
+
+export type ViewFailure = ChartFailure | BundleFailure
+type Viewed<A> = Promise<Either<ViewFailure, A>>
+
+interface ViewDeps {
+  readonly open: OpenChart
+  readonly find: FindBundle
+}
+
+/** Charts that one view may show. */
+const maxCharts = 60
+const fetchedAtATime = 4
+/** Milliseconds for a view with all that its bundles name. */
+const viewMs = 60_000
+
+/** One request's expansion, and what is left of what it may cost. */
+interface Expansion {
+  readonly reader: ChartReader
+  readonly signal: AbortSignal
+  charts: number
+  bundles: number
+}
+
+const keyOf = ({ name, version, source }: ChartRef): string => JSON.stringify([source.apiGroup, source.kind, source.namespace, source.name, name, version])
+const called = ({ ref }: FetchedChart): string => `${ref.name} ${ref.version}`
+
+/** Told as what the author of the bundle named: that it is missing there is no fault of the caller's. */
+const named = (owner: FetchedChart, ref: ChartRef, failure: ViewFailure): ViewFailure => {
+  const message = `The bundle ${called(owner)} names ${ref.name}: ${failure.message}`
+  return failure.tag === 'ChartMissing' ? ChartRefused(message) : { ...failure, message }
+}
+
+/** Expands bundles, those within them included, within bounds on depth, number and time; a bundle within itself is refused. */
+const makeExpand = ({ open, find }: ViewDeps) => {
+  const openNamed = async (owner: FetchedChart, ref: ChartRef, expansion: Expansion): Viewed<FetchedChart> => {
+    expansion.charts += 1
+    if (expansion.charts > maxCharts) return left(ChartRefused(`A view may show ${maxCharts} charts; the bundle names more.`))
+    const opened = await open(ref, expansion.reader, expansion.signal)
+    return isLeft(opened) ? left(named(owner, ref, opened.left)) : opened
+  }
+
+  const openBundle = async (owner: FetchedChart, ref: ChartRef, trail: readonly string[], expansion: Expansion): Viewed<BundleOptionView> => {
+    expansion.bundles += 1
+    if (trail.length > maxBundleLevels) return left(ChartRefused(`Bundles may stand ${maxBundleLevels} levels deep in one another; those of ${called(owner)} stand deeper.`))
+    if (expansion.bundles > maxBundles) return left(ChartRefused(`A view may be made of ${maxBundles} bundles; there are more.`))
+    const opened = await openNamed(owner, ref, expansion)
+    if (isLeft(opened)) return opened
+    const key = keyOf(opened.right.ref)
+    if (trail.includes(key)) return left(ChartRefused(`The bundle ${called(opened.right)} contains itself.`))
+    const bundle = await find(opened.right, expansion.reader, expansion.signal)
+    if (isLeft(bundle)) return bundle
+    if (bundle.right === undefined) return left(ChartRefused(`The bundle ${called(owner)} names ${called(opened.right)} as a bundle, which it is not.`))
+    return expand(opened.right, bundle.right, [...trail, key], expansion)
+  }
+
+  const openChoice = async (owner: FetchedChart, refs: readonly ChartRef[], trail: readonly string[], expansion: Expansion): Viewed<readonly BundleOptionView[]> => {
+    const views: BundleOptionView[] = []
+    for (const ref of refs) {
+      const view = await openBundle(owner, ref, trail, expansion)
+      if (isLeft(view)) return view
+      views.push(view.right)
+    }
+    return right(views)
+  }
+
+  const cardOf = async (owner: FetchedChart, bundle: Bundle, each: BundlePackage, trail: readonly string[], expansion: Expansion): Viewed<PackageCard> => {
+    if (each.kind === 'chart') {
+      const { chart } = each
+      const shown = await openNamed(owner, { name: chart.name, version: shownVersion(chart), source: chart.source }, expansion)
+      return isLeft(shown) ? shown : right({ chart: chartCard(bundle, chart, shown.right, trail.length - 1) })
+    }
+    if (each.kind === 'bundle') {
+      const view = await openBundle(owner, each.bundle, trail, expansion)
+      return isLeft(view) ? view : right({ bundle: view.right })
+    }
+    const views = await openChoice(owner, each.bundles, trail, expansion)
+    return isLeft(views) ? views : right({ oneOf: { description: each.description, bundles: views.right } })
+  }
+
+  /** @param trail the bundles that it stands in, itself last. */
+  const expand = async (fetched: FetchedChart, bundle: Bundle, trail: readonly string[], expansion: Expansion): Viewed<BundleOptionView> => {
+    const cards = await atATime(bundle.packages, trail.length === 1 ? fetchedAtATime : 1, (each) => cardOf(fetched, bundle, each, trail, expansion))
+    return isLeft(cards) ? cards : right(bundleOptionView(fetched, bundle, cards.right))
+  }
+  return expand
+}
+
+/** The view of a chart: of its bundle with everything in it, or of the chart alone. */
+export const makeViewBundle = (deps: ViewDeps, mostMs = viewMs) => {
+  const expand = makeExpand(deps)
+  const view = async (ref: ChartRef, reader: ChartReader, signal: AbortSignal): Viewed<BundleOptionView> => {
+    const opened = await deps.open(ref, reader, signal)
+    if (isLeft(opened)) return opened
+    const bundle = await deps.find(opened.right, reader, signal)
+    if (isLeft(bundle)) return bundle
+    if (bundle.right === undefined) return right(singleChartView(opened.right))
+    return expand(opened.right, bundle.right, [keyOf(opened.right.ref)], { reader, signal, charts: 0, bundles: 0 })
+  }
+
+  return async (ref: ChartRef, reader: ChartReader, signal: AbortSignal): Viewed<BundleOptionView> => {
+    const deadline = AbortSignal.timeout(mostMs)
+    const late = left(ChartSourceUnreachable(`Not everything that the chart names came within ${mostMs / 1000} seconds.`))
+    try {
+      const viewed = await view(ref, reader, AbortSignal.any([signal, deadline]))
+      return isLeft(viewed) && deadline.aborted ? late : viewed
+    } catch (error) {
+      // What is stopped on the way may throw: nobody is usually there any more to be told.
+      if (deadline.aborted && !signal.aborted) return late
+      throw error
+    }
+  }
+}
+
+interface OrderDeps {
+  readonly open: OpenChart
+  readonly clock: Clock
+  readonly entropy: Entropy
+}
+
+const orderOf = ({ clock, entropy }: OrderDeps, name: string, items: readonly ChartSelection[]): Order => ({
+  name,
+  uid: uuidFrom(entropy.bytes(16)),
+  createdAt: clock.now(),
+  items,
+})
+
+/** What the caller wishes of one chart. */
+export interface PackageWish {
+  readonly ref: ChartRef
+  /** The chart's name unless told. */
+  readonly releaseName: string | undefined
+  /** `default` unless told. */
+  readonly namespace: string | undefined
+  /** What is to differ from the chart's defaults. */
+  readonly values: FreeObject | undefined
+}
+
+/** An order for one chart. Nothing is stored. */
+export const makeOrderPackage =
+  (deps: OrderDeps) =>
+  async (wish: PackageWish, reader: ChartReader, signal: AbortSignal): Outcome<ChartFailure | Failure<'OrderRefused'>, Order> => {
+    const opened = await deps.open(wish.ref, reader, signal)
+    if (isLeft(opened)) return opened
+    const selection = packageSelection(opened.right, wish)
+    return isLeft(selection) ? selection : right(orderOf(deps, selection.right.releaseName, [selection.right]))
+  }
+
+/** A bundle view with its choices made. */
+export interface ChosenView {
+  readonly view: BundleOptionView
+  readonly licenseKey: string | undefined
+}
+
+/** An order for what was chosen in a bundle view: resources, waits and licence keys are the author's, from the chart. */
+export const makeOrderBundle = (deps: OrderDeps & { readonly find: FindBundle }) => {
+  const authorOf = async (view: BundleOptionView, reader: ChartReader, signal: AbortSignal): Outcome<ViewFailure, Bundle | undefined> => {
+    const opened = await deps.open({ name: view.name, version: view.version, source: view.sourceRef }, reader, signal)
+    return isLeft(opened) ? opened : deps.find(opened.right, reader, signal)
+  }
+
+  return async ({ view, licenseKey }: ChosenView, reader: ChartReader, signal: AbortSignal): Outcome<ViewFailure | Failure<'OrderRefused'>, Order> => {
+    const choices = choicesOf(view)
+    if (isLeft(choices)) return choices
+    const authors = new Map<BundleOptionView, Bundle>()
+    for (const bundle of new Set(choices.right.map(({ within }) => within))) {
+      const author = await authorOf(bundle, reader, signal)
+      if (isLeft(author)) return author
+      if (author.right !== undefined) authors.set(bundle, author.right)
+    }
+    const items = bundleSelections(choices.right, authors, licenseKey)
+    return isLeft(items) ? items : right(orderOf(deps, view.name, items.right))
+  }
+}

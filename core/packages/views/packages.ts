@@ -1,0 +1,125 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import type { Chart, ChartTexts, FetchedChart } from '../charts/ports.ts'
+import { ChartRefused } from '../charts/ports.ts'
+import { asTable } from '../charts/value-tables.ts'
+import { versionedRef } from './bundles.ts'
+import { descriptorOf, pictureTypeOf } from './descriptors.ts'
+import { ChartFileMissing, FormatRefused } from './ports.ts'
+import type { PackageView, ValuesFile } from './types.ts'
+
+type Read<A> = Outcome<Failure<'ChartRefused'>, A>
+type Texts = Pick<ChartTexts, 'parseAll'>
+
+/** Where forms look for a schema, the first one that is there: OpenAPI's own, else Helm's. */
+const schemaFiles = ['values.openapiv3_schema.json', 'values.openapiv3_schema.yaml', 'values.openapiv3_schema.yml', 'values.schema.json']
+const defaultsFile = 'values.yaml'
+const valuesFile = /^values-[^/]*\.yaml$/
+/** Bytes of the files of values and schema that one view shows, together. */
+const maxShown = 2 * 1024 * 1024
+
+const tableIn = async (texts: Texts, { chart }: FetchedChart, path: string): Read<FreeObject> => {
+  const parsed = await texts.parseAll(chart.files.get(path) ?? new Uint8Array())
+  if (isLeft(parsed)) return left(ChartRefused(`${path} of the chart ${chart.name} cannot be read: ${parsed.left.message}`))
+  const [value = {}, ...others] = parsed.right
+  const table = others.length === 0 ? asTable(value) : undefined
+  return table === undefined ? left(ChartRefused(`${path} of the chart ${chart.name} must be one map.`)) : right(table)
+}
+
+const valuesFilesOf = async (texts: Texts, fetched: FetchedChart): Read<readonly ValuesFile[]> => {
+  const { files, values } = fetched.chart
+  const found: ValuesFile[] = files.has(defaultsFile) ? [{ filename: defaultsFile, values }] : []
+  for (const filename of [...files.keys()].filter((path) => valuesFile.test(path)).sort()) {
+    const read = await tableIn(texts, fetched, filename)
+    if (isLeft(read)) return read
+    found.push({ filename, values: read.right })
+  }
+  return right(found)
+}
+
+const shownBytes = ({ chart }: FetchedChart): number =>
+  [...chart.files].filter(([path]) => path === defaultsFile || valuesFile.test(path) || schemaFiles.includes(path)).reduce((sum, [, bytes]) => sum + bytes.length, 0)
+
+/** A chart as its form is made from: what it says of itself, its files of values, and their schema. */
+export const packageView = async (texts: Texts, fetched: FetchedChart): Read<PackageView> => {
+  if (shownBytes(fetched) > maxShown) return left(ChartRefused(`The values and schema of the chart ${fetched.chart.name} are larger than a view may be; read them as files.`))
+  const valuesFiles = await valuesFilesOf(texts, fetched)
+  if (isLeft(valuesFiles)) return valuesFiles
+  const schemaFile = schemaFiles.find((path) => fetched.chart.files.has(path))
+  const schema = schemaFile === undefined ? right(undefined) : await tableIn(texts, fetched, schemaFile)
+  if (isLeft(schema)) return schema
+  return right({
+    ...descriptorOf(fetched.chart.metadata),
+    ...versionedRef(fetched),
+    ...(valuesFiles.right.length === 0 ? {} : { valuesFiles: valuesFiles.right }),
+    ...(schema.right === undefined ? {} : { openAPIV3Schema: schema.right }),
+  })
+}
+
+export type ViewFormat = 'json' | 'yaml'
+
+/** `json` and `yaml` are formats; everything else stands for whatever the route answers by itself. */
+export const formatOf = (text: string | undefined): ViewFormat | undefined => (text === 'json' || text === 'yaml' ? text : undefined)
+
+/** A file as it is answered. */
+export interface ServedFile {
+  readonly name: string
+  readonly contentType: string
+  readonly bytes: Uint8Array
+}
+
+const json = 'application/json; charset=utf-8'
+const yaml = 'application/yaml; charset=utf-8'
+const plain = 'text/plain; charset=utf-8'
+const opaque = 'application/octet-stream'
+
+/** Nothing that a browser runs as a page is called what it is: `html`, `svg`, `xml`, `js` are plain text here. */
+const typesByExtension: Readonly<Record<string, string>> = {
+  json, yaml, yml: yaml, lock: yaml,
+  md: 'text/markdown; charset=utf-8',
+  txt: plain, tpl: plain, html: plain, htm: plain, xhtml: plain, xml: plain, svg: plain, js: plain, mjs: plain, css: plain, sh: plain, toml: plain, ini: plain, conf: plain,
+  csv: plain, helmignore: plain, prov: plain, gotmpl: plain, properties: plain, sql: plain,
+  tgz: 'application/gzip', gz: 'application/gzip',
+}
+/** Pictures that hold no scripts. */
+const safePictures: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/x-icon']
+
+/** Every type that a file may be answered with. */
+export const servedTypes = [opaque, json, yaml, plain, 'text/markdown; charset=utf-8', 'application/gzip', ...safePictures] as const
+
+const extensionOf = (path: string): string => /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
+const plainNames: ReadonlySet<string> = new Set(['LICENSE', 'NOTICE', 'README', 'OWNERS', 'Makefile'])
+
+/** The type that a file's name stands for; bytes of which nothing is known stay bytes. */
+export const servedType = (path: string): string => {
+  const picture = pictureTypeOf(path)
+  if (picture !== undefined && safePictures.includes(picture)) return picture
+  const extension = extensionOf(path)
+  if (Object.hasOwn(typesByExtension, extension)) return typesByExtension[extension] ?? opaque
+  return plainNames.has(path.split('/').at(-1) ?? '') ? plain : opaque
+}
+
+/** Names of the raw files, subcharts' included, in the order of their characters. */
+export const fileNames = (chart: Pick<Chart, 'files'>): readonly string[] => [...chart.files.keys()].sort((a, b) => (a < b ? -1 : 1))
+
+const sourceFormats: Readonly<Record<string, ViewFormat>> = { json: 'json', yaml: 'yaml', yml: 'yaml', lock: 'yaml' }
+
+/** One raw file, as it is or turned from YAML into JSON and the other way round. */
+export const servedFile = async (
+  texts: Pick<ChartTexts, 'convert'>,
+  chart: Pick<Chart, 'name' | 'version' | 'files'>,
+  path: string,
+  format: ViewFormat | undefined,
+): Outcome<Failure<'ChartFileMissing'> | Failure<'FormatRefused'>, ServedFile> => {
+  const bytes = chart.files.get(path)
+  if (bytes === undefined) return left(ChartFileMissing(`The chart ${chart.name} ${chart.version} has no such file.`))
+  const name = path.split('/').at(-1) ?? ''
+  const extension = extensionOf(path)
+  const source = Object.hasOwn(sourceFormats, extension) ? sourceFormats[extension] : undefined
+  if (format === undefined || format === source) return right({ name, contentType: servedType(path), bytes })
+  if (source === undefined) return left(FormatRefused('Only files of YAML and JSON can be turned into one another.'))
+  const turned = await texts.convert(bytes, format)
+  if (isLeft(turned)) return left(FormatRefused(`${path} cannot be turned into ${format}: ${turned.left.message}`))
+  return right({ name: `${name.slice(0, -extension.length)}${format}`, contentType: format === 'json' ? json : yaml, bytes: new TextEncoder().encode(turned.right) })
+}

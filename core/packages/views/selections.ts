@@ -1,0 +1,167 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Failure } from '../../kernel/failure.ts'
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import type { FetchedChart } from '../charts/ports.ts'
+import { isSameSource } from '../charts/source-refs.ts'
+import { overridePatch, plainJson } from '../charts/value-tables.ts'
+import { versionedRef } from './bundles.ts'
+import type { Bundle, BundleVersion } from './bundles.ts'
+import { OrderRefused } from './ports.ts'
+import type { BundleOptionView, ChartCard, ChartSelection, VersionOption } from './types.ts'
+
+type Judged<A> = Either<Failure<'OrderRefused'>, A>
+
+/** Helm's own limit: it leaves room for what charts append. */
+const maxReleaseName = 53
+const releaseName = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
+/** Levels of bundles within bundles. */
+export const maxBundleLevels = 5
+/** Bundles of one view or order. */
+export const maxBundles = 20
+const maxItems = 200
+
+const checkedName = (name: string): Judged<string> => {
+  if (name.length > maxReleaseName) return left(OrderRefused(`The release name ${name.slice(0, 100)} is longer than ${maxReleaseName} characters.`))
+  return releaseName.test(name) ? right(name) : left(OrderRefused(`${JSON.stringify(name)} cannot be the name of a release: lower-case letters, digits, '-' and '.' only.`))
+}
+
+/** What is to be installed of one chart by itself. */
+export const packageSelection = (
+  fetched: FetchedChart,
+  wish: { readonly releaseName: string | undefined; readonly namespace: string | undefined; readonly values: FreeObject | undefined },
+): Judged<ChartSelection> => {
+  const name = checkedName(wish.releaseName ?? fetched.ref.name)
+  if (isLeft(name)) return name
+  return right({
+    ...versionedRef(fetched),
+    releaseName: name.right,
+    namespace: wish.namespace === undefined || wish.namespace === '' ? 'default' : wish.namespace,
+    bundle: null,
+    valuesFile: 'values.yaml',
+    valuesPatch: overridePatch(fetched.chart.values, wish.values ?? {}),
+    resources: null,
+    waitFors: null,
+  })
+}
+
+/** A chart that was chosen in a view. */
+export interface ChosenChart {
+  readonly card: ChartCard
+  readonly versions: readonly VersionOption[]
+  /** The bundle that it stands in. */
+  readonly within: BundleOptionView
+}
+
+const chosenVersions = (card: ChartCard): Judged<readonly VersionOption[]> => {
+  const selected = card.versions.length === 1 ? card.versions : card.versions.filter((version) => version.selected === true)
+  if (selected.length === 0) return left(OrderRefused(`Select a version of ${card.name}.`))
+  if (selected.length > 1 && card.multiSelect !== true) return left(OrderRefused(`Select one version of ${card.name}, not ${selected.length}.`))
+  return right(selected)
+}
+
+const isChosen = (card: ChartCard): boolean => card.required === true || card.selected === true
+
+/**
+ * What was chosen in a bundle and in those within it, in the order of installation: as it stands in the view, a bundle
+ * within a bundle at its place. Refuses what is still open, and what is too much.
+ */
+export const choicesOf = (view: BundleOptionView): Judged<readonly ChosenChart[]> => {
+  let bundles = 0
+  const charts: ChosenChart[] = []
+  const walk = (within: BundleOptionView, level: number): Judged<void> => {
+    if (level > maxBundleLevels) return left(OrderRefused(`Bundles may stand ${maxBundleLevels} levels deep in one another.`))
+    bundles += 1
+    if (bundles > maxBundles) return left(OrderRefused(`An order may be made of ${maxBundles} bundles.`))
+    for (const card of within.packages) {
+      if ('oneOf' in card) return left(OrderRefused(`Choose one of the bundles ${card.oneOf.bundles.map(({ name }) => name).join(', ').slice(0, 500)} in ${within.name}.`))
+      const walked = 'bundle' in card ? walk(card.bundle, level + 1) : choose(card.chart, within)
+      if (isLeft(walked)) return walked
+    }
+    return right(undefined)
+  }
+  const choose = (card: ChartCard, within: BundleOptionView): Judged<void> => {
+    if (!isChosen(card)) return right(undefined)
+    const versions = chosenVersions(card)
+    if (isLeft(versions)) return versions
+    charts.push({ card, versions: versions.right, within })
+    return right(undefined)
+  }
+  const walked = walk(view, 0)
+  return isLeft(walked) ? walked : right(charts)
+}
+
+/** What the author's bundle says of one version of a chart; nothing for one that it does not name. */
+const authorsVersion = (bundle: Bundle | undefined, card: ChartCard, version: string): BundleVersion | undefined =>
+  bundle?.packages
+    .flatMap((each) => (each.kind === 'chart' && each.chart.name === card.name && isSameSource(each.chart.source, card.sourceRef) ? each.chart.versions : []))
+    .find((each) => each.version === version)
+
+const patchWith = (option: VersionOption, licenseKeyPath: string | undefined, licenseKey: string | undefined): Judged<Json | undefined> => {
+  const patch = option.valuesPatch ?? undefined
+  if (patch !== undefined && !Array.isArray(patch)) return left(OrderRefused('A valuesPatch must be a list of operations.'))
+  if (licenseKeyPath === undefined || licenseKey === undefined || licenseKey === '') return right(patch === undefined ? undefined : plainJson(patch))
+  return right([...((patch ?? []) as readonly Json[]).map(plainJson), { op: 'replace', path: licenseKeyPath, value: licenseKey }])
+}
+
+/** Letters that a version has and a release name has not become `-`. */
+const nameOf = (card: ChartCard, version: string): string =>
+  card.multiSelect === true ? `${card.name}-${version.toLowerCase().replace(/[^a-z0-9.-]/g, '-')}` : card.name
+
+const selectionOf = (
+  { card, within }: ChosenChart,
+  option: VersionOption,
+  bundle: Bundle | undefined,
+  licenseKey: string | undefined,
+): Judged<ChartSelection> => {
+  const said = authorsVersion(bundle, card, option.version)
+  const name = checkedName(nameOf(card, option.version))
+  if (isLeft(name)) return name
+  const valuesPatch = patchWith(option, said?.licenseKeyPath, licenseKey)
+  if (isLeft(valuesPatch)) return valuesPatch
+  return right({
+    name: card.name,
+    version: option.version,
+    sourceRef: card.sourceRef,
+    releaseName: name.right,
+    namespace: [card.namespace, bundle?.namespace].find((each) => each !== undefined && each !== '') ?? 'default',
+    bundle: { name: within.name, version: within.version, sourceRef: within.sourceRef },
+    ...(option.valuesFile === undefined || option.valuesFile === '' ? {} : { valuesFile: option.valuesFile }),
+    ...(valuesPatch.right === undefined ? {} : { valuesPatch: valuesPatch.right }),
+    resources: said?.resources ?? null,
+    waitFors: said?.waitFors ?? null,
+  })
+}
+
+/**
+ * One release for each chosen version.
+ * @param authors the bundles as their authors wrote them, for those of the view that are bundles.
+ */
+export const bundleSelections = (
+  charts: readonly ChosenChart[],
+  authors: ReadonlyMap<BundleOptionView, Bundle>,
+  licenseKey: string | undefined,
+): Judged<readonly ChartSelection[]> => {
+  const items: ChartSelection[] = []
+  for (const chosen of charts) {
+    for (const option of chosen.versions) {
+      const selection = selectionOf(chosen, option, authors.get(chosen.within), licenseKey)
+      if (isLeft(selection)) return selection
+      items.push(selection.right)
+    }
+  }
+  return unmistakable(items)
+}
+
+/** Two releases of one name in a namespace would be one. */
+const unmistakable = (items: readonly ChartSelection[]): Judged<readonly ChartSelection[]> => {
+  if (items.length === 0) return left(OrderRefused('Nothing is selected.'))
+  if (items.length > maxItems) return left(OrderRefused(`An order may have ${maxItems} items.`))
+  const seen = new Set<string>()
+  for (const { namespace, releaseName: name } of items) {
+    const key = `${namespace}/${name}`
+    if (seen.has(key)) return left(OrderRefused(`Two charts of the order would both be the release ${name} in the namespace ${namespace}.`))
+    seen.add(key)
+  }
+  return right(items)
+}

@@ -1,0 +1,121 @@
+import type { FreeObject, Json } from '../../kernel/json.ts'
+import type { SourceRef } from '../types.ts'
+
+/** Version of views and orders on the wire. */
+export const viewsApiVersion = 'releases.x-helm.dev/v1alpha1'
+
+/** `PackageDescriptor`: what a person is shown of a chart or bundle. Everything comes from its author and is trusted with nothing. */
+export interface PackageDescriptor {
+  readonly type?: string
+  readonly description?: string
+  readonly icons?: readonly Icon[]
+  readonly maintainers?: readonly Contact[]
+  readonly keywords?: readonly string[]
+  readonly links?: readonly Link[]
+  readonly notes?: string
+}
+
+export interface Icon {
+  readonly src: string
+  readonly size?: string
+  /** A media type; absent where the address does not tell it. */
+  readonly type?: string
+}
+
+export interface Contact {
+  readonly name?: string
+  readonly url?: string
+  readonly email?: string
+}
+
+export interface Link {
+  readonly description?: string
+  readonly url?: string
+}
+
+/** What a bundle promises: `{trait: 'Storage', value: '10Gi'}`. */
+export interface Feature {
+  readonly trait: string
+  readonly value: string
+}
+
+/** One version of a chart that may be chosen, with how its values differ. */
+export interface VersionOption {
+  readonly version: string
+  readonly selected?: boolean
+  readonly valuesFile?: string
+  /** RFC 6902, on the values of `valuesFile`. */
+  readonly valuesPatch?: Json
+}
+
+/** A chart in a bundle view. */
+export interface ChartCard extends PackageDescriptor {
+  readonly name: string
+  readonly sourceRef: SourceRef
+  readonly features?: readonly string[]
+  readonly namespace?: string
+  readonly versions: readonly VersionOption[]
+  /** Several versions may be installed side by side. */
+  readonly multiSelect?: boolean
+  readonly required?: boolean
+  readonly selected?: boolean
+}
+
+/** One package of a bundle: exactly one of the three. */
+export type PackageCard =
+  | { readonly chart: ChartCard }
+  | { readonly bundle: BundleOptionView }
+  | { readonly oneOf: { readonly description: string; readonly bundles: readonly BundleOptionView[] } }
+
+/** A bundle with what it is made of, bundles within it likewise. */
+export interface BundleOptionView extends PackageDescriptor {
+  readonly name: string
+  readonly version: string
+  readonly sourceRef: SourceRef
+  readonly displayName: string
+  readonly features?: readonly Feature[]
+  readonly packages: readonly PackageCard[]
+}
+
+/** The values that a file of the chart sets. */
+export interface ValuesFile {
+  readonly filename: string
+  readonly values: FreeObject
+}
+
+/** `PackageView`: one chart, as its form is made from. */
+export interface PackageView extends PackageDescriptor {
+  readonly name: string
+  readonly version: string
+  readonly sourceRef: SourceRef
+  readonly valuesFiles?: readonly ValuesFile[]
+  readonly openAPIV3Schema?: FreeObject
+}
+
+/** `ChartSourceRef` of the interface. */
+export interface VersionedRef {
+  readonly name: string
+  readonly version: string
+  readonly sourceRef: SourceRef
+}
+
+/** One release to be made. */
+export interface ChartSelection extends VersionedRef {
+  readonly releaseName: string
+  readonly namespace: string
+  /** The bundle that it belongs to; null for a chart by itself. */
+  readonly bundle: VersionedRef | null
+  readonly valuesFile?: string
+  readonly valuesPatch?: Json
+  /** Kinds that the chart brings and needs, as its bundle tells. */
+  readonly resources: FreeObject | null
+  readonly waitFors: readonly FreeObject[] | null
+}
+
+/** What is to be installed, in order. Nothing is stored. */
+export interface Order {
+  readonly name: string
+  readonly uid: string
+  readonly createdAt: Date
+  readonly items: readonly ChartSelection[]
+}

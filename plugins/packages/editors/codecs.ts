@@ -1,0 +1,58 @@
+import * as t from 'io-ts'
+import { answer, AnyJson, FreeObjectCodec, freeText, listOf, noted, optional, QueryBoolean, request, ResponseId } from '../../kit/codecs.ts'
+import { Format, looseInteger } from '../codecs.ts'
+
+/** Options and models are objects whose shape is their editor's affair. */
+export const EditorOptions = noted(FreeObjectCodec, { description: '`metadata.resource` (group, version, name), `metadata.release` (name, namespace), and what the options chart takes; with `form` where the editor has one.' })
+export const EditorModel = noted(FreeObjectCodec, { description: '`metadata.resource`, `metadata.release`, and `resources` by key; with `form` where the editor has one.' })
+
+/** A whole model, or `metadata` with a `patch` (RFC 6902) on the model of what is installed. */
+export const EditorApplication = t.intersection(
+  [FreeObjectCodec, request({ patch: optional(listOf(AnyJson, 1000)) }, 'EditorPatch')],
+  'EditorApplication',
+)
+
+export const FormatQuery = request({ format: optional(Format) }, 'EditorFormatQuery')
+export const ResourcesQuery = request({ format: optional(Format), skipCRDs: optional(QueryBoolean) }, 'EditorResourcesQuery')
+export const ApplyQuery = request(
+  { 'response-id': optional(ResponseId), installCRDs: optional(QueryBoolean), wait: optional(QueryBoolean), timeout: optional(looseInteger(1, 86_400)) },
+  'EditorApplyQuery',
+)
+
+const word = optional(freeText(253))
+
+/** What to remove: flat, or as a model names it. */
+export const EditorRemoval = request(
+  { metadata: optional(FreeObjectCodec), group: word, version: word, name: word, kind: word, scope: word, releaseName: word, namespace: word },
+  'EditorRemoval',
+)
+export type EditorRemoval = t.TypeOf<typeof EditorRemoval>
+
+const ResourceFile = answer({ filename: t.string, key: optional(t.string), data: t.string }, 'ResourceFile')
+export const MissingObject = answer({ key: t.string, apiVersion: t.string, kind: t.string, namespace: t.string, name: t.string, reason: t.string }, 'MissingObject')
+export const ResourceOutput = answer({ crds: t.readonlyArray(ResourceFile), resources: t.readonlyArray(ResourceFile), missing: optional(t.readonlyArray(MissingObject)) }, 'ResourceOutput')
+
+const metadata = { resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' }, release: { name: 'web', namespace: 'shop' } }
+const labels = { 'app.kubernetes.io/name': 'web', 'app.kubernetes.io/instance': 'web' }
+
+const deployment = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: 'shop', labels },
+  spec: { replicas: 2, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'registry.example.com/web:1.4' }] } } },
+}
+
+export const optionsExample = { metadata, spec: { image: 'registry.example.com/web:1.4', replicas: 2 } }
+export const modelExample = { metadata, resources: { appsDeployment: deployment } }
+export const aboutExample = { metadata }
+export const removalExample = { group: 'apps', version: 'v1', name: 'deployments', releaseName: 'web', namespace: 'shop' }
+
+export const manifestExample = `---
+# Source: apps-deployment-editor/templates/deployment.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+`
+export const outputExample = { crds: [], resources: [{ filename: 'deployment.yaml', key: 'appsDeployment', data: 'apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n' }] }

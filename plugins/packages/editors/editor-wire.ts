@@ -1,0 +1,35 @@
+import type { FreeObject, Json } from '../../../core/kernel/json.ts'
+import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
+import type { ObjectPrinter } from '../../../core/packages/editors/manifests.ts'
+import { plainJson } from '../../../core/packages/charts/value-tables.ts'
+import { YamlAnswer } from '../../kit/reply.ts'
+import { toWireJson } from '../../../core/kernel/json.ts'
+import type { EditorRemoval } from './codecs.ts'
+
+/** `json`, `yaml`, or the route's own default for anything else. */
+export const formatOf = (asked: string | undefined, otherwise: 'json' | 'yaml'): 'json' | 'yaml' => (asked === 'json' || asked === 'yaml' ? asked : otherwise)
+
+/** Numbers as charts expect them: `1.0` is a number like any other here. */
+export const toModel = (body: FreeObject): FreeObject => plainJson(body) as FreeObject
+
+export const modelAnswer = async (model: FreeObject, asked: string | undefined, texts: Pick<ChartTexts, 'print'>): Promise<FreeObject | YamlAnswer> =>
+  formatOf(asked, 'json') === 'yaml' ? new YamlAnswer(await texts.print(model)) : model
+
+export const printerOf = (asked: string | undefined, texts: Pick<ChartTexts, 'print'>): ObjectPrinter =>
+  formatOf(asked, 'yaml') === 'json' ? { ending: 'json', print: (object) => Promise.resolve(toWireJson(object)) } : { ending: 'yaml', print: (object) => texts.print(object) }
+
+const filled = (entries: Readonly<Record<string, string | undefined>>): FreeObject => Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined))
+
+/** The flat form as a model names the same things; what stands flat wins. */
+export const removalSubject = ({ metadata, group, version, name, kind, scope, releaseName, namespace }: EditorRemoval): FreeObject => {
+  const within = (key: string): FreeObject => {
+    const value: Json | undefined = metadata === undefined ? undefined : metadata[key]
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as FreeObject) : {}
+  }
+  return {
+    metadata: {
+      resource: { ...within('resource'), ...filled({ group, version, name, kind, scope }) },
+      release: { ...within('release'), ...filled({ name: releaseName, namespace }) },
+    },
+  }
+}

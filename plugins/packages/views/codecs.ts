@@ -1,0 +1,222 @@
+import * as t from 'io-ts'
+import { completedSource } from '../../../core/packages/charts/source-refs.ts'
+import type { BundleOptionView, PackageCard } from '../../../core/packages/views/types.ts'
+import { answer, AnyJson, DateTime, FreeObjectCodec, freeText, listOf, optional, PathName, PathTail, patternText, request } from '../../kit/codecs.ts'
+import { chartSourceProps, Format, Namespace, ReleaseName } from '../codecs.ts'
+
+/** A chart's file, by its path in the chart. */
+export const ChartFilePath = request({ owner: PathName, cluster: PathName, path: PathTail }, 'ChartFilePath')
+export const FormatQuery = request({ format: optional(Format) }, 'FormatQuery')
+
+const groupName = patternText(/^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)?$/, 253, 'an API group')
+/** A chart, and the variant of a resource whose presets are laid over its values. */
+export const ChartPresetFlatRef = request(
+  {
+    ...chartSourceProps,
+    group: optional(groupName),
+    resource: optional(patternText(/^[a-z0-9-]*$/, 63, 'the plural of a resource, in small letters')),
+    kind: optional(patternText(/^(?:[A-Z][A-Za-z0-9]*)?$/, 63, 'a kind')),
+    variant: optional(freeText(253)),
+    namespace: optional(Namespace),
+  },
+  'ChartPresetFlatRef',
+)
+export type ChartPresetFlatRef = t.TypeOf<typeof ChartPresetFlatRef>
+
+/** A chart with what is to differ from its defaults. */
+export const ChartOrder = request(
+  { ...chartSourceProps, releaseName: optional(ReleaseName), namespace: optional(Namespace), values: optional(FreeObjectCodec) },
+  'ChartOrder',
+)
+
+/** Where something comes from. What is left out has the defaults of the interface. */
+const SourceRefIn = request(
+  { apiGroup: optional(freeText(253)), kind: optional(freeText(63)), namespace: optional(Namespace), name: freeText(2048, 1) },
+  'TypedObjectReference',
+)
+const VersionOptionIn = request(
+  { version: freeText(128), selected: optional(t.boolean), valuesFile: optional(freeText(512)), valuesPatch: optional(AnyJson) },
+  'VersionOptionIn',
+)
+const ChartCardIn = request(
+  {
+    name: freeText(250, 1),
+    sourceRef: SourceRefIn,
+    namespace: optional(Namespace),
+    versions: listOf(VersionOptionIn, 50, 1),
+    multiSelect: optional(t.boolean),
+    required: optional(t.boolean),
+    selected: optional(t.boolean),
+  },
+  'ChartCardIn',
+)
+
+/** A bundle as a client sends it back. */
+export interface BundleIn {
+  readonly name: string
+  readonly version: string
+  readonly sourceRef: t.TypeOf<typeof SourceRefIn>
+  readonly packages: readonly PackageIn[]
+}
+interface PackageIn {
+  readonly chart: t.TypeOf<typeof ChartCardIn> | undefined
+  readonly bundle: BundleIn | undefined
+  readonly oneOf: { readonly description: string | undefined; readonly bundles: readonly BundleIn[] } | undefined
+}
+
+const bundleProps = (packages: t.Type<readonly PackageIn[], unknown, unknown>) => ({ name: freeText(250, 1), version: freeText(128), sourceRef: SourceRefIn, packages })
+const BundleOptionIn: t.Type<BundleIn, unknown> = t.recursion('BundleOptionIn', () => request(bundleProps(listOf(PackageIn, 100)), 'BundleOptionIn'))
+/** One of the three; what a view shows beside them is not read. */
+const PackageIn: t.Type<PackageIn, unknown> = t.recursion('PackageIn', () =>
+  request(
+    {
+      chart: optional(ChartCardIn),
+      bundle: optional(BundleOptionIn),
+      oneOf: optional(request({ description: optional(freeText(4096)), bundles: listOf(BundleOptionIn, 20) }, 'OneOfIn')),
+    },
+    'PackageIn',
+  ),
+)
+/** A bundle view with its choices made: `selected` says which charts and versions. */
+export const BundleViewIn = request({ ...bundleProps(listOf(PackageIn, 100)), licenseKey: optional(freeText(64 * 1024)) }, 'BundleViewIn')
+
+const toCards = (card: PackageIn): readonly PackageCard[] => {
+  if (card.chart !== undefined) {
+    const { sourceRef, namespace, versions, multiSelect, required, selected, name } = card.chart
+    const options = versions.map(({ version, selected: isSelected, valuesFile, valuesPatch }) => ({
+      version,
+      ...(isSelected === undefined ? {} : { selected: isSelected }),
+      ...(valuesFile === undefined ? {} : { valuesFile }),
+      ...(valuesPatch === undefined ? {} : { valuesPatch }),
+    }))
+    const flags = { multiSelect: multiSelect === true, required: required === true, selected: selected === true }
+    return [{ chart: { name, sourceRef: completedSource(sourceRef), ...(namespace === undefined ? {} : { namespace }), versions: options, ...flags } }]
+  }
+  if (card.bundle !== undefined) return [{ bundle: toBundle(card.bundle) }]
+  return card.oneOf === undefined ? [] : [{ oneOf: { description: card.oneOf.description ?? '', bundles: card.oneOf.bundles.map(toBundle) } }]
+}
+
+/** A client's bundle view, as far as an order depends on it. */
+export const toBundle = (view: BundleIn): BundleOptionView => ({
+  name: view.name,
+  version: view.version,
+  sourceRef: completedSource(view.sourceRef),
+  displayName: '',
+  packages: view.packages.flatMap(toCards),
+})
+
+/** Whether each package is one thing, in bundles within bundles likewise. */
+export const isUnambiguous = (view: BundleIn): boolean =>
+  view.packages.every(({ chart, bundle, oneOf }) => {
+    const isOne = [chart, bundle, oneOf].filter((each) => each !== undefined).length === 1
+    return isOne && [...(bundle === undefined ? [] : [bundle]), ...(oneOf?.bundles ?? [])].every(isUnambiguous)
+  })
+
+const Icon = t.intersection([t.type({ src: t.string }, 'IconSource'), t.partial({ size: t.string, type: t.string }, 'IconDetails')], 'ImageSpec')
+const Contact = t.partial({ name: t.string, url: t.string, email: t.string }, 'ContactData')
+const Link = t.partial({ description: t.string, url: t.string }, 'PackageLink')
+
+/** What a person is shown of a chart or bundle. */
+const PackageDescriptor = t.partial(
+  {
+    type: t.string,
+    description: t.string,
+    icons: t.readonlyArray(Icon),
+    maintainers: t.readonlyArray(Contact),
+    keywords: t.readonlyArray(t.string),
+    links: t.readonlyArray(Link),
+    notes: t.string,
+  },
+  'PackageDescriptor',
+)
+
+const SourceReference = answer({ apiGroup: t.string, kind: t.string, namespace: t.string, name: t.string }, 'SourceReference')
+const versioned = { name: t.string, version: t.string, sourceRef: SourceReference }
+const ChartSourceRef = answer(versioned, 'ChartSourceRef')
+
+const VersionOption = t.intersection(
+  [t.type({ version: t.string }, 'VersionName'), t.partial({ selected: t.boolean, valuesFile: t.string, valuesPatch: AnyJson }, 'VersionDetails')],
+  'VersionOption',
+)
+const ChartCard = t.intersection(
+  [
+    PackageDescriptor,
+    t.type({ name: t.string, sourceRef: SourceReference, versions: t.readonlyArray(VersionOption) }, 'ChartCardBase'),
+    t.partial({ features: t.readonlyArray(t.string), namespace: t.string, multiSelect: t.boolean, required: t.boolean, selected: t.boolean }, 'ChartCardDetails'),
+  ],
+  'ChartCard',
+)
+const Feature = answer({ trait: t.string, value: t.string }, 'PackageFeature')
+
+// io-ts reads an absent key as undefined; what is answered has no such keys.
+const asAnswered = <A>(codec: t.Any): t.Type<A, unknown> => codec as t.Type<A, unknown>
+
+const PackageCardOut: t.Type<PackageCard, unknown> = t.recursion('PackageCard', () =>
+  asAnswered<PackageCard>(
+    t.union(
+      [
+        t.type({ chart: ChartCard }, 'ChartPackage'),
+        t.type({ bundle: BundleOption }, 'BundlePackage'),
+        t.type({ oneOf: t.type({ description: t.string, bundles: t.readonlyArray(BundleOption) }, 'OneOfBundles') }, 'OneOfPackage'),
+      ],
+      'PackageCard',
+    ),
+  ),
+)
+const bundleBase = { ...versioned, displayName: t.string, packages: t.readonlyArray(PackageCardOut) }
+const BundleOption: t.Type<BundleOptionView, unknown> = t.recursion('BundleOptionView', () =>
+  asAnswered<BundleOptionView>(
+    t.intersection([PackageDescriptor, t.type(bundleBase, 'BundleOptionBase'), t.partial({ features: t.readonlyArray(Feature) }, 'BundleFeatures')], 'BundleOptionView'),
+  ),
+)
+
+/** A chart's bundle with everything in it, for people to choose from. */
+export const BundleView = t.intersection(
+  [
+    PackageDescriptor,
+    t.type({ apiVersion: t.string, kind: t.literal('BundleView'), ...bundleBase }, 'BundleViewBase'),
+    t.partial({ features: t.readonlyArray(Feature), licenseKey: t.string }, 'BundleViewDetails'),
+  ],
+  'BundleView',
+)
+
+const ValuesFile = answer({ filename: t.string, values: FreeObjectCodec }, 'ValuesFile')
+/** One chart, as its form is made from. */
+export const PackageView = t.intersection(
+  [
+    PackageDescriptor,
+    t.type({ apiVersion: t.string, kind: t.literal('PackageView'), ...versioned }, 'PackageViewBase'),
+    t.partial({ valuesFiles: t.readonlyArray(ValuesFile), openAPIV3Schema: FreeObjectCodec }, 'PackageViewDetails'),
+  ],
+  'PackageView',
+)
+
+const ChartSelection = t.intersection(
+  [
+    t.type(
+      {
+        ...versioned,
+        releaseName: t.string,
+        namespace: t.string,
+        bundle: t.union([ChartSourceRef, t.null]),
+        resources: t.union([FreeObjectCodec, t.null]),
+        waitFors: t.union([t.readonlyArray(FreeObjectCodec), t.null]),
+      },
+      'ChartSelectionBase',
+    ),
+    t.partial({ valuesFile: t.string, valuesPatch: AnyJson }, 'ChartSelectionDetails'),
+  ],
+  'ChartSelection',
+)
+/** What is to be installed, in order. */
+export const Order = answer(
+  {
+    apiVersion: t.string,
+    kind: t.literal('Order'),
+    metadata: answer({ name: t.string, uid: t.string, creationTimestamp: DateTime }, 'OrderMetadata'),
+    spec: answer({ items: t.readonlyArray(answer({ chart: ChartSelection }, 'OrderItem')) }, 'OrderSpec'),
+    status: FreeObjectCodec,
+  },
+  'Order',
+)
+export type Order = t.TypeOf<typeof Order>

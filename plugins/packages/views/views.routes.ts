@@ -1,0 +1,109 @@
+import * as t from 'io-ts'
+import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../../core/clusters/ports.ts'
+import { ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable } from '../../../core/packages/charts/ports.ts'
+import { HelmBusy, HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
+import { servedTypes } from '../../../core/packages/views/packages.ts'
+import { ChartFileMissing, FormatRefused, OrderRefused, PresetsRefused, VariantMissing } from '../../../core/packages/views/ports.ts'
+import { read, requires, write } from '../../kit/access.ts'
+import { FreeObjectCodec } from '../../kit/codecs.ts'
+import { binary, json, orYaml } from '../../kit/reply.ts'
+import { body, defineRoute } from '../../kit/route.ts'
+import { ChartSourceFlatRef, clusterInPath, ClusterPath } from '../codecs.ts'
+import { BundleView, Order, PackageView, BundleViewIn, ChartFilePath, ChartOrder, ChartPresetFlatRef, FormatQuery } from './codecs.ts'
+import { bundleViewExample, chosenViewExample, orderExample, packageOrderExample, packageViewExample, presetExample, sourceExample } from './examples.ts'
+
+const clusterFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused] as const
+const chartFailures = [...clusterFailures, ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable] as const
+const bundleFailures = [...chartFailures, HelmBusy, HelmMissing, HelmRefused, HelmStopped] as const
+
+const prefix = '/clusters/{owner}/{cluster}/helm'
+const common = { tag: 'Helm', access: requires('can_connect', clusterInPath) } as const
+const reading = { ...common, scope: read('cluster'), params: ClusterPath } as const
+const ordering = { ...common, scope: write('cluster'), params: ClusterPath } as const
+const fromQuery = { orQuery: true } as const
+
+export const getBundleView = defineRoute({
+  ...reading,
+  id: 'packages.getBundleView',
+  method: 'GET',
+  path: `${prefix}/bundleview`,
+  summary: 'Show what a chart, or the bundle in it, is made of',
+  description: 'A chart that renders to a `Bundle` is expanded with everything that it names; any other is shown as a bundle of itself alone.',
+  body: body(ChartSourceFlatRef, sourceExample, fromQuery),
+  ok: json(200, BundleView, bundleViewExample),
+  failures: bundleFailures,
+})
+
+export const orderBundle = defineRoute({
+  ...ordering,
+  id: 'packages.orderBundle',
+  method: 'POST',
+  path: `${prefix}/bundleview/orders`,
+  summary: 'Make an order of a bundle view with its choices made',
+  description: 'One item for each chosen version of each chart that is required or selected. Nothing is installed, and nothing is stored.',
+  body: body(BundleViewIn, chosenViewExample),
+  ok: json(200, Order, orderExample),
+  failures: [...bundleFailures, OrderRefused],
+})
+
+export const getPackageView = defineRoute({
+  ...reading,
+  id: 'packages.getPackageView',
+  method: 'GET',
+  path: `${prefix}/packageview`,
+  summary: 'Show a chart: what it says of itself, its values and their schema',
+  body: body(ChartSourceFlatRef, sourceExample, fromQuery),
+  query: FormatQuery,
+  ok: orYaml(json(200, PackageView, packageViewExample)),
+  failures: chartFailures,
+})
+
+export const listPackageFiles = defineRoute({
+  ...reading,
+  id: 'packages.listPackageFiles',
+  method: 'GET',
+  path: `${prefix}/packageview/files`,
+  summary: 'List the files of a chart',
+  body: body(ChartSourceFlatRef, sourceExample, fromQuery),
+  ok: json(200, t.readonlyArray(t.string), ['Chart.yaml', 'README.md', 'templates/deployment.yaml', 'values.yaml']),
+  failures: chartFailures,
+})
+
+export const getPackageFile = defineRoute({
+  ...reading,
+  id: 'packages.getPackageFile',
+  method: 'GET',
+  path: `${prefix}/packageview/files/*`,
+  summary: 'Get one file of a chart',
+  description: 'Always as a download. `format=json` and `format=yaml` turn YAML and JSON into one another.',
+  params: ChartFilePath,
+  body: body(ChartSourceFlatRef, sourceExample, fromQuery),
+  query: FormatQuery,
+  ok: binary(servedTypes),
+  failures: [...chartFailures, ChartFileMissing, FormatRefused],
+})
+
+export const orderPackage = defineRoute({
+  ...ordering,
+  id: 'packages.orderPackage',
+  method: 'POST',
+  path: `${prefix}/packageview/orders`,
+  summary: 'Make an order of one chart',
+  description: '`values` are what is to differ from the defaults of the chart. Nothing is installed, and nothing is stored.',
+  body: body(ChartOrder, packageOrderExample),
+  ok: json(200, Order, orderExample),
+  failures: [...chartFailures, OrderRefused],
+})
+
+export const getPackageValues = defineRoute({
+  ...reading,
+  id: 'packages.getPackageValues',
+  method: 'GET',
+  path: `${prefix}/packageview/values`,
+  summary: 'Get the values of a chart, with the presets of a variant',
+  description: 'Without `variant` the defaults of the chart. With one, the ClusterChartPresets that it selects are laid over them, then the ChartPresets of `namespace`, of which one hides that of the cluster with its name.',
+  body: body(ChartPresetFlatRef, presetExample, fromQuery),
+  query: FormatQuery,
+  ok: orYaml(json(200, FreeObjectCodec, { replicas: 1 })),
+  failures: [...chartFailures, PresetsRefused, VariantMissing],
+})
