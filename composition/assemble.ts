@@ -11,10 +11,10 @@ import type { AnyBoundRoute, Method } from '../plugins/kit/route.ts'
 import type { Container } from './container.ts'
 import { StartRefused } from './start-refused.ts'
 
-/** An account is an organization or a user, so its relations are theirs. */
+/** The object types whose relations an object type has. An account is an organization or a user, so it has the relations of both. */
 const relationHolders: Readonly<Record<string, readonly string[]>> = { account: ['account', 'organization', 'user'] }
 
-/** What is wrong with a route's access: no scope, an unknown relation, a parameter that its path does not have. */
+/** Returns the faults of a route's access: a missing scope, an unknown relation, or a parameter that the path does not have. */
 export const accessProblems = (
   route: { readonly bound: AnyBoundRoute; readonly fullPath: string },
   objectTypes: readonly ObjectTypeDefinition[],
@@ -54,10 +54,10 @@ export const listenerRoots: Readonly<Record<Listener, string>> = { api: '/api/v1
 export interface AssembledRoute {
   readonly pluginId: string
   readonly listener: Listener
-  /** With the listener's root: `/api/v1/authz/roles/{id}`. */
+  /** Includes the listener's root: `/api/v1/authz/roles/{id}`. */
   readonly fullPath: string
   readonly methods: readonly Method[]
-  /** The narrower of the plugin's and the route's own. */
+  /** The narrower of the gates of the plugin and of the route. */
   readonly gate: Gate
   readonly bound: AnyBoundRoute
 }
@@ -67,19 +67,19 @@ export interface AssembledJob {
   readonly job: Job
 }
 
-/** What this deployment is made of. */
+/** The parts of this deployment. */
 export interface Assembly extends Catalogue {
   readonly plugins: readonly AnyPlugin[]
   readonly routes: readonly AssembledRoute[]
   readonly jobs: readonly AssembledJob[]
-  /** Kinds of work that this deployment does. */
+  /** The kinds of tasks that this deployment accepts. */
   readonly tasks: readonly TaskKind[]
 }
 
 export const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
   plugins.filter((plugin) => isOpen(plugin.gate, deployment))
 
-/** The union of what the open plugins contribute. */
+/** Returns the union of what the open plugins contribute. */
 export const catalogueOf = (plugins: readonly AnyPlugin[], deployment: Deployment): Catalogue => {
   const open = openPlugins(plugins, deployment)
   return {
@@ -89,8 +89,8 @@ export const catalogueOf = (plugins: readonly AnyPlugin[], deployment: Deploymen
 }
 
 /**
- * Gives each open plugin its ports and collects routes, jobs and kinds of tasks. Throws StartRefused with every problem at once: missing
- * ports and a wrong catalogue first, since without them no plugin says what its routes are.
+ * Gives each open plugin its ports and collects routes, jobs and kinds of tasks. Throws StartRefused with every problem at
+ * once. Missing ports and a wrong catalogue are reported first, since without them plugins cannot declare routes.
  */
 export const assemble = (plugins: readonly AnyPlugin[], container: Container, deployment: Deployment): Assembly => {
   const open = openPlugins(plugins, deployment)
@@ -142,7 +142,7 @@ const repeatedIds = (things: readonly { readonly id: string }[], noun: string): 
   return [...repeated].map((id) => `The ${noun} ${id} is declared twice.`)
 }
 
-/** Method and path are the same route whatever the parameters are called. */
+/** Returns the routes that occur twice. Routes with the same method and path are equal, regardless of parameter names. */
 const repeatedShapes = (routes: readonly AssembledRoute[]): readonly string[] => {
   const seen = new Map<string, AssembledRoute>()
   const problems: string[] = []

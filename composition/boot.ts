@@ -8,32 +8,32 @@ import type { Secret, SecretBox } from '../core/kernel/secret.ts'
 import type { Container } from './container.ts'
 import type { Settings } from './config/settings.ts'
 
-/** Keys that are no key-encryption keys, from the same key ring, 32 bytes each. */
+/** Keys from the key ring that are not key-encryption keys, 32 bytes each. */
 export interface ServiceKeys {
-  /** HMAC-SHA256 over values that the audit log keeps comparable but unreadable. */
+  /** HMAC-SHA256 key for values that the audit log keeps comparable but unreadable. */
   readonly audit: Secret<Uint8Array>
-  /** HMAC-SHA256 that binds a CSRF value to its session. */
+  /** HMAC-SHA256 key that binds a CSRF value to its session. */
   readonly csrf: Secret<Uint8Array>
 }
 
-/** What stands before the ports are provided; the providers of each part read it. */
+/** The facts that exist before the ports are provided. The providers of each part read them. */
 export interface Boot {
   readonly settings: Settings
   readonly deployment: Deployment
   readonly log: Log
   readonly database: SqlDatabase
-  /** The database's time. */
+  /** The clock of the database. */
   readonly clock: SharedClock
   readonly secretBox: SecretBox
-  /** Set where the API port speaks HTTPS beside HTTP. */
+  /** Set when the API port speaks both HTTPS and HTTP. */
   readonly tls: TlsIdentity | undefined
   readonly keys: ServiceKeys
   readonly catalogue: Catalogue
-  /** This process among several instances; new at each start. */
+  /** Identifies this process among several instances. New at each start. */
   readonly instanceId: string
-  /** `{base_url}` without a trailing slash: MOORAGE_BASE_URL, else where the API listener is bound. */
+  /** Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound. */
   baseUrl(): string
-  /** Has `close` called when the service stops, last registered first. */
+  /** Registers `close` to be called when the service stops. The last registered is called first. */
   onStop(name: string, close: () => Promise<void>): void
 }
 

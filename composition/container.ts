@@ -2,18 +2,21 @@ import 'reflect-metadata'
 import { container as root, instanceCachingFactory } from 'tsyringe'
 import type { Token } from '../core/kernel/token.ts'
 
-/** Answers the one instance behind a port's token. */
+/** Returns the single instance of a port. */
 export type Resolve = <T>(token: Token<T>) => T
 
 /**
- * Ties ports to adapters. Used at start only: nothing is resolved per request.
- * A port may be provided again until it is first resolved (a deployer's plugin swaps an adapter so); the last one wins.
+ * Binds ports to adapters. It is used only at start: nothing is resolved per request. A port may be provided again until it
+ * is first resolved, so that a deployer's plugin can replace an adapter; the last provider wins.
  */
 export interface Container {
-  /** The factory runs once, at the first `resolve`. */
+  /** Binds a port to a factory, which runs once, at the first `resolve`. */
   provide<T>(token: Token<T>, factory: (resolve: Resolve) => T): void
   provideValue<T>(token: Token<T>, value: T): void
-  /** Throws in plain words when nothing provides the port, or when ports need each other in a circle. */
+  /**
+   * Returns the instance of a port. Throws a readable error when the port is not provided or when ports depend on each other
+   * in a cycle.
+   */
   resolve<T>(token: Token<T>): T
   has(token: Token<unknown>): boolean
 }

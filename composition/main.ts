@@ -2,8 +2,8 @@ import 'reflect-metadata'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-// Compiled code is kept between starts, which halves what they cost. Not in the system's temporary folder, where another
-// user could put code for us to run.
+// Compiled code is cached between starts, which halves their cost. The cache is not in the temporary folder of the system,
+// where another user could place code for this process to run.
 const packageRoot = import.meta.url.endsWith('/dist/composition/main.js') ? '../../' : '../'
 enableCompileCache(fileURLToPath(new URL(`${packageRoot}node_modules/.cache/moorage`, import.meta.url)))
 
@@ -23,7 +23,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
     return () => void process.off('SIGINT', listener)
   },
 })
-// What a pipe has not taken yet would be lost with the process. A reader that left ends the wait with an error.
+// Output that a pipe has not taken yet would be lost when the process exits. When the reader has closed, an error ends the wait.
 const taken = (stream: NodeJS.WriteStream): Promise<void> => new Promise((resolve) => stream.write('', () => resolve()))
 await Promise.all([taken(process.stdout), taken(process.stderr)])
 process.exit(exitCode)

@@ -27,8 +27,8 @@ import { provideOrganizations } from './wiring/organizations.ts'
 import { providePlatform } from './wiring/platform.ts'
 import { provideTasks } from './wiring/tasks.ts'
 
-/** Every part of the service, in the order in which one may use another's ports. A deployer's own come by MOORAGE_PLUGINS. */
+/** Every part of the service, in the order in which a part may use the ports of others. MOORAGE_PLUGINS adds a deployer's own parts. */
 export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
 
-/** What ties the ports of each part to adapters. */
+/** The functions that bind the ports of each part to adapters. */
 export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideCharts, provideChartRepositories, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds]

@@ -1,4 +1,4 @@
-/** The service does not start, for reasons that its operator can act on: each is one plain sentence. */
+/** The service does not start, for reasons that its operator can act on. Each reason is one sentence. */
 export class StartRefused extends Error {
   readonly problems: readonly string[]
   constructor(problems: readonly string[]) {

@@ -5,7 +5,7 @@ export interface ApiClientOptions {
   /** `https://moorage.example.com`, without a path. */
   readonly server: string
   readonly headers: Readonly<Record<string, string>>
-  /** Certificates to trust besides those of the system, PEM. */
+  /** PEM certificates to trust in addition to those of the system. */
   readonly caFile?: string
 }
 
@@ -21,32 +21,31 @@ interface ApiReply {
   readonly body: string
 }
 
-/** One server-sent event. */
 export interface SentEvent {
   readonly id: string
   readonly data: string
 }
-/** An answer whose events are read while they come. */
+/** A response whose events are read as they arrive. */
 export interface EventAnswer {
   readonly status: number
-  /** Of an answer that is no 200. */
+  /** Set when the status is not 200. */
   readonly body: string
-  /** Ends with the answer; throws when the connection was cut. */
+  /** Ends with the response. Throws when the connection is lost. */
   readonly events: AsyncIterable<SentEvent>
 }
 
-/** Speaks to a Moorage server as its client does; follows no redirect. */
+/** A client for the HTTP API of a Moorage server. It does not follow redirects. */
 export interface ApiClient {
   send(asked: ApiRequest): Promise<ApiReply>
   openEvents(path: string, lastEventId: string | undefined, signal: AbortSignal): Promise<EventAnswer>
   close(): Promise<void>
 }
 
-/** Longer than the server's heartbeat: a connection that says nothing for so long is dead. */
+/** Longer than the server's heartbeat interval: a connection that is silent for this long is dead. */
 const silenceMs = 40_000
 const connectMs = 10_000
 
-/** Reads blocks of `id:` and `data:` lines; comments and other fields are passed over. */
+/** Parses blocks of `id:` and `data:` lines. Comments and other fields are ignored. */
 export async function* eventsOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<SentEvent, void, void> {
   const decoder = new TextDecoder()
   let rest = ''

@@ -3,7 +3,10 @@ import type { Log } from '../../core/kernel/log.ts'
 
 const longestMs = 1_000
 
-/** The same passes, or none where they take longer than a second or fail: a sign-in waits no longer and never fails for them. */
+/**
+ * Returns the passes, or none if they take longer than a second or fail, so that they neither delay a sign-in further nor
+ * fail it.
+ */
 export const makeBoundedPasses = (passes: BusPasses, log: Log): BusPasses => ({
   passFor: (user, validSeconds) =>
     new Promise((resolve) => {

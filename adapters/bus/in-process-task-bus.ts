@@ -1,7 +1,7 @@
 import type { TaskBus } from '../../core/tasks/ports.ts'
 
 export interface InProcessTaskBus extends TaskBus {
-  /** Tells those who wait for progress of the task. */
+  /** Notifies the callers that wait for progress of the task. */
   hint(ref: string): void
 }
 
@@ -9,7 +9,7 @@ const callSoon = (listeners: Iterable<() => void>): void => {
   for (const listener of listeners) setImmediate(listener)
 }
 
-/** TaskBus for one instance: nothing leaves the process. */
+/** TaskBus for a single instance. Nothing leaves the process. */
 export const makeInProcessTaskBus = (): InProcessTaskBus => {
   const wakes = new Set<() => void>()
   const progress = new Map<string, Set<() => void>>()

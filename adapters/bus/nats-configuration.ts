@@ -1,23 +1,26 @@
-/** What a nats-server is told so that it serves this deployment. */
+/** The parts of a nats-server configuration that depend on the deployment. */
 export interface NatsConfiguration {
   /** `host:port`. */
   readonly listen: string
   /** `host:port` of the websocket listener for browsers. */
   readonly websocket: string
   readonly storeFolder: string
-  /** Where the pages come from that may open the websocket: browsers send the cookie unasked. */
+  /** The origin of the pages that may open the websocket. It is checked because browsers send the cookie unasked. */
   readonly origin: string
-  /** The cookie in which browsers bring their pass. */
+  /** The cookie in which browsers send their pass. */
   readonly cookie: string
   readonly operatorClaims: string
   readonly systemAccount: string
-  /** The first claims of the system's and the platform's account, by their public keys. */
+  /** The initial claims of the system account and the platform account, by public key. */
   readonly accounts: Readonly<Record<string, string>>
 }
 
 const quoted = (text: string): string => JSON.stringify(text)
 
-/** The configuration file of a nats-server. It holds no secret: claims are signed, not sealed, and keys stay in Moorage's database. */
+/**
+ * Returns the configuration file of a nats-server. It holds no secret: claims are signed, not encrypted, and keys stay in
+ * Moorage's database.
+ */
 export const natsConfiguration = ({ listen, websocket, storeFolder, origin, cookie, operatorClaims, systemAccount, accounts }: NatsConfiguration): string =>
   `# nats-server for Moorage, printed by: moorage bus init
 # Nothing in it is secret. Start with: nats-server -c FILE

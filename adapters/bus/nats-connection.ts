@@ -4,7 +4,10 @@ import { connect, jwtAuthenticator } from '@nats-io/transport-node'
 import type { SystemLogin } from '../../core/bus/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 
-/** The servers of MOORAGE_BUS_URL, each as `nats://host:port`: a user and password in it mean nothing to a server that goes by claims. */
+/**
+ * Returns the servers of MOORAGE_BUS_URL, each as `nats://host:port`. User and password are dropped: a server that uses
+ * claims ignores them.
+ */
 export const natsServers = (busUrl: string): readonly string[] =>
   busUrl
     .split(',')
@@ -14,20 +17,20 @@ export const natsServers = (busUrl: string): readonly string[] =>
     .map((part) => `nats://${part}`)
 
 export interface KeptConnectionOptions {
-  /** `host:port` or `nats://host:port`, each. */
+  /** Each is `host:port` or `nats://host:port`. */
   readonly servers: readonly string[]
-  /** A fresh login; undefined while the deployment has no keys. */
+  /** Returns a fresh login, or undefined while the deployment has no keys. */
   readonly login: () => Promise<SystemLogin | undefined>
   readonly log: Log
-  /** What it is for, for the log. */
+  /** The purpose of the connection, for the log. */
   readonly purpose: string
-  /** Called at each connection and at each reconnection. A throw ends the connection; it is made anew. */
+  /** Called on each connection and reconnection. If it throws, the connection is closed and opened again. */
   readonly onUp?: (connection: NatsConnection) => Promise<void>
 }
 
-/** One connection to the message bus that comes back for as long as the service runs. */
+/** A connection to the message bus that is re-established for as long as the service runs. */
 export interface KeptConnection {
-  /** Undefined while the bus is away. */
+  /** Returns undefined while the bus is not connected. */
   current(): NatsConnection | undefined
   start(): void
   close(): Promise<void>
@@ -37,7 +40,7 @@ const connectTimeoutMs = 5_000
 const shortestPauseMs = 500
 const longestPauseMs = 10_000
 
-/** Opens one connection with claims of this deployment; afterwards it reconnects by itself, for ever, unless told otherwise. */
+/** Opens a connection with claims of this deployment. It reconnects by itself, without limit, unless the options say otherwise. */
 export const connectBy = ({ servers }: Pick<KeptConnectionOptions, 'servers'>, { claims, seed }: SystemLogin, reconnects = true): Promise<NatsConnection> =>
   connect({
     servers: [...servers],

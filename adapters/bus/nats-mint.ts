@@ -15,10 +15,10 @@ const newKey = (kind: BusIdentityKind | 'user'): BusKey => {
 }
 
 const pairOf = ({ seed }: BusKey) => fromSeed(new TextEncoder().encode(seed.reveal()))
-/** A revocation covers the whole second in which it falls. */
+/** A revocation covers the whole second that contains it. */
 const secondAfter = (at: Date): number => Math.ceil(at.getTime() / 1000)
 
-/** What is left out counts as zero for the server, so that every limit is spelled out; -1 is none. */
+/** The server reads an omitted limit as zero, so every limit is written out; -1 means unlimited. */
 const limitsOf = ({ maxConnections, hasStreams, imports, exports }: AccountClaims) => ({
   subs: -1, data: -1, payload: -1,
   imports: hasStreams || imports.length > 0 ? -1 : 0,
@@ -37,10 +37,13 @@ const accountOf = (platform: string, claims: AccountClaims) => ({
   revocations: Object.fromEntries([...claims.revocations].map(([key, until]) => [key, secondAfter(until)])),
 })
 
-/** Nothing may be published where the list is empty: an empty list alone would allow everything. */
+/** An empty list must allow no subject. By itself an empty list would allow all of them. */
 const permission = (subjects: readonly string[]) => (subjects.length === 0 ? { deny: ['>'] } : { allow: [...subjects] })
 
-/** The library dates claims by this machine's clock; servers compare that date with revocations and with older claims. */
+/**
+ * Replaces the date of claims by `at` and signs them again. The library dates claims by this machine's clock, and servers
+ * compare the date with revocations and with older claims.
+ */
 const dated = async (encoded: Promise<string>, signer: KeyPair, at: Date): Promise<string> => {
   const [header = '', payload = ''] = (await encoded).split('.')
   const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
@@ -49,7 +52,7 @@ const dated = async (encoded: Promise<string>, signer: KeyPair, at: Date): Promi
   return `${signed}.${Buffer.from(signer.sign(Buffer.from(signed))).toString('base64url')}`
 }
 
-/** BusMint by the libraries of NATS: its own kind of JWT, signed with Ed25519 keys. */
+/** BusMint over the NATS libraries: NATS JWTs signed with Ed25519 keys. */
 export const makeNatsMint = (clock: Clock): BusMint => ({
   newKey,
   operatorClaims: (operator, systemAccount) => {
@@ -63,7 +66,7 @@ export const makeNatsMint = (clock: Clock): BusMint => ({
   userClaims: (account, user, { name, rights, expiresAt, isBearer }) => {
     const signer = pairOf(account)
     const permissions = { pub: permission(rights.publish), sub: permission(rights.subscribe), bearer_token: isBearer }
-    // The last second belongs to them no more: they never outlive what they were issued on.
+    // Rounded down to the second, so that claims never outlive the right they were issued for.
     const claims = encodeUser(name, user, signer, permissions, expiresAt === undefined ? {} : { exp: unixSeconds(expiresAt) })
     return dated(claims, signer, clock.now())
   },

@@ -5,10 +5,10 @@ import type { Log } from '../../core/kernel/log.ts'
 import { makeKeptConnection } from './nats-connection.ts'
 
 export interface NatsServerOptions {
-  /** `host:port` or `nats://host:port`, each. */
+  /** Each is `host:port` or `nats://host:port`. */
   readonly servers: readonly string[]
   readonly endpoints: readonly string[]
-  /** A fresh login; undefined while the deployment has no keys. */
+  /** Returns a fresh login, or undefined while the deployment has no keys. */
   readonly login: () => Promise<SystemLogin | undefined>
   readonly log: Log
 }
@@ -16,7 +16,7 @@ export interface NatsServerOptions {
 const answerTimeoutMs = 2_000
 const away = 'The message bus does not answer at present. Try again.'
 
-/** Asks the server for something of the system account; throws Unavailable. */
+/** Sends a request to the system account of the server. Throws Unavailable. */
 const ask = async (connection: NatsConnection | undefined, subject: string, payload = ''): Promise<string> => {
   if (connection === undefined || connection.isClosed()) throw new Unavailable(away)
   try {
@@ -40,7 +40,7 @@ const envelopeOf = (text: string): Envelope => {
   }
 }
 
-/** The claims that the server has for an account; it answers nothing for one that it does not know. */
+/** Returns the claims that the server has for an account. The server returns nothing for an unknown account. */
 export const lookUpClaims = async (connection: NatsConnection | undefined, publicKey: string): Promise<string | undefined> => {
   const text = await ask(connection, `$SYS.REQ.ACCOUNT.${publicKey}.CLAIMS.LOOKUP`)
   return text === '' ? undefined : text
@@ -71,7 +71,7 @@ export const makeNatsServer = ({ servers, endpoints, login, log }: NatsServerOpt
 
 const refuse = (): Promise<never> => Promise.reject(new Error('Messages stay inside this process: there is no server to ask.'))
 
-/** For messages that stay inside the process. */
+/** BusServer for messages that stay inside the process. */
 export const noBusServer: BusServer = {
   isConfigured: false,
   endpoints: [],

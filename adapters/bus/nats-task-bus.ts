@@ -9,12 +9,12 @@ import { makeKeptConnection } from './nats-connection.ts'
 
 export type NatsTaskBusOptions = Pick<KeptConnectionOptions, 'servers' | 'login' | 'log'>
 
-/** The bus, and the connection that it lives on. */
+/** A TaskBus and the connection that it uses. */
 export interface NatsTaskBus extends TaskBus, Pick<KeptConnection, 'start' | 'close'> {
   isConnected(): boolean
 }
 
-/** Below `natjobs` and not of the stream: nobody needs a wake-up of yesterday. */
+/** Below `natjobs` but not in the stream: an old wake-up has no use. */
 const wakeSubject = 'natjobs.wake'
 const progressOfAll = 'natjobs.resp.*.*'
 const streamName = 'natjobs'
@@ -23,8 +23,8 @@ const duplicatesMs = 3600 * 1000
 const ackTimeoutMs = 5_000
 
 /**
- * Each user's account imports its own tenant's subjects (core/bus/rights.ts), so the progress of a task goes to its actor's;
- * the notifications go to the actor and to the account that the task is about.
+ * Returns the messages of a task event. The progress of a task goes to its actor: each user's account imports the subjects
+ * of its own tenant (core/bus/rights.ts). Notifications go to the actor and to the account that the task is about.
  */
 export const messagesOf = ({ task, event, isNotable }: TaskMessage): readonly { readonly subject: string; readonly id: string }[] => {
   const id = `${task.ref}.${event.seq}`
@@ -35,7 +35,7 @@ export const messagesOf = ({ task, event, isNotable }: TaskMessage): readonly { 
   ]
 }
 
-/** The stream keeps what was published for a week, and drops what is published again within the hour. */
+/** Creates the stream. It keeps messages for a week and drops duplicates that are published within an hour. */
 const ensureStream = async (connection: NatsConnection): Promise<void> => {
   const { streams } = await jetstreamManager(connection, { timeout: ackTimeoutMs })
   const config = {
@@ -52,7 +52,10 @@ const ensureStream = async (connection: NatsConnection): Promise<void> => {
   else await streams.update(streamName, config)
 }
 
-/** Whether the server keeps streams for the account of the connection; without them the progress of tasks is not published. */
+/**
+ * Reports whether the server keeps streams for the account of the connection. Without streams the progress of tasks is not
+ * published.
+ */
 export const hasStreams = async (connection: NatsConnection): Promise<boolean> => {
   try {
     const manager = await jetstreamManager(connection, { timeout: ackTimeoutMs, checkAPI: false })
@@ -63,10 +66,13 @@ export const hasStreams = async (connection: NatsConnection): Promise<boolean> =
   }
 }
 
-/** The ref in `<ref>.<seq>`. */
+/** Returns the ref in `<ref>.<seq>`. */
 const refOf = (messageId: string): string => messageId.slice(0, messageId.indexOf('.'))
 
-/** TaskBus over NATS JetStream: what is published was stored by the server; wake-ups and hints are plain messages. */
+/**
+ * TaskBus over NATS JetStream. The server acknowledges a published message once it is stored; wake-ups and hints are plain
+ * messages.
+ */
 export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): NatsTaskBus => {
   const local = makeInProcessTaskBus()
   let subscribed: NatsConnection | undefined
@@ -79,7 +85,7 @@ export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): Na
       connection.subscribe(progressOfAll, { callback: (_, message) => local.hint(refOf(message.headers?.get('Nats-Msg-Id') ?? '')) })
       subscribed = connection
     }
-    // What was said while it was away is not repeated.
+    // Messages sent while it was disconnected are not repeated.
     local.wake()
   }
   const kept = makeKeptConnection({ servers, login, log, purpose: 'tasks', onUp })
@@ -95,7 +101,7 @@ export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): Na
 
   return {
     async publish(message) {
-      // Readers in this process need not wait for a bus that is away.
+      // Readers in this process do not wait for an unavailable bus.
       local.hint(message.task.ref)
       const { seq, at, ...event } = message.event
       const payload = toWireJson({ ...event, seq, at: at.toISOString(), task: message.task.ref })
@@ -103,7 +109,7 @@ export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): Na
         const client = await streamOf()
         for (const { subject, id } of messagesOf(message)) await client.publish(subject, payload, { msgID: id, timeout: ackTimeoutMs })
       } catch (error) {
-        // The server may have lost its streams; it is asked again the next time.
+        // The server may have lost its streams, so they are checked again the next time.
         stream = undefined
         throw error
       }

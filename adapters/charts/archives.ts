@@ -3,23 +3,26 @@ import { gunzipSync } from 'node:zlib'
 import type { Header } from 'tar-stream'
 import { extract } from 'tar-stream'
 
-/** What an archive may be. Helm's own limits are wider; these hold for everything that this service fetches. */
+/** Bounds of an archive. Helm's own limits are wider; these apply to everything that this service fetches. */
 export interface ArchiveLimits {
-  /** Bytes of the archive as it comes. */
+  /** Bytes of the compressed archive. */
   readonly archiveBytes: number
-  /** Bytes of all files together, those of archives inside included. */
+  /** Bytes of all files together, including those of nested archives. */
   readonly unpackedBytes: number
   readonly fileBytes: number
-  /** Entries, folders included. */
+  /** Entries, including folders. */
   readonly entries: number
   /** Names in a path. */
   readonly pathDepth: number
   readonly pathLength: number
-  /** Charts below charts. */
+  /** Levels of nested charts. */
   readonly chartDepth: number
-  /** Charts of the whole tree, each as often as its parent takes it by another name; and entries of one list of dependencies. */
+  /**
+   * Charts of the whole tree, each counted once for each alias under which its parent takes it. Also bounds the entries of
+   * one list of dependencies.
+   */
   readonly charts: number
-  /** Bytes of the default values of that tree, likewise. */
+  /** Bytes of the default values of that tree, counted in the same way. */
   readonly valuesBytes: number
 }
 
@@ -37,13 +40,13 @@ export const archiveLimits: ArchiveLimits = {
   valuesBytes: 10 * mebibyte,
 }
 
-/** Lower-case hex. */
+/** Returns the SHA-256 in lower-case hex. */
 export const sha256Hex = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex')
 
-/** Why an archive is refused, in words for its author. */
+/** An archive is refused. The message is written for the author of the archive. */
 export class ArchiveRefused extends Error {}
 
-/** What is left of the limits; archives inside of an archive draw on the same. */
+/** What remains of the limits. Nested archives share the budget of the outer one. */
 export interface ArchiveBudget {
   bytes: number
   entries: number
@@ -52,7 +55,7 @@ export interface ArchiveBudget {
 export const wholeBudget = (limits: ArchiveLimits): ArchiveBudget => ({ bytes: limits.unpackedBytes, entries: limits.entries })
 
 export interface ArchiveContent {
-  /** By path below the one folder that everything stands in. */
+  /** By path relative to the single top-level folder. */
   readonly files: ReadonlyMap<string, Uint8Array>
 }
 
@@ -71,10 +74,10 @@ const gunzip = (archive: Uint8Array, limits: ArchiveLimits): Uint8Array => {
   }
 }
 
-/** Printable in a message: the name comes from whoever made the archive. */
+/** Quotes and truncates a name for a message: the author of the archive chose the name. */
 const shown = (name: string): string => JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name)
 
-/** The parts of an entry's path. Whatever another reader could take for a place outside is refused. */
+/** Returns the parts of an entry's path. Throws if any reader could resolve the path outside the archive. */
 const partsOf = (name: string, limits: ArchiveLimits): readonly string[] => {
   const refuse = (what: string): never => {
     throw new ArchiveRefused(`The archive holds the path ${shown(name)}, which ${what}.`)
@@ -95,14 +98,14 @@ const kinds: Readonly<Record<string, string>> = {
   link: 'a link', symlink: 'a link', 'character-device': 'a device', 'block-device': 'a device', fifo: 'a pipe',
 }
 
-/** Reads one `.tgz`, in memory. Throws ArchiveRefused. */
+/** Reads one `.tgz` in memory. Throws ArchiveRefused. */
 export const readArchive = async (archive: Uint8Array, limits: ArchiveLimits, budget: ArchiveBudget): Promise<ArchiveContent> => {
   const bytes = gunzip(archive, limits)
   const files = new Map<string, Uint8Array>()
   const seen = new Set<string>()
   let root: string | undefined
 
-  /** Under which path the entry's content is kept; undefined for a folder. */
+  /** Returns the path under which the entry's content is kept, or undefined for a folder. */
   const accept = (header: Header): string | undefined => {
     budget.entries -= 1
     if (budget.entries < 0) throw new ArchiveRefused(`The archive has more than ${limits.entries} entries.`)
@@ -129,7 +132,7 @@ export const readArchive = async (archive: Uint8Array, limits: ArchiveLimits, bu
       const path = accept(entry.header)
       const parts: Uint8Array[] = []
       for await (const part of entry as AsyncIterable<Uint8Array>) parts.push(part)
-      // A copy of its own: the parts are views of the whole.
+      // Copied, because the parts are views of the whole buffer.
       if (path !== undefined) files.set(path, new Uint8Array(Buffer.concat(parts)))
     }
   } catch (error) {

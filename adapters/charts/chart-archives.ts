@@ -28,14 +28,14 @@ const readYaml = (files: Chart['files'], path: string, where: string): FreeObjec
   return parsed.right
 }
 
-/** Chart.yaml; charts of apiVersion v1 keep their dependencies in requirements.yaml. */
+/** Reads Chart.yaml. Charts of apiVersion v1 keep their dependencies in requirements.yaml. */
 const readMetadata = (files: Chart['files'], where: string): FreeObject & { readonly name: string; readonly version: string } => {
   const metadata = readYaml(files, 'Chart.yaml', where)
   if (metadata === undefined) throw new ArchiveRefused(`${where === '' ? 'The archive' : where} has no Chart.yaml: it is no chart.`)
   const { apiVersion, name, version } = metadata
   if (apiVersion !== 'v1' && apiVersion !== 'v2') throw new ArchiveRefused(`${where}Chart.yaml has an apiVersion other than v1 and v2.`)
   if (typeof name !== 'string' || !/^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,248}[A-Za-z0-9])?$/.test(name)) throw new ArchiveRefused(`${where}Chart.yaml has no usable name.`)
-  // Quotes are often left out: 1.2 is then a number.
+  // Without quotes, 1.2 is parsed as a number.
   const text = typeof version === 'number' ? String(version) : version
   if (typeof text !== 'string' || readVersion(text) === undefined) throw new ArchiveRefused(`${where}Chart.yaml has no usable version.`)
   const required = apiVersion === 'v1' ? readYaml(files, 'requirements.yaml', where)?.['dependencies'] : undefined
@@ -47,7 +47,10 @@ interface Source {
   readonly archive: Uint8Array | undefined
 }
 
-/** What stands below `charts/`, by the first name there: a folder's files, or an archive. Names that begin with `.` or `_` are not charts. */
+/**
+ * Returns the entries below `charts/` by their first path segment: the files of a folder, or an archive. Names with the
+ * prefix `.` or `_` are not charts.
+ */
 const chartsBelow = (files: Chart['files']): ReadonlyMap<string, Source> => {
   const found = new Map<string, Source>()
   for (const [path, bytes] of files) {
@@ -74,14 +77,17 @@ const build = async (files: Chart['files'], where: string, depth: number, limits
   return { name: metadata.name, version: metadata.version, metadata, values, files, subcharts }
 }
 
-/** How often a chart takes each of its subcharts: a dependency may name the same one again and again by other names. */
+/**
+ * Returns how often a chart takes each of its subcharts. Several dependencies may name the same subchart under different
+ * aliases.
+ */
 const takesOf = ({ metadata, subcharts }: Chart, limits: ArchiveLimits): readonly (readonly [Chart, number])[] => {
   const dependencies = Array.isArray(metadata['dependencies']) ? (metadata['dependencies'] as readonly Json[]) : []
   if (dependencies.length > limits.charts) throw new ArchiveRefused(`A chart names more than ${limits.charts} dependencies.`)
   return subcharts.map((sub) => [sub, Math.max(1, dependencies.filter((each) => isObject(each) && each['name'] === sub.name).length)])
 }
 
-/** What Helm makes of the tree, where each chart is as often as it is taken. */
+/** Checks the tree as Helm expands it, where a chart occurs once for each dependency that takes it. */
 const checkTree = (chart: Chart, limits: ArchiveLimits): void => {
   const sizeOf = (of: Chart): { readonly charts: number; readonly valuesBytes: number } =>
     takesOf(of, limits).reduce(
@@ -96,7 +102,7 @@ const checkTree = (chart: Chart, limits: ArchiveLimits): void => {
   if (valuesBytes > limits.valuesBytes) throw new ArchiveRefused(`With all its dependencies the chart has more than ${limits.valuesBytes / 1024 / 1024} MiB of values.`)
 }
 
-/** The chart of an archive, in memory. Throws ArchiveRefused, in words for people. */
+/** Reads the chart in an archive, in memory. Throws ArchiveRefused with a message for people. */
 export const readChart = async (archive: Uint8Array, limits: ArchiveLimits): Promise<Chart> => {
   const budget = wholeBudget(limits)
   const { files } = await readArchive(archive, limits, budget)
@@ -105,7 +111,7 @@ export const readChart = async (archive: Uint8Array, limits: ArchiveLimits): Pro
   return chart
 }
 
-/** The same for every archive, so that the same files pack to the same bytes. */
+/** The same for every archive, so that equal files produce equal bytes. */
 const modifiedAt = new Date('2000-01-01T00:00:00Z')
 const fileMode = 0o644
 
@@ -114,13 +120,13 @@ const compare = (a: string, b: string): number => Buffer.compare(Buffer.from(a),
 const withAnnotations = (metadata: FreeObject, annotations: Readonly<Record<string, string>>): Uint8Array => {
   const before = metadata['annotations']
   const kept = typeof before === 'object' && before !== null && !Array.isArray(before) ? (before as FreeObject) : {}
-  // Of a v1 chart these come from requirements.yaml, and stay there.
+  // For a v1 chart these are read from requirements.yaml and stay there.
   const { dependencies, ...rest } = metadata
   const own = metadata['apiVersion'] === 'v1' || dependencies === undefined ? rest : metadata
   return Buffer.from(kubernetesYamlText.print({ ...own, annotations: { ...kept, ...annotations } }))
 }
 
-/** A `.tgz` of the files, below one folder of the chart's name, in the order of their paths. */
+/** Returns a `.tgz` of the files below a folder with the chart's name, in the order of their paths. */
 export const packChart = async (chart: Pick<Chart, 'name' | 'metadata' | 'files'>, annotations: Readonly<Record<string, string>>): Promise<Uint8Array<ArrayBuffer>> => {
   const tarball = pack()
   const parts: Uint8Array[] = []
@@ -128,7 +134,7 @@ export const packChart = async (chart: Pick<Chart, 'name' | 'metadata' | 'files'
     for await (const part of tarball as AsyncIterable<Uint8Array>) parts.push(part)
   })()
   const isChanged = Object.keys(annotations).length > 0
-  // Helm finds a chart's archive by its Chart.yaml, so that goes first.
+  // Helm recognizes a chart archive by its Chart.yaml, so that file is first.
   const paths = [...chart.files.keys()].sort((a, b) => Number(b === 'Chart.yaml') - Number(a === 'Chart.yaml') || compare(a, b))
   for (const path of paths) {
     const bytes = path === 'Chart.yaml' && isChanged ? withAnnotations(chart.metadata, annotations) : (chart.files.get(path) ?? new Uint8Array())

@@ -17,12 +17,15 @@ import type { ChartArchive, IndexedVersion, Repository } from './repositories/re
 import { missing, refusedChart, refusedSource, toSourceFailure } from './repositories/source-errors.ts'
 import { chooseVersion } from './versions.ts'
 
-/** Opens a repository by its address: `https://` ones have an index, `oci://` ones are registries. Throws ChartSourceRefused. */
+/**
+ * Opens a repository by its address: `https://` addresses have an index, `oci://` addresses are registries. Throws
+ * ChartSourceRefused.
+ */
 export type OpenRepository = (access: RepositoryAccess) => Repository
 
 const maxUrlLength = 1024
 
-/** Credentials of a repository are good for a registry of an index only where it is the same host. */
+/** Credentials of a repository are used for a registry named in its index only if both have the same host. */
 const forRegistry = (access: RepositoryAccess, url: URL): RepositoryAccess => {
   const isSame = new URL(access.url).host === url.host
   return { url: `oci://${url.host}`, isPlainHttp: access.url.startsWith('http:') && isSame, credentials: isSame ? access.credentials : {} }
@@ -49,12 +52,12 @@ const reading = async (work: () => Promise<readonly IndexedVersion[]>): Outcome<
     return right((await work()).map(versionOf))
   } catch (error) {
     const failure = toSourceFailure(error)
-    // Of an index: what was answered is none.
+    // The response was not an index.
     return left(failure.tag === 'ChartRefused' ? ChartSourceUnreachable(failure.message) : failure)
   }
 }
 
-/** RepositoryReader over the same way out as installations have. */
+/** RepositoryReader with the same network rules as installations. */
 export const makeRepositoryReader = (open: OpenRepository): RepositoryReader => ({
   charts: (access, signal) => reading(async () => open(access).charts(signal)),
   versions: (access, name, signal) => reading(async () => open(access).versions(name, signal)),
@@ -102,7 +105,7 @@ const accessOf = async (deps: Deps, ref: ChartRef, from: Origin, signal: AbortSi
   }
 }
 
-/** ChartSource over repositories, registries, Flux objects of the cluster and the charts of this service. */
+/** ChartSource over repositories, registries, Flux objects of the cluster and the charts embedded in this service. */
 export const makeChartSource = (deps: Deps): ChartSource => ({
   async fetch(ref, from, signal) {
     try {

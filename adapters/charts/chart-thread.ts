@@ -8,7 +8,7 @@ import type { TextJob } from './text-jobs.ts'
 import { lineDiff, packValues, doTextJob, TextRefused } from './text-jobs.ts'
 import { IndexRefused, readIndex } from './repositories/repository-index.ts'
 
-/** The archive is known to be the right one before it is opened. */
+/** Checks the digests of the archive before it opens it. */
 const readChecked = async ({ archive, digests, limits }: Extract<ChartJob, { kind: 'read' }>) => {
   const digest = sha256Hex(archive)
   if (digests.some((expected) => expected !== digest)) throw new ArchiveRefused('The archive is not the one that its repository describes: its digest differs.')
@@ -20,7 +20,7 @@ const madeOf = (job: TextJob): readonly Uint8Array[] | string => {
   return typeof made === 'string' ? made : packValues(made)
 }
 
-/** The thread's program: one job after the other. What it reads comes from strangers. */
+/** Runs one job. Jobs run one at a time, and their input is untrusted. */
 const resultOf = async (job: ChartJob): Promise<ChartResult> => {
   switch (job.kind) {
     case 'read':
@@ -50,7 +50,10 @@ const answerTo = async (job: ChartJob): Promise<ChartAnswer> => {
 const buffersOf = (chart: Chart): readonly ArrayBuffer[] =>
   [...[...chart.files.values()].map(({ buffer }) => buffer as ArrayBuffer), ...chart.subcharts.flatMap(buffersOf)]
 
-/** Files move to the asker; those of a chart below stand in its parent's too. */
+/**
+ * Returns the buffers to transfer to the caller. The files of a subchart are also files of its parent, so each buffer is
+ * listed once.
+ */
 const movedBy = (answer: ChartAnswer): ArrayBuffer[] => {
   if (!('result' in answer)) return []
   const { result } = answer

@@ -7,11 +7,11 @@ import type { RepositoryIndex } from './repositories/repository-index.ts'
 import type { TextJob } from './text-jobs.ts'
 
 export type ChartJob =
-  /** `digests`: lower-case hex of SHA-256; the archive must have each of them. Its bytes move to the thread. */
+  /** `digests`: lower-case hex of SHA-256; the archive must match all of them. The bytes are transferred to the thread. */
   | { readonly kind: 'read'; readonly archive: Uint8Array<ArrayBuffer>; readonly digests: readonly string[]; readonly limits: ArchiveLimits }
   | { readonly kind: 'pack'; readonly chart: Pick<Chart, 'name' | 'metadata' | 'files'>; readonly annotations: Readonly<Record<string, string>> }
   | { readonly kind: 'check'; readonly chart: SchemaTree; readonly values: FreeObject }
-  /** The bytes move to the thread. */
+  /** The bytes are transferred to the thread. */
   | { readonly kind: 'index'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: 'text'; readonly job: TextJob }
   | { readonly kind: 'diff'; readonly from: string; readonly to: string }
@@ -21,18 +21,18 @@ export type ChartResult =
   | { readonly kind: 'pack'; readonly archive: Uint8Array }
   | { readonly kind: 'check'; readonly lines: readonly string[] }
   | { readonly kind: 'index'; readonly index: RepositoryIndex }
-  /** Documents come packed (see `packValues`). */
+  /** Documents are packed (see `packValues`). */
   | { readonly kind: 'text'; readonly made: readonly Uint8Array[] | string }
   | { readonly kind: 'diff'; readonly lines: string }
 
 export type ChartAnswer = { readonly result: ChartResult } | { readonly refused: string } | { readonly failure: string }
 
-/** The job was ended: it took too long or too much memory, or too many wait. The message is for people. */
+/** The job was ended or refused: it took too long or too much memory, or too many jobs wait. The message is for people. */
 export class ChartWorkStopped extends Error {}
-/** What was read breaks a rule; the message is for people. */
+/** The input breaks a rule. The message is for people. */
 export class ChartWorkRefused extends Error {}
 
-/** Threads that read what strangers made: archives, indexes, schemas. A job that does not end takes its thread with it. */
+/** Threads that read untrusted input: archives, indexes, schemas. A job that does not end is ended together with its thread. */
 export interface ChartThreads {
   /** Throws ChartWorkRefused and ChartWorkStopped. */
   run<Kind extends ChartJob['kind']>(job: Extract<ChartJob, { kind: Kind }>): Promise<Extract<ChartResult, { kind: Kind }>>
@@ -51,10 +51,10 @@ interface Waiting {
   readonly settle: (answer: ChartAnswer | ChartWorkStopped) => void
 }
 
-/** A build turns the endings of imports, not those of URLs. */
+/** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./chart-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 
-/** What need not be copied, for nobody reads it here any more. */
+/** Returns the buffers to transfer rather than copy: this thread does not read them again. */
 const movedBy = (job: ChartJob): ArrayBuffer[] => (job.kind === 'read' ? [job.archive.buffer] : job.kind === 'index' ? [job.bytes.buffer] : [])
 
 export const makeChartThreads = ({ threads = 2, maxWaiting = 64, jobMilliseconds = 15_000, heapMegabytes = 512 }: ChartThreadsOptions = {}): ChartThreads => {
@@ -64,7 +64,7 @@ export const makeChartThreads = ({ threads = 2, maxWaiting = 64, jobMilliseconds
   let isClosed = false
 
   const start = (): Worker => {
-    // Nothing of the environment: what runs there was asked for by strangers.
+    // The thread gets no environment: its jobs process untrusted input.
     const worker = new Worker(program, { env: {}, resourceLimits: { maxOldGenerationSizeMb: heapMegabytes } })
     all.add(worker)
     worker.once('exit', () => {
@@ -97,7 +97,7 @@ export const makeChartThreads = ({ threads = 2, maxWaiting = 64, jobMilliseconds
     worker.postMessage(job, movedBy(job))
   }
 
-  /** Busy threads that are being ended do not count: a new one may begin. */
+  /** Busy threads that are being ended do not count, so a new one may start. */
   const next = (): void => {
     if (waiting.length === 0) return
     const worker = idle.pop() ?? (all.size < threads ? start() : undefined)

@@ -17,12 +17,12 @@ const schemaFile = 'values.schema.json'
 
 const hasSchema = ({ files, subcharts }: Chart): boolean => files.has(schemaFile) || subcharts.some(hasSchema)
 
-/** What the thread needs: without the files. */
+/** Returns the parts of a chart that the thread needs, without the files. */
 const treeOf = ({ name, version, metadata, values, files, subcharts }: Chart): SchemaTree => ({
   name, version, metadata, values, schema: files.get(schemaFile), subcharts: subcharts.map(treeOf),
 })
 
-/** ChartTools in threads of their own: schemas come with charts, and charts from anywhere. */
+/** ChartTools in separate threads: schemas are part of charts, and charts are untrusted. */
 export const makeChartTools = (threads: ChartThreads): ChartTools => ({
   async pack(chart, changes = {}) {
     const { name, metadata, files } = chart
@@ -41,11 +41,11 @@ export const makeChartTools = (threads: ChartThreads): ChartTools => ({
   },
 })
 
-// Below these a text is read sooner than a thread is asked.
+// Texts below these sizes are read inline: that takes less time than a call to a thread.
 const inlineBytes = 32 * 1024
 const inlineValues = 1000
 
-/** Whether a value has no more than so many values in it; stops counting there. */
+/** Reports whether a value contains at most the allowed number of values. Counting stops at that number. */
 const isSmall = (value: Json): boolean => {
   let room = inlineValues
   const count = (each: Json | undefined): boolean => {
@@ -56,7 +56,7 @@ const isSmall = (value: Json): boolean => {
   return count(value)
 }
 
-/** ChartTexts in threads, but for short texts, which are read in slices of time. */
+/** ChartTexts in threads. Short texts are read inline, in time slices. */
 export const makeChartTexts = (threads: Pick<ChartThreads, 'run'>, slices: TimeSlices): ChartTexts => {
   const runAside = async (job: TextJob): Promise<readonly Json[] | string> => {
     const { made } = await threads.run<'text'>({ kind: 'text', job })
@@ -76,17 +76,17 @@ export const makeChartTexts = (threads: Pick<ChartThreads, 'run'>, slices: TimeS
     pick: async (bytes, keys) => map(([members = {}]: readonly FreeObject[]) => members)(await run<readonly FreeObject[]>({ do: 'pick', bytes, keys }, bytes.length <= inlineBytes)),
     print: async (value) => {
       const printed = await run<string>({ do: 'print', value }, isSmall(value))
-      // A value that came out of a text always goes into one.
+      // A value that was parsed from a text can always be printed as one.
       if (isLeft(printed)) throw new Error(printed.left.message)
       return printed.right
     },
   }
 }
 
-/** Characters of both texts that are compared sooner than a thread is asked. */
+/** Up to this many characters in both texts, an inline comparison takes less time than a call to a thread. */
 const inlineChars = 4 * 1024
 
-/** TextDiff in threads, but for short texts. One that takes too long shows both texts whole. */
+/** TextDiff in threads; short texts are compared inline. A comparison that takes too long returns both texts in full. */
 export const makeTextDiff = (threads: Pick<ChartThreads, 'run'>, slices: TimeSlices): TextDiff => ({
   async lines(from, to) {
     if (from.length + to.length <= inlineChars) return slices.run(() => lineDiff(from, to))

@@ -6,9 +6,9 @@ import type { Chart } from '../../core/packages/charts/ports.ts'
 import { ValuesRefused } from '../../core/packages/charts/ports.ts'
 import { isInRange } from './versions.ts'
 
-/** Values while rules work on them: a Map, in which no key means anything to the language. */
+/** Values during a merge. A Map is used because no key has a special meaning in it. */
 export type Table = Map<string, Value>
-/** A list counts as one value: lists are replaced, never merged. */
+/** A list is a single value: lists are replaced, never merged. */
 export type Value = Table | Exclude<Json, FreeObject> | undefined
 
 export const isTable = (value: unknown): value is Table => value instanceof Map
@@ -27,7 +27,7 @@ export const objectOf = (table: Table): FreeObject =>
 
 export const copyOf = (table: Table): Table => new Map([...table].map(([key, value]) => [key, isTable(value) ? copyOf(value) : value]))
 
-/** What stands at a dotted path; undefined also where a part of the path is no table. */
+/** Returns the value at a dotted path, or undefined if it is absent or a part of the path is not a table. */
 export const valueAt = (table: Table, path: string): Value => {
   let at: Value = table
   for (const key of path.split('.')) {
@@ -37,13 +37,13 @@ export const valueAt = (table: Table, path: string): Value => {
   return at
 }
 
-/** Tables nested along a dotted path, with this one innermost. */
+/** Returns tables nested along a dotted path, with `innermost` at the end. */
 export const nestedAt = (path: string, innermost: Table): Table =>
   path === '.' ? innermost : path.split('.').reduceRight<Table>((inner, key) => new Map([[key, inner]]), innermost)
 
 /**
- * Adds to `over` what only `under` has, table by table; `over` decides. A null in `over` takes away what `under` has there,
- * unless nulls are kept for a later merge. Changes `over`.
+ * Adds to `over` the entries that only `under` has, table by table; `over` has precedence. A null in `over` removes the
+ * entry of `under`, unless nulls are kept for a later merge. Modifies `over`.
  */
 export const mergeUnder = (over: Table, under: Table, keepsNulls: boolean): Table => {
   const removed = keepsNulls ? [] : [...over].filter(([key, value]) => value === null && under.has(key)).map(([key]) => key)
@@ -56,12 +56,12 @@ export const mergeUnder = (over: Table, under: Table, keepsNulls: boolean): Tabl
   return over
 }
 
-/** What the rules read of a chart. */
+/** The parts of a chart that the rules read. */
 export type ChartTree = Pick<Chart, 'name' | 'version' | 'metadata' | 'values'> & { readonly subcharts: readonly ChartTree[] }
 
-/** One chart of a tree that is enabled, with the values that it is rendered with. */
+/** An enabled chart of a tree, with the values that it is rendered with. */
 export interface ValuedChart<Tree extends ChartTree> {
-  /** Names or aliases from the root, dotted; empty for the root. */
+  /** Names or aliases from the root, joined by dots; empty for the root. */
   readonly path: string
   readonly chart: Tree
   readonly values: FreeObject
@@ -77,7 +77,7 @@ interface Dependency {
   readonly imports: readonly { readonly child: string; readonly parent: string }[]
 }
 
-/** A chart where it stands in its tree: `name` is its alias there, and where its parent keeps its values. */
+/** A chart at its position in the tree. `name` is its alias there and the key of its values in the parent's values. */
 interface Node {
   readonly name: string
   readonly chart: ChartTree
@@ -118,7 +118,7 @@ const nodeOf = (chart: ChartTree, name: string): Node => ({
   children: chart.subcharts.map((subchart) => nodeOf(subchart, subchart.name)),
 })
 
-/** Globals of a parent under those of a child; the parent's decide. */
+/** Merges the globals of a parent into those of a child; the parent's have precedence. */
 const passGlobals = (from: Table, to: Table): void => {
   const globalsOf = (table: Table): Value => (table.has(globalKey) ? table.get(globalKey) : new Map())
   const [given, own] = [globalsOf(from), globalsOf(to)]
@@ -136,14 +136,14 @@ const applyDefaults = (node: Node, values: Table, keepsNulls: boolean): void => 
     const value = values.get(key)
     if (!values.has(key)) values.set(key, fallback)
     else if (value === null && !keepsNulls) values.delete(key)
-    // What is meant for a subchart keeps its nulls: they count against the subchart's own defaults.
+    // Values for a subchart keep their nulls, which apply to the subchart's own defaults.
     else if (isTable(value) && isTable(fallback)) mergeUnder(value, fallback, keepsNulls || node.children.some(({ name }) => name === key))
   }
 }
 
 type Merged = Either<Failure<'ValuesRefused'>, Table>
 
-/** The values of a chart and, below their names, of its subcharts. Changes `values`. */
+/** Returns the values of a chart, with those of its subcharts below their names. Modifies `values`. */
 const coalesce = (node: Node, values: Table, keepsNulls: boolean): Merged => {
   applyDefaults(node, values, keepsNulls)
   for (const child of node.children) {
@@ -165,7 +165,7 @@ const isTaggedOff = (tags: readonly string[], switches: Table): boolean => {
   return said.includes(false) && !said.includes(true)
 }
 
-/** The first condition that names a boolean decides; without one the tags do. */
+/** The first condition that names a boolean decides. Without one the tags decide. */
 const isEnabled = ({ conditions, tags }: Dependency, values: Table, path: string): boolean => {
   const decided = conditions.map((condition) => valueAt(values, path + condition)).find((value) => typeof value === 'boolean')
   if (decided !== undefined) return decided
@@ -175,7 +175,7 @@ const isEnabled = ({ conditions, tags }: Dependency, values: Table, path: string
 
 type Enabled = Either<Failure<'ValuesRefused'>, Node>
 
-/** The tree without the charts that conditions and tags switch off, each under its alias. */
+/** Returns the tree without the charts that conditions and tags disable, each chart under its alias. */
 const enable = (node: Node, values: Table, path: string): Enabled => {
   if (node.dependencies.length === 0) return right(node)
   const fits = (child: Node, { name, version }: Dependency): boolean => child.chart.name === name && (version === '' || isInRange(child.chart.version, version))
@@ -197,7 +197,7 @@ const enable = (node: Node, values: Table, path: string): Enabled => {
   return right({ ...whole, children, dependencies: node.dependencies.filter(({ name, alias }) => !off.has(alias || name)) })
 }
 
-/** Defaults with what `import-values` takes from below; the chart's own ones decide. */
+/** Returns the defaults with the values that `import-values` takes from subcharts; the chart's own have precedence. */
 const importUp = (node: Node): Enabled => {
   const children: Node[] = []
   for (const child of node.children) {
@@ -228,9 +228,9 @@ const listed = (node: Node, values: Table, path: string): readonly ValuedChart<C
 ]
 
 /**
- * Which charts of a tree are enabled, the root first, and their values by Helm's rules: maps merge, null removes, subcharts
- * by name or alias, globals, conditions and tags, import-values. ValuesRefused: something else than a map stands under a
- * subchart's name. Work grows with the charts times their values: for a thread.
+ * Returns the enabled charts of a tree, the root first, with their values by Helm's rules: maps merge, null removes,
+ * subcharts by name or alias, globals, conditions and tags, import-values. ValuesRefused: the value under a subchart's name
+ * is not a map. The cost grows with the number of charts times the size of their values, so it runs in a thread.
  */
 export const valuesByChart = <Tree extends ChartTree>(chart: Tree, values: FreeObject): Either<Failure<'ValuesRefused'>, readonly ValuedChart<Tree>[]> => {
   const given = tableOf(values)
@@ -239,6 +239,6 @@ export const valuesByChart = <Tree extends ChartTree>(chart: Tree, values: FreeO
   const imported = importUp(enabled.right)
   if (isLeft(imported)) return imported
   const merged = coalesce(imported.right, copyOf(given), false)
-  // Each chart of the answer is one of the tree that was given.
+  // Each chart of the result is a chart of the given tree.
   return isLeft(merged) ? merged : right(listed(imported.right, merged.right, '') as readonly ValuedChart<Tree>[])
 }

@@ -5,7 +5,7 @@ import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { PatchRefused, type JsonPatches } from '../../core/packages/ports.ts'
 
 const maxOperations = 10_000
-/** Values that `copy` and `add` may bring in all: copies of copies double with each operation. */
+/** The number of values that `copy` and `add` may add in total: repeated copies double the document each time. */
 const maxValues = 1_000_000
 const maxDepth = 200
 
@@ -13,7 +13,7 @@ const ops: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'move', 'c
 
 const isObject = (value: unknown): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The library copies by JSON text, which has no bigint. */
+/** The library copies through JSON text, which has no bigint. */
 const mark = '\u0000bigint:'
 type Plain = string | number | boolean | null | Plain[] | { [key: string]: Plain }
 
@@ -37,7 +37,7 @@ const jsonOf = (value: Plain, depth = 0): Json => {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, jsonOf(item, depth + 1)]))
 }
 
-/** A long text counts as several values: copies of a few of them would weigh as much as a million numbers. */
+/** A long text counts as several values: a few copies of it would use as much memory as a million numbers. */
 const sizeOf = (value: Plain): number => {
   if (typeof value === 'string') return 1 + Math.floor(value.length / 32)
   return typeof value !== 'object' || value === null ? 1 : Object.values(value).reduce<number>((sum, item) => sum + sizeOf(item), 1)
@@ -53,7 +53,7 @@ const tokensOf = (pointer: unknown): readonly string[] => {
 
 class Missing extends Refused {}
 
-/** What stands at a pointer, by own keys alone: `toString` and its kin are never found. */
+/** Returns the value at a pointer. Only own keys are found, so not `toString` and other inherited ones. */
 const valueAt = (document: Plain, tokens: readonly string[]): Plain => {
   let at: Plain = document
   for (const token of tokens) {
@@ -73,7 +73,7 @@ const checkTarget = (document: Plain, tokens: readonly string[]): void => {
 
 interface Step {
   readonly document: Plain
-  /** Values that came in. */
+  /** The number of values added. */
   readonly added: number
 }
 
@@ -92,7 +92,7 @@ const applyOne = (document: Plain, operation: unknown): Step => {
     if (target.length > fromTokens.length && fromTokens.every((token, i) => target[i] === token)) throw new Refused('it moves a value into itself')
   }
   if (op === 'remove' && target.length === 0) throw new Refused('it removes the whole document')
-  // The library's own copy and move clone the whole document to check it, at each of them.
+  // The library's own copy and move clone the whole document on each operation to check it.
   if (op === 'copy') return { document: applied(document, { op: 'add', path, value: plainOf(source) }), added: sizeOf(source as Plain) }
   if (op === 'move') {
     const rest = applied(document, { op: 'remove', path: from })
@@ -134,12 +134,12 @@ const apply = (document: Json, patch: Json, options: { readonly tolerateMissing?
   }
 }
 
-/** JsonPatches over fast-json-patch. Paths are checked before it: it would follow inherited properties. */
+/** JsonPatches over fast-json-patch. Paths are checked first, because the library follows inherited properties. */
 export const fastJsonPatches: JsonPatches = {
   apply,
   between: (from, to) => {
     const [a, b] = [plainOf(from), plainOf(to)]
-    // The library compares the members of two containers of one kind.
+    // The library compares the members of two containers of the same kind.
     const isComparable = typeof a === 'object' && a !== null && typeof b === 'object' && b !== null && Array.isArray(a) === Array.isArray(b)
     if (!isComparable) return a === b ? [] : [{ op: 'replace', path: '', value: to }]
     return fastJsonPatch.compare(a, b).map((operation) => jsonOf(operation as unknown as Plain))

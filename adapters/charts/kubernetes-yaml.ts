@@ -7,8 +7,8 @@ import type { YamlText } from '../../core/packages/ports.ts'
 import { TextUnreadable } from '../../core/packages/ports.ts'
 
 /**
- * How the YAML library of Kubernetes and Helm (sigs.k8s.io/yaml) reads plain scalars: YAML 1.1 booleans, octals with a
- * leading zero or `0o`, underscores in numbers, no sexagesimals, instants as text, every key as text.
+ * Plain scalars are read as by the YAML library of Kubernetes and Helm (sigs.k8s.io/yaml): YAML 1.1 booleans, octals with a
+ * leading zero or `0o`, underscores in numbers, no sexagesimals, timestamps as text, every key as text.
  */
 const name = (word: string): string => `tag:yaml.org,2002:${word}`
 const digits = [...'0123456789']
@@ -36,7 +36,7 @@ const boolTag = defineScalarTag<boolean>(name('bool'), {
 const integer = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/
 const [leastInteger, greatestInteger] = [-(2n ** 63n), 2n ** 64n - 1n]
 
-/** Between -2^63 and 2^64 - 1; beyond 2^53 a bigint. */
+/** Reads an integer between -2^63 and 2^64 - 1; beyond 2^53 it is a bigint. */
 const readInteger = (source: string): number | bigint | typeof NOT_RESOLVED => {
   const [, sign, literal] = integer.exec(source.replaceAll('_', '')) ?? []
   if (literal === undefined) return NOT_RESOLVED
@@ -46,7 +46,7 @@ const readInteger = (source: string): number | bigint | typeof NOT_RESOLVED => {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }
 
-/** Numbers that a reader takes for integers; larger ones become floats. */
+/** Reports whether a reader takes the number for an integer. Larger numbers become floats. */
 const isWhole = (value: unknown): boolean => {
   const isInteger = typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value) && !Object.is(value, -0) && !String(value).includes('e'))
   return isInteger && value >= leastInteger && value <= greatestInteger
@@ -86,13 +86,13 @@ const binaryTag = defineScalarTag<string>(name('binary'), {
   identify: () => false,
 })
 
-/** Scalars under a tag that means nothing here stay text. */
+/** Scalars under an unknown tag remain text. */
 const foreignTags = ['!', 'tag:'].map((prefix) => defineScalarTag<string>(prefix, { matchByTagPrefix: true, resolve: (source) => source, identify: () => false }))
 const foreignSequences = ['!', 'tag:'].map((prefix) => ({ ...seqTag, tagName: prefix, matchByTagPrefix: true, identify: () => false }))
 
 interface Carrier {
   readonly pairs: Map<string, unknown>
-  /** Keys that a `<<` brought: the first of several sources wins. */
+  /** Keys added by `<<`: the first of several sources has precedence. */
   readonly merged: Set<string>
   asked: string | undefined
 }
@@ -100,7 +100,7 @@ interface Carrier {
 const keyText = (key: unknown): string | undefined =>
   typeof key === 'string' || typeof key === 'boolean' || typeof key === 'number' || typeof key === 'bigint' ? String(key) : undefined
 
-/** Keys become text. A `<<` overwrites what stands before it, as it does in the library of Kubernetes. */
+/** Keys become text. A `<<` overwrites the keys before it, as in the library of Kubernetes. */
 const mapping = (tagName: string, matchByTagPrefix: boolean) =>
   defineMappingTag<Carrier, Record<string, unknown>>(tagName, {
     matchByTagPrefix,
@@ -114,7 +114,7 @@ const mapping = (tagName: string, matchByTagPrefix: boolean) =>
       carrier.pairs.set(text, value)
       return ''
     },
-    // Asked only before a merged key is added.
+    // Called only before a merged key is added.
     has: (carrier, key) => {
       carrier.asked = keyText(key)
       return carrier.asked !== undefined && carrier.merged.has(carrier.asked)
@@ -132,7 +132,7 @@ export const kubernetesSchema = new Schema([
   mapping(name('map'), false), ...['!', 'tag:'].map((prefix) => mapping(prefix, true)),
 ])
 
-/** What other readers take for something else than text: instants, sexagesimals, octals of YAML 1.2, `=`. */
+/** Texts that other readers do not take for text: timestamps, sexagesimals, octals of YAML 1.2, `=`. */
 const elsewhere = /^(?:\d{4}-\d\d?-\d\d?(?:[Tt \t].*)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?|[-+]?0[oO][0-7]+|=|[-+]?\.(?:inf|nan)|[-+]?[0-9_]*\.?[0-9_]*(?:[eE][-+]?[0-9]+)?)$/i
 
 const misreadTag = defineScalarTag<string>(name('misread'), {
@@ -142,17 +142,17 @@ const misreadTag = defineScalarTag<string>(name('misread'), {
   identify: () => false,
 })
 
-/** For printing: text that any reader could misread is quoted. */
+/** The schema for printing: text that any reader could misread is quoted. */
 export const printingSchema = kubernetesSchema.withTags(numbers(() => Number.NaN), misreadTag)
 
-/** UTF-16 units of one text: more than the largest manifest that a release record can hold. */
+/** UTF-16 units of one text. Larger than the largest manifest that fits a release record. */
 const maxLength = 8 * 1024 * 1024
 /** Deeper than any resource definition. */
 const maxDepth = 200
 const maxAliases = 10_000
 const maxMergedKeys = 50_000
 
-/** Copies what aliases share, so that every place is a value of its own, and gives up when that grows. */
+/** Copies values that aliases share, so that each occurrence is a separate value. Stops when the copies exceed the budget. */
 const unshared = (value: Json, budget: { left: number }): Json => {
   budget.left -= typeof value === 'string' ? 1 + value.length : 1
   if (budget.left < 0) throw new Error('its aliases make too much of it')
@@ -166,7 +166,7 @@ const unshared = (value: Json, budget: { left: number }): Json => {
   )
 }
 
-/** Where, and the reason in the library's words, which repeat nothing of the text beyond names of anchors and tags. */
+/** Returns the position and the library's reason, which repeats nothing of the text except names of anchors and tags. */
 const reasonOf = (error: unknown): string => {
   if (error instanceof YAMLException) return error.mark === undefined ? error.reason : `${error.reason} (line ${error.mark.line + 1})`
   return (error as Error).message
@@ -187,7 +187,7 @@ const read = (text: string): Either<Failure<'TextUnreadable'>, readonly (Json | 
 
 const isFilled = (document: Json | undefined): document is Json => document !== undefined && document !== null
 
-/** YamlText as sigs.k8s.io/yaml reads, over js-yaml, which reads large files many times faster than others. */
+/** YamlText with the rules of sigs.k8s.io/yaml, over js-yaml, which reads large files many times faster than other libraries. */
 export const kubernetesYamlText: YamlText = {
   parse: (text) => {
     const documents = read(text)

@@ -6,14 +6,14 @@ import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import { kubernetesYamlText } from './kubernetes-yaml.ts'
 
-/** What a thread is asked to do with a text, or with a value that becomes one. */
+/** A job of a thread on a text, or on a value to print as text. */
 export type TextJob =
   | { readonly do: 'parse'; readonly bytes: Uint8Array }
   | { readonly do: 'convert'; readonly bytes: Uint8Array; readonly to: 'json' | 'yaml' }
   | { readonly do: 'pick'; readonly bytes: Uint8Array; readonly keys: readonly string[] }
   | { readonly do: 'print'; readonly value: Json }
 
-/** A text that cannot be read; the message is for people. */
+/** The text cannot be read. The message is for people. */
 export class TextRefused extends Error {}
 
 const parsed = (bytes: Uint8Array): readonly Json[] => {
@@ -42,7 +42,7 @@ const picked = (bytes: Uint8Array, keys: readonly string[]): FreeObject => {
   return Object.fromEntries(keys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, (value as FreeObject)[key]]))
 }
 
-/** What a text job makes; a list of one for `pick`. Throws TextRefused. */
+/** Runs a text job. For `pick` the result is a list of one. Throws TextRefused. */
 export const doTextJob = (job: TextJob): readonly Json[] | string => {
   switch (job.do) {
     case 'parse':
@@ -56,10 +56,10 @@ export const doTextJob = (job: TextJob): readonly Json[] | string => {
   }
 }
 
-/** Bytes that are read back in a few milliseconds. */
+/** The size of a part that is parsed in a few milliseconds. */
 const partBytes = 64 * 1024
 
-/** Values as bytes, in parts that are read back one by one; a value by itself is never parted. */
+/** Returns values as bytes, in parts that are parsed one by one. A single value is never split. */
 export const packValues = (values: readonly Json[]): readonly Uint8Array[] => {
   const bytes = serialize(values)
   if (bytes.length <= partBytes || values.length < 2) return [bytes]
@@ -72,21 +72,21 @@ export const unpackValues = async (parts: readonly Uint8Array[], slices: TimeSli
   return read.flat(1) as readonly Json[]
 }
 
-/** Edits after which a comparison gives up: texts that have nothing in common are shown whole. */
+/** The number of edits after which a comparison stops: texts with nothing in common are shown in full. */
 const maxEdits = 2000
 
 const prefixed = (text: string, sign: string): string =>
   text === '' ? '' : text.replace(/\n$/, '').split('\n').map((line) => `${sign}${line}\n`).join('')
 
-/** All of the one text, then all of the other. */
+/** Returns all of the first text as removed, then all of the second as added. */
 export const wholeDiff = (from: string, to: string): string => `${prefixed(from, '-')}${prefixed(to, '+')}`
 
-/** Changed lines with three around them, by a library. */
+/** Returns the changed lines with three lines of context. */
 export const lineDiff = (from: string, to: string): string => {
   if (from === to) return ''
   const patch = structuredPatch('', '', from, to, undefined, undefined, { context: 3, maxEditLength: maxEdits })
   if (patch === undefined) return wholeDiff(from, to)
   const text = formatPatch(patch)
-  // Before the first hunk stand the names of files, which there are none of.
+  // The lines before the first hunk are file names, which do not apply here.
   return text.slice(text.indexOf('@@'))
 }

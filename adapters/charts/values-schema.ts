@@ -11,19 +11,19 @@ import { valuesByChart } from './chart-values.ts'
 
 /** One chart's schema and values. */
 export interface SchemaTask {
-  /** Where the chart stands: names from the root, dotted; empty for the root. */
+  /** Names from the root, joined by dots; empty for the root. */
   readonly path: string
   /** Content of values.schema.json. */
   readonly schema: Uint8Array
   readonly values: FreeObject
 }
 
-/** Lines of one chart: more help nobody. */
+/** The number of problem lines for one chart. More lines are of no use. */
 const maxLines = 50
 
 /**
- * Patterns are meant for Go's engine, whose time grows with the text alone; so does this one's. What it does not know
- * (look-ahead) goes to the language's own, under the time limit of the thread.
+ * Patterns are written for Go's engine, whose time is linear in the text; so is the time of this engine. Patterns that it
+ * does not support (look-ahead) run on the language's own engine, under the time limit of the thread.
  */
 const engine: NonNullable<NonNullable<Options['code']>['regExp']> = Object.assign(
   (pattern: string) => {
@@ -45,7 +45,7 @@ const ajvFor = (dialect: string): Ajv | Ajv2019 | Ajv2020 => {
   return ajv
 }
 
-/** JSON Schema knows numbers: a bigint counts as the nearest one. */
+/** JSON Schema has no bigint: it is converted to the nearest number. */
 const plain = (value: Json | undefined): unknown => {
   if (typeof value === 'bigint') return Number(value)
   if (Array.isArray(value)) return (value as readonly Json[]).map(plain)
@@ -62,7 +62,9 @@ const lineOf = (path: string, { instancePath, keyword, message, params }: ErrorO
   return `${where === '' ? '(root)' : where}: ${message ?? 'does not fit'}${extra}`
 }
 
-/** The library numbers drafts before 06 otherwise: `exclusiveMinimum: true`, `id`. */
+/**
+ * Converts the keywords of drafts before 06, which the library reads differently: `exclusiveMinimum: true`, `id`.
+ */
 const modern = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(modern)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -82,7 +84,7 @@ const problemOf = (error: unknown): string => {
   return 'values.schema.json cannot be used'
 }
 
-/** One line a problem; none when the values fit. Fetches nothing: a `$ref` that leaves the document is a problem. */
+/** Returns one line for each problem; none if the values are valid. Fetches nothing: a `$ref` outside the document is a problem. */
 export const checkSchema = ({ path, schema, values }: SchemaTask): readonly string[] => {
   const prefix = path === '' ? '' : `${path}: `
   let parsed: unknown
@@ -106,14 +108,14 @@ export const checkSchema = ({ path, schema, values }: SchemaTask): readonly stri
   }
 }
 
-/** A chart with its schema, as a thread is given it. */
+/** A chart with its schema, as a thread receives it. */
 export interface SchemaTree extends ChartTree {
   /** Content of values.schema.json. */
   readonly schema: Uint8Array | undefined
   readonly subcharts: readonly SchemaTree[]
 }
 
-/** One line a problem, of the chart and of each enabled one below it. */
+/** Returns one line for each problem of the chart and of each enabled subchart. */
 export const checkValues = (chart: SchemaTree, values: FreeObject): readonly string[] => {
   const charts = valuesByChart(chart, values)
   if (isLeft(charts)) return charts.left.errors ?? [charts.left.message]

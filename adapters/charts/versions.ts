@@ -2,19 +2,19 @@ import { parse, Range, rcompare, satisfies, type SemVer } from 'semver'
 
 const written = /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?(-[0-9A-Za-z.-]{1,128})?(\+[0-9A-Za-z.-]{1,128})?$/
 
-/** A version as charts write it: `v` and missing parts are allowed. Undefined when it is none. */
+/** Parses a version as charts write it: a `v` prefix and missing parts are allowed. Returns undefined if it is not a version. */
 export const readVersion = (text: string): SemVer | undefined => {
   const [whole, major, minor = '0', patch = '0', prerelease = '', build = ''] = written.exec(text) ?? []
   if (whole === undefined) return undefined
   return parse(`${major}.${minor}.${patch}${prerelease}${build}`) ?? undefined
 }
 
-/** Longer ones make the library work; no chart has one. */
+/** Longer ranges are slow to parse, and no chart has one. */
 const maxRangeLength = 256
 
 interface Group {
   readonly range: Range
-  /** What `!=` takes away. */
+  /** Versions excluded by `!=`. */
   readonly excluded: readonly Range[]
   readonly namesPrerelease: boolean
 }
@@ -48,15 +48,16 @@ const isIn = (version: SemVer, groups: readonly Group[]): boolean =>
   })
 
 /**
- * Ranges as in Chart.yaml: `^1.2`, `~1.2`, `1.2 - 2.3`, `>=1.2, <2` (a comma is AND), `||`. A prerelease is in range only
- * where the range names one. Texts that are no version or no range are in none.
+ * Reports whether a version is in a range of Chart.yaml: `^1.2`, `~1.2`, `1.2 - 2.3`, `>=1.2, <2` (a comma is AND), `||`. A
+ * prerelease is in range only if the range names one. A text that is not a version is in no range, and a text that is not a
+ * range contains no version.
  */
 export const isInRange = (version: string, range: string): boolean => {
   const [read, groups] = [readVersion(version), groupsOf(range === '' ? '*' : range)]
   return read !== undefined && groups !== undefined && isIn(read, groups)
 }
 
-/** Newest first; texts that are no versions are left out. */
+/** Sorts versions newest first. Texts that are not versions are left out. */
 export const newestFirst = (versions: readonly string[]): readonly string[] =>
   versions
     .flatMap((text) => {
@@ -66,7 +67,7 @@ export const newestFirst = (versions: readonly string[]): readonly string[] =>
     .sort((a, b) => rcompare(a.version, b.version) || b.version.compareBuild(a.version))
     .map(({ text }) => text)
 
-/** The version that a request means: the one of just this name, else the newest in the range; empty is the newest stable one. */
+/** Returns the requested version: the one of exactly that name, or the newest in the range; empty means the newest stable one. */
 export const chooseVersion = (versions: readonly string[], wanted: string): string | undefined => {
   if (wanted !== '' && versions.includes(wanted)) return wanted
   return newestFirst(versions).find((version) => isInRange(version, wanted === '' ? '*' : wanted))

@@ -14,13 +14,13 @@ export const loadAzure = (): Promise<AzureSdk> => import('@azure/storage-blob')
 
 const pageSize = 1000
 
-/** Headers in the shape of the package's own; it reads them by `toJson` alone. */
+/** Headers in the form of the package's own type. The package reads them through `toJson` only. */
 const headersOf = (headers: Iterable<readonly [string, string]>): HttpHeaders => {
   const found = Object.fromEntries(headers)
   return { toJson: () => ({ ...found }), get: (name: string) => found[name.toLowerCase()] } as unknown as HttpHeaders
 }
 
-/** The package's requests through our own door: no proxy of the environment, and to this one origin only. */
+/** Sends the package's requests through the door: no proxy of the environment, and only to this origin. */
 const clientThrough = (door: Door, origin: string, signal: AbortSignal): IHttpClient => ({
   async sendRequest(request) {
     if (new URL(request.url).origin !== origin) throw new Error('the cloud sent us elsewhere')
@@ -36,7 +36,7 @@ const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
   return { status: statusCode, code, cause: error }
 }
 
-/** Containers of a storage account, each page signed with the account's key by the vendor's package. */
+/** Lists the containers of a storage account. The vendor's package signs each page request with the account's key. */
 export const listAzureContainers = async (
   load: () => Promise<AzureSdk>,
   key: AzureKey,

@@ -7,7 +7,7 @@ import type { Door } from './sdk.ts'
 import { listGoogleBuckets, loadGoogle, type GoogleSdk } from './google-buckets.ts'
 import { listS3Buckets, loadS3, type S3Sdk } from './s3-buckets.ts'
 
-/** Other endpoints than the vendors' own, set by the operator. */
+/** Endpoints set by the operator instead of the vendors' own. */
 export interface StorageEndpoints {
   readonly aws: string | undefined
   readonly azure: string | undefined
@@ -17,18 +17,18 @@ export interface StorageEndpoints {
 
 export interface BucketDirectoryOptions {
   readonly endpoints: StorageEndpoints
-  /** To the vendors: public addresses by https. */
+  /** For vendors: public addresses by https. */
   readonly vendorDoor: Door
-  /** To an endpoint that the operator set. */
+  /** For endpoints set by the operator. */
   readonly operatorDoor: Door
   readonly deadlineMilliseconds?: number
-  /** Stand in for the vendors' packages in tests. */
+  /** Replaces the vendors' packages in tests. */
   readonly load?: { readonly s3?: () => Promise<S3Sdk>; readonly azure?: () => Promise<AzureSdk>; readonly google?: () => Promise<GoogleSdk> }
 }
 
 const defaultDeadlineMilliseconds = 10_000
 
-/** BucketDirectory over the vendors' own packages, each loaded when a key of its kind first comes by. */
+/** BucketDirectory over the vendors' own packages, each loaded on the first use of a key of its kind. */
 export const makeSdkBucketDirectory = (options: BucketDirectoryOptions): BucketDirectory => {
   const { endpoints, load = {} } = options
   const through = (endpoint: string | undefined): Door => (endpoint === undefined ? options.vendorDoor : options.operatorDoor)

@@ -12,7 +12,7 @@ export interface GoogleSdk {
 export const loadGoogle = (): Promise<GoogleSdk> => import('@google-cloud/storage')
 
 const storageOrigin = 'https://storage.googleapis.com'
-/** Where the package sends its assertion, whatever the key file says. */
+/** The package sends its assertion here, regardless of the key file. */
 const tokenUrl = 'https://oauth2.googleapis.com/token'
 const pageSize = 1000
 
@@ -23,7 +23,7 @@ export interface GooglePlaces {
   readonly tokenDoor: Door
 }
 
-/** The package's requests through our own doors, to its token endpoint and its storage and nowhere else. */
+/** Sends the package's requests through the doors, only to its token endpoint and its storage. */
 const fetchThrough = (places: GooglePlaces, signal: AbortSignal): typeof fetch =>
   (async (input: string | URL, init: RequestInit = {}) => {
     const url = new URL(input)
@@ -47,13 +47,16 @@ const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
   return { status: response?.status, code: codeOf(response?.data), cause: error }
 }
 
-/** A client whose requests are signed by the package and sent by us: its own sender follows redirects and heeds the environment. */
+/**
+ * Returns a client whose requests are signed by the package and sent by us: the package's own transport follows redirects
+ * and reads the environment.
+ */
 const clientFor = (sdk: GoogleSdk, key: GoogleKey, places: GooglePlaces, signal: AbortSignal): Storage => {
   const storage = new sdk.Storage({
     projectId: key.projectId,
     clientOptions: { transporterOptions: { fetchImplementation: fetchThrough(places, signal), retryConfig: { retry: 0, noResponseRetries: 0 } } },
   })
-  // As the option `credentials` would, without the warning that it prints; only these two keys of a file are ever given.
+  // Equivalent to the option `credentials`, without the warning that it prints. Only these two keys of a file are ever passed.
   storage.authClient.jsonContent = { client_email: key.clientEmail, private_key: key.privateKey.reveal() }
   storage.request = (asked, callback) => {
     const url = new URL(`${storageOrigin}/storage/v1${asked.uri}`)
@@ -66,7 +69,7 @@ const clientFor = (sdk: GoogleSdk, key: GoogleKey, places: GooglePlaces, signal:
   return storage
 }
 
-/** Buckets of a project: the assertion and the access token are made and used by the vendor's package. */
+/** Lists the buckets of a project. The vendor's package makes and uses the assertion and the access token. */
 export const listGoogleBuckets = async (load: () => Promise<GoogleSdk>, key: GoogleKey, places: GooglePlaces, signal: AbortSignal): Outcome<BucketFailure, readonly string[]> => {
   const sdk = await loadSdk('@google-cloud/storage', load)
   if (isLeft(sdk)) return sdk

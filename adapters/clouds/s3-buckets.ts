@@ -17,7 +17,7 @@ const pageSize = 1000
 
 type Place = S3Key['places'][number]
 
-/** All that the package would otherwise read from the environment or from files in the home folder is said here. */
+/** Sets everything that the package would otherwise read from the environment or from files in the home folder. */
 const configOf = (key: S3Key, { endpoint, region }: Place, door: Door): S3ClientConfig => ({
   endpoint,
   region,
@@ -53,7 +53,7 @@ const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, door: Door, signal: 
   door.check(new URL(place.endpoint))
   const client = new sdk.S3Client(configOf(key, place, door))
   const names: string[] = []
-  // Others than the vendor itself answer with everything, and some refuse a parameter that they do not know.
+  // Other vendors return everything, and some refuse an unknown parameter.
   const paging = key.places.length === 0 ? { MaxBuckets: pageSize } : {}
   try {
     for (let token: string | undefined, isFirst = true; (isFirst || token !== undefined) && names.length < maxBuckets; isFirst = false) {
@@ -67,7 +67,7 @@ const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, door: Door, signal: 
   }
 }
 
-/** Buckets by the S3 protocol, each page signed by the vendor's package. */
+/** Lists buckets by the S3 protocol. The vendor's package signs each page request. */
 export const listS3Buckets = async (
   load: () => Promise<S3Sdk>,
   key: S3Key,

@@ -7,13 +7,13 @@ import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
 
-/** Loads a vendor's package when it is first needed; Node keeps what was loaded. */
+/** Loads a vendor's package on first use. Node caches loaded modules. */
 export const loadSdk = async <M>(name: string, load: () => Promise<M>): Outcome<Failure<'CloudSdkMissing'>, M> => {
   try {
     return right(await load())
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
-    // Another package that the vendor's one misses is a fault, not a choice of the operator.
+    // A missing dependency of the vendor's package is a fault, not a choice of the operator.
     if (code !== 'ERR_MODULE_NOT_FOUND' || !String(message).includes(`'${name}'`)) throw error
     return left(CloudSdkMissing(`This installation cannot list buckets of that cloud yet: its operator must run \`npm install ${name}\`.`))
   }
@@ -22,18 +22,18 @@ export const loadSdk = async <M>(name: string, load: () => Promise<M>): Outcome<
 /** Bytes of one page of names. */
 const answerLimit = 8 * 1024 * 1024
 
-/** One way out to a cloud. Every connection of a vendor's package goes through one, whatever the environment says of proxies. */
+/** Network access to a cloud. Every connection of a vendor's package uses one, regardless of the proxies in the environment. */
 export interface Door {
-  /** Throws EgressRefused for an address that must not be connected to; names are judged when they are resolved. */
+  /** Throws EgressRefused for an address that must not be connected to. Names are checked when they are resolved. */
   check(url: URL): void
-  /** For packages that take Node's own agents. Kept for one request. */
+  /** For packages that use Node's own agents. Kept for one request. */
   readonly agents: { readonly httpAgent: HttpAgent; readonly httpsAgent: HttpsAgent }
-  /** Follows no redirects. */
+  /** Does not follow redirects. */
   readonly fetch: typeof fetch
   close(): Promise<void>
 }
 
-/** @param isPlainAllowed also http, and any address that the policy permits: for endpoints that the operator set. */
+/** @param isPlainAllowed also allows http, and any address that the policy permits: for endpoints that the operator set. */
 export const makeDoor = (egress: EgressPolicy, isPlainAllowed: boolean): Door => {
   const dispatcher = new Agent({ connect: { lookup: egress.lookup, timeout: 5_000 }, maxResponseSize: answerLimit, keepAliveTimeout: 1_000 })
   const check = (url: URL): void => {
@@ -52,14 +52,14 @@ export const makeDoor = (egress: EgressPolicy, isPlainAllowed: boolean): Door =>
   }
 }
 
-/** What a vendor's package threw, as far as it concerns us. */
+/** The relevant parts of an error that a vendor's package threw. */
 export interface CloudError {
   readonly status: number | undefined
   readonly code: string | undefined
   readonly cause: unknown
 }
 
-/** Only a word; a vendor's text may repeat what it was sent. */
+/** Returns only the code: a vendor's message may repeat what it was sent. */
 const word = (code: string | undefined): string | undefined => (code !== undefined && /^[A-Za-z][\w.-]{0,63}$/.test(code) ? code : undefined)
 
 const links = (error: unknown): readonly unknown[] => {
@@ -73,10 +73,10 @@ const links = (error: unknown): readonly unknown[] => {
 
 const hasCode = (error: unknown, code: string): boolean => links(error).some((link) => (link as { readonly code?: unknown }).code === code)
 
-/** Codes that are refusals by status, but say that our clock is wrong or that we are asked to come back. */
+/** Codes whose status is a refusal, but which mean that our clock is wrong or that the request must be retried. */
 const notTheKey: ReadonlySet<string> = new Set(['RequestTimeTooSkewed', 'RequestTimeout', 'SlowDown', 'TooManyRequests'])
 
-/** A vendor's refusal or our failure to reach it, in plain words. Its own text and headers stay out. */
+/** Converts a vendor's refusal, or a failure to reach it, to plain words. The vendor's own text and headers are left out. */
 export const toCloudFailure = ({ status, code, cause }: CloudError): Failure<'CloudKeyRefused'> | Failure<'CloudUnreachable'> => {
   const name = word(code)
   if (links(cause).some((link) => link instanceof EgressRefused)) return CloudUnreachable('The address of the cloud is not one that this service may connect to.')

@@ -24,7 +24,7 @@ const objectOf = (text: string): Readonly<Record<string, unknown>> | undefined =
   }
 }
 
-/** Reads service accounts' key files. Of the file only the project, the address and the key are used; its own endpoints never are. */
+/** Reads key files of service accounts. Only the project, the address and the key are used; the endpoints in the file never are. */
 export const serviceAccountReader: ServiceAccountReader = {
   read(text) {
     const file = objectOf(text.reveal())

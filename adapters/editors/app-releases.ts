@@ -6,7 +6,7 @@ import type { AppReleases } from '../../core/packages/editors/ports.ts'
 import type { AppRelease } from '../../core/packages/editors/types.ts'
 
 const maxBytes = 2 * 1024 * 1024
-/** Kinds of one installation; each is listed. */
+/** The number of kinds of one installation. Each kind is listed. */
 const maxComponents = 200
 
 const Component = t.intersection([t.type({ version: t.string, kind: t.string }), t.partial({ group: t.string })])
@@ -26,7 +26,7 @@ const operators: Readonly<Record<string, (key: string, values: string) => string
   DoesNotExist: (key) => `!${key}`,
 }
 
-/** Undefined for an operator that is none. */
+/** Returns undefined for an unknown operator. */
 const requirementText = ({ key, operator, values }: t.TypeOf<typeof Requirement>): string | undefined =>
   Object.hasOwn(operators, operator) ? operators[operator]?.(key, (values ?? []).join(',')) : undefined
 
@@ -38,7 +38,7 @@ const readAppRelease = (json: unknown, releaseName: string): AppRelease | undefi
   const { components, selector, resourceKeys, formKeys, release } = decoded.right.spec
   const expressions = (selector?.matchExpressions ?? []).map(requirementText)
   if (expressions.includes(undefined) || (components ?? []).length > maxComponents) return undefined
-  // The release's own label always counts: a wider selector would bring objects of others.
+  // The release's own label always applies: a wider selector would match objects of others.
   const labels = { ...selector?.matchLabels, 'app.kubernetes.io/instance': releaseName }
   return {
     components: (components ?? []).map(({ group, version, kind }) => ({ group: group ?? '', version, kind })),

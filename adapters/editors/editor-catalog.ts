@@ -27,7 +27,10 @@ const toResource = (row: t.TypeOf<typeof ResourceRow>): ResourceId => ({ group: 
 /** Written as `.spec.selector.matchLabels`. */
 const toPath = (text: string): readonly string[] => text.split('.').filter((key) => key !== '')
 
-/** A ResourceEditor object of the cluster; undefined when it is not of its shape. Defaults of chart sources are not filled in. */
+/**
+ * Parses a ResourceEditor object of the cluster. Returns undefined if it has another shape. Defaults of chart sources are
+ * not filled in.
+ */
 export const readResourceEditor = (json: unknown): ResourceEditor | undefined => {
   const decoded = ResourceEditorRow.decode(json)
   if (isLeft(decoded)) return undefined
@@ -47,7 +50,7 @@ const maxBytes = 1024 * 1024
 /** `core-v1-configmaps`, `apps-v1-deployments`. */
 export const editorName = ({ group, version, name }: Pick<ResourceId, 'group' | 'version' | 'name'>): string => `${group === '' ? 'core' : group}-${version}-${name}`
 
-/** What the cluster's editor leaves open comes from the built-in one. */
+/** Fills the fields that the cluster's editor leaves open from the built-in one. */
 const completed = (own: ResourceEditor, builtIn: ResourceEditor | undefined): ResourceEditor =>
   builtIn === undefined
     ? own
@@ -59,7 +62,7 @@ const completed = (own: ResourceEditor, builtIn: ResourceEditor | undefined): Re
         instanceLabelPaths: own.instanceLabelPaths.length > 0 ? own.instanceLabelPaths : builtIn.instanceLabelPaths,
       }
 
-/** EditorCatalog over ResourceEditor objects of the cluster, with those that this service ships behind them. */
+/** EditorCatalog over ResourceEditor objects of the cluster, with the built-in ones as fallback. */
 export const makeClusterEditorCatalog = (builtIns: readonly ResourceEditor[]): EditorCatalog => {
   const byName = new Map(builtIns.map((editor) => [editorName(editor.resource), editor]))
   return {
@@ -69,7 +72,7 @@ export const makeClusterEditorCatalog = (builtIns: readonly ResourceEditor[]): E
       const answer = await cluster.request({ method: 'GET', target: `${collection}/${encodeURIComponent(name)}`, limitBytes: maxBytes }, signal)
       if (isLeft(answer)) return answer
       const { status, json } = answer.right
-      // A cluster that does not know the group says so only to those who may read it: 403 to everybody else.
+      // A cluster without the group reports that only to callers who may read it, and 403 to all others.
       if (status === 404 || status === 403) {
         if (builtIn !== undefined) return right(builtIn)
         return left(EditorMissing(`There is no editor for ${name}: the cluster ${status === 403 ? 'shows you' : 'has'} no ResourceEditor of that name, and none is built in.`))

@@ -2,7 +2,7 @@ import type { EmbeddedChart } from '../../core/packages/charts/ports.ts'
 import type { ResourceEditor } from '../../core/packages/editors/types.ts'
 import type { SourceRef } from '../../core/packages/types.ts'
 
-/** Where the charts of this service itself come from. */
+/** The source of the charts embedded in this service. */
 export const embedSource: SourceRef = { apiGroup: 'charts.x-helm.dev', kind: 'Embed', namespace: '', name: 'editors' }
 
 interface ChartText {
@@ -10,11 +10,11 @@ interface ChartText {
   readonly version: string
   readonly description: string
   readonly annotations?: Readonly<Record<string, string>>
-  /** Everything but Chart.yaml. */
+  /** All files except Chart.yaml. */
   readonly files: Readonly<Record<string, string>>
 }
 
-/** A chart with the Chart.yaml that these facts make. Annotations are written as JSON texts, which YAML reads. */
+/** Returns a chart with a Chart.yaml of these facts. Annotations are written as JSON texts, which YAML can read. */
 export const embeddedChart = ({ name, version, description, annotations = {}, files }: ChartText): EmbeddedChart => {
   const lines = Object.entries(annotations).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}\n`)
   const chartYaml = `apiVersion: v2\nname: ${name}\ndescription: ${JSON.stringify(description)}\ntype: application\nversion: ${version}\n${lines.length === 0 ? '' : `annotations:\n${lines.join('')}`}`
@@ -243,8 +243,8 @@ export const deploymentResourceEditor: ResourceEditor = {
   origin: 'built-in',
 }
 
-/** Charts of the built-in editors, for the source `Embed` named `editors`. */
+/** The charts of the built-in editors, for the source `Embed` named `editors`. */
 export const embeddedEditorCharts: readonly EmbeddedChart[] = [configMapOptions, configMapEditor, deploymentOptions, deploymentEditor]
 
-/** Editors that work on any cluster, until the cluster brings one of its own for the same resource. */
+/** Editors that work on any cluster, unless the cluster has its own for the same resource. */
 export const builtInEditors: readonly ResourceEditor[] = [configMapResourceEditor, deploymentResourceEditor]

@@ -11,7 +11,7 @@ import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import type { ConnectionPools } from './connections.ts'
 import { authorization, tlsOptions, toReachFailure } from './connections.ts'
 
-/** Bytes of an answer that we read ourselves, unless the asker says how many. */
+/** Default limit for the bytes of an answer that this service reads itself. */
 const usualLimitBytes = 8 * 1024 * 1024
 
 class AnswerTooLarge extends Error {}
@@ -35,17 +35,17 @@ const jsonOf = (text: string): unknown => {
   }
 }
 
-/** The server reads the first of several, so the asker's own stands alone. */
+/** Servers read the first of several Accept headers, so the caller's own replaces the default. */
 const acceptOf = ({ headers = [] }: ClusterRequest): readonly (readonly [string, string])[] =>
   headers.some(([name]) => name.toLowerCase() === 'accept') ? [] : [['accept', 'application/json']]
 
-/** A path with parts that lead upwards, however they are written: below a server's prefix it would leave the cluster. */
+/** Reports whether a path has parent segments in any encoding. Below a server's prefix such a path would leave the cluster. */
 const leadsUpwards = (target: string): boolean => {
   const [path = ''] = target.split(/[?#]/, 1)
   return /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)/i.test(path) || /[\t\n\r]/.test(path)
 }
 
-/** One request of our own, bounded in time and size; any answered status is Right, save 401. */
+/** Sends one request, bounded in time and size. Any received status is Right, except 401. */
 export const askCluster = async (
   dispatcher: Dispatcher,
   credential: ClusterCredential,
@@ -94,7 +94,7 @@ const Nodes = t.type({
 })
 const Items = t.type({ items: t.array(t.unknown) })
 
-/** Nodes of one kind of machine look alike, and each is tens of kilobytes. */
+/** Sample size: nodes of one machine type are alike, and each is tens of kilobytes. */
 const nodeSample = 20
 const hubGroup = 'cluster.open-cluster-management.io'
 const agentGroup = 'operator.open-cluster-management.io'
@@ -105,7 +105,7 @@ const read = <A>(codec: t.Type<A, unknown, unknown>, answer: Either<ReachFailure
   return isLeft(decoded) ? undefined : decoded.right
 }
 
-/** Kubernetes makes UUIDs; the column takes so much of ASCII. */
+/** Kubernetes uses UUIDs. The column holds this many ASCII characters. */
 const uidPattern = /^[\x21-\x7e]{1,64}$/
 
 const uidOf = (answer: ClusterAnswer): Either<ReachFailure, string> => {
@@ -119,7 +119,7 @@ const uidOf = (answer: ClusterAnswer): Either<ReachFailure, string> => {
 const nodesOf = (nodes: t.TypeOf<typeof Nodes> | undefined): readonly NodeFacts[] =>
   (nodes?.items ?? []).map((node) => ({ providerId: node.spec?.providerID ?? '', labels: node.metadata.labels ?? {} }))
 
-/** Looks at a cluster. Only the identity is demanded; whatever else may not be read is taken as absent. */
+/** Surveys a cluster. Only its identity is required; anything else that cannot be read is reported as absent. */
 export const survey = async (get: Get): Outcome<ReachFailure, ClusterSurvey> => {
   const first = await get('/api/v1/namespaces/kube-system')
   if (isLeft(first)) return first
@@ -148,7 +148,7 @@ export const survey = async (get: Get): Outcome<ReachFailure, ClusterSurvey> => 
 }
 
 const requestTimeoutMilliseconds = 10_000
-/** A look at a cluster is several requests, and someone waits for it. */
+/** A survey is several requests, and a user waits for it. */
 const surveyTimeoutMilliseconds = 8_000
 
 export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolicy): ClusterApi => ({
@@ -156,7 +156,7 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
     const url = new URL(credential.server)
     const refused = egress.refusal(url)
     if (refused !== undefined) return left(AddressRefused(refused))
-    // The credential may never be stored, so nothing of it is kept.
+    // The credential may never be stored, so its connections are not kept.
     const pool = new Pool(url.origin, {
       connect: { ...tlsOptions(credential, egress), timeout: surveyTimeoutMilliseconds },
       connections: 4,
@@ -172,7 +172,8 @@ export const makeUndiciClusterApi = (pools: ConnectionPools, egress: EgressPolic
   },
 
   async request(asker, asked, signal) {
-    // The pools may be of a newer version than the asker knows: then its credential must not follow them elsewhere.
+    // The pools may belong to a newer version of the record than the caller has. The caller's credential must not be sent
+    // to its address.
     const { short, connection } = pools.of(asker)
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return left(AddressRefused(refused))

@@ -11,17 +11,17 @@ import type { ConnectionPools } from './connections.ts'
 import { authorization, toReachFailure } from './connections.ts'
 import { tunnel } from './tunnel.ts'
 
-/** Bytes; a body that is larger goes on without an entity tag. */
+/** In bytes. A larger body is sent without an entity tag. */
 const entityTagLimit = 1024 * 1024
 
 const newline = 0x0a
 
-/** Ends a dispatch whose client has left. */
+/** Ends a dispatch whose client has disconnected. */
 class ClientLeft extends Error {}
 
 /**
- * Carries one answer from undici to an exchange, chunk by chunk, no faster than the client takes it.
- * `settle` is called once: with a failure only while nothing was answered.
+ * Relays an answer from undici to an exchange, chunk by chunk, with backpressure from the client. `settle` is called once;
+ * with a failure only if nothing has been answered.
  */
 export class RelayHandler implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
@@ -30,7 +30,7 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
   #status = 0
   #headers: readonly (readonly [string, string])[] = []
   #isSettled = false
-  /** Whether what was written so far ends with a whole event. */
+  /** Whether the bytes written so far end with a complete event. */
   #isBetweenEvents = true
   #isStopping = false
   readonly #exchange: Exchange
@@ -74,14 +74,14 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
     this.#headers = this.#upstream.answerHeaders(headers)
     if (status === 200 && this.#upstream.entityTag !== undefined && headers.etag === undefined) this.#held = []
     else this.#exchange.respond(this.#status, this.#headers)
-    // A watch may stay silent for minutes: its client must see at once that it was accepted.
+    // A watch may be silent for minutes, so its client must see the status at once.
     if (this.#upstream.isLongLived) {
       this.#exchange.write(new Uint8Array(0))
       this.#exchange.onStop(() => this.#stop(controller, headers))
     }
   }
 
-  /** Events in JSON stand on a line each. What is no watch would seem whole if it ended in order. */
+  /** Each JSON event is one line. An answer that is not a watch would look complete if it ended normally. */
   #stop(controller: Dispatcher.DispatchController, headers: Readonly<Record<string, string | string[] | undefined>>): void {
     this.#isStopping = this.#upstream.isWatch === true && String(headers['content-type']).startsWith('application/json')
     if (this.#isStopping && this.#isBetweenEvents) this.#endWatch(controller)
@@ -142,7 +142,7 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#isSettled) return
     if (this.#exchange.hasResponded) {
-      // Half an answer was sent: ending it in order would make it look whole.
+      // Part of the answer was sent. A normal end would make it look complete.
       this.#exchange.abort()
       this.#finish(undefined)
     } else this.#finish(toReachFailure(error))
@@ -151,7 +151,7 @@ export class RelayHandler implements Dispatcher.DispatchHandler {
 
 const shortTimeoutMilliseconds = 120_000
 
-/** The server's own prefix (a gateway's path to one cluster among several) stands before every path. */
+/** The server's own path prefix (for example a gateway's path to one of several clusters) precedes every path. */
 const withPrefix = (connection: ClusterConnection, upstream: UpstreamRequest): UpstreamRequest => {
   const prefix = new URL(connection.credential.server).pathname.replace(/\/+$/, '')
   return prefix === '' ? upstream : { ...upstream, target: `${prefix}${upstream.target}` }
@@ -163,7 +163,7 @@ const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamReques
     method: upstream.method as Dispatcher.HttpMethod,
     path: upstream.target,
     headers: [...upstream.headers, ...authorization(connection.credential)].flat(),
-    // undici takes any async iterable; its declaration lists only Node's own streams.
+    // undici accepts any async iterable; its type declaration lists only Node's streams.
     body: (body ?? null) as Readable | null,
     headersTimeout: timeout,
     bodyTimeout: timeout,
@@ -175,7 +175,8 @@ const dispatchOptions = (connection: ClusterConnection, upstream: UpstreamReques
 
 export const makeUndiciClusterTransport = (pools: ConnectionPools, egress: EgressPolicy): ClusterTransport => ({
   relay(asker, upstream, exchange, signal) {
-    // The pools may be of a newer version than the asker knows: then its credential must not follow them elsewhere.
+    // The pools may belong to a newer version of the record than the caller has. The caller's credential must not be sent
+    // to its address.
     const { short, long, connection } = pools.of(asker)
     const refused = egress.refusal(new URL(connection.credential.server))
     if (refused !== undefined) return Promise.resolve(left(ClusterUnreachable(refused)))

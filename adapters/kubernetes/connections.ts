@@ -18,7 +18,7 @@ export interface TlsOptions {
   readonly key?: string
 }
 
-/** TLS as the credential wants it, to an address that the policy lets through. Verification is always on. */
+/** Returns the TLS options of a credential, for an address that the policy permits. Verification is always on. */
 export const tlsOptions = (credential: ClusterCredential, egress: EgressPolicy): TlsOptions => ({
   lookup: egress.lookup,
   rejectUnauthorized: true,
@@ -30,28 +30,28 @@ export const tlsOptions = (credential: ClusterCredential, egress: EgressPolicy):
     : {}),
 })
 
-/** The header that proves who we are, where the certificate does not. */
+/** Returns the header that authenticates the service, if the certificate does not. */
 export const authorization = (credential: ClusterCredential): readonly (readonly [string, string])[] =>
   credential.identity.kind === 'token' ? [['authorization', `Bearer ${credential.identity.token.reveal()}`]] : []
 
-/** The connections of one version of one cluster record. */
+/** The connections of one version of a cluster record. */
 export interface ClusterPools {
   readonly version: number
-  /** Where they lead, and with which credential: what goes through them carries no other. */
+  /** The address and credential of the pools. Requests through them use no other credential. */
   readonly connection: ClusterConnection
-  /** Requests that end by themselves. */
+  /** For requests that end by themselves. */
   readonly short: Pool
-  /** Watches and logs, each on its own connection, so that they never keep short requests waiting. */
+  /** For watches and logs, each on its own connection, so that they never delay short requests. */
   readonly long: Pool
-  /** Connections that left HTTP; never pooled. */
+  /** Upgraded connections, which are never pooled. */
   readonly tunnels: Set<Duplex>
 }
 
 export interface ConnectionPools {
-  /** The pools for this version; those of another version of the record are cut. */
+  /** Returns the pools of this version. The connections of other versions of the record are closed. */
   of(connection: ClusterConnection): ClusterPools
   forget(id: ClusterId): Promise<void>
-  /** Cuts everything, at shutdown. */
+  /** Closes all connections, at shutdown. */
   close(): Promise<void>
 }
 
@@ -64,7 +64,7 @@ const cut = async (pools: ClusterPools): Promise<void> => {
   await Promise.all([pools.short.destroy(), pools.long.destroy()])
 }
 
-/** @param maxClusters how many clusters keep open connections at most; the one used least recently is cut. */
+/** @param maxClusters the number of clusters with open connections; the connections of the least recently used are closed. */
 export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): ConnectionPools => {
   const known = new Map<ClusterId, ClusterPools>()
 
@@ -101,9 +101,9 @@ export const makeConnectionPools = (egress: EgressPolicy, maxClusters = 1000): C
     of(connection) {
       const { id, version } = connection.link
       const kept = known.get(id)
-      // Least recently used first: a map keeps the order of insertion.
+      // The least recently used is first: a map keeps insertion order.
       if (kept !== undefined) known.delete(id)
-      // A request that read the record just before it changed must not cut what was made after.
+      // A request that read the record just before a change must not close the pools made after the change.
       if (kept !== undefined && kept.version >= version) {
         known.set(id, kept)
         return kept
@@ -159,7 +159,7 @@ const chain = (error: unknown): readonly unknown[] => {
 const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** A driver's error in plain words; its own text, which may name our network, stays out. */
+/** Converts a driver's error to plain words. The driver's own text is left out: it may name our network. */
 export const toReachFailure = (error: unknown): ReachFailure => {
   const links = chain(error)
   const refused = links.find((link) => link instanceof EgressRefused)

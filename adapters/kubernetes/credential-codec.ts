@@ -15,7 +15,7 @@ const StoredCredential = t.intersection([
   t.partial({ authorityPem: t.string, tlsServerName: t.string }),
 ])
 
-/** JSON with a format number; what it made once must stay readable. */
+/** Encodes as JSON with a format number. Every format ever written must remain readable. */
 export const jsonCredentialCodec: CredentialCodec = {
   encode({ server, authorityPem, tlsServerName, identity }) {
     const revealed =

@@ -10,13 +10,13 @@ import { secret } from '../../core/kernel/secret.ts'
 type Parsed<A> = Either<Failure<'AccessConfigRefused'>, A>
 const refuse = (message: string): Parsed<never> => left(AccessConfigRefused(message))
 
-/** Bytes; a kubeconfig with inline certificates is about 6 KB. */
+/** In bytes. A kubeconfig with inline certificates is about 6 KB. */
 const maxBytes = 256 * 1024
-/** As long as the record's column. */
+/** The length of the record's column. */
 const maxServerLength = 512
-/** The library compares each key with all before it; a kubeconfig needs a few hundred comparisons. */
+/** The library compares each key with all keys before it. A kubeconfig needs a few hundred comparisons. */
 const maxKeyComparisons = 100_000
-/** A handshake signs with the key, on the thread that serves everyone. */
+/** A handshake signs with the key on the main thread. */
 const maxRsaBits = 8192
 
 const Entry = t.record(t.string, t.unknown)
@@ -30,7 +30,7 @@ const File = t.intersection([
 ])
 type File = t.TypeOf<typeof File>
 
-/** Keys that would make us read files, run programs, trust anyone, or go another way. */
+/** Keys that would make the service read files, run programs, skip verification, or use another route. */
 const refusedInCluster: Readonly<Record<string, string>> = {
   'certificate-authority': 'a certificate file; put its content into certificate-authority-data',
   'insecure-skip-tls-verify': 'a connection whose server is not verified',
@@ -58,7 +58,7 @@ const refusedKey = (entry: Readonly<Record<string, unknown>>, refused: Readonly<
   return key === undefined ? undefined : `\`${key}\` is not accepted: it asks for ${refused[key]}.`
 }
 
-/** Equality of keys that gives up in a map of thousands, where finding out would take minutes. */
+/** Key equality that stops in a map of thousands of keys, where the comparison would take minutes. */
 const boundedUniqueness = (): NonNullable<ParseOptions['uniqueKeys']> => {
   let comparisons = 0
   return (a, b) => {
@@ -100,18 +100,18 @@ const choose = (file: File): Parsed<Chosen> => {
 }
 
 const readServer = (value: unknown): Parsed<string> => {
-  // Before any pattern reads it: trailing slashes are found in time that grows with the square of their number.
+  // Checked before any pattern is applied: matching trailing slashes takes quadratic time.
   if (typeof value !== 'string' || value === '' || value.length > maxServerLength || !URL.canParse(value)) return refuse('The cluster\'s `server` is not an address.')
   const url = new URL(value)
   if (url.protocol !== 'https:') return refuse('The cluster\'s `server` must be reached by https.')
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     return refuse('The cluster\'s `server` must be an address without user name, query or fragment.')
   const server = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
-  // Percent-encoding makes it longer than it was written.
+  // Percent-encoding makes the URL longer than the input.
   return server.length > maxServerLength ? refuse('The cluster\'s `server` is too long.') : right(server)
 }
 
-/** PEM text from a `*-data` key; undefined when the key is absent. */
+/** Returns the PEM text of a `*-data` key, or undefined if the key is absent. */
 const readPem = (entry: Readonly<Record<string, unknown>>, key: string): Parsed<string | undefined> => {
   const value = entry[key]
   if (!isSet(value)) return right(undefined)
@@ -136,7 +136,7 @@ const readIdentity = (user: Readonly<Record<string, unknown>>): Parsed<ClusterId
   const key = readPem(user, 'client-key-data')
   if (isLeft(key)) return key
   if (isSet(token)) {
-    // A header value: whatever stands outside visible ASCII would be cut or refused later, with a worse message.
+    // A header value: characters outside visible ASCII would be cut or refused later, with a worse message.
     if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token)) return refuse('`token` is not a bearer token.')
     return right({ kind: 'token', token: secret(token) })
   }
@@ -179,5 +179,5 @@ const parse = (text: string): Parsed<ClusterCredential> => {
   return right({ server: server.right, authorityPem, tlsServerName: tlsServerName.right, identity: identity.right })
 }
 
-/** Reads kubeconfigs by the rule of `KubeconfigParser`; no message repeats what the text holds. */
+/** Parses kubeconfigs by the rules of `KubeconfigParser`. No message repeats the content. */
 export const makeKubeconfigParser = (): KubeconfigParser => ({ parse })

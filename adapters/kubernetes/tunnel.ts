@@ -22,8 +22,8 @@ const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
     to.end()
     ended()
   })
-  // Torn, not ended: the other side must not take it for a whole. After an end what was read is still on its way there,
-  // also when writing in the other direction then fails, as it does when both say goodbye at once.
+  // Destroyed, not ended: the other side must not take the data for complete. After an end, the data already read is still
+  // being sent, even if writing in the other direction fails, as it does when both sides close at once.
   from.on('close', () => {
     if (!isEnded) to.destroy()
   })
@@ -31,10 +31,10 @@ const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   from.on('error', () => undefined)
 }
 
-/** Once one side has said its last word, the other has so long to hear it and to finish. */
+/** After one side ends, the other has this long to receive the data and to end. */
 const endingGraceMilliseconds = 5_000
 
-/** Carries bytes both ways, no faster than either side takes them. Resolves when both sides are closed. */
+/** Copies bytes in both directions with backpressure. Resolves when both sides are closed. */
 export const joinStreams = (client: ByteDuplex, clientHead: Uint8Array, cluster: ByteDuplex, clusterHead: Uint8Array): Promise<void> =>
   new Promise((done) => {
     let grace: NodeJS.Timeout | undefined
@@ -60,7 +60,7 @@ export const joinStreams = (client: ByteDuplex, clientHead: Uint8Array, cluster:
   })
 
 const answerTimeoutMilliseconds = 60_000
-/** Bytes; the body of a refusal is a Kubernetes Status of a few hundred. */
+/** In bytes. The body of a refusal is a Kubernetes Status of a few hundred bytes. */
 const refusalLimit = 64 * 1024
 
 const readRefusal = async (answer: IncomingMessage): Promise<Uint8Array> => {
@@ -79,7 +79,7 @@ type Answer =
   | { readonly kind: 'refused'; readonly answer: IncomingMessage }
   | { readonly kind: 'failed'; readonly failure: ReachFailure }
 
-/** Sends the request on a connection of its own, which nobody will use afterwards. */
+/** Sends the request on its own connection, which is not used again. */
 const ask = (credential: ClusterCredential, egress: EgressPolicy, upstream: UpstreamRequest, signal: AbortSignal): Promise<Answer> =>
   new Promise((done) => {
     const server = new URL(credential.server)
@@ -108,7 +108,7 @@ const ask = (credential: ClusterCredential, egress: EgressPolicy, upstream: Upst
     sent.end()
   })
 
-/** Passes an upgrade on as bytes, or answers with the cluster's refusal. */
+/** Relays an upgraded connection as bytes, or answers with the cluster's refusal. */
 export const tunnel = async (
   credential: ClusterCredential,
   egress: EgressPolicy,
@@ -124,7 +124,7 @@ export const tunnel = async (
     socket.on('error', () => socket.destroy())
     opened(socket)
     if ('setTimeout' in socket && typeof socket.setTimeout === 'function') socket.setTimeout(0)
-    // The client may have left while the cluster answered; its `close` would not be heard again.
+    // The client may have disconnected while the cluster answered; its `close` event would not be seen again.
     if (signal.aborted) socket.destroy()
     else await joinStreams(exchange.accept(upstream.acceptHeaders(answered.answer.headers)), exchange.head, socket as ByteDuplex, answered.head)
     return right(undefined)

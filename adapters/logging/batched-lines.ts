@@ -1,9 +1,12 @@
 import { write, writeSync } from 'node:fs'
 
-/** Collects lines and writes them in batches, so that a log line costs no system call of its own. */
+/** Collects lines and writes them in batches, so that a log line needs no system call of its own. */
 export interface BatchedLines {
   add(line: string): void
-  /** Writes what waits, at once, for the process's end. A batch under way ends by itself: the process waits for it. */
+  /**
+   * Writes the waiting lines synchronously, at the end of the process. A batch in progress completes by itself: the process
+   * waits for it.
+   */
   flushNow(): void
 }
 
@@ -13,7 +16,7 @@ export interface BatchedLinesOptions {
   readonly batchLength?: number
   /** ... or is this old, in milliseconds. */
   readonly batchAgeMs?: number
-  /** Characters that may wait for a slow reader; beyond them lines are dropped and counted. */
+  /** Characters that may wait for a slow reader. Further lines are dropped and counted. */
   readonly maxWaitingLength?: number
 }
 
@@ -59,7 +62,7 @@ export const makeBatchedLines = (options: BatchedLinesOptions): BatchedLines => 
   }
 
   const schedule = (): void => {
-    // Unreferenced: a log line alone keeps no process alive, and flushNow runs at its end.
+    // Unreferenced: waiting log lines do not keep the process alive, and flushNow runs at its end.
     timer ??= setTimeout(send, batchAgeMs).unref()
   }
 

@@ -5,7 +5,7 @@ import { errorFields } from './error-fields.ts'
 
 export interface BunyanLog {
   readonly log: Log
-  /** For restify, which wants a bunyan logger. */
+  /** For restify, which requires a bunyan logger. */
   readonly logger: bunyan
 }
 
@@ -15,7 +15,10 @@ export interface BunyanLogOptions {
   readonly name?: string
 }
 
-/** Bunyan records, one JSON object a line. Serializers are ours only: `error` and `err` keep an explicit choice of fields. */
+/**
+ * Writes Bunyan records, one JSON object per line. Only our own serializers are used: `error` and `err` log an explicit set
+ * of fields.
+ */
 export const makeBunyanLog = ({ level, lines, name = 'moorage' }: BunyanLogOptions): BunyanLog => {
   const stream = { write: (record: object) => lines.add(lineOf(record)) } as unknown as NodeJS.WritableStream
   const logger = bunyan.createLogger({

@@ -1,4 +1,4 @@
-/** What is logged of an error. */
+/** The fields of an error that are logged. */
 export interface ErrorFields {
   readonly name: string
   readonly code?: string
@@ -10,8 +10,8 @@ export interface ErrorFields {
 const deepest = 3
 
 /**
- * An explicit choice of an error's fields. A driver's message quotes values and statements, so of those only the code
- * and the place are kept.
+ * Returns an explicit set of an error's fields. A driver's message quotes values and statements, so only its code and stack
+ * positions are kept.
  */
 export const errorFields = (error: unknown, depth = 0): ErrorFields => {
   if (!(error instanceof Error)) return { name: typeof error }
@@ -30,7 +30,7 @@ const isOfDriver = (error: Error): boolean => {
   return 'sql' in error || 'sqlMessage' in error || 'sqlState' in error || (typeof code === 'string' && /^(SQLITE_|ER_)/.test(code))
 }
 
-/** The stack without its first lines, which repeat the message. */
+/** Returns the stack without its first lines, which repeat the message. */
 const frames = (error: Error): readonly string[] =>
   (error.stack ?? '')
     .split('\n')

@@ -5,7 +5,7 @@ const shownElsewhere: ReadonlySet<string> = new Set(['name', 'hostname', 'pid', 
 
 type LogRecord = Readonly<Record<string, unknown>>
 
-/** A log line of JSON as a person at a terminal reads it: time, level, message, then the fields. */
+/** Formats a JSON log line for a terminal: time, level, message, then the fields. */
 export const plainLine = (json: string): string => plainText(JSON.parse(json) as LogRecord)
 
 const plainText = (record: LogRecord): string => {
@@ -17,20 +17,21 @@ const plainText = (record: LogRecord): string => {
   return `${[time, level.padEnd(5), printable(String(record['msg'] ?? '')), ...fields].join(' ')}\n`
 }
 
-/** A terminal obeys control characters, and a value may come from outside. */
+/** Escapes control characters: a terminal interprets them, and a value may come from outside. */
 const printable = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
 
 /** Log lines for people. */
 export interface PlainLines extends Pick<BatchedLines, 'add'> {
-  /** Takes the step that is shown off the terminal, so that others can write to it. */
+  /** Removes the progress line from the terminal, so that others can write to it. */
   clear(): void
 }
 
 const clearLine = '\r\u001b[2K'
 
 /**
- * Writes each record as a plain line. A step of longer work (`isStep`) is shown at the foot of a terminal until the next
- * record takes its place; elsewhere it is left out. `columns` tells how wide the terminal is; undefined where there is none.
+ * Writes each record as a plain line. A step of longer work (`isStep`) is shown on the last line of a terminal until the
+ * next record replaces it; without a terminal it is left out. `columns` returns the width of the terminal; it is undefined
+ * without one.
  */
 export const makePlainLines = (lines: Pick<BatchedLines, 'add'>, columns: (() => number) | undefined): PlainLines => {
   let isShown = false

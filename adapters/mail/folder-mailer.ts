@@ -8,7 +8,7 @@ import type { Mailer } from '../../core/mail/ports.ts'
 import type { MailSender } from './message.ts'
 import { mimeMessage } from './message.ts'
 
-/** Writes each mail as `REF.eml` into a folder, for its owner alone. A repetition replaces the file. */
+/** Writes each mail as `REF.eml` into a folder, readable by its owner only. A repetition replaces the file. */
 export const makeFolderMailer = (folder: string, sender: MailSender): Mailer => {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
   return {
@@ -20,14 +20,14 @@ export const makeFolderMailer = (folder: string, sender: MailSender): Mailer => 
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException
         if (code === undefined) throw error
-        // A disk that is full today, or a folder that is not the service's.
+        // For example a full disk, or a folder that the service may not write to.
         return left(MailDelayed(code))
       }
     },
   }
 }
 
-/** Whoever watches the folder for `.eml` never sees half a file. */
+/** Writes a file atomically: a program that watches the folder for `.eml` files never sees a partial one. */
 const writeWhole = async (folder: string, name: string, bytes: Buffer): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const unfinished = join(folder, `.${randomUUID()}`)

@@ -1,10 +1,13 @@
 import { isIP } from 'node:net'
 
-/** A mail server as `MOORAGE_MAIL` names it. */
+/** A mail server from `MOORAGE_MAIL`. */
 export interface SmtpPlace {
   readonly host: string
   readonly port: number
-  /** `implicit`: TLS from the first byte. `required`: STARTTLS or nothing. `if-offered`: on this machine only. `off`: as told. */
+  /**
+   * `implicit`: TLS from the first byte. `required`: STARTTLS or failure. `if-offered`: on this machine only. `off`: plain
+   * text, as configured.
+   */
   readonly tls: 'implicit' | 'required' | 'if-offered' | 'off'
   readonly user: string | undefined
   readonly password: string | undefined
@@ -19,8 +22,8 @@ const defaultPorts = { 'smtp:': 587, 'smtps:': 465 } as const
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
 /**
- * Reads `folder:PATH`, `smtp://` or `smtps://`; user and password are percent-decoded. Undefined when it is neither.
- * `?tls=off` sends in plain text, `?tls=required` demands STARTTLS also on this machine.
+ * Parses `folder:PATH`, `smtp://` or `smtps://`; user and password are percent-decoded. Returns undefined for anything
+ * else. `?tls=off` sends in plain text, `?tls=required` demands STARTTLS on this machine as well.
  */
 export const parseMailUrl = (url: string): MailPlace | undefined => {
   const folder = /^folder:(.+)$/s.exec(url)?.[1]

@@ -1,12 +1,11 @@
 import type { Clock } from '../../core/kernel/clock.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
 
-/** Who sends. */
 export interface MailSender {
-  /** What stands at the head of the HTML form and beside the address. */
+  /** Shown at the top of the HTML form and beside the address. */
   readonly name: string
   readonly address: string
-  /** Dates each mail. */
+  /** The source of each mail's date. */
   readonly clock: Clock
 }
 
@@ -21,10 +20,13 @@ const maxSubjectLength = 200
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => escapes[sign] ?? sign)
 
-/** One line: a break in a subject would begin another header, and other control characters help nobody. */
+/**
+ * Returns the text on one line: a line break in a subject would start another header, and other control characters are of
+ * no use.
+ */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
 
-/** The subject, the plain text and the HTML of a mail. The HTML loads nothing and says the same. */
+/** Returns the subject, the plain text and the HTML of a mail. The HTML has the same content and loads nothing. */
 export const renderMail = (mail: Mail, sender: MailSender): RenderedMail => {
   const paragraphs = mail.paragraphs.map(oneLine)
   const action = mail.action === undefined ? undefined : { label: oneLine(mail.action.label), url: mail.action.url.reveal() }
@@ -43,7 +45,7 @@ interface Action {
 const textOf = (paragraphs: readonly string[], action: Action | undefined, sender: MailSender): string =>
   [...paragraphs, ...(action === undefined ? [] : [`${action.label}:\n${action.url}`]), `-- \n${sender.name}`].join('\n\n') + '\n'
 
-/** The colours are the reader's program's own, so that it reads well on light and on dark. */
+/** The colours are those of the reader's program, so that the mail is legible on light and dark backgrounds. */
 const htmlOf = (title: string, paragraphs: readonly string[], action: Action | undefined, sender: MailSender): string => {
   const link = action === undefined ? '' : linkOf(action)
   return `<!DOCTYPE html>
@@ -67,7 +69,7 @@ const linkOf = ({ label, url }: Action): string => {
 `
 }
 
-/** A mail in the words of nodemailer. Nothing in it may be read from a file or fetched from somewhere. */
+/** Returns a mail in the format of nodemailer. Its content is never read from a file or fetched from a URL. */
 export const mimeMessage = (mail: Mail, messageRef: string, sender: MailSender) => {
   const to = { name: '', address: mail.to }
   return {
@@ -77,7 +79,7 @@ export const mimeMessage = (mail: Mail, messageRef: string, sender: MailSender) 
     envelope: { from: sender.address, to: [mail.to] },
     date: sender.clock.now(),
     messageId: `<${messageRef}@${domainOf(sender.address)}>`,
-    // No out-of-office answer, please (RFC 3834).
+    // Suppresses out-of-office replies (RFC 3834).
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
     disableUrlAccess: true,

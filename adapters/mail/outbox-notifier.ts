@@ -2,17 +2,17 @@ import type { Log } from '../../core/kernel/log.ts'
 import type { DeliverMail, MailBell } from '../../core/mail/ports.ts'
 
 export interface StoppableBell extends MailBell {
-  /** Begins nothing more and waits for the attempt under way. */
+  /** Starts no further delivery and waits for the one in progress. */
   stop(): Promise<void>
 }
 
-/** Runs `deliver` in this process, one run at a time; rings during a run cause one more. */
+/** Runs `deliver` in this process, one run at a time. Rings during a run cause one more run. */
 export const makeMailBell = (deliver: DeliverMail, log: Log): StoppableBell => {
   const stopping = new AbortController()
   let running: Promise<void> | undefined
   let rangMeanwhile = false
   const round = async (): Promise<void> => {
-    // The answer under way goes first.
+    // The current response is sent first.
     await new Promise((resume) => setImmediate(resume))
     do {
       rangMeanwhile = false

@@ -8,15 +8,15 @@ import type { SmtpPlace } from './mail-url.ts'
 import { mimeMessage } from './message.ts'
 import type { MailSender } from './message.ts'
 
-/** A whole attempt, from the name's resolution to the server's last word. */
+/** The limit for a whole attempt, from name resolution to the server's last reply. */
 const attemptMs = 20_000
 
 export interface SmtpMailerOptions {
-  /** Certificates of authorities, PEM; without it those that Node trusts. */
+  /** PEM certificates of authorities; by default those that Node trusts. */
   readonly ca?: string
 }
 
-/** How nodemailer is told to speak to a server. */
+/** Returns nodemailer's options for a server. */
 const transportOptions = (place: SmtpPlace, options: SmtpMailerOptions = {}): SMTPTransportOptions => ({
   host: place.host,
   port: place.port,
@@ -24,7 +24,7 @@ const transportOptions = (place: SmtpPlace, options: SmtpMailerOptions = {}): SM
   requireTLS: place.tls === 'required',
   ignoreTLS: place.tls === 'off',
   opportunisticTLS: place.tls === 'if-offered',
-  // On this machine nobody listens in, and such servers have certificates that nobody signed.
+  // Traffic on this machine cannot be intercepted, and local servers have self-signed certificates.
   tls: { minVersion: 'TLSv1.2', rejectUnauthorized: place.tls !== 'if-offered', ...(options.ca === undefined ? {} : { ca: options.ca }) },
   ...(place.user === undefined ? {} : { auth: { user: place.user, pass: place.password ?? '' } }),
   connectionTimeout: 10_000,
@@ -33,7 +33,7 @@ const transportOptions = (place: SmtpPlace, options: SmtpMailerOptions = {}): SM
   socketTimeout: attemptMs,
 })
 
-/** Sends over SMTP, one connection a mail. */
+/** Sends over SMTP, with one connection for each mail. */
 export const makeSmtpMailer = (place: SmtpPlace, sender: MailSender, options: SmtpMailerOptions = {}): Mailer => {
   const transport = createTransport(transportOptions(place, options))
   return {
@@ -49,8 +49,8 @@ export const makeSmtpMailer = (place: SmtpPlace, sender: MailSender, options: Sm
 }
 
 /**
- * Only a 5xx about the recipient or the message itself is final: a refused sign-in or sender is for the operator to
- * repair, and the mail waits for it.
+ * Classifies an error. Only a 5xx about the recipient or the message itself is final: a refused login or sender is for the
+ * operator to fix, and the mail waits.
  */
 const sendFailure = ({ code, command, responseCode }: NodemailerError): Failure<'MailDelayed'> | Failure<'MailRefused'> => {
   const reason = [code ?? 'unknown', ...(responseCode === undefined ? [] : [String(responseCode)])].join(' ')
@@ -58,7 +58,7 @@ const sendFailure = ({ code, command, responseCode }: NodemailerError): Failure<
   return isAboutMail && responseCode !== undefined && responseCode >= 500 ? MailRefused(reason) : MailDelayed(reason)
 }
 
-/** Connects, greets and signs in; sends nothing. Throws nodemailer's error. */
+/** Connects, greets and signs in without sending a mail. Throws nodemailer's error. */
 export const verifySmtp = async (place: SmtpPlace, options: SmtpMailerOptions = {}): Promise<void> => {
   const transport = createTransport(transportOptions(place, options))
   try {

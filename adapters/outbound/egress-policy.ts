@@ -4,18 +4,18 @@ import type { LookupFunction } from 'node:net'
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Where connections may go. Link-local, multicast, reserved and cloud metadata addresses are refused whatever is allowed. */
+/** The kinds of allowed addresses. Link-local, multicast, reserved and cloud metadata addresses are always refused. */
 export type AddressKind = 'public' | 'private' | 'loopback'
 
-/** Connects to nothing itself: tells whether an address may be connected to, and resolves names under that rule. */
+/** Reports whether an address may be connected to, and resolves names under that rule. It opens no connection itself. */
 export interface EgressPolicy {
-  /** Why this URL must not be connected to, in words for its author, or undefined. Names are judged when they are resolved. */
+  /** Returns why this URL must not be connected to, for its author, or undefined. Names are checked when they are resolved. */
   refusal(url: URL): string | undefined
-  /** For `net.connect` and undici's `connect`: every answer is checked, and the connection goes to a checked one. */
+  /** For `net.connect` and undici's `connect`: every resolved address is checked, and the connection uses a checked address. */
   readonly lookup: LookupFunction
 }
 
-/** Thrown through a socket's error when a name resolved to an address that is refused. */
+/** Emitted as a socket's error if a name resolved to a refused address. */
 export class EgressRefused extends Error {
   readonly code = 'EGRESS_REFUSED'
 }
@@ -29,18 +29,24 @@ export type Resolver = (
 /** Metadata services outside the link-local range. */
 const metadataAddresses: ReadonlySet<string> = new Set(['100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'])
 
-/** One spelling: without dotted tails, which the library reads as another address than the socket does. */
+/**
+ * Parses an address in one spelling only: without dotted tails, which the library parses to another address than the socket
+ * does.
+ */
 export const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined => {
   if (isIPv4(address)) return ipaddr.IPv4.parse(address)
   if (!isIPv6(address) || address.includes('%')) return undefined
   return ipaddr.process(new URL(`http://[${address}]`).hostname.slice(1, -1))
 }
 
-/** Of IPv6 only what is handed out for the public network; whatever else is called unicast leads nowhere, or back here. */
+/**
+ * Reports whether an address is global. For IPv6 these are only the ranges allocated to the public network; other unicast
+ * addresses are unroutable or local.
+ */
 const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
   address instanceof ipaddr.IPv4 || ((address.parts[0] ?? 0) & 0xe000) === 0x2000
 
-/** What kind of address this is; undefined for those that are never allowed. */
+/** Returns the kind of an address, or undefined if it is never allowed. */
 export const kindOf = (address: string): AddressKind | undefined => {
   const parsed = parseAddress(address)
   if (parsed === undefined || metadataAddresses.has(parsed.toString())) return undefined
@@ -65,7 +71,7 @@ const describe = (address: string): string => {
   return kind === undefined ? `The address ${address} is never allowed.` : `The address ${address} is ${kind}, and ${kind} addresses are not allowed here.`
 }
 
-/** @param resolver stands in for the system's resolver in tests. */
+/** @param resolver replaces the system's resolver in tests. */
 export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Resolver = resolve): EgressPolicy => {
   const permits = (address: string): boolean => {
     const kind = kindOf(address)
@@ -95,14 +101,14 @@ export const makeEgressPolicy = (allowed: ReadonlySet<AddressKind>, resolver: Re
   }
 }
 
-/** One host or range that the operator opened for URLs of users. */
+/** A host or range that the operator allowed for URLs of users. */
 export type EgressTarget =
   | { readonly kind: 'host'; readonly text: string; readonly host: string; readonly isWildcard: boolean; readonly port: number | undefined }
   | { readonly kind: 'range'; readonly text: string; readonly range: readonly [ipaddr.IPv4 | ipaddr.IPv6, number] }
 
-/** What the operator opened. Link-local, metadata and other special addresses are never in it. */
+/** What the operator allowed. It never contains link-local, metadata or other special addresses. */
 export interface EgressAllowance {
-  /** By name alone, before it is resolved. */
+  /** Compares the name only, before it is resolved. */
   hasHost(url: URL): boolean
   hasAddress(address: string): boolean
 }
@@ -116,11 +122,11 @@ const readRange = (text: string): EgressTarget | undefined => {
   return ipaddr.isValidCIDR(cidr) ? { kind: 'range', text, range: ipaddr.parseCIDR(cidr) } : undefined
 }
 
-/** Undefined when the text is neither a host nor a range. */
+/** Returns undefined if the text is neither a host nor a range. */
 export const readEgressTarget = (text: string): EgressTarget | undefined => {
   if (isIP(text.split('/')[0] ?? '') !== 0) return readRange(text)
   const [whole, star, host, port] = hostPattern.exec(text.toLowerCase()) ?? []
-  // A name of digits and dots is an address in a spelling that resolvers read as they like.
+  // A name of digits and dots is an address that resolvers interpret in different ways.
   if (whole === undefined || host === undefined || /^[\d.]+$/.test(host) || Number(port ?? 1) > 65_535) return undefined
   return { kind: 'host', text, host, isWildcard: star !== undefined, port: port === undefined ? undefined : Number(port) }
 }
@@ -142,19 +148,22 @@ export const makeEgressAllowance = (targets: readonly EgressTarget[]): EgressAll
   },
 })
 
-/** Where URLs that users give may lead: public addresses by https, and what the operator allowed, also by http. */
+/** The rule for URLs that users enter: public addresses by https, and what the operator allowed, also by http. */
 export interface UserUrlPolicy {
-  /** Why this URL must not be asked for, in words for its author; undefined when nothing speaks against it yet. */
+  /** Returns why this URL must not be requested, for its author, or undefined if it is not refused before resolution. */
   refusal(url: URL): string | undefined
-  /** For `net.connect`: every answer of the resolver is judged, and the connection goes to a judged address. */
+  /** For `net.connect`: every resolved address is checked, and the connection uses a checked address. */
   lookupFor(url: URL): LookupFunction
 }
 
-/** One text for what does not exist, does not answer and must not be reached: nobody maps a network by the difference. */
+/**
+ * The same text for hosts that do not exist, do not answer or must not be reached, so that the network cannot be mapped by
+ * the difference.
+ */
 export const notReached = (host: string): string =>
   `${host} cannot be reached from here: it does not exist, does not answer, or is not allowed. By http only what the operator allows is reached.`
 
-/** @param resolver stands in for the system's resolver in tests. */
+/** @param resolver replaces the system's resolver in tests. */
 export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver = systemLookup): UserUrlPolicy => {
   const permits = (url: URL, address: string): boolean => {
     const kind = kindOf(address)
@@ -167,7 +176,7 @@ export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver
       if (url.username !== '' || url.password !== '') return 'The address must not carry a user name or password.'
       const host = hostOf(url)
       if (isIP(host) !== 0) return permits(url, host) ? undefined : notReached(url.hostname)
-      // A name that is not listed may still stand for an address of a range: judged when it is resolved.
+      // A name that is not listed may resolve to an address in an allowed range. It is checked when it is resolved.
       return undefined
     },
     lookupFor: (url) => (hostname, options, done) => {
@@ -175,7 +184,7 @@ export const makeUserUrlPolicy = (allowance: EgressAllowance, resolver: Resolver
       resolver(hostname, { all: true, family }, (error, addresses) => {
         if (error !== null) return done(error, '', 0)
         const [first] = addresses
-        // Which address it was stays here: names inside of this network are nobody's business.
+        // The address is not reported: names inside this network are confidential.
         if (first === undefined || !addresses.every(({ address }) => permits(url, address)))
           return done(new EgressRefused(notReached(url.hostname)), '', 0)
         return options.all === true ? done(null, addresses) : done(null, first.address, first.family)

@@ -2,7 +2,7 @@ import { Agent, request, type Dispatcher } from 'undici'
 import type { UserUrlPolicy } from './egress-policy.ts'
 import { EgressRefused, notReached } from './egress-policy.ts'
 
-/** What is shown to one origin, and to no other: a redirect elsewhere goes without. PEM texts. */
+/** Secrets sent to one origin only: a redirect to another origin does not get them. PEM texts. */
 export interface OriginSecrets {
   readonly authorization?: string
   readonly authorityPem?: string
@@ -14,29 +14,29 @@ export interface GuardedRequest {
   readonly url: URL
   readonly headers?: Readonly<Record<string, string>>
   readonly secrets?: OriginSecrets
-  /** Where the secrets belong; the request's own origin unless told. */
+  /** The origin of the secrets; the origin of the request by default. */
   readonly secretsOrigin?: string
-  /** Bytes of the answer that are read at most. */
+  /** The maximum number of bytes that are read of the answer. */
   readonly limitBytes: number
-  /** For all of it, redirects included. */
+  /** For the whole request, including redirects. */
   readonly timeoutMilliseconds?: number
 }
 
 export interface GuardedAnswer {
   readonly status: number
-  /** By lower-case name; repeated ones are joined. */
+  /** By lower-case name; repeated headers are joined. */
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** Where the answer came from at last. */
+  /** The URL after redirects. */
   readonly url: URL
 }
 
-/** The server did not answer, or not in the bounds; the message is for people and repeats nothing of what was sent. */
+/** The server did not answer, or not within the limits. The message is for people and repeats nothing of the request. */
 export class FetchFailed extends Error {}
-/** No server answered at all: to who asked the same as an address that is refused. */
+/** No server answered. For the caller this is the same as a refused address. */
 export class NotReached extends FetchFailed {}
 
-/** Asks for URLs that users gave. Throws EgressRefused and FetchFailed. */
+/** Requests URLs that users entered. Throws EgressRefused and FetchFailed. */
 export type GuardedFetch = (what: GuardedRequest, signal: AbortSignal) => Promise<GuardedAnswer>
 
 const maxRedirects = 3
@@ -81,7 +81,7 @@ interface Hop {
   readonly next: URL | undefined
 }
 
-/** One connection for one request: nothing is kept that another caller's request could ride on. */
+/** Returns an agent for a single request: no connection is kept that another caller's request could use. */
 const agentFor = (url: URL, policy: UserUrlPolicy, secrets: OriginSecrets): Agent => {
   const { authorityPem, certificatePem, keyPem } = secrets
   const tls = {
@@ -117,7 +117,7 @@ const hop = async (policy: UserUrlPolicy, url: URL, what: GuardedRequest, signal
   }
 }
 
-/** Never by a proxy of the environment; each redirect is judged as the first address was. */
+/** Ignores proxies of the environment. Each redirect is checked like the first address. */
 export const makeGuardedFetch = (policy: UserUrlPolicy): GuardedFetch => async (what, signal) => {
   const stopped = AbortSignal.any([signal, AbortSignal.timeout(what.timeoutMilliseconds ?? defaultTimeoutMilliseconds)])
   let url = what.url

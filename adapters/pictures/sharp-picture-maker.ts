@@ -5,11 +5,11 @@ import { accountNameKey } from '../../core/kernel/ids.ts'
 import type { PictureMaker } from '../../core/kernel/picture.ts'
 import { PictureRefused, PicturesBusy } from '../../core/kernel/picture.ts'
 
-/** What opens into more pixels than this is a bomb, or no picture of a face or a logo. */
+/** A larger picture is a decompression bomb, or not a portrait or logo. */
 const maxPixels = 24_000_000
 const secondsToDraw = 5
 
-/** The first bytes of each kind that is taken; the decoder is not even asked about others. */
+/** The first bytes of each accepted format. Other content never reaches the decoder. */
 const signatures: readonly (readonly number[])[] = [
   [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
   [0xff, 0xd8, 0xff],
@@ -19,7 +19,7 @@ const startsWith = (bytes: Uint8Array, start: readonly number[]): boolean => sta
 const isWebp = (bytes: Uint8Array): boolean =>
   startsWith(bytes, [0x52, 0x49, 0x46, 0x46]) && startsWith(bytes.subarray(8), [0x57, 0x45, 0x42, 0x50])
 
-/** Gives out turns, and no promise of one where too many wait already. */
+/** Schedules work in turn, and refuses it if too many callers wait. */
 export interface Turns {
   tryRun<A>(work: () => Promise<A>): Promise<A> | undefined
 }
@@ -41,15 +41,15 @@ const cells = 7
 const pixelsPerCell = 40
 const ground = [240, 240, 240] as const
 
-/** Colours on which white and black text are both legible. */
+/** Colours on which both white and black text are legible. */
 const inks = [
   [182, 73, 73], [176, 104, 52], [140, 122, 44], [88, 132, 58], [48, 134, 96], [44, 128, 140],
   [58, 112, 172], [92, 92, 184], [130, 82, 176], [164, 74, 150], [176, 74, 112], [104, 112, 124],
 ] as const
 
 /**
- * The picture of a name: five rows of five cells within a margin, mirrored, in one colour. The digest of the name decides
- * which of the fifteen cells of the left half and the middle have the colour.
+ * Draws the picture of a name: five rows of five cells within a margin, mirrored, in one colour. The digest of the name
+ * decides which of the fifteen cells of the left half and the middle are coloured.
  */
 const drawName = (name: string): Promise<Buffer> => {
   const digest = hash('sha256', accountNameKey(name), 'buffer')
@@ -66,8 +66,8 @@ const drawName = (name: string): Promise<Buffer> => {
 const plainBytes = (buffer: Buffer): Uint8Array => new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length)
 
 /**
- * PictureMaker on libvips. A hundred kilobytes can take a core for most of a second, on threads that files and names are
- * read on as well: so pictures are drawn in turn, and a crowd of them is turned away.
+ * PictureMaker on libvips. A picture of a hundred kilobytes can take a core for most of a second, on the threads that also
+ * serve files and name resolution. Pictures are therefore processed in turn, and refused if too many wait.
  */
 export const makeSharpPictureMaker = (turns: Turns): PictureMaker => ({
   async square(bytes, side) {

@@ -14,7 +14,7 @@ export const encrypt = (key: Uint8Array, plain: Uint8Array, associated: Uint8Arr
   return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Throws when anything was changed. */
+/** Throws if any byte was changed. */
 export const decrypt = (key: Uint8Array, box: Uint8Array, associated: Uint8Array): Uint8Array => {
   if (box.length < aeadOverhead) throw new Error('An encrypted value is too short.')
   const decipher = createDecipheriv(algorithm, key, box.subarray(0, ivLength), { authTagLength: tagLength })
@@ -23,12 +23,12 @@ export const decrypt = (key: Uint8Array, box: Uint8Array, associated: Uint8Array
   return Buffer.concat([decipher.update(box.subarray(ivLength, box.length - tagLength)), decipher.final()])
 }
 
-/** Encrypts data keys under a key-encryption key that may live elsewhere (a file, a vault, a cloud's key service). */
+/** Encrypts data keys under a key-encryption key, which may be stored elsewhere (a file, a vault, a cloud's key service). */
 export interface KeyWrapper {
   /** ASCII, at most 64 characters. */
   readonly currentKeyId: string
   /** Wraps under the current key. */
   wrap(dataKey: Uint8Array): Promise<Uint8Array>
-  /** Throws when the key is unknown or the bytes were changed. */
+  /** Throws if the key is unknown or the bytes were changed. */
   unwrap(keyId: string, wrapped: Uint8Array): Promise<Uint8Array>
 }

@@ -16,19 +16,19 @@ export type HashingTask =
 
 export type HashingAnswer = { readonly result: string | boolean } | { readonly failure: string }
 
-/** Threads of our own for password hashing. */
+/** Threads used only for password hashing. */
 export interface HashingThreads {
-  /** At most as many at once as the caller's queue allows: a thread is made for each, and kept. */
+  /** Runs a task. The caller's queue limits concurrency: each concurrent task has its own thread, which is kept. */
   run(task: HashingTask): Promise<string | boolean>
 }
 
-/** A build turns the endings of imports, not those of URLs. */
+/** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./hashing-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 
 /**
- * Not libuv's threads: those are four, shared with files and DNS, and have the priority of the event loop. Measured on two
- * cores with 8 sign-ins at once: other requests' p99 was 4 to 18 times that of an idle service on libuv's threads, and 1.1
- * to 1.4 times on threads of lower priority.
+ * Hashes on dedicated threads rather than libuv's: libuv has four, shared with files and DNS, at the priority of the event
+ * loop. Measured on two cores with 8 concurrent sign-ins: other requests' p99 was 4 to 18 times that of an idle service on
+ * libuv's threads, and 1.1 to 1.4 times on threads of lower priority.
  */
 export const makeHashingThreads = (): HashingThreads => {
   const idle: Worker[] = []
@@ -57,7 +57,7 @@ export const makeHashingThreads = (): HashingThreads => {
 
 const startThread = (idle: Worker[]): Worker => watched(new Worker(program), idle)
 
-/** One that dies while it waits is forgotten; without a listener its error would end the process. */
+/** Removes a thread that dies while idle. Without a listener its error would end the process. */
 const watched = (thread: Worker, idle: Worker[]): Worker => {
   const forget = (): void => {
     const index = idle.indexOf(thread)
@@ -66,10 +66,10 @@ const watched = (thread: Worker, idle: Worker[]): Worker => {
   return thread.once('error', forget).once('exit', forget)
 }
 
-/** OWASP's least parameters for argon2id. */
+/** OWASP's minimum parameters for argon2id. */
 const leastCost: HashingCost = { memoryCost: 19_456, timeCost: 2 }
 
-/** Memory in KiB, and passes over it. */
+/** Memory in KiB, and the number of passes over it. */
 export interface HashingCost {
   readonly memoryCost: number
   readonly timeCost: number
@@ -79,17 +79,17 @@ export interface HashingCost {
 const parametersOf = ({ memoryCost, timeCost }: HashingCost) => ({ algorithm: 2, memoryCost, timeCost, parallelism: 1, outputLen: 32 }) as const
 type Parameters = ReturnType<typeof parametersOf>
 
-/** A hash takes a core for some 30 ms; more than two at once would leave small machines nothing. */
+/** A hash takes a core for about 30 ms. More than two concurrent hashes would leave nothing on small machines. */
 export const hashingConcurrency = (cores = availableParallelism()): number => Math.min(2, cores)
 
 const maxWaiting = 64
 
 const saturated = () => left(TooManyAttempts('Too many sign-ins at this moment, try again in a second.', { retryAfterSeconds: 1 }))
 
-/** One for the whole process, since it is the machine's cores that are shared. */
+/** One queue for the whole process, because the machine's cores are shared. */
 export const makeHashingQueue = (): WorkQueue => makeWorkQueue({ concurrency: hashingConcurrency(), maxWaiting })
 
-/** A lower `cost` is for tests alone: no setting leads here. */
+/** @param cost is lower only in tests; no setting changes it. */
 export const makeArgon2PasswordHasher = (queue: WorkQueue = makeHashingQueue(), cost: HashingCost = leastCost): PasswordHasher => {
   const parameters = parametersOf(cost)
   const threads = makeHashingThreads()
@@ -123,7 +123,7 @@ const isCurrent = (phc: string, parameters: Parameters): boolean => {
   return phc.startsWith('$argon2id$v=19$') && names.every((name) => made[name] === parameters[name])
 }
 
-/** Random salt and tag: verifying costs the same, and no password gives this tag. */
+/** Returns a hash with a random salt and tag: verification costs the same, and no password matches it. */
 const dummyPhc = ({ memoryCost, timeCost, parallelism, outputLen }: Parameters): string => {
   const encoded = (length: number): string => randomBytes(length).toString('base64').replaceAll('=', '')
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${encoded(16)}$${encoded(outputLen)}`

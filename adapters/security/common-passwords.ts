@@ -4,7 +4,7 @@ import type { CommonPasswords } from '../../core/identity/ports.ts'
 
 const load = createRequire(import.meta.url)
 
-/** The 49,233 passwords of the library's list, found in leaks, lower case. Loaded at the first check: starts need no list. */
+/** The 49,233 leaked passwords of the library's list, in lower case. The list is loaded on the first check, not at startup. */
 export const makeListedCommonPasswords = (): CommonPasswords => {
   let listed: ReadonlySet<string> | undefined
   return {

@@ -8,7 +8,7 @@ export const sha256TokenDigest: TokenDigest = { digest: (value) => hash('sha256'
 
 export const sha256ContentDigest: ContentDigest = { of: (bytes) => hash('sha256', bytes, 'base64url') }
 
-/** CSRF values as HMAC-SHA256 of the session's key: no state, and no way back to the session's key. */
+/** CSRF tokens as HMAC-SHA256 of the session's key: they need no state and do not reveal the session's key. */
 export const makeHmacCsrfTokens = (key: Secret<Uint8Array>): CsrfTokens => {
   const of = (sessionKey: Secret): string => createHmac('sha256', key.reveal()).update(sessionKey.reveal()).digest('base64url')
   return {
@@ -21,7 +21,7 @@ export const makeHmacCsrfTokens = (key: Secret<Uint8Array>): CsrfTokens => {
   }
 }
 
-/** A KeyedDigest by HMAC-SHA256 under a key of at least 32 bytes. */
+/** KeyedDigest by HMAC-SHA256 under a key of at least 32 bytes. */
 export const makeHmacDigest = (key: Uint8Array): KeyedDigest => {
   if (key.length < 32) throw new Error('The audit key must have at least 32 bytes.')
   return { digest: (text) => createHmac('sha256', key).update(text, 'utf8').digest() }

@@ -5,15 +5,15 @@ import { parentPort } from 'node:worker_threads'
 import { hashSync, verifySync } from '@node-rs/argon2'
 import type { HashingAnswer, HashingTask } from './argon2-password-hasher.ts'
 
-/** The thread's program: hashes one password after the other at low priority. */
+/** Niceness of the thread, which hashes one password at a time. */
 const niceness = 10
 
-/** Linux gives each thread a priority of its own; elsewhere the thread runs like any other. */
+/** Linux has a priority for each thread. On other systems the thread has normal priority. */
 const yieldToOthers = (): void => {
   try {
     setPriority(Number(basename(readlinkSync('/proc/thread-self'))), niceness)
   } catch {
-    // Not Linux, or /proc is hidden: sign-ins then cost other requests more.
+    // Not Linux, or /proc is hidden: sign-ins then delay other requests more.
   }
 }
 

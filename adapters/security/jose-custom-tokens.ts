@@ -6,7 +6,7 @@ import { CustomTokensOff, type CustomTokenIssuer } from '../../core/identity/tok
 import { unixSeconds } from '../../core/kernel/clock.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
-/** What signing needs; `issuer` and `audience` are what the provider was told to expect. */
+/** The parameters for signing. `issuer` and `audience` are the values that the provider is configured to expect. */
 export interface CustomTokenOptions {
   readonly keyFile: string | undefined
   readonly issuer: string
@@ -20,7 +20,7 @@ export interface SigningKey {
 
 const leastRsaBits = 2048
 
-/** The key of a PEM file, PKCS#8. Throws in plain words, without a word of the file's content. */
+/** Reads the key of a PEM file, PKCS#8. Throws an error in plain words, without the file's content. */
 export const readSigningKey = (file: string): SigningKey => {
   let key: KeyObject
   try {
@@ -35,13 +35,13 @@ export const readSigningKey = (file: string): SigningKey => {
   throw new Error(`MOORAGE_EXTIDP_KEY names ${file}: the key must be RSA of at least ${leastRsaBits} bits, or EC on P-256.`)
 }
 
-/** What is missing to sign at all, in plain words; undefined when all is there. */
+/** Returns which setting is missing for signing, in plain words, or undefined if none is. */
 export const missingForCustomTokens = ({ keyFile, audience }: CustomTokenOptions): string | undefined => {
   if (keyFile === undefined) return 'No key is set to sign tokens for the external identity provider with: MOORAGE_EXTIDP_KEY.'
   return audience === undefined ? 'It is not set whom tokens for the external identity provider are meant for: MOORAGE_EXTIDP_AUDIENCE.' : undefined
 }
 
-/** CustomTokenIssuer by JWS, RS256 or ES256 by the kind of key; the file is read when the first token is wanted. */
+/** CustomTokenIssuer by JWS, with RS256 or ES256 depending on the kind of key. The file is read for the first token. */
 export const makeJoseCustomTokens = (options: CustomTokenOptions): CustomTokenIssuer => {
   let kept: SigningKey | undefined
   return {

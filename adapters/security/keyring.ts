@@ -6,7 +6,7 @@ import { secret } from '../../core/kernel/secret.ts'
 import type { KeyWrapper } from './aead.ts'
 import { decrypt, encrypt } from './aead.ts'
 
-/** The service's own keys: 32 bytes each. */
+/** The service's own keys, of 32 bytes each. */
 export interface Keyring {
   readonly wrapper: KeyWrapper
   readonly keyIds: readonly string[]
@@ -14,7 +14,7 @@ export interface Keyring {
   readonly csrfKey: Secret<Uint8Array>
 }
 
-/** The file's content. Key-encryption keys are never removed while a sealed value names them. */
+/** The file's content. A key-encryption key is never removed while a sealed value names it. */
 export interface KeyringContent {
   readonly version: 1
   readonly currentKeyId: string
@@ -27,7 +27,7 @@ const keyLength = 32
 
 const newKey = (): { readonly id: string; readonly createdAt: string; readonly key: string } => {
   const key = randomBytes(keyLength)
-  // Named after the key itself, so that two key rings never give one name to two keys.
+  // The name is derived from the key, so that different keys in two key rings never have the same name.
   const id = `kek-${createHash('sha256').update('moorage key id').update(key).digest('hex').slice(0, 12)}`
   return { id, createdAt: new Date().toISOString(), key: key.toString('base64') }
 }
@@ -43,13 +43,13 @@ export const newKeyring = (): KeyringContent => {
   }
 }
 
-/** The same key ring with one more key-encryption key, which new values are sealed with. */
+/** Returns the key ring with an additional key-encryption key, which is used to seal new values. */
 export const withNewKey = (content: KeyringContent): KeyringContent => {
   const added = newKey()
   return { ...content, currentKeyId: added.id, keys: [...content.keys, added] }
 }
 
-/** Checks the content and makes the keys usable. Throws with a sentence that names what is wrong, never a key. */
+/** Checks the content and returns the keys. Throws an error that states the problem and contains no key. */
 export const openKeyring = (content: unknown): Keyring => {
   const { version, currentKeyId, keys, auditKey, csrfKey } = (content ?? {}) as Partial<KeyringContent>
   if (version !== 1) throw new Error('its version is not 1')
@@ -89,7 +89,7 @@ const makeLocalKeyWrapper = (keys: ReadonlyMap<string, Uint8Array>, currentKeyId
   }
 }
 
-/** The key ring file cannot be used; the message says what to do and holds no key. */
+/** The key ring file cannot be used. The message states what to do and contains no key. */
 export class KeyringUnusable extends Error {
   constructor(message: string) {
     super(message)
@@ -97,10 +97,10 @@ export class KeyringUnusable extends Error {
   }
 }
 
-/** Reads the key ring; makes it when there is none. When two processes start at once, both get the one that came first. */
+/** Reads the key ring, or creates it if it does not exist. Of two processes that start at once, both get the one created first. */
 export const openOrMakeKeyringFile = (path: string): Keyring => readKeyringFile(path) ?? (makeFile(path), mustRead(path))
 
-/** Undefined when there is no such file. Throws KeyringUnusable when others could read it or it is not a key ring. */
+/** Returns undefined if the file does not exist. Throws KeyringUnusable if other users can read it or it is not a key ring. */
 export const readKeyringFile = (path: string): Keyring | undefined => {
   const file = openForReading(path)
   if (file === undefined) return undefined
@@ -127,7 +127,7 @@ const openForReading = (path: string): number | undefined => {
   }
 }
 
-/** The owner's group may read, since that is how secrets are mounted into containers that do not run as root. */
+/** The owner's group may read the file: this is how secrets are mounted into containers that do not run as root. */
 const refuseOpenMode = (path: string, mode: number): void => {
   if ((mode & 0o027) === 0) return
   const shown = (mode & 0o777).toString(8).padStart(4, '0')
@@ -140,7 +140,10 @@ const mustRead = (path: string): Keyring => {
   return keyring
 }
 
-/** Written whole and flushed under another name, then linked: no reader sees half a file, and an existing one stays. */
+/**
+ * Writes and flushes the file under another name and links it: no reader sees a partial file, and an existing file is not
+ * replaced.
+ */
 const makeFile = (path: string): void => {
   const folder = dirname(path)
   const draft = `${path}.${randomUUID()}`

@@ -6,14 +6,14 @@ import { secret } from '../../core/kernel/secret.ts'
 
 const seedBytes = 20
 const periodSeconds = 30
-/** What every authenticator app assumes when it is told nothing else. */
+/** The defaults of every authenticator app. */
 const shape = { algorithm: 'SHA1', digits: 6, period: periodSeconds } as const
-/** Steps on either side whose code is taken too, for clocks that are a little off. */
+/** Steps before and after the current one whose codes are accepted, for clocks that are slightly off. */
 const stepsOff = 1
 
 const opened = (seed: Secret): Seed => Seed.fromBase32(seed.reveal())
 
-/** RFC 6238 by the library `otpauth`, which compares codes in constant time. That a code is used once is the store's affair. */
+/** RFC 6238 by the library `otpauth`, which compares codes in constant time. The store ensures that a code is used only once. */
 export const otpauthOneTimePasswords: OneTimePasswords = {
   newSeed: () => secret(new Seed({ size: seedBytes }).base32),
   uri: (seed, issuer, accountName) =>
@@ -27,7 +27,7 @@ export const otpauthOneTimePasswords: OneTimePasswords = {
 
 const pixelsPerModule = 6
 
-/** QR codes by the library `qrcode`, drawn in this process: the text never leaves it. */
+/** QR codes by the library `qrcode`, drawn in this process: the text is sent nowhere. */
 export const pngQrCodes: QrCodes = {
   dataUrl: (text) => toDataURL(text.reveal(), { type: 'image/png', errorCorrectionLevel: 'M', scale: pixelsPerModule }),
 }

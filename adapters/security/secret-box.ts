@@ -14,7 +14,7 @@ interface BoxParts {
   readonly sealed: Uint8Array
 }
 
-/** Envelope encryption: a random data key for each value, wrapped by `wrapper`; the place is authenticated with it. */
+/** Envelope encryption: each value has a random data key, wrapped by `wrapper`. The place is authenticated with the value. */
 export const makeSecretBox = (wrapper: KeyWrapper): SecretBox => ({
   seal: async (plain, place) => {
     const dataKey = randomBytes(dataKeyLength)
@@ -34,7 +34,7 @@ export const makeSecretBox = (wrapper: KeyWrapper): SecretBox => ({
   keyIdOf: (box) => parted(box).keyId,
 })
 
-/** Each part with its length, so that no two places give the same bytes. */
+/** Encodes each part with its length, so that different places have different bytes. */
 const placeBytes = ({ table, column, tenantId, rowRef }: SealedPlace): Uint8Array =>
   Buffer.concat(
     [String(formatVersion), table, column, String(tenantId), rowRef].flatMap((part) => {

@@ -3,18 +3,18 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 
-/** The certificate and key with which the listener speaks TLS. */
+/** The certificate and key of the TLS listener. */
 export interface TlsIdentity {
   readonly certificatePem: string
   readonly keyPem: string
-  /** Clients must be given the certificate itself to trust; nobody signed it. */
+  /** No authority signed the certificate, so clients must be given it to trust. */
   readonly isSelfSigned: boolean
 }
 
 const certificateFile = 'certificate.pem'
 const keyFile = 'key.pem'
 const dayMs = 86_400_000
-/** Clients hold the certificate itself, so a short life would only break them; renewal needs a new client-config. */
+/** Clients hold the certificate itself, so a short lifetime would only break them. Renewal requires a new client-config. */
 const lifeDays = 825
 const renewBeforeDays = 30
 
@@ -26,9 +26,9 @@ const isUsable = (certificatePem: string, hosts: readonly string[]): boolean => 
   return Date.parse(certificate.validTo) > Date.now() + renewBeforeDays * dayMs && hosts.every((host) => covers(certificate, host))
 }
 
-/** Makes a certificate for these hosts (names or IP literals), signed by its own key, ECDSA P-256. */
+/** Creates a self-signed ECDSA P-256 certificate for these hosts (names or IP literals). */
 const makeSelfSigned = async (hosts: readonly string[]): Promise<TlsIdentity> => {
-  // Loaded only when a certificate must be made: it costs more than the rest of a start.
+  // Loaded only when a certificate is created: loading takes longer than the rest of the startup.
   const x509 = await import('@peculiar/x509')
   x509.cryptoProvider.set(webcrypto)
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -56,8 +56,8 @@ const writeWhole = (path: string, text: string, mode: number): void => {
 }
 
 /**
- * The self-signed identity kept in a folder; made at the first start, and again when it nears its end or a host is new.
- * `hosts` are the names and addresses by which clients reach the listener.
+ * Opens the self-signed identity in a folder. It is created on the first start, and again when it nears its expiry or a
+ * host is new. `hosts` are the names and addresses by which clients reach the listener.
  */
 export const openSelfSignedIdentity = async (folder: string, hosts: readonly string[]): Promise<TlsIdentity> => {
   const certificatePath = join(folder, certificateFile)
@@ -73,7 +73,10 @@ export const openSelfSignedIdentity = async (folder: string, hosts: readonly str
   return made
 }
 
-/** An operator's own certificate (chain) and key. Throws in plain words when a file cannot be read or they do not belong together. */
+/**
+ * Reads an operator's own certificate (chain) and key. Throws an error in plain words if a file cannot be read or the two
+ * do not match.
+ */
 export const readTlsIdentity = (certificatePath: string, keyPath: string): TlsIdentity => {
   const certificatePem = readPem(certificatePath)
   const keyPem = readPem(keyPath)

@@ -1,6 +1,6 @@
-/** Runs expensive work a few at a time; what cannot wait is turned away at once. */
+/** Runs expensive work with bounded concurrency. Work that cannot wait is refused at once. */
 export interface WorkQueue {
-  /** Undefined when the waiting room is full: nothing was started. */
+  /** Returns undefined if the queue is full; then nothing was started. */
   tryRun<A>(work: () => Promise<A>): Promise<A> | undefined
   readonly waiting: number
 }

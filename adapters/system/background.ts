@@ -3,11 +3,11 @@ import type { Log } from '../../core/kernel/log.ts'
 import type { Pause } from '../../core/packages/releases/ports.ts'
 
 export interface StoppableBackground extends Background {
-  /** Starts nothing more and waits for what is running. */
+  /** Starts no further work and waits for running work. */
   stop(): Promise<void>
 }
 
-/** Runs work in a later turn of the event loop, so that the answer under way goes first. */
+/** Runs work in a later turn of the event loop, so that the current response is sent first. */
 export const makeBackground = (log: Log): StoppableBackground => {
   const running = new Set<Promise<void>>()
   let stopped = false
@@ -33,7 +33,7 @@ export const makeBackground = (log: Log): StoppableBackground => {
   }
 }
 
-/** Pause by a timer, which keeps no process alive. */
+/** Pauses by a timer, which does not keep the process alive. */
 export const timerPause: Pause = (milliseconds, signal) =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve()

@@ -3,35 +3,35 @@ import type { Log } from '../../core/kernel/log.ts'
 import type { LocalClock } from './system-clock.ts'
 import { localClock } from './system-clock.ts'
 
-/** The database's time, kept in this process by an offset that is measured again and again. */
+/** The database's time, computed in this process from an offset that is measured repeatedly. */
 export interface SharedClock extends Clock, TimeTrust {
-  /** This machine's wall clock less the shared time, in milliseconds. */
+  /** Returns this machine's wall clock minus the shared time, in milliseconds. */
   skewMs(): number
-  /** Whether the last measurement found the two further apart than `worstSkewMs`. */
+  /** Reports whether the last measurement found a difference of more than `worstSkewMs`. */
   isSkewed(): boolean
   /**
-   * Measures, unless that was done a moment ago. Resolves to a signal that aborts when the time comes into doubt, or to
-   * undefined while it is in doubt. Rejects when the database does not answer: the last offset stays.
+   * Measures, unless a measurement was made just before. Resolves to a signal that aborts when the time becomes doubtful,
+   * or to undefined while it is doubtful. Rejects if the database does not answer; the last offset is then kept.
    */
   trusted(): Promise<AbortSignal | undefined>
-  /** Measures every few seconds until `stop`, and logs when a skew or a jump begins and ends. */
+  /** Measures every few seconds until `stop`, and logs when a skew or a jump starts and ends. */
   watch(log: Log): void
   stop(): Promise<void>
 }
 
-/** Beyond this the clocks of this machine and of the database count as different. */
+/** A larger difference between the clocks of this machine and of the database is a skew. */
 export const worstSkewMs = 5_000
-/** A skew ends below this, so that one at the limit does not come and go. */
+/** A skew ends below this value, so that one near the limit does not alternate. */
 const endedSkewMs = 4_000
 const everyMs = 5_000
-/** Measurements of several callers within this time are one. */
+/** Concurrent callers within this time share a measurement. */
 const freshMs = 1_000
-/** The time that the database says after a jump counts once it has said so this often, this far apart. */
+/** The database's time after a jump is accepted after this many measurements, this far apart. */
 const repeatsWanted = 3
 const repeatAfterMs = 1_000
-/** An answer that took longer says too little about a jump. */
+/** A slower answer proves too little about a jump. */
 const longestTripMs = 2_000
-/** So long after the last sign of a jump the time is in doubt. */
+/** The time is doubtful for this long after the last sign of a jump. */
 export const restMs = 60_000
 
 interface Reading {
@@ -41,12 +41,12 @@ interface Reading {
 }
 
 export interface SharedClockDeps {
-  /** Asks the database for its time, in milliseconds since the epoch. */
+  /** Returns the database's time in milliseconds since the epoch. */
   readonly ask: () => Promise<number>
   readonly local?: LocalClock
 }
 
-/** Measures once, so that the clock is right from its first use. Rejects when the database does not answer. */
+/** Measures once, so that the clock is correct from its first use. Rejects if the database does not answer. */
 export const openSharedClock = async ({ ask, local = localClock }: SharedClockDeps): Promise<SharedClock> => {
   const read = async (): Promise<Reading> => {
     const sentAt = local.steadyMs()
@@ -63,10 +63,13 @@ export const openSharedClock = async ({ ask, local = localClock }: SharedClockDe
 
 const tripOf = ({ sentAt, gotAt }: Reading): number => gotAt - sentAt
 
-/** The database's time less the steady count, taken at the middle of the round trip. */
+/** Returns the database's time minus the steady clock, taken at the middle of the round trip. */
 const offsetOf = (reading: Reading): number => reading.databaseMs + tripOf(reading) / 2 - reading.gotAt
 
-/** How far a time at `gotAt` lies outside what the reading allows: the database looked at its clock, in whole milliseconds, on the way. */
+/**
+ * Returns how far a time at `gotAt` is outside the range that the reading allows: the database read its clock, in whole
+ * milliseconds, at some point of the round trip.
+ */
 const errorOf = (reading: Reading, ms: number): number => ms - Math.min(Math.max(ms, reading.databaseMs), reading.databaseMs + tripOf(reading) + 1)
 
 interface Doubts {
@@ -74,7 +77,7 @@ interface Doubts {
   readonly jump: boolean
 }
 
-/** A line when a doubt begins and one when it ends. */
+/** Logs a line when a doubt starts and one when it ends. */
 const tellChanges = (log: Log, before: Doubts, now: Doubts, skewMs: number): Doubts => {
   const fields = { skewSeconds: Math.round(skewMs) / 1000 }
   if (now.skew && !before.skew) log.error(fields, 'the clocks of this machine and of the database differ: jobs do not run and /readyz answers 503 until they agree')
@@ -87,7 +90,7 @@ const tellChanges = (log: Log, before: Doubts, now: Doubts, skewMs: number): Dou
 const makeSharedClock = (read: () => Promise<Reading>, local: LocalClock, first: Reading): SharedClock => {
   let offsetMs = offsetOf(first)
   let measuredAt = first.gotAt
-  /** A time that the database says, and that does not follow from the one that it said before. */
+  /** A time reported by the database that does not follow from the previous one. */
   let claim: { readonly offsetMs: number; readonly repeats: number } | undefined
   let restUntil = -Infinity
   let isSkewed = false
@@ -100,7 +103,7 @@ const makeSharedClock = (read: () => Promise<Reading>, local: LocalClock, first:
   const nowMs = (): number => offsetMs + local.steadyMs()
   const skewMs = (): number => local.wallMs() - nowMs()
 
-  /** Follows a jump that this machine's clock confirms, or that was repeated; one wild answer moves nothing. */
+  /** Follows a jump that this machine's clock confirms, or that was repeated. A single wrong answer has no effect. */
   const weighJump = (reading: Reading): void => {
     restUntil = reading.gotAt + restMs
     if (tripOf(reading) > longestTripMs) return
@@ -117,7 +120,7 @@ const makeSharedClock = (read: () => Promise<Reading>, local: LocalClock, first:
     measuredAt = reading.gotAt
     const error = errorOf(reading, offsetMs + reading.gotAt)
     if (Math.abs(error) > worstSkewMs) return weighJump(reading)
-    // No further than the reading proves: a slow answer, which proves little, moves little.
+    // By no more than the reading proves: a slow answer proves little and changes little.
     offsetMs -= error
     claim = undefined
   }

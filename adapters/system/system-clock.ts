@@ -1,17 +1,17 @@
 import type { Clock } from '../../core/kernel/clock.ts'
 
-/** What this machine knows of the time by itself. */
+/** The time sources of this machine. */
 export interface LocalClock {
-  /** Milliseconds since the epoch, as this machine believes. Steps when it is set. */
+  /** Returns milliseconds since the epoch by this machine's clock. It steps when the clock is set. */
   wallMs(): number
-  /** Milliseconds since some moment. Never steps. */
+  /** Returns milliseconds since an arbitrary moment. It never steps. */
   steadyMs(): number
 }
 
 export const localClock: LocalClock = { wallMs: () => Date.now(), steadyMs: () => performance.now() }
 
-/** This machine's clock. For what no store keeps. */
+/** This machine's clock, for values that no store keeps. */
 export const systemClock: Clock = { now: () => new Date() }
 
-/** Counts on from the start of the process, so that no step of a clock moves it. For what one process remembers. */
+/** Counts from the start of the process, so that setting the clock has no effect. For values that only this process keeps. */
 export const steadyClock: Clock = { now: () => new Date(performance.timeOrigin + performance.now()) }

@@ -7,7 +7,7 @@ import type { Secret } from '../../core/kernel/secret.ts'
 import type { Limit } from './shared-limiter.ts'
 import { makeSharedLimiter, networkOf } from './shared-limiter.ts'
 
-/** Those that are counted by the network of an IP address; the others by what the subject says. */
+/** The kinds counted by the network of an IP address. The others are counted by their subject. */
 const byNetwork: ReadonlySet<AllowanceKind> = new Set(['sign-up', 'password-reset', 'address-check-network'])
 
 /** The numbers of docs/decisions/registration.md, mail.md and invitations.md. */
@@ -25,12 +25,12 @@ export const allowanceLimits: Readonly<Record<AllowanceKind, Limit>> = {
 
 export interface AllowancesDeps {
   readonly counters: AttemptCounters
-  /** 32 bytes: the shared store learns no addresses. */
+  /** 32 bytes. Keys are digests, so the shared store receives no addresses. */
   readonly key: Secret<Uint8Array>
   readonly log: Log
 }
 
-/** What each network may ask for, on shared counters. */
+/** The allowances of each network, on shared counters. */
 export const makeAllowances = ({ counters, key, log }: AllowancesDeps): Allowances => {
   const onStoreAway = (error: unknown): void =>
     log.error({ reason: error instanceof Error ? error.message : 'unknown' }, 'What an address may ask for is counted in this process only: the store does not answer')

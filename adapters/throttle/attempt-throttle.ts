@@ -11,15 +11,15 @@ import type { Secret } from '../../core/kernel/secret.ts'
 import type { Limit } from './shared-limiter.ts'
 import { insuredPoints, makeSharedLimiter, networkOf } from './shared-limiter.ts'
 
-/** Not longer, so that an unlock by an administrator at another instance is noticed soon. */
+/** Bounds how long a block is cached, so that an administrator's unlock on another instance takes effect soon. */
 const maxMilliseconds = 5_000
 const maxKeys = 10_000
 
-/** Remembers for a moment which keys are blocked, so that a flood on one of them costs no query. */
+/** Caches briefly which keys are blocked, so that a flood of attempts on one of them costs no query. */
 export const makeBlockedKeys = (clock: Clock) => {
   const blocked = new Map<string, { readonly until: number; readonly forgottenAt: number }>()
   return {
-    /** Milliseconds for which the key is still blocked, as far as is remembered. */
+    /** Returns the milliseconds for which the key is still blocked, according to the cache. */
     millisecondsLeft(key: string): number | undefined {
       const found = blocked.get(key)
       if (found === undefined) return undefined
@@ -38,22 +38,22 @@ export const makeBlockedKeys = (clock: Clock) => {
   }
 }
 
-/** Where a subject stands: how many failures it has left, or a refusal. */
+/** The state of a subject: the number of failures that it has left, or a refusal. */
 export type Standing<R> = { readonly kind: 'open'; readonly left: number } | { readonly kind: 'refused'; readonly refusal: R }
 
 interface Place {
-  /** Callers that hold or want a place; with none the place is dropped. */
+  /** Callers that hold or wait for a place. Without callers the place is removed. */
   callers: number
   underWay: number
-  /** Grows with each failure that was counted, so that a standing read before it is known to be old. */
+  /** Increases with each counted failure, so that a standing read before it is known to be outdated. */
   failures: number
   readonly waiting: (() => void)[]
 }
 
 /**
- * Lets no more guesses at one subject be under way in this process than the subject has failures left. Without it a
- * crowd of guesses would all be admitted by the same old count. `left` of an open standing is at least 1, so that whoever
- * waits always waits for somebody.
+ * Limits the concurrent guesses at one subject in this process to the failures that the subject has left. Otherwise many
+ * concurrent guesses would all be admitted by the same old count. `left` of an open standing is at least 1, so that a
+ * waiting caller always waits for a running one.
  */
 export const makeUnderWay = () => {
   const places = new Map<string, Place>()
@@ -72,7 +72,7 @@ export const makeUnderWay = () => {
     if (place.callers === 0) places.delete(key)
   }
 
-  /** Undefined when a place was taken, which `end` gives back; else why not. */
+  /** Returns undefined if a place was taken, or the refusal. The caller gives the place back. */
   const enter = async <R>(place: Place, read: () => Promise<Standing<R>>): Promise<R | undefined> => {
     for (;;) {
       const { failures } = place
@@ -87,7 +87,7 @@ export const makeUnderWay = () => {
     }
   }
 
-  /** Runs `work` in a place of its own, or answers the refusal. `work` calls `failed` once its failure is counted. */
+  /** Runs `work` in a place, or returns the refusal. `work` must call `failed` once its failure is counted. */
   return async <R, A>(key: string, read: () => Promise<Standing<R>>, work: (failed: () => void) => Promise<A>): Promise<R | A> => {
     const place = placeOf(key)
     place.callers += 1
@@ -110,7 +110,7 @@ export const makeUnderWay = () => {
 export const attemptLimits = {
   subject: { points: 5, seconds: 15 * 60 },
   address: { points: 100, seconds: 10 * 60 },
-  /** Locks within a quiet day double from the first one's length up to the longest. */
+  /** Repeated locks within a quiet day double from the first length to the longest. */
   lock: { firstSeconds: 30, longestSeconds: 3600, quietSeconds: 24 * 3600 },
 } as const
 
@@ -119,9 +119,9 @@ const purgeMilliseconds = 10 * 60_000
 
 export interface AttemptThrottleDeps {
   readonly counters: AttemptCounters
-  /** 32 bytes: what was typed as a name may have been a password, so keys are no plain digests. */
+  /** 32 bytes. Text typed as a name may have been a password, so keys are not plain digests. */
   readonly key: Secret<Uint8Array>
-  /** For what this process remembers; the counters go by their store's clock. */
+  /** For the state of this process. The counters use the clock of their store. */
   readonly clock: Clock
   readonly background: Background
   readonly log: Log
@@ -129,13 +129,13 @@ export interface AttemptThrottleDeps {
 
 type Refused = Extract<Guarded<never, never>, { readonly retryAfterSeconds: number }>
 
-/** How long the nth lock of a day lasts. */
+/** Returns the length of the nth lock of a day. */
 export const lockSeconds = (n: number): number =>
   Math.min(attemptLimits.lock.firstSeconds * 2 ** Math.min(n - 1, 20), attemptLimits.lock.longestSeconds)
 
 const seconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000))
 
-/** Failed attempts and locks on shared counters; see the port for its promises and docs/decisions/lockout.md for the numbers. */
+/** Failed attempts and locks on shared counters. The port describes the guarantees, docs/decisions/lockout.md the numbers. */
 export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle => {
   const limiters = makeLimiters(deps)
   const blocked = makeBlockedKeys(deps.clock)
@@ -147,7 +147,7 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
   const locksKey = (kind: AttemptKind, subject: UserId | string): string => keyOf('locks', kind, typeof subject, String(subject))
   const addressKey = (sourceIp: string): string => keyOf('address', networkOf(sourceIp))
 
-  /** What is left of a limit; blocked is remembered. */
+  /** Returns what is left of a limit, and caches a block. */
   const leftOf = async (limiter: RateLimiterAbstract, key: string): Promise<{ readonly blockedMs: number } | { readonly left: number; readonly used: number }> => {
     const remembered = blocked.millisecondsLeft(key)
     if (remembered !== undefined) return { blockedMs: remembered }
@@ -172,7 +172,7 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
     purgeSometimes()
   }
 
-  /** True for the failure that locks. More than one past the limit can be counted; exactly one reaches it. */
+  /** Returns true for the failure that locks. More than one failure past the limit can be counted; exactly one reaches it. */
   const countFailure = async (attempt: Attempt, key: string): Promise<boolean> => {
     const [counted] = await Promise.all([limiters.failures.penalty(key), countForAddress(attempt.sourceIp)])
     if (!hasJustReached(counted, attemptLimits.subject)) return false
@@ -228,7 +228,10 @@ const refusedAs = (kind: Refused['kind'], milliseconds: number): Standing<Refuse
   refusal: { kind, retryAfterSeconds: seconds(milliseconds) },
 })
 
-/** Counting is atomic, so that of all failures one has exactly the limit; while the store is away the limit is the insured one. */
+/**
+ * Counting is atomic, so that exactly one of all failures reaches the limit. While the store is away, the limit is the
+ * insured one.
+ */
 const hasJustReached = ({ consumedPoints, remainingPoints }: RateLimiterRes, limit: Limit): boolean =>
   remainingPoints === 0 && (consumedPoints === limit.points || consumedPoints === insuredPoints(limit))
 
@@ -242,13 +245,13 @@ const makeLimiters = ({ counters, clock, log }: AttemptThrottleDeps) => {
   }
   return {
     failures: makeSharedLimiter(counters, onStoreAway, attemptLimits.subject),
-    // Only counts: nothing asks for its limit.
+    // Only counts: the limit of this limiter is not used.
     locks: makeSharedLimiter(counters, onStoreAway, { points: Number.MAX_SAFE_INTEGER, seconds: attemptLimits.lock.quietSeconds }),
     address: makeSharedLimiter(counters, onStoreAway, attemptLimits.address),
   }
 }
 
-/** Failures leave rows behind, so they also see to it that old ones go. */
+/** Failures leave rows behind, so they also trigger the removal of old ones. */
 const makePurge = ({ counters, clock, background }: AttemptThrottleDeps): (() => void) => {
   let purgedAt = clock.now().getTime()
   return () => {

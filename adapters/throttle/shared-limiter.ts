@@ -5,11 +5,11 @@ import type { IRateLimiterStoreOptions, RateLimiterAbstract } from 'rate-limiter
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { AttemptCount, AttemptCounters } from '../../core/identity/authentication/ports.ts'
 
-/** Whoever has an IPv6 address has the whole /64 around it, so that is what counts; an IPv4 address counts for itself. */
+/** A host with an IPv6 address controls the whole /64 around it, so the /64 is counted. An IPv4 address is counted by itself. */
 export const networkOf = (address: string): string =>
   address.includes(':') ? ipaddr.IPv6.parse(address).parts.slice(0, 4).map((part) => part.toString(16)).join(':') : address
 
-/** The library's types name this class among its exports, its index does not. */
+/** The library's types export this class, but its index does not. */
 const StoreLimiter = createRequire(import.meta.url)('rate-limiter-flexible/lib/RateLimiterStoreAbstract.js') as typeof library.RateLimiterStoreAbstract
 
 export interface Limit {
@@ -17,10 +17,10 @@ export interface Limit {
   readonly seconds: number
 }
 
-/** Told when the shared store did not answer, so that this process counts by itself. */
+/** Called when the shared store does not answer, so that this process counts by itself. */
 export type OnStoreAway = (error: unknown) => void
 
-/** The library's limiter over our own counters. Keys are digests in hex; there is no prefix. */
+/** The library's limiter over our own counters. Keys are digests in hex, without a prefix. */
 class SharedLimiter extends StoreLimiter {
   readonly #counters: AttemptCounters
   readonly #onStoreAway: OnStoreAway
@@ -31,7 +31,7 @@ class SharedLimiter extends StoreLimiter {
     this.#onStoreAway = onStoreAway
   }
 
-  /** What the library asks of a store: adds, or with `isPut` puts in place. */
+  /** The store operation that the library requires: adds or, with `isPut`, replaces. */
   _upsert(key: string, points: number, milliseconds: number, isPut: boolean): Promise<AttemptCount> {
     return this.#asked(async () => {
       if (!isPut) return this.#counters.add(bytesOf(key), points, milliseconds)
@@ -65,10 +65,10 @@ class SharedLimiter extends StoreLimiter {
 
 const bytesOf = (key: string): Uint8Array => Buffer.from(key, 'hex')
 
-/** How many points a limit has while the store is away. */
+/** Returns the points of a limit while the store is away. */
 export const insuredPoints = ({ points }: Limit): number => Math.max(1, Math.floor(points / 2))
 
-/** A limiter on the shared counters, insured by one in this process at half the limit. */
+/** A limiter on the shared counters, with a local one of half the limit as insurance. */
 export const makeSharedLimiter = (counters: AttemptCounters, onStoreAway: OnStoreAway, limit: Limit): RateLimiterAbstract =>
   new SharedLimiter(counters, onStoreAway, {
     keyPrefix: '',

@@ -35,7 +35,7 @@ export interface CreateTokenOptions extends CommonOptions {
   readonly scopes: string
 }
 
-/** Asks a person for a new password, twice, without showing it. The questions go to stderr. */
+/** Prompts for a new password, twice, without echo. The prompts go to stderr. */
 export const promptPassword = async (): Promise<string> => {
   const first = await askUnseen('New password: ')
   if (first !== (await askUnseen('The same again: '))) throw new StartRefused(['The two passwords differ. Nothing was changed.'])
@@ -56,13 +56,16 @@ const askUnseen = async (question: string): Promise<string> => {
   }
 }
 
-/** A password that an operator gave, or one made here, which must then be shown. */
+/** A password from the operator, or a generated one, which must then be shown. */
 export interface ChosenPassword {
   readonly password: Secret
   readonly generated: string | undefined
 }
 
-/** From a file's first line, for `-` from stdin or whoever sits at it, else generated. Never from the command line, which others can read. */
+/**
+ * Returns a password from the first line of a file, from stdin or a terminal prompt when the file is `-`, or a generated one.
+ * It never comes from the command line, which other users can read.
+ */
 export const choosePassword = async (file: string | undefined): Promise<ChosenPassword> => {
   if (file === undefined) {
     const generated = generatePassword()
@@ -88,7 +91,7 @@ const done = <A>(answer: Either<Failure, A>): A => {
   return answer.right
 }
 
-/** JSON, or lines of `name value`, on stdout. */
+/** Prints JSON, or lines of `name value`, to stdout. */
 const report = (context: CommandContext, options: CommonOptions, facts: Readonly<Record<string, string | number | boolean | undefined>>): ExitCode => {
   if (options.json === true) printJson(context, facts)
   else for (const [name, value] of Object.entries(facts)) if (value !== undefined) context.print(`${name.padEnd(10)} ${value}`)

@@ -14,7 +14,7 @@ export interface AuditExportOptions extends CommonOptions {
 
 const pieceRows = 500
 
-/** Prints the audit log as JSON lines, oldest first, as long as there are rows. 2 when an option cannot be read. */
+/** Prints the audit log as JSON lines, oldest first, until there are no more rows. Returns 2 when an option is invalid. */
 export const auditExport = async (context: CommandContext, options: AuditExportOptions): Promise<ExitCode> => {
   const since = options.since === undefined ? undefined : new Date(options.since)
   if (since !== undefined && Number.isNaN(since.getTime())) return misused(context, '--since takes a date, as 2026-11-01 or 2026-11-01T08:00:00Z.')
@@ -46,7 +46,7 @@ const misused = (context: CommandContext, why: string): ExitCode => {
 
 type TenantVerdict = ChainVerdict & { readonly tenantId: number }
 
-/** Checks every account's chain of the audit log. 1 when one of them was altered or cut. */
+/** Verifies the audit log's chain of every account. Returns 1 when a chain was altered or truncated. */
 export const auditVerify = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const { database, keyring } = await openFoundation(settings)

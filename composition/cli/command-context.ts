@@ -1,26 +1,26 @@
 import type { Environment, LoadedConfig } from '../config/config.ts'
 import { loadConfig } from '../config/config.ts'
 
-/** What a command may touch of the process. */
+/** The parts of the process that a command may use. */
 export interface CommandContext {
   readonly environment: Environment
-  /** A line of the result, on stdout. */
+  /** Prints a line of the result to stdout. */
   print(text: string): void
-  /** Everything else, on stderr. */
+  /** Prints any other line to stderr. */
   say(text: string): void
-  /** Set where stdout is a terminal: for what is drawn in place. */
+  /** Set when stdout is a terminal, for output that is redrawn in place. */
   readonly terminal?: { write(text: string): void; columns(): number; rows(): number }
-  /** Has `listener` called when the person at the keyboard wants the command to end; answers how to stop that. */
+  /** Registers `listener` for an interrupt from the keyboard. Returns a function that removes it. */
   onInterrupt?(listener: () => void): () => void
 }
 
-/** Options that every command has. */
+/** The options of every command. */
 export interface CommonOptions {
   readonly config?: string
   readonly json?: boolean
 }
 
-/** 0 done, 1 failed, 2 wrong use, 130 interrupted. */
+/** 0: done, 1: failed, 2: wrong usage, 130: interrupted. */
 export type ExitCode = 0 | 1 | 2 | 130
 
 export const configOf = (context: CommandContext, options: CommonOptions): Promise<LoadedConfig> =>

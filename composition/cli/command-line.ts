@@ -16,8 +16,8 @@ import { StartRefused } from '../start-refused.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
 /**
- * Runs `moorage ...` and answers its exit code: 0 done, 1 failed, 2 wrong use. A command's own modules are loaded when
- * it runs, so that `--help` does not load the service.
+ * Runs `moorage ...` and returns its exit code: 0 done, 1 failed, 2 wrong usage. The modules of a command are loaded when it
+ * runs, so that `--help` does not load the service.
  */
 export const runCommandLine = async (words: readonly string[], context: CommandContext): Promise<ExitCode> => {
   let exitCode: ExitCode = 0
@@ -57,7 +57,7 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 wrong use. Results are printed on stdout, everything else on stderr.`,
     )
 
-/** Commander hands these down only to subcommands that it makes itself, in the order of its calls. */
+/** Commander copies these settings only to subcommands that it creates itself, in the order of its calls. */
 const inherit = (parent: Command, program: Command): void => {
   for (const command of parent.commands) {
     command.copyInheritedSettings(program)

@@ -7,18 +7,18 @@ import type { KubeconfigOptions } from './kubeconfig.ts'
 import type { ServerOptions } from './server-connection.ts'
 import type { ListOptions } from './tasks.ts'
 
-/** Takes part in building the command line: adds commands whose action sets the exit code. */
+/** Adds commands to the command line. The action of a command sets the exit code. */
 export type Describe = (program: Command, run: RunCommand, context: CommandContext) => void
-/** Wraps a command's work as commander's action. */
+/** Wraps the work of a command as a commander action. */
 export type RunCommand = (work: () => Promise<ExitCode>) => Promise<void>
 
-/** The options that every command has. */
+/** Adds the options of every command. */
 export const withConfig = (command: Command): Command =>
   command.option('--config <file>', 'YAML file with settings; the environment wins over it (also MOORAGE_CONFIG)')
 
 export const withJson = (command: Command): Command => withConfig(command).option('--json', 'print the result as JSON')
 
-/** The options of commands that speak to a running server, as any client does: they need no settings of it. */
+/** Adds the options of commands that call a running server as an ordinary client. They need none of its settings. */
 export const withServer = (command: Command): Command =>
   command
     .option('--server <url>', 'where the service is (also MOORAGE_SERVER; http://127.0.0.1:3000 unless told)')
@@ -259,6 +259,6 @@ kubectl runs this by itself. Your access token is exchanged for one that reaches
 an hour. It is kept in $XDG_CACHE_HOME/moorage (else ~/.cache/moorage), readable by you alone, and used again while the server
 accepts it.
 ${examples('moorage kubeconfig credential acme/prod --server https://moorage.example.com')}`)
-    // The parent has the same options, and takes what stands before its subcommand.
+    // The parent has the same options, and parses those before its subcommand.
     .action((cluster: string, _options: ServerOptions, command) => run(async () => (await import('./kubeconfig.ts')).kubeconfigCredential(context, command.optsWithGlobals(), cluster)))
 }

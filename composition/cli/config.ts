@@ -11,7 +11,7 @@ interface ShownSetting {
   readonly source: string
 }
 
-/** Every setting as its type shows it: a secret never. */
+/** Returns every setting as its type shows it. A secret is never shown. */
 export const shownSettings = ({ settings, sources }: LoadedConfig): readonly ShownSetting[] =>
   Object.entries(settingsTable as Readonly<Record<string, SettingRow<unknown>>>).map(([name, row]) => {
     const value = (settings as Readonly<Record<string, unknown>>)[name]

@@ -13,7 +13,7 @@ import { configOf, printJson } from './command-context.ts'
 const nothing = (): void => undefined
 const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** The deployment's plugins and routes, put together over an empty database in memory that is closed again. */
+/** Returns the plugins and routes of the deployment, composed over an empty in-memory database that is then closed. */
 export const describeDeployment = async (settings: Settings): Promise<Composition> => {
   const foundation = await passingFoundation()
   const stops = makeStopSequence(silentLog)
@@ -25,7 +25,7 @@ export const describeDeployment = async (settings: Settings): Promise<Compositio
   }
 }
 
-/** Puts the deployment together without its data: what `serve` would refuse, this refuses too. */
+/** Composes the deployment without its data. It fails where `serve` would refuse to start. */
 export const checkConfig = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
   const { settings, file } = await configOf(context, options)
   const { assembly } = await describeDeployment(settings)

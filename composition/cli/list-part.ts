@@ -1,12 +1,12 @@
 import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** `npm run part NAME`: every file of a part, in all layers. */
+/** `npm run part NAME` lists every file of a part, in all layers. */
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const layers = ['core', 'adapters', 'plugins', 'composition', 'test']
 const files = globSync(`{${layers.join()}}/**/*.*`, { cwd: root }).filter((path) => !path.includes('/fixtures/')).sort()
 
-/** A folder of that name at any depth, its wiring, and its migrations. */
+/** Reports whether a file belongs to a part: a folder of that name at any depth, its wiring, or its migrations. */
 const isOf = (part: string, path: string): boolean =>
   path.split('/').slice(1, -1).includes(part) ||
   path === `composition/wiring/${part}.ts` ||

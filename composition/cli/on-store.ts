@@ -7,7 +7,7 @@ import { compose } from '../service/compose.ts'
 import { openFoundation, refuseOtherSchema } from '../service/foundation.ts'
 import { makeStopSequence } from '../service/stop-sequence.ts'
 
-/** Runs an operator's work on the ports of this deployment, without listeners, beside a running service or alone. */
+/** Runs an operator's command on the ports of this deployment, without listeners. The service may run at the same time. */
 export const onStore = async <A>(context: CommandContext, options: CommonOptions, work: (composition: Composition) => Promise<A>): Promise<A> => {
   const { settings } = await configOf(context, options)
   const lines = makeBatchedLines({ fd: 2 })

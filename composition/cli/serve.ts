@@ -9,10 +9,13 @@ import type { RunningService } from '../service/running-service.ts'
 import { startRunning } from '../service/running-service.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 
-/** The welcome waits so long for the line about helm, to stand below it. */
+/** The longest wait of the welcome for the line about helm, which is printed above it. */
 const helmWaitMs = 1_000
 
-/** Results (where it listens, the first password) go to stdout, the log to stderr. Answers when it was told to stop. */
+/**
+ * Runs the service. Results (the listening address, the first password) go to stdout, the log to stderr. Returns after a stop
+ * was requested.
+ */
 export const serve = async (context: CommandContext, options: CommonOptions & { readonly migrate: boolean }): Promise<ExitCode> => {
   const { settings } = await configOf(context, options)
   const lines = makeBatchedLines({ fd: 2 })
@@ -28,14 +31,14 @@ export const serve = async (context: CommandContext, options: CommonOptions & { 
   try {
     const service = await startRunning({ settings: { ...settings, migrate: settings.migrate && options.migrate }, log })
     const facts = { version: releaseVersion, plugins: service.assembly.plugins.map(({ id }) => id), routes: service.assembly.routes.length }
-    // For people the welcome says it.
+    // The welcome reports it to terminal users.
     if (plain === undefined) log.info(facts, 'ready')
     else {
       await Promise.race([service.helmTold, delay(helmWaitMs, undefined, { ref: false })])
       plain.clear()
       lines.flushNow()
     }
-    // Before the welcome, since whoever reads it may answer with a signal.
+    // Installed before the welcome is printed, since its reader may respond with a signal.
     const stopped = untilStopped({ signals: process, log, stop: service.stop, exitNow })
     for (const line of welcome(service)) context.print(line)
     return await stopped

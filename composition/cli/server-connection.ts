@@ -6,7 +6,7 @@ import { makeClient } from '../../plugins/kit/client.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { printable } from './task-view.ts'
 
-/** Options of the commands that speak to a running server. */
+/** Options of the commands that call a running server. */
 export interface ServerOptions {
   readonly server?: string
   readonly tokenFile?: string
@@ -18,13 +18,13 @@ export interface TaskServer {
   readonly client: Client
   readonly api: ApiClient
   readonly url: string
-  /** The access token that asks. */
+  /** The access token of the caller. */
   readonly token: string
 }
 
 const defaultServer = 'http://127.0.0.1:3000'
 
-/** Runs `work` against the server that the options name. 2 when nothing says who asks, 1 when it cannot be reached. */
+/** Calls `work` with the server that the options name. Returns 2 without a credential, 1 when the server cannot be reached. */
 export const onServer = async (context: CommandContext, options: ServerOptions, work: (server: TaskServer) => Promise<ExitCode>): Promise<ExitCode> => {
   const token = tokenOf(context, options)
   if (token === undefined) {
@@ -48,13 +48,13 @@ export const onServer = async (context: CommandContext, options: ServerOptions, 
   }
 }
 
-/** Says why the server refused; the exit code for it. */
+/** Prints why the server refused. Returns the exit code. */
 export const told = (context: CommandContext, message: string): ExitCode => {
   context.say(printable(message))
   return 1
 }
 
-/** Why a server gave no answer, for a person. */
+/** Returns a readable message about a server that does not answer. */
 export const unreachable = (url: string, error: unknown): string => {
   const { code, message, cause } = error as { code?: string; message?: string; cause?: { code?: string } }
   const reason = cause?.code ?? code ?? message ?? 'for an unknown reason'

@@ -17,17 +17,17 @@ interface Row {
   readonly line: string
 }
 
-/** What a progress display shows: the task first, then its steps in their order. */
+/** The content of a progress display: the task first, then its steps in order. */
 export interface TaskView {
   readonly rows: readonly Row[]
-  /** Set by the task's own end. */
+  /** Set by the end of the task. */
   readonly end?: { readonly state: string; readonly msg: string; readonly error: string | undefined }
 }
 export const emptyView: TaskView = { rows: [] }
 
 const marks: Readonly<Record<ShownEvent['status'], Mark>> = { Pending: 'waits', Started: 'runs', Running: 'runs', Success: 'good', Failed: 'bad' }
 
-/** Pure: the view after one more event. */
+/** Returns the view after one more event. Pure. */
 export const showEvent = ({ rows, ...rest }: TaskView, event: ShownEvent): TaskView => {
   const atMs = Date.parse(event.at)
   const isEnd = event.status === 'Success' || event.status === 'Failed'
@@ -56,7 +56,7 @@ const elapsed = (ms: number): string => {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** What a terminal must not be told by others: control characters could move the cursor or worse. */
+/** Removes control characters, which could move the cursor of a terminal or worse, from text of other sources. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
 
 const fit = (text: string, width: number): string => (text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`)
@@ -69,7 +69,7 @@ const rowLines = (row: Row, indent: string, nowMs: number, columns: number): rea
   return isShown ? [head, `${indent}    ${fit(printable(row.line), columns - indent.length - 5)}`] : [head]
 }
 
-/** The display as lines that fit a terminal of that size: the task, and as many of its last steps as there is room for. */
+/** Returns the display as lines that fit a terminal of the given size: the task, and as many of its last steps as fit. */
 export const drawView = ({ rows }: TaskView, nowMs: number, columns: number, height: number): readonly string[] => {
   const [task, ...steps] = rows
   if (task === undefined) return []
@@ -85,7 +85,7 @@ export const drawView = ({ rows }: TaskView, nowMs: number, columns: number, hei
   return [...head, ...(left > 0 ? [`  … ${left} earlier ${left === 1 ? 'step' : 'steps'}`] : []), ...kept.flat()]
 }
 
-/** One event as a line of a log. */
+/** Returns one event as a line of a log. */
 export const plainLine = (view: TaskView, event: ShownEvent): string => {
   const isTask = view.rows[0]?.id === event.id
   const step = isTask ? '' : `[${view.rows.find(({ id }) => id === event.id)?.title ?? event.id}] `

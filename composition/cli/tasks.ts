@@ -75,12 +75,15 @@ export const tasksCancel = (context: CommandContext, options: ServerOptions, id:
     return 0
   })
 
-/** 128 and the number of SIGINT, as shells have it. */
+/** 128 plus the number of SIGINT, as in shells. */
 const interruptedCode = 130
 const firstPauseMs = 500
 const longestPauseMs = 10_000
 
-/** Shows what happens to a task until its end. 0 when it succeeded, 1 when it did not, 130 when the watching was interrupted: the task goes on. */
+/**
+ * Shows the events of a task until it ends. Returns 0 when it succeeded, 1 when it did not, and 130 when watching was
+ * interrupted. An interrupt does not stop the task.
+ */
 export const tasksWatch = (context: CommandContext, options: ServerOptions, id: string): Promise<ExitCode> =>
   onServer(context, options, async (server) => {
     const stop = new AbortController()
@@ -133,7 +136,7 @@ const refused = (context: CommandContext, status: number, body: string): ExitCod
   try {
     message = (JSON.parse(body) as { message: string }).message
   } catch {
-    // Whatever stands in between answered; its status has to do.
+    // An intermediary sent the answer. Its status is the only information.
   }
   context.say(printable(message))
   return 1
@@ -147,7 +150,7 @@ const hideCursor = '\u001b[?25l'
 const showCursor = '\u001b[?25h'
 const redrawMs = 1_000
 
-/** Draws the view anew in its place, at each event and each second. */
+/** Redraws the view in place, at each event and each second. */
 const terminalDisplay = (terminal: NonNullable<CommandContext['terminal']>): Display => {
   let drawn = 0
   let view = emptyView

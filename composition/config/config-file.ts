@@ -7,10 +7,10 @@ export interface ConfigFile {
   readonly problems: readonly string[]
 }
 
-/** An alias is worth keeping two addresses alike; more of them only make a small file huge. */
+/** A few aliases are useful to keep two addresses equal. Many aliases only make a small file huge. */
 const mostAliases = 50
 
-/** Reads a YAML mapping of setting keys to scalars or lists. Messages tell places, never the file's text. */
+/** Reads a YAML mapping of setting keys to scalars or lists. Messages contain positions, never text of the file. */
 export const readConfigYaml = (file: string): ConfigFile => {
   let text: string
   try {
@@ -35,7 +35,7 @@ export const readConfigYaml = (file: string): ConfigFile => {
   }
 }
 
-/** The library's own messages can quote the file, so only its codes are used. */
+/** Returns a hint for an error code. Messages of the library can quote the file, so only its codes are used. */
 const hintOf = (code: string): string =>
   code === 'BLOCK_AS_IMPLICIT_KEY' ? 'a value that ends in a colon needs quotes, as "inproc:"' : code.toLowerCase().replaceAll('_', ' ')
 

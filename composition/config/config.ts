@@ -6,7 +6,7 @@ import { showAddress } from './setting-type.ts'
 import type { SettingRow, Settings } from './settings.ts'
 import { fileKey, settingsTable } from './settings.ts'
 
-/** The known word that a misspelt one most likely means, or undefined when none is near. */
+/** Returns the known word that a misspelt one most likely means, or undefined when no word is close. */
 export const nearestWord = (wrong: string, known: readonly string[]): string | undefined => {
   const allowed = Math.max(2, Math.floor(wrong.length / 3))
   let best: { readonly word: string; readonly distance: number } | undefined
@@ -17,7 +17,7 @@ export const nearestWord = (wrong: string, known: readonly string[]): string | u
   return best?.word
 }
 
-/** Levenshtein's distance: insertions, deletions and replacements. */
+/** Returns the Levenshtein distance: insertions, deletions and substitutions. */
 export const editDistance = (from: string, to: string): number => {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [i, letter] of [...from].entries()) {
@@ -32,25 +32,25 @@ export const editDistance = (from: string, to: string): number => {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where a setting's value came from. */
+/** The source of a setting's value. */
 export type SettingSource = 'default' | 'file' | 'environment'
 
 export interface LoadedConfig {
   readonly settings: Settings
   readonly sources: Readonly<Record<string, SettingSource>>
-  /** The file that was read, if any. */
+  /** The file that was read, or undefined. */
   readonly file: string | undefined
 }
 
 export interface ConfigInput {
   readonly environment: Environment
-  /** Wins over MOORAGE_CONFIG. */
+  /** Takes precedence over MOORAGE_CONFIG. */
   readonly file?: string | undefined
 }
 
 const rows = Object.entries(settingsTable as Readonly<Record<string, SettingRow<unknown>>>)
 
-/** Reads file and environment. Throws StartRefused with every problem at once; no message repeats a value. */
+/** Reads the file and the environment. Throws StartRefused with every problem at once; no message contains a value. */
 export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
   const problems: string[] = []
   const file = input.file ?? emptyAsAbsent(input.environment['MOORAGE_CONFIG'])
@@ -88,7 +88,7 @@ interface GivenValue {
   readonly label: string
 }
 
-/** An empty variable counts as absent, as container platforms set them so. */
+/** Returns the given value of a setting. An empty variable counts as absent, since container platforms set empty variables. */
 const givenValue = (
   row: SettingRow<unknown>,
   environment: Environment,
@@ -116,7 +116,7 @@ const unknownKeys = (given: readonly string[], known: readonly string[], noun: s
       return `There is no setting for ${noun} ${key}${place}${near === undefined ? '' : `: did you mean ${near}?`}`
     })
 
-/** Variables that Kubernetes sets for a Service called `moorage...`, the tests' own, those of client commands, and settings of later plugins. */
+/** Variables that Kubernetes sets for a Service named `moorage...`, those of tests and client commands, and settings of later plugins. */
 const foreignVariable =
   /^MOORAGE_(TEST_\w+|SERVER|TOKEN|CLOUD_[ABC]_\w+|(\w+_)?SERVICE_(HOST|PORT)(_\w+)?|(\w+_)?PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)$/
 

@@ -6,20 +6,20 @@ import { readEgressTarget } from '../../adapters/outbound/egress-policy.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
-/** A value as a file or the environment gives it: lists are YAML lists or comma-separated. */
+/** A value from the file or the environment. A list is a YAML list or comma-separated text. */
 export type RawSetting = string | readonly string[]
 
-/** How the text of a setting becomes a value, and how the value is shown again. Left says what was expected. */
+/** Converts the text of a setting to a value, and the value back for display. Left is a description of the expected form. */
 export interface SettingType<A> {
   parse(raw: RawSetting): Either<string, A>
-  /** What `moorage config print` shows; never a secret. */
+  /** Returns what `moorage config print` shows; never a secret. */
   show(value: A): unknown
-  /** JSON Schema of the YAML form. */
+  /** The JSON Schema of the YAML form. */
   readonly schema: Readonly<Record<string, unknown>>
   readonly isSecret: boolean
 }
 
-/** Where a listener binds. Port 0 takes any free one. */
+/** The address that a listener binds to. Port 0 selects any free port. */
 export interface ListenAddress {
   readonly host: string
   readonly port: number
@@ -36,7 +36,7 @@ const scalar = <A>(
   parse: (raw) => (typeof raw === 'string' ? parse(raw.trim()) : left('one value, not a list')),
 })
 
-/** Text that is not empty. */
+/** Non-empty text. */
 export const words = scalar<string>({ type: 'string', minLength: 1 }, (text) =>
   text === '' ? left('some text') : right(text),
 )
@@ -102,7 +102,7 @@ export const addressRange = scalar<string>({ type: 'string' }, (text) => {
   return family !== 0 && isRange && rest.length === 0 ? right(text) : left('an address or a range, as 10.0.0.0/8')
 })
 
-/** An origin: scheme and host, nothing behind it. */
+/** An origin: scheme and host, and nothing after it. */
 export const origin = scalar<string>({ type: 'string', format: 'uri' }, (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isOrigin =
@@ -118,11 +118,11 @@ export const secretWords: SettingType<Secret> = {
   parse: (raw) => (typeof raw === 'string' && raw !== '' ? right(secret(raw)) : left('some text')),
 }
 
-/** Up to the last `@`, since a password that was not percent-encoded may hold any sign. */
+/** Removes the password of a URL. It extends to the last `@`, since a password that is not percent-encoded may contain any character. */
 const withoutPassword = (url: string): string =>
   url.replace(/\/\/([^:@/]*):.*@/s, '//$1:***@').replace(/^(nats:\/\/)[^:@/]+@/, '$1***@').replaceAll(/([?&]password=)[^&]*/g, '$1***')
 
-/** A URL that may carry a password, or as NATS has it a token in the place of a user; it is shown without it. */
+/** A URL that may contain a password or, for NATS, a token in the position of the user. It is shown without either. */
 export const secretUrl = (pattern: RegExp, expected: string): SettingType<Secret> => ({
   schema: { type: 'string', pattern: pattern.source },
   isSecret: true,

@@ -26,19 +26,19 @@ const mailUrl: typeof mailText = {
   },
 }
 
-/** What is known when a default that depends on another setting is made. */
+/** The facts that are known when a default that depends on another setting is computed. */
 export interface DefaultBasis {
   readonly dataDir: string
 }
 
-/** One setting. The YAML key is the variable's name without `MOORAGE_`, in lower case. */
+/** A setting. The YAML key is the name of the variable without `MOORAGE_`, in lower case. */
 export interface SettingRow<A, Presence extends 'always' | 'maybe' = 'always' | 'maybe'> {
   readonly env: `MOORAGE_${string}`
   readonly type: SettingType<A>
   readonly description: string
-  /** The default as text, or how it is made. Without one the setting may be absent. */
+  /** The default as text, or a function that computes it. Without one the setting may be absent. */
   readonly fallback?: string | ((basis: DefaultBasis) => string)
-  /** The default in words, where it is not a plain text. */
+  /** A description of the default, when it is not plain text. */
   readonly fallbackText?: string
   readonly __presence?: Presence
 }
@@ -61,8 +61,8 @@ const absentUnlessSet = <A>(
 ): SettingRow<A, 'maybe'> => ({ env, type, description, ...extra })
 
 /**
- * Every setting, once. `Settings`, the environment's and the file's reading, `config print`, `config schema` and the
- * documentation come from this table: a new setting is one row.
+ * Every setting, declared once. `Settings`, the parsing of environment and file, `config print`, `config schema` and the
+ * documentation are derived from this table. A new setting is one row.
  */
 export const settingsTable = {
   listen: withDefault('MOORAGE_LISTEN', listenAddress, '127.0.0.1:3000', 'Platform API (/api/v1), docs page and web frontend.'),
@@ -147,7 +147,7 @@ export const settingsTable = {
   marketplaceSecret: absentUnlessSet('MOORAGE_MARKETPLACE_SECRET', secretWords, 'Shared secret of the marketplace webhooks.'),
 } as const
 
-/** The YAML key of a setting. */
+/** Returns the YAML key of a setting. */
 export const fileKey = (row: Pick<SettingRow<unknown>, 'env'>): string => row.env.slice('MOORAGE_'.length).toLowerCase()
 
 type SettingsTable = typeof settingsTable
@@ -161,7 +161,7 @@ export type Settings = { readonly [Name in SettingName]: ValueOf<SettingsTable[N
 
 const rows = Object.values(settingsTable as Readonly<Record<string, SettingRow<unknown>>>)
 
-/** The JSON Schema (2020-12) of the settings file; also the reference of all settings. */
+/** Returns the JSON Schema (2020-12) of the settings file, which is also the reference of all settings. */
 export const configSchema = (): object => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Moorage settings',
@@ -180,10 +180,10 @@ const propertyOf = (row: SettingRow<unknown>): object => ({
   ...(row.type.isSecret ? { 'x-secret': true } : {}),
 })
 
-/** A key without a value counts as absent, and `config print` shows a setting that is absent so. */
+/** Allows null: a key without a value counts as absent, and `config print` shows an absent setting that way. */
 const orNull = ({ type, fallback }: SettingRow<unknown>): object => (fallback === undefined ? { type: [type.schema['type'], 'null'] } : {})
 
-/** A default that depends on other settings is described in words. */
+/** Returns the default. A default that depends on other settings is described in words. */
 const defaultOf = (row: SettingRow<unknown>): object => {
   if (typeof row.fallback !== 'string') return row.fallbackText === undefined ? {} : { 'x-default': row.fallbackText }
   const value = row.type.parse(row.fallback)

@@ -1,24 +1,24 @@
 import type { Log } from '../../core/kernel/log.ts'
 import type { RequestContext } from './request/request-context.ts'
 
-/** What a request ends with: its response, or the connection that left HTTP. */
+/** The end of a request: its response, or the connection that left HTTP. */
 export interface Closing {
   once(event: 'close', listener: () => void): unknown
 }
 
-/** What the binder reports of requests: each that starts also finishes. */
+/** Receives the binder's reports of requests. Every request that starts also finishes. */
 export interface RequestObserver {
   started(): void
   finished(context: RequestContext, status: number, seconds: number): void
 }
 
 /**
- * One line for each finished request, from an allow list of fields: never the raw URL, a header or a body. Server
- * errors are warnings; a client that left before the answer was complete is status 499.
+ * Writes one line for each finished request, from an allow list of fields: never the raw URL, a header or a body. Server
+ * errors are warnings. Status 499 means that the client left before the answer was complete.
  */
 export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): ((exchange: Closing, context: RequestContext) => void) => {
   const report = (context: RequestContext): void => {
-    // restify overwrites res.statusCode when the request's stream ends early, so the binder's own note counts.
+    // restify overwrites res.statusCode when the stream of the request ends early, so the status noted by the binder is used.
     const status = context.status === 0 ? 499 : context.status
     const seconds = Number(process.hrtime.bigint() - context.startedNs) / 1e9
     for (const observer of observers) observer.finished(context, status, seconds)

@@ -19,8 +19,8 @@ import { makePages } from './pages/pages.ts'
 import { makeRateLimit } from './request/rate-limit.ts'
 
 /**
- * The API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must be known
- * already: it decides on cookies, and mails lead there.
+ * Returns the API listener of this deployment: the assembled routes of the `api` listener on restify. The base URL must
+ * already be known: cookies depend on it, and mails link to it.
  */
 export const makeApiListener = (boot: Boot, container: Container, assembly: Assembly, observers: readonly RequestObserver[]): ApiServer => {
   const { settings, log } = boot

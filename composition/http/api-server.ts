@@ -28,63 +28,63 @@ export interface ListenAddress {
 
 export interface ApiServerDeps extends BinderDeps, GuardDeps {
   readonly routes: readonly AssembledRoute[]
-  /** `/api/v1`, and `/marketplace/api/v1` where one socket serves both. */
+  /** `/api/v1`, and also `/marketplace/api/v1` when one socket serves both. */
   readonly roots: readonly string[]
   readonly pages: Pages
-  /** With it the port speaks HTTPS beside HTTP. */
+  /** When set, the port speaks both HTTPS and HTTP. */
   readonly tls: TlsKeys | undefined
-  /** Other times for feeds than those of a service. */
+  /** Overrides the feed times of a service. */
   readonly feedTimes?: FeedTimes
-  /** Other limits than those of a service. */
+  /** Overrides the limits of a service. */
   readonly limits?: Partial<HttpLimits>
 }
 
-/** How long a stop waits. Milliseconds, from the call of `close`. */
+/** The limits of a stop, in milliseconds from the call of `close`. */
 export interface StopTimes {
-  /** A connection that has been silent for so long when nothing new is accepted any more is ended. */
+  /** Once new connections are no longer accepted, a connection that has been silent for this long is ended. */
   readonly quiet: number
-  /** Requests in flight, and everything else, are cut after this. */
+  /** Requests in flight and everything else are cut after this time. */
   readonly requests: number
-  /** Streams have so long to end once they were asked to; within the time of requests. */
+  /** Streams must end within this time after they are asked to. It is within the time of requests. */
   readonly streams: number
 }
 
 /** A listener of the service. */
 export interface ApiServer {
-  /** `held` listens on this address already; this listener takes its port over. */
+  /** Listens on an address. `held` already listens on it; this listener takes over its port. */
   listen(address: ListenAddress, held?: NetServer): Promise<ListenAddress>
-  /** From now on each answer says that it is the last on its connection; everything else goes on. */
+  /** Marks each answer from now on as the last on its connection. Everything else continues. */
   drain(): void
   /**
-   * Ends in order: nothing new is accepted, silent connections end, requests in flight are answered, streams (feeds,
-   * watches, tunnels) are ended, and what has not ended by then is cut.
+   * Stops in order: new connections are refused, silent connections end, requests in flight are answered, streams (feeds,
+   * watches, tunnels) are ended, and then everything that has not ended is cut.
    */
   close(times: StopTimes): Promise<void>
-  /** What is open now: streamed exchanges, and upgraded connections. */
+  /** Returns the number of open streamed exchanges and upgraded connections. */
   openStreams(): { readonly exchanges: number; readonly tunnels: number }
 }
 
-/** So often Node looks for requests that are late. */
+/** The longest interval at which Node checks for late requests. */
 const longestLookMs = 500
 
 const tune = (server: Server, limits: HttpLimits): void => {
   const lookMs = Math.min(longestLookMs, limits.headers / 10)
-  // A look early rather than late.
+  // A check must be early rather than late.
   server.headersTimeout = limits.headers - lookMs
   server.requestTimeout = limits.request - lookMs
-  // Above what load balancers keep, so that it is never us who close a connection that they are about to use.
+  // Longer than load balancers keep connections, so that the service never closes one that a load balancer is about to use.
   server.keepAliveTimeout = limits.keepAlive
   server.maxRequestsPerSocket = 1_000
   server.maxConnections = 20_000
   Object.assign(server, {
-    // Read when it begins to listen, and 30 s otherwise. restify passes no options to Node.
+    // Node reads this when it starts to listen; the default is 30 s. restify passes no options to Node.
     connectionsCheckingInterval: lookMs,
-    // Node answers a missing Host itself, without a body; the guard says what is wrong.
+    // Node would answer a missing Host without a body. The guard reports what is wrong.
     requireHostHeader: false,
-    // `close` calls it, and it would destroy connections on which a request may just arrive.
+    // `close` calls this method, which would destroy connections on which a request may just be arriving.
     closeIdleConnections: () => undefined,
   })
-  // Node answers this itself, without a body; an unknown expectation is none.
+  // Node would answer this without a body. An unknown expectation is ignored.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res))
 }
 
@@ -93,11 +93,14 @@ const statusOfClientError: Readonly<Record<string, readonly [number, string]>> =
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 }
 
-/** A length beside a transfer coding has the same code, and is no matter of the coding. */
+/** Reports whether the fault is an unsupported transfer coding. A length together with a transfer coding has the same code. */
 const isOtherCoding = ({ code, reason }: NodeJS.ErrnoException & { readonly reason?: string }): boolean =>
   code === 'HPE_INVALID_TRANSFER_ENCODING' && reason?.includes('Content-Length') !== true
 
-/** Answers what is no HTTP at all, or does not arrive, and closes. Within another answer there is no place for it. */
+/**
+ * Answers input that is not HTTP, or that does not arrive in time, and closes the connection. Within another answer nothing
+ * can be written.
+ */
 const onClientError = (error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string, connections: Connections): void => {
   if (error.code === 'ECONNRESET' || !socket.writable || connections.isAnswering(socket)) return void socket.destroy()
   if (isOtherCoding(error)) return refuseUpgrade(socket, codingRefusal, docsUrl, '', 'platform')
@@ -144,7 +147,7 @@ const attachUpgrades = (node: Server, deps: ApiServerDeps, guard: ReturnType<typ
     tunnels.add(socket)
     socket.once('close', () => tunnels.delete(socket))
     const { context, refused } = guard(req)
-    // Node makes no response for an upgrade; its line is written when the connection ends.
+    // Node creates no response for an upgrade. The log line is written when the connection ends.
     deps.accessLog(socket, context)
     if (refused !== undefined) return refuseNoted(socket, refused, deps.docsUrl, context, dialectAt(req.url ?? ''))
     void serve(req, socket, head, context)
@@ -163,13 +166,13 @@ const listenOn = (node: Server, { host, port }: ListenAddress, held: NetServer |
     else node.listen(held, listening)
   })
 
-/** A flood of connections does not keep a stop waiting for longer. */
+/** A flood of connections delays a stop by at most this time. */
 const longestAcceptMs = 5_000
 
 /**
- * Stops listening. The kernel resets connections that it has accepted and we have not, so this happens right after a turn
- * of the event loop that found none. A turn accepts one: until none is left those that come are put aside, or clients
- * that are answered would open the next ones faster than they are accepted.
+ * Stops listening. The kernel resets connections that it has accepted and this process has not, so this happens right after a
+ * turn of the event loop that found no such connection. One turn accepts one connection. Until none is left, new connections
+ * are set aside: otherwise clients that are answered would open new ones faster than they are accepted.
  */
 const stopListening = (node: Server, stopped: () => void): Promise<void> =>
   new Promise((resolve) => {
@@ -191,10 +194,10 @@ const stopListening = (node: Server, stopped: () => void): Promise<void> =>
     setImmediate(look, -1)
   })
 
-/** So often a stop looks for connections that have become silent. */
+/** The interval at which a stop checks for connections that have become silent. */
 const sweepMs = 50
 
-/** Builds a listener over restify: a guard in `first`, the router, and one composed async handler a route. */
+/** Returns a listener over restify: a guard in `first`, the router, and one composed async handler per route. */
 export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const limits = { ...httpLimits, ...deps.limits }
   const server = createRestifyServer()
@@ -207,7 +210,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
   const connections = watchConnections(node, limits)
   server.first((req) => !connections.isTooLate(req))
   server.first(makeFirst({ ...deps, dialectAt }, guard, deps.roots, deps.pages))
-  // The callback is not called: the answer is complete, and restify would write its own behind it.
+  // The callback is not called: the answer is complete, and restify would append its own.
   server.on('restifyError', (req, res, error) => answerUnrouted(unrouted, req, res, contextOf(req), error))
   bindAll(server, deps, streams, connections.noteEndless)
   tune(node, limits)
@@ -218,7 +221,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
 
   const endStreams = (cutAfterMs: number): NodeJS.Timeout => {
     connections.endEndless()
-    // The two sides of a tunnel speak a protocol of their own, in which nothing can be said here.
+    // The two sides of a tunnel speak their own protocol, in which no message can be sent here.
     for (const socket of tunnels) socket.end()
     return setTimeout(() => {
       connections.cutEndless()
@@ -234,7 +237,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     const closed = Promise.withResolvers<void>()
     await stopListening(node, closed.resolve)
     let cutStreams: NodeJS.Timeout | undefined
-    // After a look at what has arrived, so that no request is on its way to a connection that ends.
+    // Runs after arrived data is read, so that no connection ends while a request is arriving on it.
     const sweep = (): void => void setImmediate(() => {
       dropUndecided(quiet)
       connections.endIdle(quiet)

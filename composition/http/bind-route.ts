@@ -17,7 +17,7 @@ import { callOf, clientSignal, contextOf } from './request/request-context.ts'
 import type { Answer } from './answer/write-answer.ts'
 import { orNotModified, refusalAnswer, writeAnswer, writeRefusal } from './answer/write-answer.ts'
 
-/** Binds one declared route: what the request is checked for, the handler, and the answer or the refusal. */
+/** Binds one declared route: the checks of the request, the handler, and the answer or the refusal. */
 export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
   const { route } = bound
   const checkRequest = makeCheckRequest(deps, route)
@@ -36,7 +36,7 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
         writeRefusal(req, res, context, result.left, dialectOf(route), deps.docsUrl)
       } else writeAnswer(req, res, context, orNotModified(req, result.right))
     } catch (error) {
-      // Work that stopped because its client left: nobody is there to be answered, and nothing went wrong.
+      // The client disconnected and the work stopped. There is no client to answer, and nothing failed.
       if (signal.aborted && error === signal.reason) context.code = 'ClientGone'
       else answerError(deps, req, res, context, error, dialectOf(route))
     }
@@ -45,10 +45,10 @@ export const bindRoute = (deps: BinderDeps, bound: BoundRoute): NodeHandler => {
 
 const dialectOf = (route: Route) => route.dialect ?? 'platform'
 
-/** Refusals that may come of the first request itself: it has removed or renamed what it was about, or its own right. */
+/** Refusals that the first request itself can cause: it removed or renamed its subject, or the caller's right. */
 const perhapsCarriedOut: readonly number[] = [403, 404]
 
-/** Runs the handler, at most once for an idempotency key, and keeps what it answered for replays. */
+/** Runs the handler, at most once per idempotency key, and stores its answer for replays. */
 const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundRoute) => {
   const idempotency = makeIdempotency(deps.idempotency, deps.secretBox)
   const reply = makeReply(route, deps)
@@ -56,7 +56,7 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
 
   const answerOf = async (result: unknown, context: RequestContext, input: AnyRouteInput): Promise<Answer> =>
     reply(replyOf === undefined ? result : await replyOf(result, input), context, input.page)
-  /** The answer is made from what the change's transaction gives, or is the same for every result. */
+  /** Reports that the answer depends only on the result of the change's transaction, or is the same for every result. */
   const isMadeOfChange = replyOf !== undefined || route.ok.kind === 'empty'
 
   const run = async (context: RequestContext, input: AnyRouteInput, keeping?: Keeping): Promise<Either<Refusal, Answer>> => {
@@ -65,7 +65,7 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
     return right(keeping?.kept() ?? (await answerOf(outcome.right, context, input)))
   }
 
-  /** A throw means that nothing was acknowledged: the key may be used again, unless the change itself was committed. */
+  /** Runs a keyed request. A throw means that nothing was acknowledged: the key may be used again, unless the change was committed. */
   const runKeyed = async (fresh: FreshRequest, context: RequestContext, input: AnyRouteInput): ReturnType<typeof run> => {
     const keeping = idempotency.keep(fresh, isMadeOfChange ? (result) => answerOf(result, context, input) : undefined)
     try {
@@ -96,7 +96,7 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
       return right({ ...result.right, headers: { ...rateHeaders, ...callerHeaders(context), ...result.right.headers } })
     },
 
-    /** A request that was refused before its handler. */
+    /** Answers a request that was refused before its handler. */
     async refused(req: IncomingMessage, context: RequestContext, refused: Left<Refusal>): Promise<Either<Refusal, Answer>> {
       if (!isIdempotent || !perhapsCarriedOut.includes(refused.left.status) || req.headers['idempotency-key'] === undefined) return refused
       const earlier = await idempotency.earlier(req, context, () => textOf(req, route))
@@ -107,14 +107,14 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
 
 const withKey = (input: AnyRouteInput, keyed: KeyedChange): AnyRouteInput => ({ ...input, call: { ...input.call, keyed } as AnyRouteInput['call'] })
 
-/** The body of a request that was refused before it was read; one that was read is gone. */
+/** Returns the body of a request that was refused before the body was read. A body can be read only once. */
 const textOf = async (req: IncomingMessage, route: Route): Promise<string | undefined> => {
   if (req.readableEnded) return undefined
   const read = await readRouteBody(req, route)
   return read.ok ? read.text : undefined
 }
 
-/** Headers that tell a caller about the credential that was used. */
+/** Returns headers that inform a caller about the credential that was used. */
 const callerHeaders = ({ principal }: RequestContext): Record<string, string> => ({
   ...(principal?.tokenExpiresAt === undefined ? {} : { 'X-Token-Expiration': principal.tokenExpiresAt.toISOString() }),
   ...(principal?.impersonator === undefined ? {} : { 'X-Sudo-By': principal.impersonator.login }),

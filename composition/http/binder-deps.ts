@@ -10,7 +10,7 @@ import type { Closing } from './access-log.ts'
 import type { RateDecision } from './request/rate-limit.ts'
 import type { RequestContext } from './request/request-context.ts'
 
-/** What every bound route shares. Made once at start. */
+/** The dependencies that all bound routes share. Created once at start. */
 export interface BinderDeps {
   readonly authenticator: Authenticator
   readonly authorizer: Authorizer
@@ -19,19 +19,19 @@ export interface BinderDeps {
   readonly secretBox: SecretBox
   readonly denials: Pick<AuditDenials, 'recordDenial'>
   readonly log: Log
-  /** Whether a text has the form of an access token, so that Basic can carry one. */
+  /** Reports whether a text has the form of an access token, so that Basic can carry one. */
   readonly isAccessToken: (text: string) => boolean
-  /** Whether `?token=` and `?access_token=` are understood: addresses end up in more places than headers do. */
+  /** Whether `?token=` and `?access_token=` are accepted. URLs are recorded in more places than headers are. */
   readonly takesQueryTokens: boolean
   readonly rateLimit: ((key: string) => RateDecision) | undefined
   readonly resumption: SessionResumption
-  /** What the cookies of a session are called, without prefix, and how long they live. */
+  /** The name of the session cookie, without prefix, and the lifetime of a session. */
   readonly sessions: Pick<IdentitySettings, 'sessionCookie' | 'sessionSeconds'>
-  /** Clients reach the service by https; else cookies are Secure only on connections that are encrypted up to here. */
+  /** Clients reach the service over https. If false, cookies are Secure only on connections that are encrypted up to this process. */
   readonly secureCookies: boolean
-  /** `{base_url}`, without trailing slash. Answers name the address that their request came by instead (`RequestContext.ownAddress`). */
+  /** `{base_url}`, without a trailing slash. Answers use the address of their request instead (`RequestContext.ownAddress`). */
   readonly baseUrl: string
-  /** The path of the documentation page, where error bodies point, below the service's own address. */
+  /** The path of the documentation page, to which error bodies link, relative to the address of the service. */
   readonly docsUrl: string
   readonly accessLog: (exchange: Closing, context: RequestContext) => void
 }

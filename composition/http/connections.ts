@@ -4,43 +4,46 @@ import type { Duplex } from 'node:stream'
 import type { HttpLimits } from './http-limits.ts'
 import { lingerMs } from './http-limits.ts'
 
-/** Notes that an answer has no end of its own. `end` is called when the service stops; it must end the answer soon. */
+/** Registers an answer that does not end by itself. `end` is called when the service stops, and must end the answer soon. */
 export type NoteEndless = (answer: ServerResponse, end: () => void) => void
 
-/** The HTTP connections of a listener, for the limits of answers and for an orderly stop. */
+/** The HTTP connections of a listener, for the limits on answers and for an orderly stop. */
 export interface Connections {
   readonly noteEndless: NoteEndless
-  /** Whether a request must not be carried out: the answer before it said that it is the last on its connection. */
+  /** Reports whether a request must not be carried out, because the answer before it was marked as the last on its connection. */
   isTooLate(req: IncomingMessage): boolean
-  /** Whether the head of an answer is out on this connection, and the rest is not. */
+  /** Reports whether the head of an answer has been sent on this connection and the rest has not. */
   isAnswering(socket: Duplex): boolean
-  /** From now on each answer says that it is the last on its connection. */
+  /** Marks each answer from now on as the last on its connection. */
   sayClose(): void
-  /** Ends the connections on which nothing has been going on for so long. */
+  /** Ends the connections that have been silent for `quietMs`. */
   endIdle(quietMs: number): void
-  /** Ends the answers that have no end of their own, those that begin later too. */
+  /** Ends the answers that do not end by themselves, including those that start later. */
   endEndless(): void
-  /** Cuts those that have not ended. */
+  /** Cuts the endless answers that have not ended. */
   cutEndless(): void
-  /** Answers that are not out yet, without the endless ones. */
+  /** Returns the number of answers that are not complete, excluding the endless ones. */
   unanswered(): number
 }
 
 interface Connection {
   readonly socket: Socket
-  /** Answers that are not out yet, in the order of their requests. */
+  /** Incomplete answers, in the order of their requests. */
   readonly answers: Set<ServerResponse>
-  /** When it was accepted or the last answer was out, and how much had been read then: more is a request that arrives. */
+  /**
+   * The time at which the connection was accepted or the last answer was complete. `readThen` is the number of bytes read by
+   * then: more bytes mean that a request is arriving.
+   */
   quietSinceMs: number
   readThen: number
-  /** Bytes of its answers that the client has taken, and how many looks ago it took some although more was there. */
+  /** The bytes of its answers that the client has taken. `looksAgo` counts the checks since it last took some while more was waiting. */
   taken: number
   looksAgo: number
 }
 
 /**
- * Says goodbye: what was written goes out, then the end. What still arrives is read for a moment and thrown away, since
- * closing a connection with unread bytes resets it, and the client may lose the answer.
+ * Closes a connection gracefully: the written bytes are sent, then the end. Incoming bytes are read and discarded for a short
+ * time, since closing a connection with unread bytes resets it, and the client may lose the answer.
  */
 export const endGently = (socket: Duplex): void => {
   socket.removeAllListeners('data')
@@ -58,7 +61,7 @@ export const endGently = (socket: Duplex): void => {
 const lastOf = <A>(all: Iterable<A>): A | undefined => [...all].at(-1)
 const saysClose = (answer: ServerResponse): boolean => answer.headersSent && answer.getHeader('connection') === 'close'
 
-/** Watches a server's connections from the first on. A connection that leaves HTTP is not among them. */
+/** Watches the connections of a server from the first on. Connections that leave HTTP are excluded. */
 export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'unread'>): Connections => {
   const open = new Map<Duplex, Connection>()
   const endless = new Map<ServerResponse, () => void>()
@@ -71,7 +74,7 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
     socket.once('close', () => open.delete(socket))
     if (isClosing) endsGently(socket)
   }
-  // Node closes by it after an answer that says so.
+  // Node calls this to close a connection after an answer that announces it.
   const endsGently = (socket: Socket): void => {
     socket.destroySoon = () => endGently(socket)
   }
@@ -82,7 +85,7 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
     if (isClosing) {
       const before = lastOf(answers)
       if (before !== undefined && saysClose(before)) return void tooLate.add(req)
-      // Requests were sent without waiting for answers: the last of them closes.
+      // Requests were pipelined: the last of them closes the connection.
       if (before !== undefined && !before.headersSent) before.removeHeader('Connection')
       res.setHeader('Connection', 'close')
     }
@@ -131,13 +134,13 @@ export const watchConnections = (server: Server, { unread }: Pick<HttpLimits, 'u
   }
 }
 
-/** Looks this often within the limit, and cuts a look early rather than late. */
+/** The number of checks within the limit. A connection is cut up to one check early rather than late. */
 const looks = 30
 
 /**
- * Cuts connections whose client takes nothing of what is written for so long. A socket's own timeout starts again when the
- * kernel took part of a write, and so lets twice the time pass. Looks are counted and not time: while this process is held
- * up, clients are not at fault. Answers what ends the looking.
+ * Cuts connections whose client takes no output for `unreadMs`. The timeout of a socket restarts when the kernel takes part
+ * of a write, and so allows twice the time. Checks are counted instead of time: clients are not at fault while this process
+ * is blocked. Returns a function that stops the checks.
  */
 const cutUnread = (open: ReadonlyMap<Duplex, Connection>, unreadMs: number): (() => void) => {
   const look = setInterval(() => {

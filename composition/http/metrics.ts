@@ -1,36 +1,36 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { RequestObserver } from './access-log.ts'
 
-/** Numbers that other parts already know; each is read when the metrics are asked for, never per request. */
+/** Numbers that other parts already hold. Each is read when the metrics are scraped, never per request. */
 export interface MetricSources {
   /** Connections of the database pool: in use, idle, and callers that wait for one. */
   readonly databasePool?: () => { readonly used: number; readonly free: number; readonly waiting: number }
-  /** Password checks that wait for their turn. */
+  /** The number of queued password checks. */
   readonly passwordQueue?: () => number
-  /** This machine's clock less the database's. */
+  /** The clock of this machine minus that of the database. */
   readonly clockSkewSeconds?: () => number
-  /** What became of mail since the start. */
+  /** The outcomes of mail since the start. */
   readonly mail?: () => Readonly<Record<'sent' | 'postponed' | 'givenUp', number>>
-  /** Tasks of the whole deployment, and how many this process does. */
+  /** The number of tasks in the whole deployment by state, and the number that this process runs. */
   readonly tasks?: () => Promise<{ readonly byState: Readonly<Record<string, number>>; readonly oldestQueuedSeconds: number; readonly running: number }>
-  /** Streamed proxy exchanges and upgraded connections that are open. */
+  /** The number of open streamed proxy exchanges and upgraded connections. */
   readonly openStreams?: () => { readonly exchanges: number; readonly tunnels: number }
 }
 
-/** What is counted. The binder reports requests; everything else is read from its source. */
+/** The metrics of the process. The binder reports requests; everything else is read from its source. */
 export interface Metrics extends RequestObserver {
   started(): void
-  /** One run of a job. */
+  /** Records one run of a job. */
   jobRan(job: string, outcome: 'done' | 'failed', seconds: number): void
-  /** Adds sources that stand only after the metrics do. */
+  /** Adds sources that exist only after the metrics do. */
   read(sources: MetricSources): void
-  /** The text exposition and its content type. */
+  /** Returns the text exposition and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
 }
 
 const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-/** Failure tags are a closed list; the bound only guards against a plugin that makes them up. */
+/** Failure tags are a closed list. The bound only guards against a plugin that generates tags. */
 const maxCodes = 300
 
 interface Increment {
@@ -73,7 +73,7 @@ const makeRequestMetrics = (registry: Registry): Pick<Metrics, 'started' | 'fini
   }
 }
 
-/** One look at the store for all three. A store that is away leaves them as they were. */
+/** Reads the store once for all three metrics. When the store is unavailable, they keep their values. */
 const readTasks = (registry: Registry, source: () => MetricSources['tasks']): void => {
   const registers = [registry]
   type Counts = Awaited<ReturnType<NonNullable<MetricSources['tasks']>>> | undefined
@@ -158,7 +158,7 @@ const readGauges = (registry: Registry): Metrics['read'] => {
   }
 }
 
-/** One registry of its own: nothing is shared with another instance in the same process. */
+/** Returns metrics with their own registry. Nothing is shared with another instance in the same process. */
 export const makeMetrics = (release: string): Metrics => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -4,31 +4,31 @@ import type { AddressInfo } from 'node:net'
 import type { ListenAddress } from '../config/setting-type.ts'
 import type { Metrics } from './metrics.ts'
 
-/** One thing that must work before the service takes requests. Resolves false, or rejects, when it does not. */
+/** A dependency that must work before the service takes requests. Resolves false, or rejects, when it does not. */
 export interface ReadinessCheck {
   readonly name: string
-  /** Shown with `verbose`, without a say in whether the service is ready. */
+  /** Shown with `verbose`, without effect on readiness. */
   readonly isInformative?: boolean
   check(): Promise<boolean>
-  /** Why it does not pass, for `verbose`. */
+  /** Returns why the check fails, for `verbose`. */
   reason?(): string
 }
 
 export interface OpsServerDeps {
   readonly checks: readonly ReadinessCheck[]
-  /** True from the moment the process was asked to end. */
+  /** Reports whether the process was asked to stop. */
   readonly isStopping: () => boolean
   readonly metrics: Pick<Metrics, 'expose'>
 }
 
-/** `/livez`, `/readyz` and `/metrics`, on a listener of their own that is not meant for the public. */
+/** `/livez`, `/readyz` and `/metrics`, on a separate listener that is not meant for the public. */
 export interface OpsServer {
   listen(address: ListenAddress): Promise<ListenAddress>
   close(): Promise<void>
 }
 
 const checkTimeoutMs = 2_000
-/** Probes of several callers within this time share one run of the checks. */
+/** Probes within this time share one run of the checks. */
 const resultsKeptMs = 1_000
 
 interface CheckResult {
@@ -48,7 +48,10 @@ const withinTimeout = (check: ReadinessCheck): Promise<CheckResult> =>
     check.check().then(finish, () => finish(false))
   })
 
-/** Once the process was asked to end nothing else is looked at: that must show at once, also where a check would hang. */
+/**
+ * Returns the readiness check. After the process was asked to stop no other check runs, since not-ready must show immediately
+ * even when a check would hang.
+ */
 const makeReadiness = ({ checks, isStopping }: OpsServerDeps): (() => Promise<readonly CheckResult[]>) => {
   let kept: { readonly atMs: number; readonly results: Promise<readonly CheckResult[]> } | undefined
   return async () => {
@@ -119,7 +122,7 @@ export const makeOpsServer = (deps: OpsServerDeps): OpsServer => {
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
-        // An answer on its way still goes out, for as long as its checks may take.
+        // An answer in progress is still sent, within the time limit of its checks.
         setTimeout(() => server.closeAllConnections(), checkTimeoutMs).unref()
       }),
   }

@@ -3,17 +3,20 @@ import type { Socket } from 'node:net'
 import { createServer } from 'node:tls'
 import { httpLimits } from './http-limits.ts'
 
-/** The first byte of a TLS handshake record; no HTTP method starts with it. */
+/** The first byte of a TLS handshake record. No HTTP method starts with it. */
 const tlsHandshake = 0x16
 
-/** Suites with forward secrecy and authenticated encryption; the server's order counts. The first three are TLS 1.3's. */
+/**
+ * Suites with forward secrecy and authenticated encryption, in the order of the server's preference. The first three are
+ * those of TLS 1.3.
+ */
 const ciphers = [
   'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256',
   'ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305',
   'ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256',
 ].join(':')
 
-/** What the listener needs to speak TLS. */
+/** The certificate and the key with which the listener speaks TLS. */
 export interface TlsKeys {
   readonly certificatePem: string
   readonly keyPem: string
@@ -25,14 +28,14 @@ interface Undecided {
   readonly limit: NodeJS.Timeout
 }
 
-/** Names a connection: a TLS socket and the one beneath it have the same peer. */
+/** Returns the key of a connection: a TLS socket and its underlying socket have the same peer. */
 const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`
 
 /**
- * Lets one port speak HTTP and HTTPS: the first byte tells which. kubectl sends no token over plain HTTP, so a service
- * that starts with nothing else beside it must offer both. Requests of both kinds run through the same server, with the
- * same limits. A connection has `decisionMs` for its first byte and its handshake. Answers how to drop the connections
- * that have been undecided for so long, for the stop: the server does not know of them.
+ * Serves HTTP and HTTPS on one port. The first byte selects the protocol. kubectl sends no token over plain HTTP, so a
+ * service that starts without a proxy must offer both. Requests of both kinds use the same server and the same limits. A
+ * connection has `decisionMs` for its first byte and its handshake. Returns a function that drops the connections that have
+ * been undecided for a given time, for the stop, since the server does not know them.
  */
 export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLimits.firstBytes): ((forMs: number) => void) => {
   const listeners = server.listeners('connection') as ((this: Server, socket: Socket) => void)[]
@@ -56,7 +59,7 @@ export const shareWithTls = (server: Server, keys: TlsKeys, decisionMs = httpLim
     decide(peerOf(socket))
     serve(socket)
   })
-  // A failed handshake is the client's affair. It is only reported here: Node leaves the socket open.
+  // A failed handshake is an error of the client. Node leaves the socket open, and it is only reported here.
   tls.on('tlsClientError', (_error, socket) => socket.destroy())
 
   server.removeAllListeners('connection')

@@ -28,20 +28,23 @@ export interface ComposeInput {
   readonly foundation: Foundation
   readonly log: Log
   readonly stops: Pick<StopSequence, 'add'>
-  /** Added to those of this repository, as MOORAGE_PLUGINS would. */
+  /** Plugins in addition to those of this repository, as with MOORAGE_PLUGINS. */
   readonly extraPlugins?: readonly AnyPlugin[]
-  /** Instead of argon2id at OWASP's cost. */
+  /** Replaces argon2id at OWASP's cost. */
   readonly passwordHasher?: PasswordHasher
 }
 
-/** A deployment put together: nothing listens and nothing runs yet. */
+/** A composed deployment. Nothing listens or runs yet. */
 export interface Composition {
   readonly boot: Boot
   readonly container: Container
   readonly assembly: Assembly
 }
 
-/** Provides every port, a deployer's last so that it may swap adapters, and assembles the open plugins. Throws StartRefused. */
+/**
+ * Provides every port, and assembles the open plugins. A deployer's providers come last, so that they can replace adapters.
+ * Throws StartRefused.
+ */
 export const compose = async (input: ComposeInput): Promise<Composition> => {
   const { settings } = input
   const external = await loadExternalPlugins(settings.plugins, process.cwd())
@@ -76,6 +79,6 @@ const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: rea
   }
 }
 
-/** A listener on every address is reached by the name of this machine itself. */
+/** Returns the URL of a listener. One that is bound to every address is reached by the name of this machine. */
 export const addressUrl = (address: Settings['listen']): string =>
   `http://${showAddress(['0.0.0.0', '::'].includes(address.host) ? { ...address, host: 'localhost' } : address)}`

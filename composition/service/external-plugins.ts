@@ -11,7 +11,7 @@ const exported =
   /^moorage\/((?:core|plugins\/kit|adapters\/sql)\/[\w/-]+|plugins\/[\w/-]+(?:\.routes|\/codecs)|composition\/(?:boot|container))$/
 const sharedLibrary = /^(io-ts|fp-ts)(\/|$)/
 
-/** This copy's own module, which runs from sources without a build, and from a build. */
+/** Returns the module of this copy for a specifier. It works when running from sources without a build, and from a build. */
 const ownModule = (specifier: string): string | undefined => {
   const path = exported.exec(specifier)?.[1]
   return path === undefined ? undefined : new URL(`${path}${ending}`, ourRoot).href
@@ -22,8 +22,8 @@ const isNotFound = (cause: unknown): boolean => (cause as NodeJS.ErrnoException)
 let isShared = false
 
 /**
- * Lets a deployer's plugin, in whatever folder it lies, import `moorage/...` from the copy that runs, as package.json
- * exports it, and the libraries that its interface speaks, unless the plugin brings its own.
+ * Makes the modules of the running copy importable by a deployer's plugin in any folder: `moorage/...`, as package.json
+ * exports it, and the libraries that its interface uses, unless the plugin has its own.
  */
 export const shareOurModules = (): void => {
   if (isShared) return
@@ -42,13 +42,13 @@ export const shareOurModules = (): void => {
   })
 }
 
-/** What a deployer's module exports: a plugin, and what its ports need, if anything. */
+/** The exports of a deployer's module: a plugin, and the provider of its ports, if any. */
 export interface PluginModule {
   readonly plugin: AnyPlugin
   readonly provide?: Provide
 }
 
-/** Loads the modules of MOORAGE_PLUGINS: file paths, or package names as seen from `folder`. Throws StartRefused with all problems. */
+/** Loads the modules of MOORAGE_PLUGINS: file paths, or package names resolved from `folder`. Throws StartRefused with all problems. */
 export const loadExternalPlugins = async (places: readonly string[], folder: string): Promise<readonly PluginModule[]> => {
   const problems: string[] = []
   const modules: PluginModule[] = []
@@ -66,7 +66,7 @@ export const loadExternalPlugins = async (places: readonly string[], folder: str
   return modules
 }
 
-/** Node adds lines that say who required what. */
+/** Returns the first line of an error. Node adds lines about the requiring modules. */
 const firstLine = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause)).split('\n')[0] ?? ''
 
 const moduleUrl = (place: string, folder: string): string =>

@@ -16,7 +16,7 @@ import type { Container } from '../container.ts'
 import { StartRefused } from '../start-refused.ts'
 import { operatorCall } from './operator-call.ts'
 
-/** What creating an account needs, for the start and for the operator's commands. */
+/** Returns the dependencies of creating an account, for the start and for the operator's commands. */
 export const userCreation = ({ resolve }: Container, settings: Settings): CreateUserDeps => ({
   unitOfWork: resolve(IdentityUnitOfWorkToken),
   hasher: resolve(PasswordHasherToken),
@@ -25,26 +25,29 @@ export const userCreation = ({ resolve }: Container, settings: Settings): Create
   clock: resolve(ClockToken),
 })
 
-/** Without letters and digits that are taken for each other. */
+/** Excludes letters and digits that look alike. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 
-/** About 99 bits, in four groups of five: easy to copy from a terminal. */
+/** Returns a password of about 99 bits, in four groups of five characters that are easy to copy from a terminal. */
 export const generatePassword = (): string =>
   Array.from({ length: 4 }, () => Array.from({ length: 5 }, () => alphabet.charAt(randomInt(alphabet.length))).join('')).join('-')
 
-/** The first site admin, when this start made one. */
+/** The first site admin, if this start created one. */
 export interface FirstAdmin {
   readonly username: string
-  /** Set when it was generated: it is shown once and nowhere kept. */
+  /** Set when the password was generated. It is shown once and stored nowhere. */
   readonly generatedPassword: string | undefined
 }
 
-/** Makes the first site admin when the store has none; undefined when there was one, or another instance was quicker. */
+/**
+ * Creates the first site admin when the store has none. Returns undefined when there was one, or when another instance
+ * created one first.
+ */
 export const ensureFirstAdmin = async (container: Container, settings: Settings): Promise<FirstAdmin | undefined> => {
   const { adminUsername, adminEmail, adminPassword } = settings
   const generatedPassword = adminPassword === undefined ? generatePassword() : undefined
   const creation = userCreation(container, settings)
-  // The operator's own choice is held to its length alone: a service that does not start over it helps nobody.
+  // Only the length of the operator's own password is checked: refusing to start because of a common password would not help.
   const passwords = { ...creation.passwords, common: { includes: () => false } }
   const createFirstAdmin = makeCreateFirstAdmin({ ...creation, passwords, stores: container.resolve(IdentityStoresToken) })
   const created = await createFirstAdmin(operatorCall('identity.createFirstAdmin'), {

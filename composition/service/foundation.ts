@@ -17,7 +17,7 @@ import type { Settings } from '../config/settings.ts'
 import { settingsTable } from '../config/settings.ts'
 import { StartRefused } from '../start-refused.ts'
 
-/** Opens the database and asks it for a sign of life, so that a wrong setting is told here. It is not migrated. */
+/** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
 export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   makeDataFolder(settings.dataDir)
   let database: SqlDatabase | undefined
@@ -31,23 +31,23 @@ export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
   }
 }
 
-/** A statement has nine tenths of the time: the rest is for noticing that it ended. */
+/** Returns the limits of a connection. A statement gets nine tenths of the time; the rest is for detecting that it ended. */
 const limitsWithin = (seconds: number): MysqlOptions => ({
   connectTimeoutMilliseconds: seconds * 600,
   acquireTimeoutMilliseconds: seconds * 400,
   statementTimeoutMilliseconds: seconds * 900,
 })
 
-/** SQLite looks at its file no earlier than at the first table. */
+/** Queries a table. SQLite does not read its file before the first access to a table. */
 const signOfLife = (database: SqlDatabase): Promise<unknown> =>
   database.query((k) => (database.dialect === 'sqlite' ? k('sqlite_master').count() : k.raw('select 1')))
 
-/** What a database refused, in one sentence that says which one it was; never with its password. */
+/** Returns one sentence about a failure of the database, naming the database without its password. */
 export const databaseTrouble = ({ databaseUrl }: Pick<Settings, 'databaseUrl'>, cause: unknown): string =>
   `The database ${settingsTable.databaseUrl.type.show(databaseUrl)} cannot be used: ${(cause as Error).message.replace(/\.$/, '')}${codeInWords(cause)}. ` +
   'Check MOORAGE_DATABASE_URL, and that the database is there and accepts this user.'
 
-/** The driver's code, wherever it stands: ECONNREFUSED tells more than 'does not answer'. */
+/** Returns the error code of the driver, at any depth of the causes. ECONNREFUSED is more informative than 'does not answer'. */
 const codeInWords = (error: unknown, depth = 0): string => {
   if (!(error instanceof Error) || depth > 4) return ''
   const { code } = error as NodeJS.ErrnoException
@@ -64,12 +64,12 @@ export const makeDataFolder = (folder: string): void => {
 }
 
 /**
- * Opens the key ring; makes it for a database that nobody uses yet. A new one beside data that another one sealed would
- * look healthy and lose every credential, so a lost one stops the start.
+ * Opens the key ring, or creates it for a database that is not in use yet. A new key ring for data sealed with another would
+ * look healthy and lose every credential, so a lost key ring stops the start.
  */
 export const openKeys = async (path: string, database: SqlDatabase): Promise<Keyring> => {
   const isMissing = (): boolean => readKeyringFile(path) === undefined
-  // Asked twice: an instance that starts at the same moment may have made it meanwhile.
+  // Checked twice: an instance that starts at the same time may have created it in between.
   if (isMissing() && (await isInUse(database)) && isMissing()) throw new Error(keyringLost(path))
   return openOrMakeKeyringFile(path)
 }
@@ -79,15 +79,15 @@ export const keyringLost = (path: string): string =>
   'Restore it from its backup, or give this instance that of the others (MOORAGE_KEYRING). If it is lost for good, start once with ' +
   'MOORAGE_DATABASE_URL=sqlite::memory: to make a new one; then every cluster must be imported again.'
 
-/** Whether somebody has an account, which the first start makes together with the key ring. */
+/** Reports whether an account exists. The first start creates one together with the key ring. */
 export const isInUse = async (database: SqlDatabase): Promise<boolean> => {
   const isMigrated = (await migrationStatus(database)).some(({ state }) => state === 'done')
   return isMigrated && (await database.query((k) => k('users').select('id').limit(1))).length > 0
 }
 
 /**
- * Ends a start that may not migrate, unless the schema is this version's. An older version on a newer schema would not ask
- * for what it does not know of, such as a second factor. Throws `StartRefused`.
+ * Refuses to start without migration, unless the schema is that of this version. An older version on a newer schema would not
+ * check what it does not know, such as a second factor. Throws `StartRefused`.
  */
 export const refuseOtherSchema = async (database: SqlDatabase): Promise<void> => {
   const status = await migrationStatus(database)
@@ -97,18 +97,18 @@ export const refuseOtherSchema = async (database: SqlDatabase): Promise<void> =>
   if (missing.length > 0) throw new StartRefused([`The schema is behind by ${missing.length} migrations. Run: moorage migrate up`])
 }
 
-/** What every port is built on. */
+/** The basis of every port. */
 export interface Foundation {
   readonly database: SqlDatabase
-  /** The database's time. */
+  /** The clock of the database. */
   readonly clock: SharedClock
   readonly keyring: Keyring
   readonly instanceId: string
-  /** Undefined where MOORAGE_TLS is off. */
+  /** Undefined when MOORAGE_TLS is off. */
   readonly tls: TlsIdentity | undefined
 }
 
-/** Makes the data folder and the key ring at the first start, and opens the database, which is not migrated here. */
+/** Creates the data folder and the key ring at the first start, and opens the database, without migrating it. */
 export const openFoundation = async (settings: Settings, local?: LocalClock): Promise<Foundation> => {
   const database = await openStore(settings)
   try {
@@ -133,13 +133,13 @@ const inPlainWords = async <A>(step: () => Promise<A>): Promise<A> => {
   }
 }
 
-/** For commands that describe this deployment without touching its data: an empty database in memory, passing keys. */
+/** Returns a foundation for commands that describe this deployment without its data: an empty in-memory database and temporary keys. */
 export const passingFoundation = async (): Promise<Foundation> => {
   const database = await openDatabase('sqlite::memory:')
   return { database, clock: await clockOf(database), keyring: openKeyring(newKeyring()), instanceId: randomUUID(), tls: undefined }
 }
 
-/** An operator's own certificate, else a self-signed one for every name that this machine is likely reached by. */
+/** Returns an operator's own certificate, or else a self-signed one for every name by which this machine is likely reached. */
 const openTls = async (settings: Settings): Promise<TlsIdentity | undefined> => {
   if (!settings.tls) return undefined
   const { tlsCertificate, tlsKey } = settings

@@ -6,28 +6,28 @@ import type { Job } from '../../plugins/kit/job.ts'
 export interface JobsDeps {
   readonly jobs: readonly Job[]
   readonly leases: LeaseStore
-  /** This process. */
+  /** Identifies this process. */
   readonly holder: string
   readonly log: Log
-  /** Asked before each run: a signal that ends it when the time comes into doubt, or undefined while none may start. */
+  /** Called before each run. Returns a signal that aborts when the clock becomes doubtful, or undefined while no run may start. */
   readonly trusted: () => Promise<AbortSignal | undefined>
   readonly onRun?: (job: string, outcome: 'done' | 'failed', seconds: number) => void
-  /** Rejects when aborted. */
+  /** Waits. Rejects when aborted. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<unknown>
 }
 
 export interface RunningJobs {
-  /** Aborts what runs and waits for it; its lease goes back, so that another instance takes over at once. */
+  /** Aborts running jobs and waits for them. Their leases are released, so that another instance takes over immediately. */
   stop(): Promise<void>
 }
 
-/** A dead holder's job is taken over after this long. */
+/** The job of a dead holder is taken over after this time. */
 const runningLeaseSeconds = 30
 const longestPollSeconds = 30
 
 /**
- * Runs each job on whichever instance gets its lease. Between two runs the lease is kept until the next one is due:
- * that is what makes several instances run it once a period, and a crash loop not more often.
+ * Runs each job on the instance that gets its lease. Between two runs the lease is kept until the next run is due. So several
+ * instances run the job once per period, and a crash loop does not run it more often.
  */
 export const startJobs = (deps: JobsDeps): RunningJobs => {
   const stopping = new AbortController()
@@ -52,7 +52,7 @@ const loop = async (deps: JobsDeps, job: Job, stopping: AbortSignal): Promise<vo
       log.warn({ job: job.id, error }, 'a job could not take or keep its lease')
     }
     if (stopping.aborted) return
-    // Instances that started together must not ask together for ever.
+    // Instances that started together must not poll together forever.
     await sleep(pollMs * (0.9 + Math.random() / 5), stopping).catch(() => undefined)
   }
 }
@@ -76,11 +76,11 @@ const runOnce = async (deps: JobsDeps, job: Job, lease: Lease, ending: AbortSign
   else if (!(await leases.renew(lease, job.everySeconds))) log.warn({ job: job.id }, 'a job outlived its lease: another instance may have run it too')
 }
 
-/** A database that does not answer is no proof that the lease is gone: only a clear no ends the work. */
+/** Renews a lease. A database that does not answer does not prove that the lease is lost: only a clear refusal aborts the work. */
 const keep = async (leases: LeaseStore, lease: Lease, lost: AbortController): Promise<void> => {
   try {
     if (!(await leases.renew(lease, runningLeaseSeconds))) lost.abort()
   } catch {
-    // The next beat tries again; without one in time the lease runs out and the next beat says so.
+    // The next renewal retries. If none succeeds in time, the lease expires and the next renewal reports it.
   }
 }

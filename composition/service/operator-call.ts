@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../core/kernel/principal.ts'
 
-/** A call by whoever operates the service: no signed-in user, from this machine. */
+/** Returns a call by the operator of the service: without a signed-in user, from this machine. */
 export const operatorCall = (operation: string): Call => ({
   principal: undefined,
   requestId: randomUUID(),

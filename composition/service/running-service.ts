@@ -46,13 +46,13 @@ import { startTaskWorker } from './task-worker.ts'
 
 export interface HeldPort {
   readonly settings: Settings
-  /** Listens on the port that `settings` names; the API listener takes it over. Undefined where the port was configured. */
+  /** Listens on the port that `settings` names, which the API listener takes over. Undefined when the port was configured. */
   readonly held: Server | undefined
 }
 
 /**
- * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus name the base URL, so it
- * must be known before the API can listen. The port stays bound in between: no other process can get it.
+ * Replaces port 0 of the API by a port that the system chooses. Links, cookies and the message bus contain the base URL, so
+ * it must be known before the API can listen. The port stays bound in between: no other process can get it.
  */
 export const holdPort = async (settings: Settings): Promise<HeldPort> => {
   if (settings.listen.port !== 0) return { settings, held: undefined }
@@ -66,38 +66,39 @@ export const holdPort = async (settings: Settings): Promise<HeldPort> => {
 export interface ServiceInput {
   readonly settings: Settings
   readonly log: Log
-  /** Added to those of this repository, as MOORAGE_PLUGINS would. */
+  /** Plugins in addition to those of this repository, as with MOORAGE_PLUGINS. */
   readonly extraPlugins?: readonly AnyPlugin[]
-  /** For tests, whose hashes may be cheap: argon2id at OWASP's cost when absent, and no setting changes that. */
+  /** For tests, which may use cheap hashes. Defaults to argon2id at OWASP's cost; no setting changes that. */
   readonly passwordHasher?: PasswordHasher
-  /** This machine's clock, unless said otherwise. */
+  /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
 }
 
-/** A service that listens. */
+/** A service that is listening. */
 export interface RunningService {
   readonly baseUrl: string
   readonly opsUrl: string
   readonly firstAdmin: FirstAdmin | undefined
   readonly assembly: Assembly
   readonly container: Container
-  /** Resolves when the log says which helm there is. */
+  /** Resolves when the log has reported which helm is used. */
   readonly helmTold: Promise<void>
   /**
-   * Readiness says no at once. After the time to drain, which `drains: false` leaves out, nothing new is accepted, requests
-   * in flight end, jobs hand back, everything closes. True when all did in order.
+   * Stops the service. Readiness fails immediately. After the drain time, which `drains: false` skips, nothing new is
+   * accepted, requests in flight end, jobs release their leases, and everything closes. Reports whether all of it closed in
+   * order.
    */
   stop(how?: { readonly drains: boolean }): Promise<boolean>
 }
 
-/** From the signal: requests in flight have this long, the time to drain included. */
+/** The time that requests in flight have from the signal, including the drain time. */
 const requestGraceMs = 20_000
-/** Watches and tunnels, which never end by themselves, have this long once they are ended. */
+/** The time that watches and tunnels, which never end by themselves, have after they are asked to end. */
 const streamGraceMs = 3_000
-/** A connection is idle after this. One that was just opened has not had its chance to send a request. */
+/** A connection is idle after this time. A newly opened connection may not have sent its request yet. */
 const quietMs = 2_000
 
-/** Migrates, puts the deployment together, listens, starts the jobs and makes the first admin. Throws StartRefused. */
+/** Migrates, composes the deployment, listens, starts the jobs and creates the first admin. Throws StartRefused. */
 export const startRunning = async (input: ServiceInput): Promise<RunningService> => {
   const { settings, held } = await holdPort(input.settings)
   const stops = makeStopSequence(input.log)
@@ -110,10 +111,10 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     const composition = await compose({ ...input, settings, foundation, stops })
     await startHeartbeat(composition, stops)
     const { setStarted, ...listening } = await openListeners(composition, foundation, stops, held)
-    // Not before the listeners are bound: a start that fails there would lose a password that is shown only once.
+    // Only after the listeners are bound: a start that fails there would lose a password that is shown only once.
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
     setStarted()
-    // What an earlier process left behind goes out now, not when its job's lease has ended.
+    // Mail of an earlier process is sent now, not when the lease of its job has ended.
     composition.container.resolve(MailBellToken).ring()
     const helmTold = composition.container.resolve(HelmSupplyToken).start()
     return { ...listening, firstAdmin, helmTold }
@@ -151,7 +152,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
   const checks = [{ name: 'started', check: async () => isStarted }, databaseCheck(foundation), clockCheck(boot.clock), ...busCheck(bus), helmCheck(container.resolve(HelmFinderToken))]
   const ops = makeOpsServer({ checks, isStopping: () => isStopping, metrics })
   const opsAddress = await listenAt('MOORAGE_OPS_LISTEN', boot.settings.opsListen, ops)
-  // A probe hears until the last moment that the service is alive and not ready.
+  // Until the end, probes see that the service is alive and not ready.
   stops.addLast('operations listener', () => ops.close())
   runJobs(composition, foundation, metrics, stops)
   const worker = startTaskWorker(composition, foundation)
@@ -170,7 +171,7 @@ const openListeners = async (composition: Composition, foundation: Foundation, s
     setStarted: () => void (isStarted = true),
     stop: async ({ drains } = { drains: true }) => {
       isStopping = true
-      // Its tasks are told at once; what they still do goes on beside the requests in flight.
+      // Its tasks are asked to stop now. What they still do continues in parallel with the requests in flight.
       worker.beginStop()
       api.drain()
       drainMs = drains ? boot.settings.drainSeconds * 1000 : 0
@@ -185,7 +186,7 @@ const databaseCheck = ({ database }: Foundation): ReadinessCheck => {
   return { name: 'database', check: async () => (await health()).isHealthy }
 }
 
-/** By the last measurement: one that hangs is the database's affair. */
+/** Uses the last measurement. A measurement that hangs is reported by the check of the database. */
 const clockCheck = (clock: SharedClock): ReadinessCheck => ({
   name: 'clock',
   check: async () => !clock.isSkewed(),
@@ -195,18 +196,21 @@ const clockCheck = (clock: SharedClock): ReadinessCheck => ({
   },
 })
 
-/** Shown to whoever asks for all checks; HTTP goes on without the bus. */
+/** Shown when all checks are requested. HTTP works without the bus. */
 const busCheck = (bus: BusServer): readonly ReadinessCheck[] =>
   bus.isConfigured ? [{ name: 'bus', isInformative: true, check: async () => bus.isConnected() }] : []
 
-/** Packages can be read without it. */
+/** Packages can be read without helm. */
 const helmCheck = (finder: HelmFinder): ReadinessCheck => ({
   name: 'helm',
   isInformative: true,
   check: async () => (await finder.find()).found !== undefined,
 })
 
-/** Before the first request, whose work is this process's to finish while its heart beats; it leaves when all have ended. */
+/**
+ * Starts before the first request: this process owns the work of its requests while its heartbeat continues. It ends after
+ * all other work.
+ */
 const startHeartbeat = async ({ boot, container }: Composition, stops: StopSequence): Promise<void> => {
   const register = container.resolve(InstanceRegisterToken)
   const idempotency = container.resolve(IdempotencyStoreToken)

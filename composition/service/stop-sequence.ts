@@ -1,11 +1,11 @@
 import type { Log } from '../../core/kernel/log.ts'
 
-/** What must be closed when the service stops. */
+/** The resources to close when the service stops. */
 export interface StopSequence {
   add(name: string, close: () => Promise<void>): void
-  /** What is closed when all else is. */
+  /** Adds a resource that is closed after all others. */
   addLast(name: string, close: () => Promise<void>): void
-  /** Closes the last added first. One that fails is logged and does not keep the others open; answers whether all closed. */
+  /** Closes the last added resource first. A failure is logged and does not keep the others open. Reports whether all closed. */
   run(): Promise<boolean>
 }
 

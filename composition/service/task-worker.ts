@@ -7,19 +7,19 @@ import type { Composition } from './compose.ts'
 import type { Foundation } from './foundation.ts'
 import { TaskBusLinkToken } from '../wiring/tasks.ts'
 
-/** A worker that died is noticed after this long. */
+/** The time after which a dead worker is detected. */
 const leaseSeconds = 30
-/** From the beginning of a stop: what the process has until it is killed, less what closing the rest takes. */
+/** From the start of a stop: the time until the process is killed, less the time that closing the rest takes. */
 const stopBudgetMs = 22_000
 const shortestWaitMs = 2_000
 
 export interface TaskWorker extends Pick<Worker, 'beginStop'> {
   readonly running: number
-  /** Waits for the handlers for as long as the stop has left for them. */
+  /** Waits for the handlers for the time that the stop has left for them. */
   stop(): Promise<void>
 }
 
-/** The worker of this process, over the kinds that the open plugins declare. */
+/** Starts the worker of this process, for the kinds of tasks that the open plugins declare. */
 export const startTaskWorker = ({ boot, container, assembly }: Composition, { instanceId }: Foundation): TaskWorker => {
   const kinds = new Map(assembly.tasks.map((kind) => [kind.kind, kind]))
   const worker = startWorker({

@@ -9,7 +9,7 @@ import { makeNamedRepositories } from '../../core/chart-repositories/repositorie
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import type { Provide } from '../boot.ts'
 
-/** Named chart repositories of accounts. */
+/** Provides the named chart repositories of accounts. */
 export const provideChartRepositories: Provide = (container, { database, secretBox }) => {
   const bindStore = makeSqlChartRepositoryStore(database)
   container.provideValue(PemReaderToken, nodePemReader)

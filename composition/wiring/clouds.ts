@@ -9,12 +9,12 @@ import { AuditChainToken } from '../../core/audit/ports.ts'
 import { BucketDirectoryToken, CloudCredentialStoreToken, CloudUnitOfWorkToken, ServiceAccountReaderToken } from '../../core/clouds/ports.ts'
 import type { Provide } from '../boot.ts'
 
-/** Cloud credentials and the way to the clouds' buckets. */
+/** Provides cloud credentials and access to the buckets of clouds. */
 export const provideClouds: Provide = (container, boot) => {
   const { database, settings } = boot
   const bindStore = makeSqlCloudCredentialStore(database)
   const vendorDoor = makeDoor(makeEgressPolicy(new Set(['public'])), false)
-  // Whoever sets an endpoint means it, wherever it is.
+  // An endpoint that is configured is intended, at any address.
   const operatorDoor = makeDoor(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true)
   boot.onStop('connections to clouds', async () => {
     await Promise.all([vendorDoor.close(), operatorDoor.close()])

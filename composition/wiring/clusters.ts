@@ -27,7 +27,7 @@ import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { Boot, Provide } from '../boot.ts'
 import type { Resolve } from '../container.ts'
 
-/** Clusters and the connections to them. */
+/** Provides clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
   const { database, settings } = boot
   const bindStore = makeSqlClusterStore(database)
@@ -65,8 +65,8 @@ export const provideClusters: Provide = (container, boot) => {
 }
 
 /**
- * The address that the caller uses, by https where the port speaks it: kubectl sends its token no other way. What stands
- * in front of the service has a certificate of its own, which is not ours to hand out.
+ * Returns the address that the caller uses, over https where the port speaks it: kubectl sends its token over no other
+ * protocol. A proxy before the service has its own certificate, which this service does not hand out.
  */
 const kubernetesAddress = (boot: Boot, ownAddress: OwnAddress | undefined): { readonly url: string; readonly caPem: string | undefined } => {
   const { url, isDirect } = ownAddress ?? { url: boot.baseUrl(), isDirect: !boot.baseUrl().startsWith('https:') }
@@ -74,7 +74,7 @@ const kubernetesAddress = (boot: Boot, ownAddress: OwnAddress | undefined): { re
   return { url: byHttps(url), caPem: boot.tls.isSelfSigned ? boot.tls.certificatePem : undefined }
 }
 
-/** The same port by https; it must be written where it is the default of http. */
+/** Returns the same port over https. The port must be written when it is the default of http. */
 const byHttps = (url: string): string => {
   const { protocol, hostname, port } = new URL(url)
   return protocol === 'https:' ? url : `https://${hostname}:${port === '' ? '80' : port}`

@@ -12,18 +12,18 @@ import type { Provide } from '../boot.ts'
 import type { Settings } from '../config/settings.ts'
 
 export const HelmFinderToken = token<HelmFinder>('packages.HelmFinder')
-/** Started by `serve` alone: it may fetch a program. */
+/** Started only by `serve`, since it may download a program. */
 export const HelmSupplyToken = token<HelmSupply>('packages.HelmSupply')
 
 const searchPath = (): string => process.env['PATH'] ?? ''
 
-/** The finder and the bundled helm of a deployment's settings, for the service and for the commands. */
+/** Returns the finder and the bundled helm of a deployment, for the service and for commands. */
 export const helmOf = ({ dataDir, helm }: Pick<Settings, 'dataDir' | 'helm'>): { readonly finder: HelmFinder; readonly bundled: BundledHelm } => {
   const bundled = makeBundledHelm({ dataDir })
   return { bundled, finder: makeHelmFinder({ setting: helm, searchPath: searchPath(), bundled: () => bundled.path() }) }
 }
 
-/** The helm program. */
+/** Provides the helm program. */
 export const provideHelm: Provide = (container, boot) => {
   const { finder, bundled } = helmOf(boot.settings)
   container.provideValue(HelmFinderToken, finder)

@@ -57,7 +57,7 @@ const settingsOf = (boot: Boot): IdentitySettings => ({
   rememberSeconds: boot.settings.rememberDays * 24 * hour,
 })
 
-/** A key of its own, from the one that keeps such values unreadable. */
+/** Returns a key of its own, derived from the one that keeps such values unreadable. */
 const attemptKeyOf = (boot: Boot) =>
   secret(new Uint8Array(hkdfSync('sha256', boot.keys.audit.reveal(), '', 'moorage attempt counters', 32)))
 

@@ -17,10 +17,10 @@ import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
 import { token } from '../../core/kernel/token.ts'
 import type { Provide } from '../boot.ts'
 
-/** The queue before the password hasher, for the metrics. */
+/** The queue of the password hasher, for the metrics. */
 export const HashingQueueToken = token<WorkQueue>('security.HashingQueue')
 
-/** The ports that belong to no part, and the password hasher, whose queue the whole process shares. */
+/** Provides the ports that belong to no part, and the password hasher, whose queue the whole process shares. */
 export const provideKernel: Provide = (container, boot) => {
   container.provideValue(ClockToken, boot.clock)
   container.provideValue(TimeTrustToken, boot.clock)

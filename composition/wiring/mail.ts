@@ -15,10 +15,10 @@ import { DeliverMailToken, MailBellToken, MailerToken, MailQueueToken } from '..
 import type { DeliverMail, DeliveryCount, Mailer } from '../../core/mail/ports.ts'
 import type { Boot, Provide } from '../boot.ts'
 
-/** Binds the outbox to a transaction, for the units of work of the parts that post mail. */
+/** Binds the outbox to a transaction, for the units of work of parts that post mail. */
 export const BindMailOutboxToken = token<(tx: SqlRunner) => MailOutbox>('mail.BindOutbox')
 
-/** What became of mail in this process, for the metrics. */
+/** The outcomes of mail in this process, for the metrics. */
 export const MailTallyToken = token<DeliveryCount>('mail.Tally')
 
 export const provideMail: Provide = (container, boot) => {
@@ -58,7 +58,7 @@ const mailerOf = (boot: Boot): Mailer => {
 
 const defaultName = 'Moorage'
 
-/** `Name <address>` or a bare address; by default one at the host of the base URL. */
+/** Returns `Name <address>` or a bare address. The default is an address at the host of the base URL. */
 const mailSenderOf = ({ settings, baseUrl, clock }: Pick<Boot, 'settings' | 'baseUrl' | 'clock'>): MailSender => {
   const { mailFrom } = settings
   if (mailFrom !== undefined) {

@@ -37,10 +37,10 @@ import { RobotStoreToken } from '../../core/organizations/robots/ports.ts'
 import type { Provide } from '../boot.ts'
 import { BindMailOutboxToken } from './mail.ts'
 
-/** More than 190 random bits. */
+/** Provides more than 190 random bits. */
 const tokenLength = 32
 
-/** Identity's rules for addresses, as organizations need them. */
+/** Returns identity's rules for addresses in the form that organizations need. */
 export const addressReader = (domains: DomainNames): AddressReader => ({
   read: (text) => {
     const address = parseEmailAddress(text, domains)
@@ -48,7 +48,7 @@ export const addressReader = (domains: DomainNames): AddressReader => ({
   },
 })
 
-/** Identity's way of making and hashing random secrets, as organizations need it. */
+/** Returns identity's generation and hashing of random secrets in the form that organizations need. */
 export const invitationTokens = (entropy: Entropy, digest: TokenDigest): InvitationTokens => ({
   make: () => secret(randomBase62(entropy, tokenLength)),
   digest: (value) => digest.digest(value),

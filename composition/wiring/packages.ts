@@ -32,10 +32,10 @@ import {
 import { PauseToken, RecordSizesToken, TextDiffToken } from '../../core/packages/releases/ports.ts'
 import type { Provide } from '../boot.ts'
 
-/** Of reading short texts, before everything else has its turn. */
+/** The longest time to read short texts before other work gets a turn. */
 const readingSliceMilliseconds = 4
 
-/** Charts: where they come from, what may be in them, and the texts that they are made of. */
+/** Provides charts: their sources, the checks of their contents, and their texts. */
 export const provideCharts: Provide = (container, boot) => {
   const threads = makeChartThreads()
   const slices = makeTimeSlices(readingSliceMilliseconds)
@@ -51,10 +51,10 @@ export const provideCharts: Provide = (container, boot) => {
   container.provide(ChartSourceToken, (resolve) => makeChartSource({ open, threads, named: resolve(NamedRepositoriesToken), embedded: resolve(EmbeddedChartsToken) }))
 }
 
-/** Of matching names, before everything else has its turn. */
+/** The longest time to match names before other work gets a turn. */
 const matchingSliceMilliseconds = 4
 
-/** Reads of Helm releases, and which driver they use. */
+/** Provides reads of Helm releases, and the driver that they use. */
 export const providePackages: Provide = (container, { database, onStop }) => {
   const bindStore = makeSqlDriverConfigurationStore(database)
   container.provideValue(NamePatternsToken, makeRe2NamePatterns(makeTimeSlices(matchingSliceMilliseconds)))
@@ -70,13 +70,13 @@ export const providePackages: Provide = (container, { database, onStop }) => {
   )
 }
 
-/** What operations on releases use beside charts, records and helm. */
+/** Provides what operations on releases use in addition to charts, records and helm. */
 export const provideReleaseTasks: Provide = (container) => {
   container.provideValue(PauseToken, timerPause)
   container.provideValue(RecordSizesToken, gzipRecordSizes)
 }
 
-/** Editors of resources: those of the clusters, and the built-in ones. Their charts come with `provideCharts`. */
+/** Provides editors of resources: those of the clusters, and the built-in ones. `provideCharts` provides their charts. */
 export const provideEditors: Provide = (container) => {
   container.provideValue(EditorCatalogToken, makeClusterEditorCatalog(builtInEditors))
   container.provideValue(AppReleasesToken, clusterAppReleases)

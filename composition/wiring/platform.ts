@@ -10,7 +10,7 @@ import { fileKey, settingsTable } from '../config/settings.ts'
 
 const rows = Object.entries(settingsTable as Readonly<Record<string, SettingRow<unknown>>>)
 
-/** As `moorage config print` shows them. */
+/** Returns the settings as `moorage config print` shows them. */
 const shownSettings = (settings: Settings): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     rows.map(([name, row]) => {

@@ -33,17 +33,17 @@ import { token } from '../../core/kernel/token.ts'
 import type { Boot, Provide } from '../boot.ts'
 import type { Resolve } from '../container.ts'
 
-/** Unfinished tasks of one account at a time: beyond that something has gone wrong at the caller's side. */
+/** The most unfinished tasks of one account. A higher number indicates a fault of the caller. */
 const maxUnfinished = 100
 
-/** The bus of tasks with its connection, which the running service starts: commands need none. */
+/** The bus of tasks with its connection. The running service starts the connection; commands need none. */
 export interface TaskBusLink {
   readonly bus: TaskBus
   start(): void
 }
 export const TaskBusLinkToken = token<TaskBusLink>('tasks.TaskBusLink')
 
-/** Work that outlives its request. The worker itself is started by the running service. */
+/** Provides work that outlives its request. The running service starts the worker itself. */
 export const provideTasks: Provide = (container, boot) => {
   const { database, instanceId } = boot
   const changes = makeSqlTaskChanges(database, instanceId)

@@ -8,11 +8,11 @@ import type { AuditEvent } from './types.ts'
 /** The hash before a chain's first row. */
 export const chainStart: Uint8Array = new Uint8Array(32)
 
-// As the columns are wide; what is longer is cut, because a row that cannot be written would undo the change.
+// The widths of the columns. A longer value is truncated, because a row that cannot be written would undo the change.
 const maxRequestIdLength = 64
 const maxObjectNameLength = 255
 
-/** Forms rows under the audit key. */
+/** Returns an AuditChain that seals rows with the audit key. */
 export const makeAuditChain = (key: KeyedDigest): AuditChain => ({
   start: chainStart,
   link(previousHash, told) {
@@ -22,8 +22,8 @@ export const makeAuditChain = (key: KeyedDigest): AuditChain => ({
 })
 
 /**
- * The text that a row's hash is made of: the hash before it, then every column but the row number, in this order. A
- * JSON array keeps neighbouring fields apart. Never change the order: old rows must verify.
+ * Returns the text that a row's hash is computed from: the previous hash, then every column except the row number, in
+ * this order. The JSON array separates neighbouring fields. The order must never change: old rows must still verify.
  */
 export const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id'>): string =>
   JSON.stringify([
@@ -47,7 +47,7 @@ export const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id
     event.changes,
   ])
 
-/** What a removed beginning is sealed by: nobody without the audit key can pretend that a chain starts later. */
+/** Returns the seal of a removed prefix. Without the audit key it is not possible to claim that a chain starts later. */
 export const sealOfBase = (key: KeyedDigest, tenantId: number, hash: Uint8Array): Uint8Array =>
   key.digest(JSON.stringify(['retained from', tenantId, hex(hash)]))
 
@@ -71,7 +71,7 @@ const eventOf = ({ call, entry, result, at }: ToldEntry): Omit<AuditEvent, 'id'>
   changes: JSON.stringify(entry.changes ?? {}),
 })
 
-/** What the check of one chain found. `brokenAt` is the id of the first row that does not fit. */
+/** The result of checking one chain. `brokenAt` is the id of the first row that does not match. */
 export type ChainVerdict =
   | { readonly state: 'whole'; readonly rows: number }
   | { readonly state: 'altered'; readonly rows: number; readonly brokenAt: number }
@@ -79,10 +79,10 @@ export type ChainVerdict =
   | { readonly state: 'base-forged'; readonly rows: 0 }
 
 /**
- * Checks one account's chain, oldest row first: each row's hash must be the keyed digest of its columns and the hash
- * before it (else `altered`: a row was changed, removed from the middle, or put in), and one of them must be `head`, which
- * was read before the rows (else `cut`: rows are gone from the end). Rows that came after `head` was read are checked too.
- * A chain whose oldest rows were retired starts at its sealed base (else `base-forged`).
+ * Checks one account's chain, oldest row first. Each row's hash must be the keyed digest of its columns and the
+ * previous hash (else `altered`: a row was changed, inserted, or removed from the middle). One of the hashes must equal
+ * `head`, which was read before the rows (else `cut`: rows are missing from the end). Rows appended after `head` was
+ * read are checked too. A chain whose oldest rows were retired starts at its sealed base (else `base-forged`).
  */
 export const verifyChain = async (
   key: KeyedDigest,
@@ -112,10 +112,10 @@ export interface RetireEventsDeps {
   readonly log: Log
 }
 
-/** Rows removed in one transaction: short enough that those who append wait for a moment only. */
+/** The number of rows removed in one transaction. It is small so that concurrent appends wait only briefly. */
 const pieceRows = 500
 
-/** Removes audit rows that are older than the operator keeps them, piece by piece; does nothing when all are kept. */
+/** Removes audit rows older than the retention period, in batches. Does nothing when all rows are kept. */
 export const makeRetireEvents = ({ retention, settings, key, clock, log }: RetireEventsDeps) =>
   async (signal: AbortSignal): Promise<void> => {
     if (settings.retentionDays === 0) return

@@ -5,12 +5,12 @@ import type { Call } from '../kernel/principal.ts'
 import type { AuditDenials, Denial, DenialWriter } from './ports.ts'
 
 const windowMilliseconds = 60_000
-/** Rows that one caller or address can cause within a window; what exceeds them is counted in one row of its own. */
+/** The number of rows that one caller or address can cause within a window. Any excess is counted in one separate row. */
 const maxRowsPerSource = 20
-/** Windows that are open at once; with all taken, every further refusal is counted in one row. */
+/** The maximum number of open windows. When it is reached, every further refusal is counted in one row. */
 const maxWindows = 1_000
 
-/** Repeats of one refusal, counted since its row was written. */
+/** The repeats of one refusal, counted since its row was written. */
 interface Window {
   readonly call: Call
   readonly entry: AuditEntry
@@ -21,17 +21,18 @@ interface Window {
 
 export interface AuditDenialsDeps {
   readonly writer: DenialWriter
-  /** For the minutes in memory; rows get the time of their store. */
+  /** The clock of the in-memory windows. A row gets the time of its store. */
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * AuditDenials that writes the first of equal refusals at once and counts the others in memory for a minute. The count
- * is written with the next refusal after that, or at the stop; a crash loses counts, never a first row.
+ * Returns an AuditDenials that writes the first of a set of equal refusals at once and counts the others in memory for
+ * a minute. The count is written with the next refusal after that minute, or at shutdown. A crash loses counts but
+ * never a first row.
  */
 export const makeAuditDenials = ({ writer, clock, log }: AuditDenialsDeps): AuditDenials => {
-  // In the order of their opening, so that those which are over come first.
+  // In opening order, so that expired windows come first.
   const windows = new Map<string, Window>()
   const underWay = new Set<Promise<void>>()
 
@@ -81,7 +82,7 @@ export const makeAuditDenials = ({ writer, clock, log }: AuditDenialsDeps): Audi
   }
 }
 
-/** Equal refusals share a key; those beyond the bounds share one for their source, or for all. */
+/** Equal refusals share a key. Refusals beyond the limits share one key per source, or one key for all. */
 const keyFor = (windows: ReadonlyMap<string, Window>, source: string, call: Call, denial: Denial): string => {
   const { code, objectType, objectId, objectName } = denial
   const key = JSON.stringify([source, call.operation, code, objectType, objectId, objectName])

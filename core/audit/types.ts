@@ -2,14 +2,14 @@
 export interface AuditEvent {
   readonly id: number
   readonly at: Date
-  /** The account whose log shows it; 0 for the site. */
+  /** The account whose log shows the row; 0 for the site. */
   readonly tenantId: number
   readonly actorId: number | undefined
   readonly actorName: string
   /** The site admin who acted as the actor. */
   readonly impersonatorId: number | undefined
   readonly impersonatorName: string
-  /** How the caller proved who it is: token, password, session, or none. */
+  /** The authentication method: token, password, session, or none. */
   readonly method: string
   readonly tokenId: number | undefined
   readonly sourceIp: string
@@ -26,18 +26,18 @@ export interface AuditEvent {
   readonly changes: string
 }
 
-/** A row with its place in its account's chain. */
+/** A row with its position in its account's chain. */
 export interface ChainedEvent extends AuditEvent {
   readonly previousHash: Uint8Array
   readonly hash: Uint8Array
 }
 
-/** What to list; every given part must match. */
+/** The filter of a list. Every field that is set must match. */
 export interface AuditFilter {
   readonly tenantId?: number
   readonly action?: string
-  /** The actor's name, in any case. */
+  /** The actor's name, compared without regard to case. */
   readonly actor?: string
-  /** Rows of this instant and later. */
+  /** Rows at or after this instant. */
   readonly since?: Date
 }

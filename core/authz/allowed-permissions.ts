@@ -11,10 +11,10 @@ import type { AuthorizationSchema } from './schema.ts'
 import { relationNames } from './schema.ts'
 import type { AllowedPermissions, ObjectId, ObjectIdentifier } from './types.ts'
 
-/** An object type that is not listed, an id that is no integer of 1..2^63-1, or another person's id for type `user`. */
+/** An object type that is not listed, an id that is not an integer of 1..2^63-1, or another user's id for type `user`. */
 export const ObjectIdentifierInvalid = defineFailure('ObjectIdentifierInvalid', 'Invalid')
 
-/** A question as it came: the two keys are there, their values are anything. */
+/** A question as received. Both keys are present; their values are unchecked. */
 export interface RawIdentifier {
   readonly objectType: unknown
   readonly objectID: unknown
@@ -27,7 +27,8 @@ const isObjectId = (value: unknown): value is number | bigint =>
   (typeof value === 'bigint' && value >= 1n && value <= maxId)
 
 /**
- * Reads questions. The first bad one refuses them all; `where` opens the message, given the question's index from 0.
+ * Parses the questions. If one is invalid, all are refused; `where` returns the prefix of the message, given the
+ * question's 0-based index.
  * Failure: ObjectIdentifierInvalid.
  */
 export const parseObjectIdentifiers = (
@@ -53,7 +54,7 @@ export const parseObjectIdentifiers = (
 const refused = (where: string, problem: string) => left(ObjectIdentifierInvalid(where + problem))
 
 export interface ListAllowedPermissionsInput {
-  /** The caller's standing in the organization that the questions are asked within. */
+  /** The caller's standing in the organization of the questions. */
   readonly standing: Standing
   readonly objects: readonly RawIdentifier[]
   /** Refusals of a batch name the element by its index. */
@@ -66,11 +67,11 @@ export type ListAllowedPermissions = (
 ) => Promise<Either<Failure<'ObjectIdentifierInvalid'>, readonly AllowedPermissions[]>>
 
 /**
- * Which relations the caller holds on each object: one answer a question, in the order of the questions, repeats
- * answered each time, relations sorted. An object that does not exist, belongs to another account, or that the caller
- * holds nothing on answers with no relations, so nobody learns what exists. What the caller's token has no scope for
- * is left out. At most two queries for each type, however many objects. Failure: ObjectIdentifierInvalid, for the
- * whole batch.
+ * Returns the relations that the caller holds on each object: one answer per question, in the order of the questions,
+ * with duplicates answered each time and relations sorted. An object that does not exist, belongs to another account,
+ * or on which the caller holds nothing has no relations, so the answer does not disclose what exists. Relations outside
+ * the token's scope are omitted. Takes at most two queries per type, regardless of the number of objects.
+ * Failure: ObjectIdentifierInvalid, for the whole batch.
  */
 export const makeListAllowedPermissions =
   (deps: { readonly schema: AuthorizationSchema; readonly facts: AuthorizationFacts }): ListAllowedPermissions =>

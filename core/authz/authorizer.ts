@@ -12,7 +12,7 @@ import type { AuthorizationSchema, CompiledType } from './schema.ts'
 import { relationBit } from './schema.ts'
 import type { ObjectFact, Sighting } from './types.ts'
 
-/** The Authorizer over stored facts: one look-up, then the pure evaluator. */
+/** Returns an Authorizer over stored facts: one query, then the pure evaluator. */
 export const makeAuthorizer = (deps: {
   readonly schema: AuthorizationSchema
   readonly facts: AuthorizationFacts
@@ -35,12 +35,16 @@ export const makeAuthorizer = (deps: {
 
     const held = evaluate(type, subject, sighting.object)
     if ((held & wanted) !== 0n) return right(grantOf(sighting.object, subject.standing))
-    // Insiders know that the account holds such objects, so they are told that they may not; nobody learns which exist.
+    // Insiders know that the account has objects of this type, so the answer is AccessDenied; it does not disclose
+    // which exist.
     return left(isInsider || (held & relationBit(type, 'can_view')) !== 0n ? denied : hidden(locator))
   },
 })
 
-/** Whether the subject may see every object of the type in the account, so that a missing one can be called missing. */
+/**
+ * Reports whether the subject may see every object of the type in the account, so that a missing one may be reported as
+ * missing.
+ */
 const mayViewAny = (type: CompiledType, subject: Subject): boolean =>
   subject.isSiteAdmin || (accountMask(type, subject) & relationBit(type, 'can_view')) !== 0n
 
@@ -50,7 +54,7 @@ const typeNamed = (schema: AuthorizationSchema, name: string): CompiledType => {
   return type
 }
 
-/** The refusal stands in the log of the account that owns the object: its owners want to know who tries. */
+/** Returns the subject of a refusal. It is logged to the account that owns the object, for its owners to see. */
 const aboutOf = (objectType: string, { standing, object }: Sighting): FailureSubject => ({
   tenantId: standing.accountId,
   objectType,

@@ -4,19 +4,22 @@ import type { Principal } from '../kernel/principal.ts'
 import type { CompiledType, RelationMask } from './schema.ts'
 import type { ObjectFact } from './types.ts'
 
-/** Who asks, within one account: what of the person's rights counts for this call (see `subjectOf`). */
+/** The caller within one account: the rights that count for this call (see `subjectOf`). */
 export interface Subject {
   readonly userId: UserId
   readonly isSiteAdmin: boolean
-  /** The token reaches one organization only, or public objects only: what is the caller's own does not count. */
+  /**
+   * The token is restricted to one organization or to public objects: relations on the caller's own objects do not
+   * count.
+   */
   readonly isConfined: boolean
   readonly standing: Standing
 }
 
 /**
- * The relations that the subject holds on an object: the union of every way to hold one. Total and pure; holding more
- * never gives less. What depends on the account alone is the same for each object of a type: compute it once with
- * `accountMask` where there are many.
+ * Returns the relations that the subject holds on an object: the union of every way to hold one. It is total, pure and
+ * monotonic: holding more never gives less. The part that depends on the account alone is the same for each object of a
+ * type; for many objects compute it once with `accountMask`.
  */
 export const evaluate = (
   type: CompiledType,
@@ -38,10 +41,13 @@ export const evaluate = (
   return mask
 }
 
-/** What teams, roles and membership give on every object of the type that the subject's account owns. */
+/**
+ * Returns the relations that teams, roles and membership give on every object of the type that the subject's account
+ * owns.
+ */
 export const accountMask = (type: CompiledType, { standing }: Subject): RelationMask => {
   const open = standing.isOpen ? type.bySigningIn : 0n
-  // Whoever is no member holds nothing by teams or roles, whatever rows a race may have left.
+  // A non-member holds nothing through teams or roles, even if a race has left rows behind.
   if (!standing.isMember) return open
   let mask = open | type.byMembership | type.bySigningIn | type.byLevel[standing.level]
   for (const permission of standing.permissions) mask |= type.byPermission.get(permission) ?? 0n
@@ -49,10 +55,10 @@ export const accountMask = (type: CompiledType, { standing }: Subject): Relation
 }
 
 /**
- * What of a person's rights counts for a call. A token that is confined to one organization stands outside of every
- * other account, and one for public objects outside of all of them: there its holder is a stranger who sees what is
- * public, also when the holder is a site admin. One that is confined to a cluster stands outside of everything but that
- * cluster. `object` is what is asked about, where it is one thing.
+ * Returns the rights that count for a call. Outside its organization, the holder of a token restricted to one
+ * organization has the rights of a stranger, who sees only what is public; this also applies to site admins. A token
+ * for public objects has a stranger's rights in every account. A token restricted to a cluster has rights on that
+ * cluster only. `object` is the object in question, if there is exactly one.
  */
 export const subjectOf = (principal: Principal, standing: Standing, object?: ObjectFact): Subject => {
   const { userId, scopes, onlyOrgId, onlyClusterId } = principal

@@ -9,75 +9,81 @@ import { token } from '../kernel/token.ts'
 import type { AuthorizationSchema } from './schema.ts'
 import type { Catalogue, ObjectFact, ObjectId, Role, RoleContent, RolePrincipal, Sighting } from './types.ts'
 
-/** The caller may see the object but not do this. */
+/** The caller may see the object but not perform the operation. */
 export const AccessDenied = defineFailure('AccessDenied', 'Forbidden')
-/** The object does not exist, or the caller may not know that it does; the two are one answer. */
+/** The object does not exist, or the caller may not know that it exists. Both cases give the same answer. */
 export const ObjectHidden = defineFailure('ObjectHidden', 'NotFound')
 /** Another role of the organization has this name, compared without regard to case. */
 export const RoleNameTaken = defineFailure('RoleNameTaken', 'Unprocessable')
 
 export const CatalogueToken = token<Catalogue>('authz.Catalogue')
-/** The catalogue, checked and compiled; made once, at start. */
+/** The validated and compiled catalogue. It is built once, at start-up. */
 export const AuthorizationSchemaToken = token<AuthorizationSchema>('authz.AuthorizationSchema')
 
-/** Decides whether a principal holds a relation on an object. The same evaluator serves every route and every list. */
+/** Decides whether a principal holds a relation on an object. Every route and every list uses the same evaluator. */
 export interface Authorizer {
   /**
-   * Answers what was found on the way. A token's confinement (to one organization, to public objects) counts; its scope
-   * is the route's own declaration and was checked before.
+   * Returns the facts that were loaded. A token's restriction (to one organization, to public objects) is applied here;
+   * its scope is declared by the route and was checked before.
    * The relation `member` on an organization is membership itself.
-   * A role is named within an organization: outside of it the answer is AccessDenied, whatever the id.
-   * Whoever is in the owning account and sees no object of the type there is answered AccessDenied, whether the object
-   * exists or not; whoever sees them all is told by ObjectHidden that it does not; outsiders are told nothing.
-   * A member who does not meet what the organization demands (`core/kernel/access.ts`) is told so, whatever the
-   * object: SecondFactorDemanded, TokenLifeTooLong. Site admins are held to no organization's demands.
-   * `demands` are not asked about where a member only wants to get out: the use case judges them for the rest.
-   * One query. Throws when the object's type has no such relation.
+   * A role is named within an organization: outside it the answer is AccessDenied, whatever the id.
+   * For a caller in the owning account who may see no object of the type, the answer is AccessDenied, whether the
+   * object exists or not. For a caller who may see all of them, ObjectHidden reports that the object does not exist.
+   * Outsiders learn nothing.
+   * A member who does not meet the organization's requirements (`core/kernel/access.ts`) gets SecondFactorDemanded or
+   * TokenLifeTooLong, whatever the object. Site admins are exempt from every organization's requirements.
+   * With `demands` set to `any` the requirements are not checked: a member may always leave, and the use case checks
+   * them in all other cases.
+   * Takes one query. Throws if the object's type has no such relation.
    */
   authorize(principal: Principal, object: ObjectLocator, relation: string, demands?: 'met' | 'any'): Outcome<Failure<'AccessDenied' | 'ObjectHidden'> | EntryRefusal, AccessGrant>
 }
 export const AuthorizerToken = token<Authorizer>('authz.Authorizer')
 
-/** The stored facts that decisions are made of. Reads only. */
+/** The stored facts that decisions are based on. Read-only. */
 export interface AuthorizationFacts {
   /**
-   * Finds an object and what the person holds in the account that owns it: one query.
-   * Undefined when there is no such account, or no such team. Names compare without regard to case.
+   * Finds an object and what the user holds in the account that owns it, in one query. Returns undefined if the account
+   * or the team does not exist. Names compare without regard to case.
    */
   locate(userId: UserId, object: ObjectLocator): Promise<Sighting | undefined>
   /**
-   * The objects of one type among `ids` that belong to the standing's account (for `token`: to the person), with the
-   * grants on them: at most two queries for each 500 ids. Any order; unknown and foreign ids are left out.
+   * Returns the objects of one type among `ids` that belong to the standing's account (for `token`: to the user), with
+   * the grants on them, in any order. Unknown and foreign ids are omitted. Takes at most two queries per 500 ids.
    */
   objectsOf(userId: UserId, standing: Standing, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]>
 }
 export const AuthorizationFactsToken = token<AuthorizationFacts>('authz.AuthorizationFacts')
 
-/** Custom roles. Every method stays inside the given organization: a role of another one does not exist. */
+/** Custom roles. Every method is limited to the given organization: a role of another one does not exist. */
 export interface RoleStore {
-  /** By id, ascending. Permissions by namespace and action, team ids ascending. */
+  /** Sorted by id, ascending. Permissions are sorted by namespace and action, team ids ascending. */
   list(orgId: OrgId, page: PageRequest): Promise<Page<Role>>
   get(orgId: OrgId, id: RoleId): Promise<Role | undefined>
-  /** As `get`, and keeps others from changing the role until the transaction ends. */
+  /** Like `get`, and locks the role until the transaction ends. */
   lock(orgId: OrgId, id: RoleId): Promise<Role | undefined>
   /** Inserts with version 1. Failure: RoleNameTaken. */
   insert(orgId: OrgId, content: RoleContent, at: Date): Outcome<Failure<'RoleNameTaken'>, Role>
   /**
-   * Replaces the whole content and raises the version by one; the caller holds the lock (throws
-   * when the role is not there after all). Failure: RoleNameTaken.
+   * Replaces the whole content and increments the version. The caller must hold the lock; throws if the role does not
+   * exist.
+   * Failure: RoleNameTaken.
    */
   replace(role: Role, content: RoleContent, at: Date): Outcome<Failure<'RoleNameTaken'>, Role>
-  /** Removes the role and detaches it from its teams. Does nothing when it does not exist. */
+  /** Deletes the role and detaches it from its teams. Does nothing if it does not exist. */
   remove(orgId: OrgId, id: RoleId): Promise<void>
-  /** The teams that the role is attached to, then the people and robot accounts who hold it through them, each once; by type and id. */
+  /**
+   * Lists the teams that the role is attached to, then the users and robot accounts that hold it through them, each
+   * once, by type and id.
+   */
   principals(orgId: OrgId, id: RoleId, page: PageRequest): Promise<Page<RolePrincipal>>
-  /** Those of `teamIds` that are teams of the organization, and keeps them from going until the transaction ends. */
+  /** Returns those of `teamIds` that are teams of the organization, and locks them until the transaction ends. */
   lockTeams(orgId: OrgId, teamIds: readonly TeamId[]): Promise<ReadonlySet<TeamId>>
 }
-/** Outside of a transaction: for reading. */
+/** Outside a transaction: for reading. */
 export const RoleStoreToken = token<RoleStore>('authz.RoleStore')
 
-/** What changes to roles work on, in one transaction. */
+/** The stores of a change to roles, bound to one transaction. */
 export interface RoleStores {
   readonly roles: RoleStore
   readonly audit: AuditTrail

@@ -6,23 +6,23 @@ import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { AuthorizationSchema } from './schema.ts'
 
-/** A name of no or too many characters, or with characters that cannot be seen. */
+/** The name is empty or too long, or contains invisible characters. */
 export const RoleNameRefused = defineFailure('RoleNameRefused', 'Unprocessable')
-/** A role without permissions would give nothing: delete it instead. */
+/** A role without permissions gives nothing: it should be deleted instead. */
 export const RolePermissionsEmpty = defineFailure('RolePermissionsEmpty', 'Unprocessable')
-/** A permission that no part of the service declares. */
+/** A permission that no plugin declares. */
 export const PermissionUnknown = defineFailure('PermissionUnknown', 'Invalid')
-/** A permission without another one that it requires. */
+/** A permission is missing another one that it requires. */
 export const PermissionIncomplete = defineFailure('PermissionIncomplete', 'Invalid')
-/** The caller would give a permission that the caller does not hold. */
+/** The role has a permission that the caller does not hold. */
 export const PermissionNotHeld = defineFailure('PermissionNotHeld', 'Forbidden')
 
-/** In UTF-16 units; twice as many fit the column, because lower case can be longer. */
+/** In UTF-16 units. The column holds twice as many, because a lower-case form can be longer. */
 export const maxRoleNameLength = 100
 
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 
-/** A role's name: trimmed, composed (NFC), 1 to 100 characters, none of them invisible. */
+/** Parses a role's name: trimmed, composed (NFC), 1 to 100 characters, none of them invisible. */
 export const parseRoleName = (text: string): Either<Failure<'RoleNameRefused'>, string> => {
   const name = text.trim().normalize('NFC')
   return name.length >= 1 && name.length <= maxRoleNameLength && !invisible.test(name)
@@ -31,8 +31,9 @@ export const parseRoleName = (text: string): Either<Failure<'RoleNameRefused'>, 
 }
 
 /**
- * The permissions of a role, each once: all known, every required companion among them.
- * Failures: RolePermissionsEmpty, PermissionUnknown, PermissionIncomplete (both list every such permission in `errors`).
+ * Parses the permissions of a role, each once: all known, with every required associated permission.
+ * Failures: RolePermissionsEmpty, PermissionUnknown, PermissionIncomplete (the last two list every such permission in
+ * `errors`).
  */
 export const parseRolePermissions = (
   schema: AuthorizationSchema,
@@ -53,7 +54,7 @@ export const parseRolePermissions = (
   return right([...chosen.values()].map(({ namespace, action }) => ({ namespace, action })).sort(byPermissionKey))
 }
 
-/** Whether someone holds a permission, by a role or by a level that includes it. */
+/** Reports whether a standing includes a permission, by a role or by a level. */
 export const holdsPermission = (schema: AuthorizationSchema, standing: Standing, ref: PermissionRef): boolean => {
   if (!standing.isMember) return false
   if (standing.permissions.has(permissionKey(ref))) return true
@@ -62,7 +63,7 @@ export const holdsPermission = (schema: AuthorizationSchema, standing: Standing,
 }
 
 /**
- * Nobody gives more than they hold: every permission of the role must be the giver's own; site admins hold all.
+ * Checks that the caller holds every permission of the role. Site admins hold all.
  * Failure: PermissionNotHeld, with each such permission in `errors`.
  */
 export const mayGivePermissions = (

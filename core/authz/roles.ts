@@ -14,7 +14,7 @@ import { mayGivePermissions, parseRoleName, parseRolePermissions } from './role-
 import type { AuthorizationSchema } from './schema.ts'
 import type { Role, RoleContent } from './types.ts'
 
-/** The audit row of a change to a role. Everything in a role may be shown; `changed` names the parts that did change. */
+/** Returns the audit row of a change to a role. All of a role's content may be shown; `changed` names the changed parts. */
 export const roleAudit = (
   action: 'role.created' | 'role.updated' | 'role.deleted',
   role: Role,
@@ -28,7 +28,7 @@ export const roleAudit = (
   changes: Object.fromEntries(changed.map((part) => [part, shown(role)[part]])),
 })
 
-/** Long lists are told by their length: the row must fit its column. */
+/** A longer list is replaced by its length: the row must fit its column. */
 const maxShownItems = 100
 
 const shown = (role: RoleContent): Record<keyof RoleContent, string | readonly (string | number)[]> => ({
@@ -41,14 +41,17 @@ const shown = (role: RoleContent): Record<keyof RoleContent, string | readonly (
 const listed = <A extends string | number>(items: readonly A[]): string | readonly A[] =>
   items.length <= maxShownItems ? items : `${items.length} items`
 
-/** The organization has no role of this id. */
+/** The organization has no role with this id. */
 export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
-/** The role changed since the version that the caller named. */
+/** The role has changed since the version that the caller named. */
 export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion')
 
 export const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`There is no role ${id} in this organization.`)
 
-/** The role to change, locked until the transaction ends; `expectedVersion` is the version that the change is meant for. */
+/**
+ * Returns the role to change, locked until the transaction ends. `expectedVersion` is the version that the change
+ * applies to.
+ */
 export const takeRole = async (
   roles: RoleStore,
   { orgId, id, expectedVersion }: { readonly orgId: OrgId; readonly id: RoleId; readonly expectedVersion: number | undefined },
@@ -60,10 +63,13 @@ export const takeRole = async (
     : left(RoleChanged('The role has changed since you read it. Read it again.'))
 }
 
-/** A team that is not one of the role's organization; whether it exists elsewhere is not told. */
+/** A team does not belong to the role's organization. The failure does not disclose whether it exists elsewhere. */
 export const RoleTeamUnknown = defineFailure('RoleTeamUnknown', 'Invalid')
 
-/** The teams of a role, each once, ascending, all of the organization and kept there until the transaction ends. */
+/**
+ * Returns the teams of a role, each once, ascending. All belong to the organization and are locked until the
+ * transaction ends.
+ */
 export const takeRoleTeams = async (
   roles: RoleStore,
   orgId: OrgId,
@@ -101,7 +107,7 @@ export interface CreateRoleDeps {
   readonly unitOfWork: UnitOfWork<RoleStores>
 }
 
-/** Makes a role and attaches it to teams, in one transaction. The caller must hold every permission put into it. */
+/** Creates a role and attaches it to teams, in one transaction. The caller must hold every permission of the role. */
 export const makeCreateRole =
   ({ schema, clock, unitOfWork }: CreateRoleDeps): CreateRole =>
   async (call, { orgId, standing, ...content }) => {
@@ -126,14 +132,14 @@ export const makeCreateRole =
     })
   }
 
-/** What to replace; a part that is undefined stays as it is. */
+/** The parts to replace. An undefined part is unchanged. */
 export type RoleChange = { readonly [Part in keyof RoleContent]: RoleContent[Part] | undefined }
 
 export interface UpdateRoleInput {
   readonly orgId: OrgId
   readonly id: RoleId
   readonly change: RoleChange
-  /** The change is meant for this version of the role only. */
+  /** If set, the change applies to this version of the role only. */
   readonly expectedVersion: number | undefined
   /** What the caller holds in the organization. */
   readonly standing: Standing
@@ -144,8 +150,9 @@ export type UpdateRoleFailure = CreateRoleFailure | Failure<'RoleMissing' | 'Rol
 export type UpdateRole = (call: SignedInCall<Role>, input: UpdateRoleInput) => Outcome<UpdateRoleFailure, Role>
 
 /**
- * Replaces the given parts of a role, in one transaction. Whoever changes its permissions or its teams must hold every
- * permission that the role then has: a role stronger than oneself can be renamed, but not handed on.
+ * Replaces the given parts of a role, in one transaction. To change its permissions or its teams, the caller must hold
+ * every permission that the role has afterwards: a role with more permissions than the caller's can be renamed, but not
+ * given to others.
  */
 export const makeUpdateRole =
   ({ schema, clock, unitOfWork }: CreateRoleDeps): UpdateRole =>
@@ -185,7 +192,7 @@ const isSamePermissions = (a: readonly PermissionRef[], b: readonly PermissionRe
 const isSameContent = (a: RoleContent, b: RoleContent): boolean =>
   a.name === b.name && a.description === b.description && isSameSet(a.teamIds, b.teamIds) && isSamePermissions(a.permissions, b.permissions)
 
-/** Checks what can be checked without the stored role. */
+/** Performs the checks that do not need the stored role. */
 const parseChange = (
   schema: AuthorizationSchema,
   change: RoleChange,
@@ -203,7 +210,7 @@ const suppliedParts = (change: RoleChange): readonly (keyof RoleContent)[] =>
 export interface DeleteRoleInput {
   readonly orgId: OrgId
   readonly id: RoleId
-  /** The role is to go in this version only. */
+  /** If set, only this version of the role is deleted. */
   readonly expectedVersion: number | undefined
 }
 
@@ -211,7 +218,7 @@ export type DeleteRoleFailure = Failure<'RoleMissing' | 'RoleChanged'>
 
 export type DeleteRole = (call: SignedInCall, input: DeleteRoleInput) => Outcome<DeleteRoleFailure, void>
 
-/** Removes a role and detaches it from its teams: the next request of their members is decided without it. */
+/** Deletes a role and detaches it from its teams. It no longer applies from the next request of their members. */
 export const makeDeleteRole =
   ({ unitOfWork }: { readonly unitOfWork: UnitOfWork<RoleStores> }): DeleteRole =>
   (call, input) =>

@@ -8,10 +8,10 @@ import type { Catalogue } from './types.ts'
 
 const lowerCaseName = /^[a-z][a-z_]*$/
 const actionName = /^[a-z][a-z ]*$/
-// As the columns of role_permissions and object_grants are wide.
+// The width of the columns of role_permissions and object_grants.
 const maxNameLength = 64
 
-/** Everything that is wrong with a catalogue, in plain words; none when it can be compiled. */
+/** Returns every problem of a catalogue, in plain words; none if it can be compiled. */
 export const catalogueProblems = (catalogue: Catalogue): readonly string[] => {
   const known = new Set(catalogue.permissions.map(permissionKey))
   return [
@@ -55,7 +55,7 @@ const relationProblems = (definition: ObjectTypeDefinition, known: ReadonlySet<s
   ),
 ]
 
-/** `can_view` decides whether a refusal may tell that the object exists, so a type with relations needs it. */
+/** `can_view` decides whether a refusal may disclose that the object exists, so a type with relations must have it. */
 const typeProblems = (definitions: readonly ObjectTypeDefinition[]): readonly string[] =>
   [...new Set(definitions.map(({ type }) => type))].flatMap((type) => {
     const contributions = definitions.filter((definition) => definition.type === type)
@@ -66,27 +66,27 @@ const typeProblems = (definitions: readonly ObjectTypeDefinition[]): readonly st
     ]
   })
 
-/** A set of relations of one object type: bit n stands for the n-th relation in alphabetical order. */
+/** A set of relations of one object type: bit n is the n-th relation in alphabetical order. */
 export type RelationMask = bigint
 
-/** One object type, ready for evaluation: for each way to hold relations, the relations that it gives. */
+/** One object type, compiled for evaluation: the relations that each way to hold them gives. */
 export interface CompiledType {
   readonly type: string
   readonly listed: boolean
-  /** Sorted; the position is the bit. */
+  /** Sorted; the index is the bit number. */
   readonly relations: readonly string[]
   readonly every: RelationMask
-  /** By level, lower levels and the permissions that a level includes already in. */
+  /** By level. Includes lower levels and the permissions that a level includes. */
   readonly byLevel: Readonly<Record<Level, RelationMask>>
   /** By permission key. */
   readonly byPermission: ReadonlyMap<string, RelationMask>
-  /** By the relation that is granted on the object itself. */
+  /** By the relation granted on the object itself. */
   readonly byGrant: ReadonlyMap<string, RelationMask>
   readonly byOwning: RelationMask
   readonly bySelf: RelationMask
   readonly byMembership: RelationMask
   readonly bySigningIn: RelationMask
-  /** The relations that a token with these scopes can make use of. */
+  /** Returns the relations that a token with these scopes can use. */
   withinScope(scopes: ScopeSet): RelationMask
 }
 
@@ -102,7 +102,10 @@ export interface AuthorizationSchema {
 
 const bit = (index: number): RelationMask => 1n << BigInt(index)
 
-/** Joins the contributions to each type and compiles them. Left lists every problem of the catalogue, for the start to fail with. */
+/**
+ * Merges the contributions to each type and compiles them. Left lists every problem of the catalogue; start-up then
+ * fails.
+ */
 export const compileSchema = (catalogue: Catalogue): Either<readonly string[], AuthorizationSchema> => {
   const problems = catalogueProblems(catalogue)
   if (problems.length > 0) return left(problems)
@@ -167,13 +170,13 @@ const compileType = (
   }
 }
 
-/** The bit of a relation. Throws when the type has no such relation: a route that asks for it is a mistake of the build. */
+/** Returns the bit of a relation. Throws if the type has no such relation: a route that names it is a programming error. */
 export const relationBit = (type: CompiledType, relation: string): RelationMask => {
   const index = type.relations.indexOf(relation)
   if (index < 0) throw new Error(`The object type ${type.type} has no relation ${relation}.`)
   return bit(index)
 }
 
-/** The names of the relations in a mask, sorted. */
+/** Returns the names of the relations in a mask, sorted. */
 export const relationNames = (type: CompiledType, mask: RelationMask): readonly string[] =>
   type.relations.filter((_, index) => (mask & bit(index)) !== 0n)

@@ -7,35 +7,35 @@ export interface Catalogue {
   readonly objectTypes: readonly ObjectTypeDefinition[]
 }
 
-/** An id as a caller wrote it, 1..2^63-1; beyond 2^53-1, where no object can be, a bigint. */
+/** An id as a caller wrote it, 1..2^63-1. An id beyond 2^53-1, which no object has, is a bigint. */
 export type ObjectId = number | bigint
 
-/** An object as authorization needs to know it. */
+/** The facts about an object that authorization needs. */
 export interface ObjectFact {
   readonly type: string
   readonly id: number
   readonly name: string
-  /** The account that owns it. */
+  /** The account that owns the object. */
   readonly ownerId: number
-  /** The row version, of types whose rows have one that others ask for. */
+  /** The row version, for types whose row version other components need. */
   readonly version?: number
-  /** Relations granted on the object itself to the person or to one of the person's teams. */
+  /** Relations granted on the object itself to the user or to one of the user's teams. */
   readonly granted: readonly string[]
 }
 
-/** What one look-up found: the person's standing in the owning account, and the object, if there is such a one. */
+/** The result of one query: the user's standing in the owning account, and the object, if it exists. */
 export interface Sighting {
   readonly standing: Standing
   readonly object: ObjectFact | undefined
 }
 
-/** What a caller decides about a role. */
+/** The content of a role that a caller sets. */
 export interface RoleContent {
   readonly name: string
   readonly description: string
-  /** Each once, at least one. */
+  /** No duplicates; at least one. */
   readonly permissions: readonly PermissionRef[]
-  /** Teams of the role's organization, each once. */
+  /** Teams of the role's organization, without duplicates. */
   readonly teamIds: readonly TeamId[]
 }
 
@@ -45,17 +45,17 @@ export interface Role extends RoleContent {
   readonly orgId: OrgId
   readonly createdAt: Date
   readonly updatedAt: Date
-  /** Raised by one at each change. */
+  /** Incremented by each change. */
   readonly version: number
 }
 
-/** A team that a role is attached to, or a person who holds the role through such a team. */
+/** A team that a role is attached to, or a user who holds the role through such a team. */
 export interface RolePrincipal {
   readonly type: 'team' | 'user'
   readonly id: number
   readonly name: string
   readonly displayName: string
-  /** For a person: the first of the teams (by id) that the role comes through. */
+  /** For a user: the first of the teams (by id) that give the role. */
   readonly viaTeamId?: TeamId
 }
 

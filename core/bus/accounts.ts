@@ -19,14 +19,14 @@ export interface PushDeps {
   readonly clock: Clock
 }
 
-/** Hands the server the present claims of an account and remembers that it took them. Throws Unavailable when it does not answer. */
+/** Pushes the current claims of an account to the server and records the acknowledgement. Throws Unavailable if the server does not respond. */
 export type PushClaims = (identity: BusIdentity) => Promise<void>
 
 const mostRounds = 5
 
 /**
- * Two instances may push two revisions in the wrong order. Whoever finds, after its push, that the row has moved on pushes
- * once more, so that the last claims to arrive are the last ones made.
+ * Two instances may push two revisions in the wrong order. An instance that finds, after its push, that the row has a newer
+ * revision pushes again, so that the last claims to arrive are the newest ones.
  */
 export const makePushClaims = (deps: PushDeps): PushClaims => {
   const { identities, users, mint, server, clock } = deps
@@ -36,7 +36,8 @@ export const makePushClaims = (deps: PushDeps): PushClaims => {
     const now = clock.now()
     const revoked = await users.revokedOf(identity.id, now)
     const all: readonly (readonly [string, Date])[] = identity.closedAt === undefined ? [] : [['*', now]]
-    // A key is issued for once, so its expiry stands for whenever it was revoked, however the clocks of instances differ.
+    // Each key is issued only once, so its expiry can be used as the revocation time, independently of clock differences between
+    // instances.
     const revocations = new Map([...all, ...revoked.map(({ publicKey, expiresAt }) => [publicKey, expiresAt] as const)])
     return mint.accountClaims(operator, identity.publicKey, platform, { ...claimsFor(identity), revocations })
   }
@@ -56,7 +57,7 @@ export const makePushClaims = (deps: PushDeps): PushClaims => {
   }
 }
 
-/** The operator's key and the platform account's name, read once: they never change. */
+/** The operator's key and the platform account's name, read once because they never change. */
 const makeOperatorKey = ({ identities, safe }: Pick<PushDeps, 'identities' | 'safe'>) => {
   let kept: { readonly operator: BusKey; readonly platform: string } | undefined
   return async () => {
@@ -76,7 +77,7 @@ export interface PushDueDeps {
   readonly clock: Clock
 }
 
-/** Pushes the claims of every account whose last change the server has not acknowledged. Throws Unavailable. */
+/** Pushes the claims of every account with an unacknowledged change. Throws Unavailable. */
 export type PushDue = (signal: AbortSignal) => Promise<void>
 
 const atATime = 200
@@ -98,8 +99,8 @@ export const makePushDue =
   }
 
 /**
- * What a server lost or never got is given to it again: changes that it has not acknowledged, accounts that it does not
- * know (its store was wiped), and accounts with revocations that it has older claims of (its store was put back).
+ * Restores claims that a server lost or never received: unacknowledged changes, accounts that it does not know (its store
+ * was wiped), and accounts with revocations for which it has older claims (its store was restored).
  */
 export const makeReconcileClaims = ({ identities, users, server, push, clock }: PushDueDeps): PushDue => {
   const isCurrent = async (identity: BusIdentity, known: ReadonlySet<string>): Promise<boolean> => {
@@ -108,7 +109,7 @@ export const makeReconcileClaims = ({ identities, users, server, push, clock }: 
     return (revoked.length === 0 && identity.kind !== 'platform') || (await server.claimsOf(identity.publicKey)) === identity.claims
   }
   return async (signal) => {
-    // That it is away has been logged once; the next run finds what there is to do.
+    // The outage has been logged once; the next run finds the work to do.
     if (!server.isConnected() || (await identities.find('platform')) === undefined) return
     const known = await server.accounts()
     await eachAccount(identities, signal, async (identity) => {
@@ -131,7 +132,7 @@ export type OpenAccount = (
   input: { readonly ownerId: AccountId; readonly purpose: BusPurpose },
 ) => Outcome<Failure<'BusHasNoCredentials'>, BusIdentity>
 
-/** The account that credentials will stand in, made when it is the owner's first, and known to the server. Throws Unavailable. */
+/** Returns the account for new credentials. Creates it if it is the owner's first, and pushes it to the server. Throws Unavailable. */
 export const makeOpenAccount =
   (deps: OpenAccountDeps): OpenAccount =>
   async (call, { ownerId, purpose }) => {
@@ -144,7 +145,7 @@ export const makeOpenAccount =
     return right(account)
   }
 
-/** Of two that make it at once the second one takes the first one's. */
+/** If two requests create it concurrently, the second one uses the first one's. */
 const make = async ({ unitOfWork, identities, mint, safe, clock }: OpenAccountDeps, call: Call, ownerId: AccountId): Promise<BusIdentity> => {
   const sealed = await safe.seal('account', ownerId, mint.newKey('account'))
   const made = await unitOfWork.run<Failure<'BusIdentityTaken'>, BusIdentity>(call, async ({ identities: within, audit }) => {

@@ -21,7 +21,7 @@ export interface BusDeps {
   readonly clock: Clock
 }
 
-/** What several things do with the bus: routes, jobs, and the sign-in, which gives browsers a pass. */
+/** The bus operations used by several parts: routes, jobs, and the sign-in, which issues passes to browsers. */
 export interface Bus {
   readonly issue: IssueCredentials
   readonly push: PushClaims

@@ -14,7 +14,7 @@ import { BusHasNoCredentials, BusRefused, BusTokenMissing } from './ports.ts'
 import { rightsOf } from './rights.ts'
 import type { BusIdentity, BusPurpose, BusUser, BusUserId } from './types.ts'
 
-/** The audit row of a change to credentials of the bus; the public key tells which they are. */
+/** Returns the audit row of a change to bus credentials, identified by their public key. */
 export const busAudit = (action: string, user: Pick<BusUser, 'id' | 'ownerId' | 'purpose' | 'publicKey'>): AuditEntry => ({
   action,
   objectType: 'bus_credentials',
@@ -24,12 +24,12 @@ export const busAudit = (action: string, user: Pick<BusUser, 'id' | 'ownerId' | 
   changes: { purpose: user.purpose },
 })
 
-/** What was issued: a credentials file, or claims that let in by themselves. */
+/** The issued credentials: a credentials file, or bearer claims. */
 export interface IssuedCredentials {
   readonly endpoints: readonly string[]
   readonly file: Secret<Uint8Array>
   readonly claims: Secret
-  /** The public key of the account that they belong to. */
+  /** The public key of their account. */
   readonly account: string
   readonly expiresAt: Date
 }
@@ -40,7 +40,7 @@ export interface IssueInput {
   readonly login: string
   readonly purpose: BusPurpose
   readonly lifeSeconds: number
-  /** They end no later than this. */
+  /** Latest expiry of the credentials. */
   readonly notAfter?: Date | undefined
 }
 export type IssueCredentials = (call: Call, input: IssueInput) => Outcome<IssueFailure, IssuedCredentials>
@@ -52,12 +52,12 @@ export interface IssueDeps extends Pick<PushDeps, 'mint' | 'server' | 'safe' | '
   readonly push: PushClaims
 }
 
-/** Of each purpose a person has this many at a time: one more ends the oldest. */
+/** Maximum number of a person's live credentials per purpose; issuing one more ends the oldest. */
 const maxLive = 20
 
 /**
- * Issues credentials. The server has the account before anything is written about them, so that a server that does not
- * answer (`Unavailable` is thrown) leaves nothing behind but, at most, an account that nobody can use.
+ * Issues credentials. The account is pushed to the server before anything is written about them, so that a server that does
+ * not respond (throws `Unavailable`) leaves behind, at most, an unusable account.
  */
 export const makeIssueCredentials =
   (deps: IssueDeps): IssueCredentials =>
@@ -71,7 +71,7 @@ export const makeIssueCredentials =
     const expiresAt = expiryOf(deps.clock.now(), input)
     const evicted = await record(deps, call, input, { account: account.right, key, expiresAt })
     if (isLeft(evicted)) return evicted
-    // Their place is taken already; the job repeats what does not get through now.
+    // The evicted credentials' place is already taken; the job retries a failed push.
     if (evicted.right) await pushQuietly(deps, account.right)
     const isBearer = input.purpose === 'pass'
     const claims = await deps.mint.userClaims(await deps.safe.open(account.right), key.publicKey, {
@@ -97,14 +97,14 @@ interface Issued {
   readonly expiresAt: Date
 }
 
-/** Writes the row. Answers whether older ones were ended for it. */
+/** Writes the row. Reports whether older credentials were ended to make room. */
 const record = (deps: IssueDeps, call: Call, { ownerId, purpose }: IssueInput, { account, key, expiresAt }: Issued): Outcome<Failure<'BusRefused'>, boolean> =>
   deps.unitOfWork.run<Failure<'BusRefused'>, boolean>(call, async ({ identities, users, callers, audit }) => {
     const now = deps.clock.now()
     if (call.principal !== undefined && !(await callers.isStillProven(call.principal))) {
       return left(BusRefused('The credential was replaced or revoked meanwhile. Send the current one.'))
     }
-    // Whoever issues for this account waits here, so that none counts too few.
+    // Concurrent issues for this account wait here, so that the count is exact.
     const locked = await identities.lock(account.id)
     const ownerMark = await users.ownerMark(ownerId)
     if (ownerMark === undefined || locked?.closedAt !== undefined) return left(BusRefused('This account has no access to the message bus.'))
@@ -126,7 +126,7 @@ const pushQuietly = async ({ identities, push }: IssueDeps, { kind, ownerId }: B
     const identity = await identities.find(kind, ownerId)
     if (identity !== undefined) await push(identity)
   } catch {
-    // The row says that the server lacks them, and the job acts by the row.
+    // The row records the unacknowledged change, and the job acts on it.
   }
 }
 
@@ -140,8 +140,8 @@ type RevokeFailure = Failure<'BusTokenMissing'>
 export type RevokeCredentials = (call: SignedInCall, ownerId: AccountId, id: BusUserId) => Outcome<RevokeFailure, void>
 
 /**
- * Ends one of an owner's credentials; ending them twice is fine. The server cuts off whoever uses them as soon as it has the
- * new claims: now, or by the job when it does not answer.
+ * Ends one of an owner's credentials; repeating it is not an error. The server disconnects their users when it receives the
+ * new claims: now, or by the job if it does not respond.
  */
 export const makeRevokeCredentials =
   (deps: RevokeDeps): RevokeCredentials =>
@@ -152,7 +152,7 @@ export const makeRevokeCredentials =
     return right(undefined)
   }
 
-/** Answers the account whose claims must change; undefined when they had been ended before. */
+/** Returns the account whose claims must change; undefined if the credentials had already ended. */
 const markRevoked = ({ unitOfWork, clock }: RevokeDeps, call: SignedInCall, ownerId: AccountId, id: BusUserId): Outcome<RevokeFailure, BusIdentity | undefined> =>
   unitOfWork.run<RevokeFailure, BusIdentity | undefined>(call, async ({ identities, users, audit }) => {
     const user = await users.get(ownerId, id)
@@ -175,9 +175,9 @@ const atATime = 500
 const keptDays = 7
 
 /**
- * Ends the credentials of people who were disabled or deleted, who have another password, who are no site admins any more,
- * and the passes of those who are signed in nowhere. Whatever ended the person's right, and whoever wrote it: what counts is
- * what the rows say. Also closes the accounts of owners who are gone and sweeps old rows. Answers how many it ended.
+ * Ends the credentials of people who were disabled or deleted, changed their password or are no longer site admins, and the
+ * passes of those without a session. Only the state of the rows counts, not what changed it. Also closes the accounts of
+ * deleted owners and sweeps old rows. Returns the number of ended credentials.
  */
 export const makeRetireCredentials =
   ({ users, identities, unitOfWork, clock }: RetireDeps) =>
@@ -205,7 +205,7 @@ export const makeRetireCredentials =
     return ended
   }
 
-/** A pass is made when its session is there already. */
+/** A pass is always created after its session. */
 const isOver = ({ presentMark, ownerMark, purpose, hasSession }: LiveBusUser): boolean =>
   presentMark !== ownerMark || (purpose === 'pass' && !hasSession)
 
@@ -214,14 +214,14 @@ const end = (unitOfWork: UnitOfWork<BusStores>, call: Call, user: LiveBusUser, n
     await identities.lock(user.identityId)
     if (await users.revoke(user.id, now)) {
       await identities.raiseRevision(user.identityId)
-      // The log of an owner who is gone is gone as well.
+      // The log of a deleted owner no longer exists.
       const { tenantId, ...entry } = busAudit('bus_credentials.retired', user)
       await audit.record(user.presentMark === undefined ? entry : { ...entry, ...(tenantId === undefined ? {} : { tenantId }) })
     }
     return right(undefined)
   })
 
-/** Passes for browsers, out of the same issue as files; nothing is tried while the server is away. */
+/** Issues passes for browsers in the same way as files; returns at once while the server is unreachable. */
 export const makeBusPasses = (deps: {
   readonly issue: IssueCredentials
   readonly server: BusServer

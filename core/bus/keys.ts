@@ -44,13 +44,13 @@ export interface InitBusDeps {
   readonly clock: Clock
 }
 
-/** The keys of this deployment, if they were made. */
+/** Returns the keys of this deployment; undefined if they were not created. */
 export const readBusKeys = async (identities: BusIdentityStore): Promise<BusKeys | undefined> => {
   const [operator, system, platform] = await Promise.all([identities.find('operator'), identities.find('system'), identities.find('platform')])
   return operator === undefined || system === undefined || platform === undefined ? undefined : { operator, system, platform }
 }
 
-/** Makes the keys of the bus, once: whoever asks again, or at the same time, is given the same. */
+/** Creates the keys of the bus, once: repeated and concurrent calls return the same keys. */
 export const makeInitBus =
   (deps: InitBusDeps) =>
   async (call: Call): Promise<BusKeys> => {
@@ -93,7 +93,7 @@ export interface SystemLoginDeps {
   readonly safe: KeySafe
 }
 
-/** Answers a fresh login, known to this process alone; undefined while the deployment has no keys. */
+/** Returns a new login that exists only in this process; undefined while the deployment has no keys. */
 export type MakeLogin = () => Promise<SystemLogin | undefined>
 
 const loginOf =
@@ -102,15 +102,15 @@ const loginOf =
     const account = await identities.find(kind)
     if (account === undefined) return undefined
     const user = mint.newKey('user')
-    // The server ends a connection when its claims are over, and this one must last; its key is nowhere but here.
+    // The server closes a connection when its claims expire, and this one must stay open; its key exists only in this process.
     const claims = await mint.userClaims(await safe.open(account), user.publicKey, { name: 'moorage', rights, expiresAt: undefined, isBearer: false })
     return { claims, seed: user.seed }
   }
 
-/** Of the system account: to hand over the claims of accounts. */
+/** A login to the system account, to push the claims of accounts. */
 export const makeSystemLogin = (deps: SystemLoginDeps): MakeLogin => loginOf(deps, 'system', { publish: ['$SYS.REQ.>'], subscribe: ['_INBOX.>'] })
 
-/** Of the platform's account: to tell how tasks go, and to wake workers. */
+/** A login to the platform's account, to publish task progress and to wake workers. */
 export const makePlatformLogin = (deps: SystemLoginDeps): MakeLogin =>
   loginOf(deps, 'platform', {
     publish: ['natjobs.>', 'notifications.*', '$JS.API.>'],

@@ -10,29 +10,29 @@ import type {
   AccountClaims, BusIdentity, BusIdentityId, BusIdentityKind, BusPurpose, BusRights, BusUser, BusUserId, NewBusIdentity, NewBusUser,
 } from './types.ts'
 
-/** Messages stay inside this process, or nobody has made the bus's keys: there is nothing to connect to. */
+/** Messages stay inside this process, or the bus's keys were not created: there is no server to connect to. */
 export const BusHasNoCredentials = defineFailure('BusHasNoCredentials', 'NotFound')
-/** The account has no access to the bus: it was disabled or deleted this very moment. */
+/** The account has no access to the bus: it was disabled or deleted concurrently. */
 export const BusRefused = defineFailure('BusRefused', 'Forbidden')
-/** Nobody was issued such credentials within this account. */
+/** The account does not have such credentials. */
 export const BusTokenMissing = defineFailure('BusTokenMissing', 'NotFound')
-/** Another instance made the same key first. */
+/** Another instance created the same key first. */
 export const BusIdentityTaken = defineFailure('BusIdentityTaken', 'Conflict')
 
-/** A fresh or stored key of the bus. */
+/** A new or stored key of the bus. */
 export interface BusKey {
   readonly publicKey: string
   readonly seed: Secret
 }
 
-/** Makes keys and signs claims. Knows no store and no server. */
+/** Creates keys and signs claims. Uses no store and no server. */
 export interface BusMint {
   newKey(kind: BusIdentityKind | 'user'): BusKey
   operatorClaims(operator: BusKey, systemAccount: string): Promise<string>
   accountClaims(operator: BusKey, publicKey: string, platformAccount: string, claims: AccountClaims): Promise<string>
-  /** Signed claims of a user. `isBearer`: they alone let in, without the user's key. */
+  /** Returns the signed claims of a user. With `isBearer` they authenticate by themselves, without the user's key. */
   userClaims(account: BusKey, user: string, claims: UserClaims): Promise<string>
-  /** A credentials file as clients of the bus read it. */
+  /** Returns a credentials file in the format of the bus's clients. */
   credentialsFile(claims: string, user: BusKey): Secret<Uint8Array>
 }
 export interface UserClaims {
@@ -43,91 +43,97 @@ export interface UserClaims {
 }
 export const BusMintToken = token<BusMint>('bus.BusMint')
 
-/** How this process logs on as a user of the system account, to hand over claims. */
+/** The login of this process as a user of the system account, to push claims. */
 export interface SystemLogin {
   readonly claims: string
   /** The user's own seed. */
   readonly seed: Secret
 }
 
-/** The server's side of the system account. Every method throws `Unavailable` when no server answers in time. */
+/** Operations of the system account on the server. Every method throws `Unavailable` if no server responds in time. */
 export interface BusServer {
-  /** False where messages stay inside this process: nothing else is called then. */
+  /** False if messages stay inside this process; no other member is used then. */
   readonly isConfigured: boolean
-  /** Where clients connect, the preferred address first. */
+  /** Addresses for clients, the preferred one first. */
   readonly endpoints: readonly string[]
-  /** The claims that the server has for an account. */
+  /** Returns the server's claims of an account. */
   claimsOf(publicKey: string): Promise<string | undefined>
-  /** Hands over an account's claims; done when the server has stored them. */
+  /** Pushes an account's claims; resolves when the server has stored them. */
   push(claims: string): Promise<void>
-  /** The accounts that the server knows. */
+  /** Returns the accounts that the server knows. */
   accounts(): Promise<ReadonlySet<string>>
-  /** Begins to connect, for ever; never throws. */
+  /** Starts connecting, with unlimited retries; never throws. */
   start(): void
   isConnected(): boolean
   close(): Promise<void>
 }
 export const BusServerToken = token<BusServer>('bus.BusServer')
 
-/** The keys that the deployment holds. */
+/** The stored keys of the deployment. */
 export interface BusIdentityStore {
   find(kind: BusIdentityKind, ownerId?: AccountId): Promise<BusIdentity | undefined>
-  /** The same row, kept from others until the transaction ends. */
+  /** Returns the same row, locked until the transaction ends. */
   lock(id: BusIdentityId): Promise<BusIdentity | undefined>
   insert(identity: NewBusIdentity, at: Date): Outcome<Failure<'BusIdentityTaken'>, BusIdentity>
-  /** Says that the claims must change. */
+  /** Records that the claims must change. */
   raiseRevision(id: BusIdentityId): Promise<void>
-  /** The server has taken these claims; a lower revision than the acknowledged one changes nothing. */
+  /** Records the claims that the server accepted; a revision below the acknowledged one has no effect. */
   acknowledge(id: BusIdentityId, revision: number, claims: string): Promise<void>
-  /** The owner is gone. Raises the revision as well. */
+  /** Closes the account of a deleted owner. Also raises the revision. */
   close(id: BusIdentityId, at: Date): Promise<void>
-  /** Accounts (and the platform's) with a change that the server has not acknowledged. */
+  /** Returns accounts (including the platform's) with an unacknowledged change. */
   listDue(limit: number): Promise<readonly BusIdentity[]>
-  /** Open accounts whose owner is gone. */
+  /** Returns open accounts whose owner was deleted. */
   listOrphans(limit: number): Promise<readonly BusIdentity[]>
-  /** Accounts (and the platform's) after this id, by id. */
+  /** Returns accounts (including the platform's) after this id, sorted by id. */
   listAccounts(after: number, limit: number): Promise<readonly BusIdentity[]>
 }
-/** Outside of a transaction. */
+/** For use outside a transaction. */
 export const BusIdentityStoreToken = token<BusIdentityStore>('bus.BusIdentityStore')
 
-/** Credentials that count now, beside what their owner is now. */
+/** Live credentials, with the current state of their owner. */
 export interface LiveBusUser extends BusUser {
   readonly ownerMark: string
-  /** The owner's present mark; undefined when the owner is gone or may not sign in. */
+  /** The owner's current mark; undefined if the owner was deleted or may not sign in. */
   readonly presentMark: string | undefined
-  /** Whether the owner has a session that is not over: a browser's pass is nothing without. */
+  /** Whether the owner has a live session; a browser's pass is invalid without one. */
   readonly hasSession: boolean
 }
 
-/** Credentials that were issued. */
+/** Issued credentials. */
 export interface BusUserStore {
-  /** A text that changes with the owner's password and with the right of a site admin; undefined when the owner is gone or may not sign in. */
+  /**
+   * Returns a text that changes with the owner's password and with the right of a site admin; undefined if the owner was
+   * deleted or may not sign in.
+   */
   ownerMark(ownerId: AccountId): Promise<string | undefined>
   insert(user: NewBusUser): Promise<BusUserId>
-  /** The owner's, newest first, with those that are over until they are swept. */
+  /** Returns the owner's credentials, newest first, including expired ones until they are swept. */
   list(ownerId: AccountId, page: PageRequest): Promise<Page<BusUser>>
   get(ownerId: AccountId, id: BusUserId): Promise<BusUser | undefined>
-  /** False when they were revoked already. */
+  /** Returns false if they were already revoked. */
   revoke(id: BusUserId, at: Date): Promise<boolean>
-  /** Of one owner and purpose: not revoked and not over, oldest first. */
+  /** Returns the live credentials of one owner and purpose (not revoked, not expired), oldest first. */
   live(ownerId: AccountId, purpose: BusPurpose, now: Date): Promise<readonly BusUser[]>
-  /** Of everybody, after this id, by id: not revoked and not over. */
+  /** Returns the live credentials of all owners after this id, sorted by id. */
   listLive(after: number, limit: number, now: Date): Promise<readonly LiveBusUser[]>
-  /** Of one account: revoked, and the server would still accept them by their expiry. */
+  /** Returns the revoked credentials of one account whose expiry the server would still accept. */
   revokedOf(identityId: BusIdentityId, now: Date): Promise<readonly BusUser[]>
-  /** Takes away what was over before that time. */
+  /** Removes rows that expired before that time. */
   sweep(before: Date): Promise<number>
 }
-/** Outside of a transaction. */
+/** For use outside a transaction. */
 export const BusUserStoreToken = token<BusUserStore>('bus.BusUserStore')
 
-/** Whether what proved a caller still does: inside the same transaction, which whoever takes it away then waits for. */
+/**
+ * Reports whether a caller's authentication is still valid. It runs in the same transaction and locks the rows, so that a
+ * concurrent revocation waits for it.
+ */
 export interface BusCallers {
   isStillProven(principal: Principal): Promise<boolean>
 }
 
-/** What changes to the bus's keys work on, in one transaction. */
+/** The stores that changes to the bus's keys need, in one transaction. */
 export interface BusStores {
   readonly identities: BusIdentityStore
   readonly users: BusUserStore

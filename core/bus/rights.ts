@@ -3,17 +3,17 @@ import type { AccountClaims, BusIdentityKind, BusPurpose, BusRights } from './ty
 
 /** Subjects on which the service tells how a task goes: `natjobs.resp.<tenant>.<responseId>`. */
 const progressOfAll = 'natjobs.resp.*.*'
-/** Subjects of what people should know: `notifications.<tenant>`. */
+/** Subjects of notifications for people: `notifications.<tenant>`. */
 const notificationsOfAll = 'notifications.*'
-/** Subjects on which clusters tell what became of their resources. */
+/** Subjects on which clusters report changes of their resources. */
 const historyOfAll = 'clusters.*.resources.>'
 
-/** An account's id stands in subjects as one token: it has no dot. */
+/** Returns an account's id as one token of a subject: it contains no dot. */
 export const tenantOf = (ownerId: AccountId): string => String(ownerId)
 
 const own: BusRights = { publish: [], subscribe: ['natjobs.resp.>', 'notifications', '_INBOX.>'] }
 
-/** What each kind of credentials may do. Those within the platform's account get no inboxes: they are everybody's there. */
+/** The rights of each kind of credentials. Those of the platform's account get no inboxes, because inboxes are shared there. */
 export const rightsOf: Readonly<Record<BusPurpose, BusRights>> = {
   own,
   pass: own,
@@ -22,12 +22,12 @@ export const rightsOf: Readonly<Record<BusPurpose, BusRights>> = {
   history: { publish: [], subscribe: [historyOfAll] },
 }
 
-/** Whose account credentials stand in. */
+/** Returns the kind of account that credentials of a purpose belong to. */
 export const accountOf = (purpose: BusPurpose): 'account' | 'platform' => (purpose === 'own' || purpose === 'pass' ? 'account' : 'platform')
 
 const maxConnectionsOfAccount = 100
 
-/** What the claims of an account say, revocations aside. An owner's account sees its own tenant, without the tenant in the subject. */
+/** Returns the claims of an account, without revocations. An owner's account sees its own tenant, without the tenant in the subject. */
 export const claimsFor = (identity: {
   readonly kind: BusIdentityKind
   readonly ownerId: AccountId | undefined

@@ -5,7 +5,7 @@ export type BusUserId = Brand<number, 'BusUserId'>
 
 /**
  * A key of the bus that this deployment holds. The `operator` signs the claims of accounts; `system` is the account that
- * takes them; `platform` is the service's own account; an `account` belongs to one user or organization.
+ * receives them; `platform` is the service's own account; an `account` belongs to one user or organization.
  */
 export const busIdentityKinds = ['operator', 'system', 'platform', 'account'] as const
 export type BusIdentityKind = (typeof busIdentityKinds)[number]
@@ -18,31 +18,31 @@ export interface BusIdentity {
   readonly publicKey: string
   readonly ref: string
   readonly sealedSeed: Uint8Array
-  /** What the server was given last, signed; empty for an account before its first time. */
+  /** The last claims pushed to the server, signed; empty for an account before its first push. */
   readonly claims: string
-  /** Grows with each change of what the claims must say. */
+  /** Incremented with each change of what the claims must contain. */
   readonly revision: number
   /** The revision that the server has acknowledged. */
   readonly pushedRevision: number
-  /** Set once the owner is gone: nothing is issued any more. */
+  /** Set once the owner was deleted; no further credentials are issued. */
   readonly closedAt: Date | undefined
 }
 
 export type NewBusIdentity = Pick<BusIdentity, 'kind' | 'ownerId' | 'publicKey' | 'ref' | 'sealedSeed' | 'claims'>
 
 /**
- * What credentials are for. `own`: the own account's task progress and notifications; `pass`: the same for a browser, by
- * cookie. The others belong to the platform's account: `admin` everything, `progress` progress and notifications of
- * everybody, `history` what clusters tell about their resources.
+ * The purpose of credentials. `own`: the own account's task progress and notifications; `pass`: the same for a browser, by
+ * cookie. The others belong to the platform's account: `admin` everything, `progress` all progress and notifications,
+ * `history` what clusters report about their resources.
  */
 export const busPurposes = ['own', 'pass', 'admin', 'progress', 'history'] as const
 export type BusPurpose = (typeof busPurposes)[number]
 
-/** One set of credentials that was issued; the key itself is kept by nobody but whoever asked for it. */
+/** One set of issued credentials; the key itself is not stored, only the requester has it. */
 export interface BusUser {
   readonly id: BusUserId
   readonly identityId: BusIdentityId
-  /** The user, or for an organization's account the organization, that the credentials are of. */
+  /** The owner of the credentials: the user, or the organization for an organization's account. */
   readonly ownerId: AccountId
   readonly purpose: BusPurpose
   readonly publicKey: string
@@ -55,22 +55,22 @@ export interface NewBusUser extends Omit<BusUser, 'id' | 'revokedAt'> {
   readonly ownerMark: string
 }
 
-/** What a user of the bus may do: subjects it may publish to and subscribe to; empty lists allow nothing. */
+/** The rights of a user of the bus: subjects to publish and to subscribe to; empty lists allow nothing. */
 export interface BusRights {
   readonly publish: readonly string[]
   readonly subscribe: readonly string[]
 }
 
-/** What an account's claims say. */
+/** The content of an account's claims. */
 export interface AccountClaims {
   readonly name: string
-  /** Streams of the platform's account that appear here under another subject. `$1` stands for the first wildcard. */
+  /** Streams of the platform's account that are imported under another subject. `$1` is the first wildcard. */
   readonly imports: readonly { readonly from: string; readonly as: string }[]
   /** Streams that other accounts may import. */
   readonly exports: readonly string[]
-  /** Users that are no longer accepted, by public key; `*` for all. What was issued at that time or before is refused. */
+  /** Users that are no longer accepted, by public key; `*` for all. Credentials issued at or before that time are rejected. */
   readonly revocations: ReadonlyMap<string, Date>
-  /** Connections at a time; undefined for no limit. */
+  /** Maximum number of concurrent connections; undefined for no limit. */
   readonly maxConnections: number | undefined
   readonly hasStreams: boolean
 }

@@ -6,40 +6,40 @@ import { token } from '../kernel/token.ts'
 import type { ChartMissing, ChartSourceRefused, ChartSourceUnreachable } from '../packages/charts/ports.ts'
 import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
 
-/** The account has no repository of that name, or it is not the caller's to see. */
+/** The account does not have a repository of that name, or the caller must not see it. */
 export const ChartRepositoryMissing = defineFailure('ChartRepositoryMissing', 'NotFound')
 /** The account has a repository of that name already. */
 export const ChartRepositoryNameTaken = defineFailure('ChartRepositoryNameTaken', 'Unprocessable')
-/** A field of the request is not one that can be stored; it never repeats a credential. */
+/** A field of the request is invalid; the message never contains a credential. */
 export const ChartRepositoryRefused = defineFailure('ChartRepositoryRefused', 'Unprocessable')
-/** The repository was changed since the version that If-Match names. */
+/** The repository changed after the version in If-Match. */
 export const ChartRepositoryChanged = defineFailure('ChartRepositoryChanged', 'StaleVersion')
-/** The repository was changed by another request at the same moment. */
+/** The repository was changed concurrently by another request. */
 export const ChartRepositoryOvertaken = defineFailure('ChartRepositoryOvertaken', 'Conflict')
-/** `url` names no repository that the caller knows: this service asks no others. */
+/** `url` is not a repository that the caller knows; this service contacts no others. */
 export const ChartRepositoryUnknown = defineFailure('ChartRepositoryUnknown', 'Invalid')
 
 export type RepositoryReadFailure = ReturnType<typeof ChartMissing> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
 
-/** Named repositories of accounts. Every look-up is within one account. */
+/** Named repositories of accounts. Every lookup is within one account. */
 export interface ChartRepositoryStore {
-  /** By name. */
+  /** Sorted by name. */
   listOf(accountId: AccountId, page: PageRequest): Promise<Page<ChartRepository>>
-  /** Those of all these accounts, by account and name; at most `limit`. */
+  /** Returns the repositories of all these accounts, sorted by account and name; at most `limit`. */
   listIn(accountIds: readonly AccountId[], limit: number): Promise<readonly SealedChartRepository[]>
   find(accountId: AccountId, name: string): Promise<SealedChartRepository | undefined>
-  /** How many the account has; in a transaction others wait until it ends. */
+  /** Returns the account's number of repositories; in a transaction, blocks other calls until it ends. */
   lockCount(accountId: AccountId): Promise<number>
-  /** Inserts with version 1. Failures: ChartRepositoryNameTaken (by the unique key, so two at once cannot both succeed). */
+  /** Inserts with version 1. Failures: ChartRepositoryNameTaken (by the unique key, so two concurrent inserts cannot both succeed). */
   insert(accountId: AccountId, name: string, content: ChartRepositoryContent, at: Date): Outcome<Failure<'ChartRepositoryNameTaken'>, ChartRepositoryId>
-  /** Compare-and-set on the version. False when the row is gone or was changed. */
+  /** Compare-and-set on the version. Returns false if the row does not exist or was changed. */
   replace(accountId: AccountId, id: ChartRepositoryId, version: number, content: ChartRepositoryContent, at: Date): Promise<boolean>
-  /** The id of what was removed; undefined when there was nothing. */
+  /** Returns the id of the removed row; undefined if there was none. */
   remove(accountId: AccountId, name: string): Promise<ChartRepositoryId | undefined>
 }
 export const ChartRepositoryStoreToken = token<ChartRepositoryStore>('chart-repositories.Store')
 
-/** What a change to repositories is made of, in one transaction. */
+/** The stores that a change to repositories needs, in one transaction. */
 export interface ChartRepositoryStores {
   readonly repositories: ChartRepositoryStore
   readonly audit: AuditTrail
@@ -47,22 +47,22 @@ export interface ChartRepositoryStores {
 export type ChartRepositoryUnitOfWork = UnitOfWork<ChartRepositoryStores>
 export const ChartRepositoryUnitOfWorkToken = token<ChartRepositoryUnitOfWork>('chart-repositories.UnitOfWork')
 
-/** Finds the repository that a chart source of kind `ChartRepository` names, with its credentials open. */
+/** Finds the repository that a chart source of kind `ChartRepository` names, with its credentials unsealed. */
 export interface NamedRepositories {
   find(tenantId: AccountId, name: string): Promise<RepositoryAccess | undefined>
 }
 export const NamedRepositoriesToken = token<NamedRepositories>('chart-repositories.Named')
 
-/** Reads what a repository offers, through the guarded way out. */
+/** Reads the contents of a repository through the guarded HTTP client. */
 export interface RepositoryReader {
-  /** The newest version of each chart, by name. ChartSourceRefused for registries: they do not list what they hold. */
+  /** Returns the newest version of each chart, by name. ChartSourceRefused for registries, which do not list their contents. */
   charts(access: RepositoryAccess, signal: AbortSignal): Outcome<RepositoryReadFailure, readonly ChartVersion[]>
   /** Newest first. */
   versions(access: RepositoryAccess, name: string, signal: AbortSignal): Outcome<RepositoryReadFailure, readonly ChartVersion[]>
 }
 export const RepositoryReaderToken = token<RepositoryReader>('chart-repositories.Reader')
 
-/** Reads what must be PEM: one or more certificates; a certificate with its key. */
+/** Reads PEM text: one or more certificates, or a certificate with its key. */
 export interface PemReader {
   isCertificates(text: string): boolean
   isPair(certificatePem: string, keyPem: string): boolean

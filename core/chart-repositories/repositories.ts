@@ -19,7 +19,7 @@ import { checkRepositoryName, draftOf, heldBy, isSameDraft, repositoryUrl } from
 import type { RepositorySafe } from './sealed-credentials.ts'
 import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
 
-/** Repositories of one account. */
+/** Maximum number of repositories of one account. */
 const most = 100
 
 interface ChangeDependencies {
@@ -49,7 +49,7 @@ const asStored = (
 
 const noSuch = (): ReturnType<typeof ChartRepositoryMissing> => ChartRepositoryMissing('There is no chart repository of that name.')
 
-/** Names a repository for an account; its credentials are sealed. */
+/** Creates a named repository of an account, with sealed credentials. */
 export const makeCreateRepository = (deps: ChangeDependencies) => {
   type Failures = Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryNameTaken'>
   return async (call: SignedInCall<ChartRepository>, accountId: AccountId, name: string, claim: RepositoryClaim): Outcome<Failures, ChartRepository> => {
@@ -79,7 +79,10 @@ const changedFields = (before: SealedChartRepository, after: ChartRepositoryCont
   ...(['username', 'password', 'token', 'ca', 'certificate', 'key'] as const).filter((field) => claim[field] !== undefined),
 ]
 
-/** Changes what the request names. Of two at once the later one is ChartRepositoryOvertaken, or ChartRepositoryChanged where it named a version. */
+/**
+ * Changes the fields that the request sets. The later of two concurrent changes fails with ChartRepositoryOvertaken, or with
+ * ChartRepositoryChanged if it named a version.
+ */
 export const makeEditRepository = (deps: ChangeDependencies) => {
   type Failures = Failure<'ChartRepositoryMissing'> | Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryChanged'> | Failure<'ChartRepositoryOvertaken'>
   return async (
@@ -108,7 +111,7 @@ export const makeEditRepository = (deps: ChangeDependencies) => {
   }
 }
 
-/** Forgets a repository. Releases that came from it stay as they are. */
+/** Deletes a repository. Releases installed from it are not changed. */
 export const makeDeleteRepository = (deps: Pick<ChangeDependencies, 'unitOfWork'>) =>
   async (call: SignedInCall, accountId: AccountId, name: string): Outcome<Failure<'ChartRepositoryMissing'>, void> =>
     deps.unitOfWork.run<Failure<'ChartRepositoryMissing'>, void>(call, async ({ repositories, audit }) => {
@@ -124,7 +127,7 @@ interface ReadDependencies {
   readonly reader: RepositoryReader
 }
 
-/** Repositories that one answer names at most: those of a hundred accounts. */
+/** Maximum number of repositories in one response: those of a hundred accounts. */
 const mostKnown = 1000
 
 const accessTo = async (safe: RepositorySafe, stored: SealedChartRepository): Promise<RepositoryAccess> => ({
@@ -133,7 +136,7 @@ const accessTo = async (safe: RepositorySafe, stored: SealedChartRepository): Pr
   credentials: await safe.open(stored),
 })
 
-/** Opens the repository that a chart source names, for the owner of the cluster. */
+/** Opens the repository that a chart source names, on behalf of the owner of the cluster. */
 export const makeNamedRepositories = (deps: Pick<ReadDependencies, 'repositories' | 'safe'>): NamedRepositories => ({
   find: async (tenantId, name) => {
     const stored = await deps.repositories.find(tenantId, name)
@@ -141,13 +144,13 @@ export const makeNamedRepositories = (deps: Pick<ReadDependencies, 'repositories
   },
 })
 
-/** What is asked of a repository: the newest version of each chart, or all versions of one. */
+/** A query of a repository: the newest version of each chart, or all versions of one. */
 export type Question = { readonly kind: 'charts' } | { readonly kind: 'versions'; readonly chart: string }
 
 const ask = (reader: RepositoryReader, access: RepositoryAccess, question: Question, signal: AbortSignal): Outcome<RepositoryReadFailure, readonly ChartVersion[]> =>
   question.kind === 'charts' ? reader.charts(access, signal) : reader.versions(access, question.chart, signal)
 
-/** Asks a named repository of an account, with its credentials. */
+/** Queries a named repository of an account, with its credentials. */
 export const makeAskNamed = (deps: ReadDependencies) =>
   async (call: SignedInCall, accountId: AccountId, name: string, question: Question): Outcome<Failure<'ChartRepositoryMissing'> | RepositoryReadFailure, readonly ChartVersion[]> => {
     const stored = await deps.repositories.find(accountId, name)
@@ -155,13 +158,13 @@ export const makeAskNamed = (deps: ReadDependencies) =>
     return ask(deps.reader, await accessTo(deps.safe, stored), question, call.signal)
   }
 
-/** A repository with the account that has it. */
+/** A repository with its account. */
 export interface KnownRepository {
   readonly owner: string
   readonly repository: SealedChartRepository
 }
 
-/** Those of the caller and of each organization where the caller may see them; one decision for each account. */
+/** Lists the repositories of the caller and of each organization where the caller may see them; makes one decision per account. */
 export const makeListKnown = (deps: Pick<ReadDependencies, 'repositories'> & { readonly clusters: Pick<ClusterStore, 'accountsOf'>; readonly authorizer: Authorizer }) =>
   async (call: SignedInCall): Promise<readonly KnownRepository[]> => {
     const owners = new Map<AccountId, string>()
@@ -175,7 +178,7 @@ export const makeListKnown = (deps: Pick<ReadDependencies, 'repositories'> & { r
   }
 export type ListKnown = ReturnType<typeof makeListKnown>
 
-/** Asks a repository by its address, where the caller knows it by name: this service fetches no other addresses. */
+/** Queries a repository by its address, if it is one of the caller's named repositories; this service fetches no other addresses. */
 export const makeAskKnown = (deps: Pick<ReadDependencies, 'safe' | 'reader'> & { readonly listKnown: ListKnown }) =>
   async (call: SignedInCall, address: string, question: Question): Outcome<Failure<'ChartRepositoryUnknown'> | RepositoryReadFailure, readonly ChartVersion[]> => {
     const url = repositoryUrl(address)
@@ -184,7 +187,7 @@ export const makeAskKnown = (deps: Pick<ReadDependencies, 'safe' | 'reader'> & {
     return ask(deps.reader, await accessTo(deps.safe, known.repository), question, call.signal)
   }
 
-/** One repository of an account, without its credentials. */
+/** Returns one repository of an account, without its credentials. */
 export const makeShowRepository = (deps: Pick<ReadDependencies, 'repositories'>) =>
   async (accountId: AccountId, name: string): Outcome<Failure<'ChartRepositoryMissing'>, SealedChartRepository> => {
     const stored = await deps.repositories.find(accountId, name)

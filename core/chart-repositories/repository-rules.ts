@@ -4,7 +4,7 @@ import { secret } from '../kernel/secret.ts'
 import { ChartRepositoryRefused, type PemReader } from './ports.ts'
 import type { RepositoryCredentials } from './types.ts'
 
-/** What a request says of a repository. Absent: as it is; empty: none. */
+/** The fields of a request. An absent field keeps its value; an empty one clears it. */
 export interface RepositoryClaim {
   readonly url?: string | undefined
   readonly plainHttp?: boolean | undefined
@@ -20,14 +20,14 @@ export interface RepositoryClaim {
 type Checked<A> = Either<Failure<'ChartRepositoryRefused'>, A>
 const refuse = (message: string): Checked<never> => left(ChartRepositoryRefused(message))
 
-/** As the columns hold them. */
+/** The width of the columns. */
 const maxUrlLength = 512
 const namePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 export const checkRepositoryName = (name: string): Checked<string> =>
   namePattern.test(name) ? right(name) : refuse('name must be 1 to 63 small letters, digits and hyphens, and begin and end with a letter or digit.')
 
-/** The address in one spelling, without a trailing slash; undefined when it is none. */
+/** Returns the normalised address, without a trailing slash; undefined if it is invalid. */
 export const repositoryUrl = (text: string): string | undefined => {
   const isRegistry = text.startsWith('oci://')
   const written = isRegistry ? `https://${text.slice('oci://'.length)}` : text
@@ -40,7 +40,7 @@ export const repositoryUrl = (text: string): string | undefined => {
   return whole.length > maxUrlLength ? undefined : whole
 }
 
-/** Where credentials belong: scheme, host and port. */
+/** Returns the scope of credentials: scheme, host and port. */
 export const originOf = (url: string): string => {
   const { protocol, host } = new URL(url.replace(/^oci:/, 'https:'))
   return url.startsWith('oci:') ? `oci://${host}` : `${protocol}//${host}`
@@ -54,7 +54,7 @@ const choose = (sent: string | undefined, before: string | undefined): string | 
   return value === '' ? undefined : value
 }
 
-/** What is stored after a request: what it sends, and of the former credentials those that it does not speak of. */
+/** Returns the credentials to store: those of the request, and the previous ones that the request does not mention. */
 export const mergedCredentials = (pem: PemReader, claim: RepositoryClaim, before: RepositoryCredentials): Checked<RepositoryCredentials> => {
   const username = choose(claim.username, before.username)
   const password = choose(claim.password, before.password?.reveal())
@@ -79,7 +79,7 @@ export const mergedCredentials = (pem: PemReader, claim: RepositoryClaim, before
   })
 }
 
-/** Names of what is stored, for people. */
+/** Returns the names of the stored credentials, for display. */
 export const heldBy = (credentials: RepositoryCredentials): readonly string[] => [
   ...(credentials.password === undefined ? [] : ['password']),
   ...(credentials.token === undefined ? [] : ['token']),
@@ -98,7 +98,7 @@ const plainCredentials = ({ username, password, token, authorityPem, certificate
   username, password?.reveal(), token?.reveal(), authorityPem, certificatePem, keyPem?.reveal(),
 ]
 
-/** Whether two drafts store the same. */
+/** Reports whether two drafts are equal. */
 export const isSameDraft = (a: RepositoryDraft, b: RepositoryDraft): boolean => {
   const others = plainCredentials(b.credentials)
   return (
@@ -107,8 +107,8 @@ export const isSameDraft = (a: RepositoryDraft, b: RepositoryDraft): boolean => 
 }
 
 /**
- * What a request makes of a repository. Credentials do not move to another host: once the address leads elsewhere, only
- * those that come with the same request are kept.
+ * Returns the repository that results from a request. Credentials do not move to another host: if the address changes its
+ * origin, only those in the same request are kept.
  */
 export const draftOf = (pem: PemReader, claim: RepositoryClaim, before: RepositoryDraft | undefined): Checked<RepositoryDraft> => {
   const url = claim.url === undefined ? before?.url : repositoryUrl(claim.url)

@@ -16,9 +16,9 @@ interface Plain {
 
 const placeOf = (accountId: AccountId, ref: string): SealedPlace => ({ table: 'chart_repositories', column: 'sealed_credentials', tenantId: accountId, rowRef: ref })
 
-/** Seals all credentials of a repository as one. */
+/** Seals all credentials of a repository in one box. */
 export interface RepositorySafe {
-  /** Under a fresh reference, so that an older box cannot be put in its place. No box where there is nothing to seal. */
+  /** Seals under a new reference, so that an older box cannot replace it. No box if there are no credentials. */
   seal(accountId: AccountId, credentials: RepositoryCredentials): Promise<{ readonly ref: string; readonly box: Uint8Array | undefined }>
   /** Throws when the box was tampered with or moved. */
   open(stored: Pick<SealedChartRepository, 'accountId' | 'ref' | 'box'>): Promise<RepositoryCredentials>

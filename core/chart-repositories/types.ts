@@ -3,23 +3,23 @@ import type { Secret } from '../kernel/secret.ts'
 
 export type ChartRepositoryId = Brand<number, 'ChartRepositoryId'>
 
-/** What a repository is shown, and no other host. PEM texts. */
+/** The credentials sent to a repository, and to no other host. PEM texts. */
 export interface RepositoryCredentials {
   readonly username?: string
   readonly password?: Secret
-  /** Bearer token; instead of a user name. */
+  /** Bearer token; replaces the user name. */
   readonly token?: Secret
-  /** Trusted instead of the system's authorities. */
+  /** Trusted instead of the system's certificate authorities. */
   readonly authorityPem?: string
   readonly certificatePem?: string
   readonly keyPem?: Secret
 }
 
-/** A repository as it is asked. */
+/** A repository's address and credentials. */
 export interface RepositoryAccess {
-  /** `https://…`, or `oci://…` with the path below which the charts stand; without a trailing slash. */
+  /** `https://…`, or `oci://…` with the path that contains the charts; without a trailing slash. */
   readonly url: string
-  /** Of an `oci://` repository: without TLS, which works for hosts that the operator opened alone. */
+  /** For an `oci://` repository: without TLS, which is possible only for hosts that the operator allows. */
   readonly isPlainHttp: boolean
   readonly credentials: RepositoryCredentials
 }
@@ -32,7 +32,7 @@ export interface ChartRepository {
   readonly url: string
   readonly isPlainHttp: boolean
   readonly description: string
-  /** Shown again; the other credentials are not. */
+  /** Shown to clients; the other credentials are not. */
   readonly username: string
   /** Which credentials are stored: `password`, `token`, `ca`, `certificate`. */
   readonly holds: readonly string[]
@@ -41,7 +41,7 @@ export interface ChartRepository {
   readonly version: number
 }
 
-/** With its sealed credentials; no box where it has none. */
+/** A repository with its sealed credentials; no box if it has none. */
 export interface SealedChartRepository extends ChartRepository {
   readonly ref: string
   readonly box: Uint8Array | undefined
@@ -50,7 +50,7 @@ export interface SealedChartRepository extends ChartRepository {
 /** What a store writes. */
 export type ChartRepositoryContent = Pick<SealedChartRepository, 'url' | 'isPlainHttp' | 'description' | 'username' | 'holds' | 'ref' | 'box'>
 
-/** A version of a chart, as an index or the registry tells it. Texts are empty where it says nothing. */
+/** A version of a chart, as listed by an index or registry. Missing texts are empty. */
 export interface ChartVersion {
   readonly name: string
   readonly version: string

@@ -13,7 +13,7 @@ import { readSecretData } from './storage-keys.ts'
 import type { SecretData, StorageKeys } from './storage-keys.ts'
 import type { StorageKey } from './types.ts'
 
-/** Where the key comes from: a stored credential, or a secret of a member cluster. Empty texts count as absent. */
+/** The source of the key: a stored credential, or a secret of a member cluster. Empty texts count as absent. */
 export interface BucketOptions {
   readonly credential: string | undefined
   readonly gceProject: string | undefined
@@ -42,7 +42,7 @@ type Source =
 
 const given = (text: string | undefined): text is string => text !== undefined && text !== ''
 
-/** Exactly one source, whole. */
+/** Returns the source if exactly one is given, completely. */
 const sourceOf = (options: BucketOptions): Source | undefined => {
   const { credential, clusterUid, secretNamespace, secretName } = options
   const namesSecret = given(clusterUid) || given(secretNamespace) || given(secretName)
@@ -61,7 +61,7 @@ const problemOf = (word: CloudWord, options: BucketOptions): string | undefined 
   return undefined
 }
 
-/** Names the buckets that a key of the caller can list. The key comes from one source and is used for this request alone. */
+/** Returns the names of the buckets that the caller's key can list. The key comes from one source and is used only for this request. */
 export const makeListBuckets = (deps: Deps) => {
   const readSecret = async (call: SignedInCall, source: Extract<Source, { kind: 'secret' }>): Outcome<SourceFailure, SecretData> => {
     if (!dnsLabel.test(source.namespace) || !dnsName.test(source.name)) return refuse('secret_namespace and secret_name must be names as Kubernetes has them.')

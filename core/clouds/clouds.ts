@@ -1,9 +1,9 @@
 /** One cloud whose buckets can be listed. */
 export interface Cloud {
   readonly storage: 's3' | 'azure' | 'google'
-  /** Types of stored credentials that carry a key for it. */
+  /** Types of stored credentials that contain a key for it. */
   readonly types: readonly string[]
-  /** Hosts that a secret's AWS_ENDPOINT may name, the region in the first group; undefined where none is taken. */
+  /** Hosts that AWS_ENDPOINT in a secret may name, with the region in the first group; undefined if no endpoint is accepted. */
   readonly endpointHosts?: RegExp
 }
 
@@ -23,7 +23,7 @@ const clouds = {
 } as const satisfies Readonly<Record<string, Cloud>>
 export type CloudName = keyof typeof clouds
 
-/** The words by which requests name a cloud: the interface's own, the vendors', and neutral ones. */
+/** The words for a cloud in requests: the interface's own, the vendors', and neutral ones. */
 const words = {
   aws: 'aws',
   s3: 'aws',
@@ -50,8 +50,8 @@ export const cloudWords = Object.keys(words) as [CloudWord, ...CloudWord[]]
 
 export const cloudOf = (word: CloudWord): { readonly name: CloudName; readonly cloud: Cloud } => ({ name: words[word], cloud: clouds[words[word]] })
 
-/** The cloud of a word from outside; undefined when there is none. */
+/** Returns the cloud that a word in a request names; undefined if there is none. */
 export const cloudNamed = (word: string): CloudName | undefined => cloudWords.filter((known) => known === word).map((known) => words[known])[0]
 
-/** Where the keys of a Hetzner project are good: each location has an endpoint of its own, and lists its own buckets. */
+/** Locations where the keys of a Hetzner project are valid: each has its own endpoint and lists its own buckets. */
 export const hetznerLocations: readonly string[] = ['fsn1', 'nbg1', 'hel1']

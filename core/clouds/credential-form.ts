@@ -7,7 +7,7 @@ import type { FreeObject, Json } from '../kernel/json.ts'
 import { CloudCredentialRefused } from './ports.ts'
 import type { CredentialForm, CredentialSpec, FieldValue, StoredCredential } from './types.ts'
 
-/** The URL in one spelling, without a trailing slash; undefined when it is no plain https URL. */
+/** Returns the normalised URL, without a trailing slash; undefined if it is not a plain https URL. */
 export const httpsUrl = (text: string): string | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.protocol !== 'https:' || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined
@@ -22,9 +22,9 @@ export interface CredentialField {
   readonly isRequired: boolean
 }
 
-/** What a type of credential consists of. The order of the fields is the order in which they are shown. */
+/** The definition of a type of credential. The fields are shown in this order. */
 export interface CredentialType {
-  /** The key under which the fields stand. */
+  /** The key that contains the fields. */
   readonly block: string
   readonly fields: Readonly<Record<string, CredentialField>>
 }
@@ -36,7 +36,7 @@ const maybe = (field: CredentialField): CredentialField => ({ ...field, isRequir
 
 const tokenOf = (block: string): CredentialType => ({ block, fields: { token: secret() } })
 
-/** Every type of credential, by its word in `type`. The words are data of the interface. */
+/** Every type of credential, by its word in `type`. The words are part of the interface. */
 export const credentialTypes: Readonly<Record<string, CredentialType>> = {
   Aws: { block: 'aws', fields: { accessKeyID: shown(), secretAccessKey: secret(), sessionToken: maybe(secret()) } },
   Azure: { block: 'azure', fields: { tenantID: shown(), subscriptionID: shown(), clientID: shown(), clientSecret: secret() } },
@@ -73,14 +73,14 @@ export const credentialTypes: Readonly<Record<string, CredentialType>> = {
 
 export const credentialTypeWords: readonly string[] = Object.keys(credentialTypes)
 
-/** The type whose credentials belong to a fleet manager, found by its endpoint. */
+/** The type of a fleet manager's credentials, which are found by its endpoint. */
 export const fleetType = 'Rancher'
 
-/** The type of that word, or undefined; words of the language itself are none. */
+/** Returns the type of that word, or undefined; inherited property names do not match. */
 export const credentialTypeNamed = (word: string): CredentialType | undefined =>
   Object.hasOwn(credentialTypes, word) ? credentialTypes[word] : undefined
 
-/** A credential as it was sent: a secret field that is missing or empty is left open, `null` takes it away. */
+/** A credential as sent: a missing or empty secret field keeps its value, `null` removes it. */
 export interface SentCredential {
   readonly name: string
   readonly type: string
@@ -95,11 +95,11 @@ type Read<A> = Either<Refused, A>
 const refuse = <A>(message: string): Read<A> => left(CloudCredentialRefused(message))
 
 const dnsName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
-/** What an answer carries beside the block; a form that was read may be sent back as it is. */
+/** Keys of a response besides the block; a form that was read may be sent back unchanged. */
 const commonKeys: readonly string[] = ['name', 'type', 'ownerID', 'creationTimestamp']
 const blocks: readonly string[] = Object.values(credentialTypes).map(({ block }) => block)
 
-/** UTF-16 units. A kubeconfig carries certificates; the whole body is limited besides. */
+/** In UTF-16 units. A kubeconfig contains certificates; the size of the whole body is limited too. */
 const longest: Readonly<Record<CredentialField['kind'], number>> = {
   text: 8192,
   list: 2048,
@@ -118,7 +118,7 @@ const readName = (value: Json | undefined): Read<string> =>
     ? right(value)
     : refuse('name must be 1 to 253 lower-case letters, digits, hyphens and dots, as a DNS name: each part begins and ends with a letter or digit.')
 
-/** Credentials belong to people; those of an organization are not served yet. */
+/** Credentials belong to people; credentials of an organization are not supported yet. */
 const readOwner = (value: Json | undefined, userId: UserId): Read<AccountId> =>
   value === undefined || value === null || value === 0 || value === userId ? right(userId) : refuse('ownerID must be your own id, or absent.')
 
@@ -142,7 +142,7 @@ const readBlock = (type: CredentialType, value: Json | undefined): Read<Pick<Sen
   const names = Object.keys(type.fields)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return refuse(`The block ${type.block} is missing; it has the fields ${names.join(', ')}.`)
   const block = value as FreeObject
-  // An unknown key is not named in the answer: somebody may have put the secret there.
+  // An unknown key is not repeated in the response, because it may contain the secret.
   if (Object.keys(block).some((key) => !Object.hasOwn(type.fields, key))) return refuse(`The block ${type.block} has an unknown field; its fields are ${names.join(', ')}.`)
   const fields: Record<string, FieldValue> = {}
   for (const [name, field] of Object.entries(type.fields)) {
@@ -157,8 +157,8 @@ const readBlock = (type: CredentialType, value: Json | undefined): Read<Pick<Sen
 }
 
 /**
- * Reads the body of a request: name, type, owner and exactly one block, which the type names. Unknown keys and types,
- * foreign blocks and fields of another type are refused, in words that repeat nothing of what was sent.
+ * Reads the body of a request: name, type, owner and exactly one block, which the type names. Unknown keys and types, blocks
+ * and fields of other types are rejected, with messages that repeat nothing of what was sent.
  */
 export const readCredential = (body: FreeObject, userId: UserId): Read<SentCredential> => {
   const name = readName(body['name'])
@@ -175,7 +175,7 @@ export const readCredential = (body: FreeObject, userId: UserId): Read<SentCrede
   return isLeft(block) ? block : right({ name: name.right, type: word, ownerId: owner.right, ...block.right })
 }
 
-/** What is shown of a credential. A stored secret is an empty text: it can be sent back, and then stays as it is. */
+/** Returns the displayed form of a credential. A stored secret is an empty text, which can be sent back to keep the secret. */
 export const toCredentialForm = (stored: StoredCredential, spec: CredentialSpec): CredentialForm => {
   const type = credentialTypeNamed(spec.type)
   const shown = Object.entries(type?.fields ?? {}).flatMap(([name, field]): readonly (readonly [string, FieldValue])[] => {

@@ -19,9 +19,9 @@ import type { CredentialContent, CredentialForm, CredentialSpec, FieldValue, Sto
 
 const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'cloud_credentials', column: 'sealed_spec', tenantId: userId, rowRef: ref })
 
-/** Seals whole specs: no field of a block stands outside of its box. */
+/** Seals whole specs: no field of a block is stored outside its box. */
 export interface CredentialSafe {
-  /** Under a fresh reference, so that an older box cannot be put in its place. */
+  /** Seals under a new reference, so that an older box cannot replace it. */
   seal(userId: UserId, spec: CredentialSpec): Promise<{ readonly ref: string; readonly box: Uint8Array }>
   /** Throws when the box was tampered with or moved. */
   open(stored: Pick<StoredCredential, 'userId' | 'ref' | 'box'>): Promise<CredentialSpec>
@@ -40,14 +40,17 @@ export const makeCredentialSafe = (deps: { readonly secretBox: SecretBox; readon
 
 type Refused = Failure<'CloudCredentialRefused'>
 
-/** Secrets that were left open, from the credential that is replaced; of another type nothing is kept. */
+/** Returns the secrets to keep from the replaced credential; none if the type changes. */
 const keptSecrets = (sent: SentCredential, before: CredentialSpec | undefined): Record<string, FieldValue> => {
   if (before?.type !== sent.type) return {}
   const fields = credentialTypeNamed(sent.type)?.fields ?? {}
   return Object.fromEntries(Object.entries(before.fields).filter(([name]) => fields[name]?.isSecret === true && !sent.removed.includes(name)))
 }
 
-/** The whole credential that a request leads to, its documents checked. Failures: CloudCredentialRefused, naming the field and nothing of its value. */
+/**
+ * Returns the complete credential that a request results in, with its documents checked. Failures: CloudCredentialRefused,
+ * which names the field but not its value.
+ */
 export const makeCompleteCredential = (deps: { readonly serviceAccounts: ServiceAccountReader; readonly kubeconfigs: KubeconfigParser }) => {
   const checkDocument = (kind: string, value: string): Either<Refused, unknown> => {
     if (kind === 'service-account') return deps.serviceAccounts.read(secret(value))
@@ -72,7 +75,7 @@ export const makeCompleteCredential = (deps: { readonly serviceAccounts: Service
 }
 export type CompleteCredential = ReturnType<typeof makeCompleteCredential>
 
-/** The endpoint by which lists find a fleet manager's credentials; empty for other types. */
+/** Returns the endpoint by which lists find a fleet manager's credentials; empty for other types. */
 export const fleetEndpointOf = ({ type, fields }: CredentialSpec): string => (type === fleetType && typeof fields['endpoint'] === 'string' ? fields['endpoint'] : '')
 
 interface ReadDeps {
@@ -80,13 +83,13 @@ interface ReadDeps {
   readonly safe: CredentialSafe
 }
 
-/** What a list is narrowed by; an empty list of types means every type. */
+/** The filter of a list; an empty list of types means every type. */
 export interface WantedCredentials {
   readonly types: readonly string[]
   readonly fleetEndpoint: string | undefined
 }
 
-/** The caller's credentials by name, without their secrets. */
+/** Lists the caller's credentials by name, without their secrets. */
 export const makeListCredentials = (deps: ReadDeps) =>
   async (call: SignedInCall, wanted: WantedCredentials, page: PageRequest): Promise<Page<CredentialForm>> => {
     const types = wanted.types.filter((type) => type !== '')
@@ -96,14 +99,14 @@ export const makeListCredentials = (deps: ReadDeps) =>
     return { ...found, items: await Promise.all(found.items.map(async (stored) => toCredentialForm(stored, await deps.safe.open(stored)))) }
   }
 
-/** One credential of the caller, without its secrets. */
+/** Returns one credential of the caller, without its secrets. */
 export const makeShowCredential = (deps: ReadDeps) =>
   async (call: SignedInCall, name: string): Outcome<Failure<'CredentialMissing'>, CredentialForm> => {
     const stored = await deps.credentials.find(call.principal.userId, name)
     return stored === undefined ? left(CredentialMissing('You have no credential of that name.')) : right(toCredentialForm(stored, await deps.safe.open(stored)))
   }
 
-/** Credentials that one person can have. */
+/** Maximum number of credentials of one person. */
 const most = 200
 
 interface ChangeDeps {
@@ -121,7 +124,7 @@ const seal = async (deps: ChangeDeps, call: SignedInCall, sent: SentCredential, 
   ...(await deps.safe.seal(call.principal.userId, spec)),
 })
 
-/** Stores a new credential of the caller, sealed. */
+/** Stores a new sealed credential of the caller. */
 export const makeCreateCredential = (deps: ChangeDeps) =>
   async (call: SignedInCall, body: FreeObject): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialNameTaken'>, void> => {
     const { userId } = call.principal
@@ -143,7 +146,7 @@ export const makeCreateCredential = (deps: ChangeDeps) =>
 const changedFieldsOf = (before: CredentialSpec, after: CredentialSpec): readonly string[] =>
   Object.keys({ ...before.fields, ...after.fields }).filter((name) => JSON.stringify(before.fields[name]) !== JSON.stringify(after.fields[name]))
 
-/** Replaces a credential of the caller, found by the name in the body. Secrets that were left open stay while the type does. */
+/** Replaces a credential of the caller, found by the name in the body. Omitted secrets are kept if the type does not change. */
 export const makeReplaceCredential = (deps: ChangeDeps) =>
   async (call: SignedInCall, body: FreeObject): Outcome<Failure<'CloudCredentialRefused'> | Failure<'CredentialMissing'> | Failure<'CredentialChanged'>, void> => {
     const { userId } = call.principal
@@ -168,7 +171,6 @@ export const makeReplaceCredential = (deps: ChangeDeps) =>
     })
   }
 
-/** Deletes a credential of the caller. */
 export const makeDeleteCredential = (deps: Pick<ChangeDeps, 'unitOfWork'>) =>
   async (call: SignedInCall, name: string): Outcome<Failure<'CredentialMissing'>, void> =>
     deps.unitOfWork.run<Failure<'CredentialMissing'>, void>(call, async (stores) => {

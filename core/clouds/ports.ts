@@ -7,45 +7,45 @@ import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { CloudCredentialId, CredentialContent, CredentialFilter, ServiceAccount, StorageKey, StoredCredential } from './types.ts'
 
-/** The caller has no credential of that name. */
+/** The caller does not have a credential of that name. */
 export const CredentialMissing = defineFailure('CredentialMissing', 'NotFound')
-/** The caller has a credential of that name already. */
+/** The caller already has a credential of that name. */
 export const CredentialNameTaken = defineFailure('CredentialNameTaken', 'Unprocessable')
-/** The body is no credential: an unknown type, a missing or foreign block, a field that is wrong. It never repeats what was sent. */
+/** The body is not a valid credential: an unknown type, a missing or wrong block, an invalid field. The message never repeats what was sent. */
 export const CloudCredentialRefused = defineFailure('CloudCredentialRefused', 'Unprocessable')
-/** The credential was changed by another request at the same moment. */
+/** The credential was changed concurrently by another request. */
 export const CredentialChanged = defineFailure('CredentialChanged', 'Conflict')
 
-/** The request names no source of a key, more than one, or one that does not fit the cloud. */
+/** The request names no source of a key, more than one, or one that does not match the cloud. */
 export const BucketSourceRefused = defineFailure('BucketSourceRefused', 'Unprocessable')
-/** The cluster does not let the caller read the secret. */
+/** The cluster does not allow the caller to read the secret. */
 export const SecretForbidden = defineFailure('SecretForbidden', 'Forbidden')
-/** The cluster has no such secret. */
+/** The secret does not exist in the cluster. */
 export const SecretMissing = defineFailure('SecretMissing', 'NotFound')
 /** The cloud does not accept the key. */
 export const CloudKeyRefused = defineFailure('CloudKeyRefused', 'Unprocessable')
-/** The cloud did not answer, or not in a way that can be read. */
+/** The cloud did not respond, or its response cannot be parsed. */
 export const CloudUnreachable = defineFailure('CloudUnreachable', 'Upstream')
-/** The vendor's package, which is optional, is not installed beside this service. */
+/** The vendor's package, which is optional, is not installed. */
 export const CloudSdkMissing = defineFailure('CloudSdkMissing', 'Unavailable')
 
-/** Cloud credentials of people. Every method stays with the given user: another's credential does not exist. */
+/** Cloud credentials of people. Every method is limited to the given user; credentials of others are reported as missing. */
 export interface CloudCredentialStore {
-  /** By name. */
+  /** Sorted by name. */
   list(userId: UserId, filter: CredentialFilter, page: PageRequest): Promise<Page<StoredCredential>>
   find(userId: UserId, name: string): Promise<StoredCredential | undefined>
-  /** How many the user has; in a transaction others wait until it ends. */
+  /** Returns the user's number of credentials; in a transaction, blocks other calls until it ends. */
   lockCount(userId: UserId): Promise<number>
-  /** Inserts with version 1. Failures: CredentialNameTaken (by the unique key, so two at once cannot both succeed). */
+  /** Inserts with version 1. Failures: CredentialNameTaken (by the unique key, so two concurrent inserts cannot both succeed). */
   insert(userId: UserId, name: string, content: CredentialContent, at: Date): Outcome<Failure<'CredentialNameTaken'>, CloudCredentialId>
-  /** Compare-and-set on the version. False when the row is gone or was changed. */
+  /** Compare-and-set on the version. Returns false if the row does not exist or was changed. */
   replace(userId: UserId, id: CloudCredentialId, version: number, content: CredentialContent, at: Date): Promise<boolean>
-  /** The id of what was removed; undefined when there was nothing. */
+  /** Returns the id of the removed row; undefined if there was none. */
   remove(userId: UserId, name: string): Promise<CloudCredentialId | undefined>
 }
 export const CloudCredentialStoreToken = token<CloudCredentialStore>('clouds.CloudCredentialStore')
 
-/** What a change to credentials is made of, in one transaction. */
+/** The stores that a change to credentials needs, in one transaction. */
 export interface CloudStores {
   readonly credentials: CloudCredentialStore
   readonly audit: AuditTrail
@@ -54,8 +54,8 @@ export type CloudUnitOfWork = UnitOfWork<CloudStores>
 export const CloudUnitOfWorkToken = token<CloudUnitOfWork>('clouds.UnitOfWork')
 
 /**
- * Reads the JSON text of a service account's key file. Only type `service_account` with a private key that can be read;
- * files that fetch a credential elsewhere or run a program are refused. The message repeats nothing of the text.
+ * Reads the JSON text of a service account's key file. Only type `service_account` with a readable private key is accepted;
+ * files that fetch a credential elsewhere or run a program are rejected. The message repeats nothing of the text.
  */
 export interface ServiceAccountReader {
   read(text: Secret): Either<Failure<'CloudCredentialRefused'>, ServiceAccount>
@@ -64,12 +64,12 @@ export const ServiceAccountReaderToken = token<ServiceAccountReader>('clouds.Ser
 
 export type BucketFailure = Failure<'CloudKeyRefused'> | Failure<'CloudUnreachable'> | Failure<'CloudSdkMissing'>
 
-/** Asks clouds for the buckets (containers) that a key can list. */
+/** Lists the buckets (containers) that a key can list. */
 export interface BucketDirectory {
-  /** Names in the vendor's order, at most `maxBuckets`, within ten seconds. Nothing but the given key is used. */
+  /** Returns names in the vendor's order, at most `maxBuckets`, within ten seconds. Uses only the given key. */
   list(key: StorageKey, signal: AbortSignal): Outcome<BucketFailure, readonly string[]>
 }
 export const BucketDirectoryToken = token<BucketDirectory>('clouds.BucketDirectory')
 
-/** Buckets that are named at most; what comes after is left out. */
+/** Maximum number of returned buckets; the rest is omitted. */
 export const maxBuckets = 10_000

@@ -12,12 +12,12 @@ import type { CredentialSpec, S3Key, StorageKey } from './types.ts'
 type Made = Either<Failure<'BucketSourceRefused'>, StorageKey>
 const refuse = (message: string): Made => left(BucketSourceRefused(message))
 
-/** What the request adds to a key. */
+/** The request's additions to a key. */
 export interface KeyWish {
   readonly gceProject: string | undefined
 }
 
-/** Values of a Secret, decoded. */
+/** Decoded values of a Secret. */
 export type SecretData = Readonly<Record<string, string>>
 
 const accountPattern = /^[a-z0-9]{3,24}$/
@@ -37,7 +37,7 @@ const azureKey = (account: string, key: string): Made =>
     ? right({ kind: 'azure', account, key: secret(key) })
     : refuse('The name of the storage account must be 3 to 24 lower-case letters and digits.')
 
-/** The endpoint in a secret: only hosts that the vendor documents, so that nobody can send us anywhere else. */
+/** Returns the endpoint in a secret. Only hosts that the vendor documents are accepted, so that a secret cannot direct requests elsewhere. */
 const placesOf = (name: CloudName, cloud: Cloud, endpoint: string): Either<Failure<'BucketSourceRefused'>, S3Key['places']> => {
   if (endpoint === '' && name === 'aws') return right([])
   const url = httpsUrl(endpoint)
@@ -46,7 +46,7 @@ const placesOf = (name: CloudName, cloud: Cloud, endpoint: string): Either<Failu
   return left(BucketSourceRefused(`AWS_ENDPOINT in the secret must be ${cloud.endpointHosts === undefined ? 'absent' : `https and a documented host of ${name}`}.`))
 }
 
-/** The keys of the clouds, from stored credentials and from secrets. */
+/** Makes the keys of the clouds from stored credentials and from secrets. */
 export const makeStorageKeys = (deps: { readonly serviceAccounts: ServiceAccountReader }) => {
   const googleKey = (text: string, projects: readonly (string | undefined)[]): Made => {
     const account = deps.serviceAccounts.read(secret(text))
@@ -56,7 +56,7 @@ export const makeStorageKeys = (deps: { readonly serviceAccounts: ServiceAccount
     return right({ ...account.right, kind: 'google', projectId })
   }
 
-  /** From a stored credential of a type that the cloud knows. */
+  /** From a stored credential of a type that the cloud supports. */
   const ofCredential = ({ type, fields }: CredentialSpec, wish: KeyWish): Made => {
     const text = (name: string): string => (typeof fields[name] === 'string' ? fields[name] : '')
     const keys = [text('accessKeyID'), text('secretAccessKey')] as const
@@ -78,7 +78,7 @@ export const makeStorageKeys = (deps: { readonly serviceAccounts: ServiceAccount
     }
   }
 
-  /** From a secret of a member cluster, with the keys that backup tools know. */
+  /** From a secret of a member cluster, with the key names that backup tools use. */
   const ofSecret = (name: CloudName, cloud: Cloud, data: SecretData, wish: KeyWish): Made => {
     const value = (key: string): string => (Object.hasOwn(data, key) ? (data[key] ?? '').trim() : '')
     const missing = (...keys: readonly string[]): string | undefined => keys.find((key) => value(key) === '')
@@ -105,7 +105,7 @@ const decodeBase64 = (text: string): string | undefined => {
   }
 }
 
-/** The values of a Kubernetes Secret as text; those that are none are left out. Undefined when the answer is no Secret. */
+/** Returns the values of a Kubernetes Secret as text; values that are not text are omitted. Undefined if the response is not a Secret. */
 export const readSecretData = (json: unknown): SecretData | undefined => {
   if (typeof json !== 'object' || json === null || (json as { kind?: unknown }).kind !== 'Secret') return undefined
   const data = (json as { data?: unknown }).data ?? {}

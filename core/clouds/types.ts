@@ -6,28 +6,28 @@ export type CloudCredentialId = Brand<number, 'CloudCredentialId'>
 /** A field of a credential's block: text, or a list of texts. */
 export type FieldValue = string | readonly string[]
 
-/** One credential as it is used and sealed: the type's word, and the fields of its block. */
+/** One credential as used and sealed: the type's word, and the fields of its block. */
 export interface CredentialSpec {
   readonly type: string
   readonly fields: Readonly<Record<string, FieldValue>>
 }
 
-/** What is stored of a credential. Everything that could be a secret is in the box. */
+/** The stored form of a credential. Everything that could be secret is in the box. */
 export interface StoredCredential {
   readonly id: CloudCredentialId
   readonly userId: UserId
   readonly name: string
   readonly type: string
-  /** The account on whose behalf the person keeps it. */
+  /** The account on whose behalf the person stores it. */
   readonly ownerId: AccountId
-  /** What the box is bound to, beside the person. */
+  /** What the box is bound to, besides the person. */
   readonly ref: string
   readonly box: Uint8Array
   readonly createdAt: Date
   readonly version: number
 }
 
-/** What a new or changed row holds. `fleetEndpoint` is the one field that lists are filtered by; empty for other types. */
+/** The content of a new or changed row. `fleetEndpoint` is the only field that lists filter by; empty for other types. */
 export interface CredentialContent {
   readonly type: string
   readonly ownerId: AccountId
@@ -43,7 +43,7 @@ export interface CredentialFilter {
   readonly fleetEndpoint: string | undefined
 }
 
-/** A credential as its holder is shown it: the secret fields that are stored are empty texts, the others are left out. */
+/** A credential as shown to its holder: stored secret fields are empty texts, secret fields that are not stored are omitted. */
 export interface CredentialForm {
   readonly name: string
   readonly type: string
@@ -56,7 +56,7 @@ export interface CredentialForm {
 /** An object store that speaks the S3 protocol. */
 export interface S3Key {
   readonly kind: 's3'
-  /** `https://host` of each place that is asked; empty for the vendor's own. */
+  /** `https://host` of each endpoint to query; empty for the vendor's default. */
   readonly places: readonly { readonly endpoint: string; readonly region: string }[]
   readonly accessKeyId: string
   readonly secretAccessKey: Secret
@@ -69,7 +69,7 @@ export interface AzureKey {
   readonly key: Secret
 }
 
-/** Whose key a service account's file holds. */
+/** The identity in a service account's file. */
 export interface ServiceAccount {
   readonly projectId: string
   readonly clientEmail: string
@@ -81,5 +81,5 @@ export interface GoogleKey extends ServiceAccount {
   readonly kind: 'google'
 }
 
-/** What the buckets of a cloud are listed with. */
+/** The key that lists the buckets of a cloud. */
 export type StorageKey = S3Key | AzureKey | GoogleKey

@@ -4,7 +4,7 @@ const units: readonly (readonly [string, number])[] = [
   ['m', 60],
 ]
 
-/** How long ago, in the largest whole unit: `3d`, `43m`, `8s`. */
+/** Returns the elapsed time in the largest whole unit: `3d`, `43m`, `8s`. */
 export const shortAge = (from: Date, now: Date): string => {
   const seconds = Math.max(0, Math.floor((now.getTime() - from.getTime()) / 1000))
   const [unit, size] = units.find(([, length]) => seconds >= length) ?? ['s', 1]

@@ -1,29 +1,29 @@
 import type { Cluster } from './types.ts'
 
-/** Stands where the caller puts an access token of this platform. */
+/** Placeholder for an access token of this platform. */
 export const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 
-/** The name under which the expiry of the token stands in the kubeconfig. */
+/** The name of the kubeconfig extension that contains the token's expiry. */
 export const expiryExtension = 'moorage.token'
 
-/** Where a Kubernetes client reaches this service. */
+/** The address of this service for Kubernetes clients. */
 export interface KubernetesAddress {
   /** Without a trailing slash. */
   readonly url: string
-  /** The certificate to trust, where no public authority signed it. */
+  /** The certificate to trust, if it is not signed by a public authority. */
   readonly caPem: string | undefined
 }
 
-/** The token that a kubeconfig carries. */
+/** The token that a kubeconfig contains. */
 export interface CarriedToken {
   readonly token: string
   readonly expiresAt: Date
 }
 
-/** A YAML scalar; JSON strings are YAML. */
+/** Returns a YAML scalar; JSON strings are valid YAML. */
 const quoted = (text: string): string => JSON.stringify(text)
 
-/** Base64 of ASCII text, as kubeconfigs carry certificates. */
+/** Returns the base64 of ASCII text; kubeconfigs contain certificates in this form. */
 const base64 = (ascii: string): string => btoa(ascii)
 
 const remark = (carried: CarriedToken | undefined): string =>
@@ -32,8 +32,8 @@ const remark = (carried: CarriedToken | undefined): string =>
     : `# The token is for this cluster alone and expires at ${carried.expiresAt.toISOString()}.`
 
 /**
- * A kubeconfig that leads to the cluster through this service, with a token of the platform or a place for one; never the
- * stored credential. kubectl withholds tokens from a server that is not reached by https, so the address is the https one.
+ * Returns a kubeconfig that connects to the cluster through this service, with a token of the platform or a placeholder;
+ * never with the stored credential. kubectl does not send tokens over plain http, so the address is the https one.
  */
 export const clientConfig = (address: KubernetesAddress, cluster: Pick<Cluster, 'ownerName' | 'name'>, carried?: CarriedToken): string => {
   const context = quoted(`${cluster.name}.${cluster.ownerName}`)

@@ -13,8 +13,8 @@ import { judge } from './status.ts'
 import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
 
 /**
- * Asks once more whether the caller may, after a cluster was looked at: that takes as long as the cluster likes, and the
- * caller may be the one who runs it. Failure: AccessDenied.
+ * Checks authorization again after a cluster was queried: the query can take as long as the cluster wants, and the caller
+ * may be the one who runs the cluster. Failure: AccessDenied.
  */
 export const makeStillAllowed = (authorizer: Authorizer) =>
   async (call: SignedInCall<never>, object: ObjectLocator, relation: string): Outcome<Failure<'AccessDenied'>, void> => {
@@ -23,12 +23,12 @@ export const makeStillAllowed = (authorizer: Authorizer) =>
   }
 export type StillAllowed = ReturnType<typeof makeStillAllowed>
 
-/** Direct grants that let their holder see a cluster. */
+/** Direct grants that allow their holder to see a cluster. */
 const seeingRelations = ['viewer', 'editor']
 
 /**
- * The caller's own clusters or, with `all`, also those of every organization where the caller may see them.
- * One decision for each account, by the same evaluator as every route; direct grants are decided one by one.
+ * Lists the caller's own clusters; with `all`, also those of every organization where the caller may see them. Makes one
+ * decision per account, by the same evaluator as every route; direct grants are decided one by one.
  */
 export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; readonly authorizer: Authorizer }) =>
   async (call: SignedInCall, all: boolean): Promise<readonly Cluster[]> => {
@@ -50,9 +50,9 @@ export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; re
     return [...found.values()]
   }
 
-/** What a caller wants changed; what is undefined stays. */
+/** The changes that a caller requests; undefined fields keep their value. */
 export interface ClusterWish {
-  /** Repeated in the body: must be the name in the path. */
+  /** Must equal the name in the path. */
   readonly name: string | undefined
   readonly displayName: string | undefined
   readonly provider: HostingProvider | undefined
@@ -60,13 +60,13 @@ export interface ClusterWish {
   readonly impersonatesUsers: boolean | undefined
   readonly claimedOwnerId?: number | undefined
   readonly claimedUid?: string | undefined
-  /** Replaces the stored credential, if it leads to the same cluster. */
+  /** Replaces the stored credential, if it connects to the same cluster. */
   readonly accessConfig: string | undefined
 }
 
 export type ChangeFailure = IdentifyFailure | Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | Failure<'ClusterChanged'> | Failure<'AccessDenied'>
 
-/** What is wrong with a name in the body of a request about the cluster of this name; undefined when nothing is. */
+/** Returns the error in a name in the body of a request about the cluster of this name; undefined if there is none. */
 export const nameMismatch = (name: string, claimed: string | undefined): string | undefined =>
   claimed === undefined || claimed === '' || claimed === name ? undefined : 'A cluster keeps the name in the path; the name in the body is another.'
 
@@ -95,7 +95,7 @@ interface Deps {
   readonly unitOfWork: ClusterUnitOfWork
 }
 
-/** Changes a record and, when an access config is given, its credential. Connections made before are cut then. */
+/** Changes a record and, if an access config is given, its credential. Existing connections are then closed. */
 export const makeChangeCluster = (deps: Deps) => {
   const identifySame = async (call: SignedInCall<never>, cluster: Cluster, accessConfig: string): Outcome<ChangeFailure, Identified> => {
     const identified = await deps.identify(accessConfig, call.signal)
@@ -106,7 +106,7 @@ export const makeChangeCluster = (deps: Deps) => {
   }
 
   const write = async (call: SignedInCall<Cluster>, cluster: Cluster, wish: ClusterWish, found: Identified | undefined): Outcome<ChangeFailure, Cluster> => {
-    // A new reference with each credential: what was sealed before can never be put back in its place unnoticed.
+    // Each credential gets a new reference, so that restoring a previously sealed one is always detected.
     const sealed = found === undefined ? undefined : await deps.seal(cluster.ownerId, found.credential)
     const change: ClusterChange = {
       ...changeOf(wish),
@@ -148,7 +148,7 @@ export const makeChangeCluster = (deps: Deps) => {
   }
 }
 
-/** Forgets a cluster: record, credential, grants and open connections. The cluster itself is not touched. */
+/** Deletes a cluster's record, credential, grants and open connections. The cluster itself is not changed. */
 export const makeRemoveCluster = (deps: { readonly unitOfWork: ClusterUnitOfWork; readonly transport: Pick<ClusterTransport, 'forget'> }) =>
   async (call: SignedInCall, id: ClusterId, name: string | undefined): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void> => {
     const removed = await deps.unitOfWork.run<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void>(call, async ({ clusters, audit }) => {

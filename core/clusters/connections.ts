@@ -9,7 +9,7 @@ import type { ClusterApi, ClusterConnections, ClusterStore, CredentialCodec, Kub
 import { AccessConfigRefused, ClusterMissing, ClusterNotConnected } from './ports.ts'
 import type { ClusterConnection, ClusterCredential, ClusterFacts, ClusterLink } from './types.ts'
 
-/** What a cluster's sealed credential is bound to. */
+/** Returns the place that a cluster's sealed credential is bound to. */
 export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace => ({
   table: 'clusters',
   column: 'sealed_credential',
@@ -17,10 +17,10 @@ export const credentialPlace = (ownerId: AccountId, ref: string): SealedPlace =>
   rowRef: ref,
 })
 
-/** Opened credentials kept at most, so that memory stays bounded. */
+/** Maximum number of cached opened credentials. */
 const maxOpened = 2000
 
-/** Keeps opened credentials by record and version; the version is read anew for every request. */
+/** Caches opened credentials by record and version; the version is read again for every request. */
 export const makeClusterConnections = (deps: {
   readonly clusters: Pick<ClusterStore, 'link' | 'sealed'>
   readonly secretBox: SecretBox
@@ -64,12 +64,12 @@ export const makeClusterConnections = (deps: {
 
 type Opened = Awaited<ReturnType<ClusterConnections['open']>>
 
-/** Shorter than a lease on a task: by then the work has stopped, or another worker has it. */
+/** Shorter than the lease of a task: when a lease ends, the work has stopped or another worker has it. */
 const graceMs = 25_000
 
 /**
- * For work that goes on while the database is away for a moment: what was opened last serves on for that long. While the
- * database answers, its answer counts, so that a changed or removed credential counts at once.
+ * For work that must continue during a short outage of the database: the last opened connection stays valid for that time.
+ * While the database responds, its result is used, so that a changed or removed credential takes effect at once.
  */
 export const steadyConnections = (connections: ClusterConnections, nowMs: () => number = () => performance.now()): ClusterConnections => {
   let last: { readonly opened: Opened; readonly atMs: number } | undefined
@@ -87,7 +87,7 @@ export const steadyConnections = (connections: ClusterConnections, nowMs: () => 
   }
 }
 
-/** A cluster that answered to an access config, and how it is reached. */
+/** A cluster that responded to an access config, with its credential. */
 export interface Identified {
   readonly credential: ClusterCredential
   readonly facts: ClusterFacts
@@ -95,7 +95,7 @@ export interface Identified {
 
 export type IdentifyFailure = Failure<'AccessConfigRefused'> | ReachFailure
 
-/** Reads an access config and looks at the cluster that it leads to. */
+/** Reads an access config and surveys the cluster that it names. */
 export const makeIdentify = (deps: { readonly parser: KubeconfigParser; readonly api: ClusterApi }) =>
   async (accessConfig: string | undefined, signal: AbortSignal): Outcome<IdentifyFailure, Identified> => {
     if (accessConfig === undefined || accessConfig.trim() === '')
@@ -107,7 +107,7 @@ export const makeIdentify = (deps: { readonly parser: KubeconfigParser; readonly
   }
 export type Identify = ReturnType<typeof makeIdentify>
 
-/** Seals a credential for a record. The reference is kept for a record's life, or made for a new one. */
+/** Seals a credential for a record. The reference is the record's, or a new one for a new record. */
 export const makeSealCredential = (deps: { readonly secretBox: SecretBox; readonly codec: CredentialCodec; readonly entropy: Entropy }) =>
   async (ownerId: AccountId, credential: ClusterCredential, ref = hex(deps.entropy.bytes(16))): Promise<{ readonly ref: string; readonly box: Uint8Array }> => ({
     ref,

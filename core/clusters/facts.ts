@@ -1,6 +1,6 @@
 import type { ClusterFacts, ClusterManager, ClusterSurvey, HostingProvider, NodeFacts } from './types.ts'
 
-/** Tells managers by what a cluster serves, never by its name. */
+/** Detects managers from what a cluster serves, never from its name. */
 export const detectManagers = (found: Pick<ClusterSurvey, 'groups' | 'servesManagedClusters' | 'servesDeployments' | 'hasKlusterlet'>): readonly ClusterManager[] => {
   const has = (group: string): boolean => found.groups.includes(group)
   const managers: ClusterManager[] = []
@@ -13,7 +13,7 @@ export const detectManagers = (found: Pick<ClusterSurvey, 'groups' | 'servesMana
   return managers
 }
 
-/** Schemes of `spec.providerID`, as the cloud controller managers write them. */
+/** Schemes of `spec.providerID`, as written by the cloud controller managers. */
 const bySchemes: Readonly<Record<string, HostingProvider>> = {
   aws: 'EKS',
   azure: 'AKS',
@@ -27,7 +27,7 @@ const bySchemes: Readonly<Record<string, HostingProvider>> = {
   vultr: 'Vultr',
 }
 
-/** A self-made cluster on a cloud's machines is not the cloud's managed service: those label their nodes. */
+/** Labels of managed nodes. A self-managed cluster on a cloud's machines is not the cloud's managed service. */
 const managedLabels: Readonly<Partial<Record<HostingProvider, readonly string[]>>> = {
   EKS: ['eks.amazonaws.com/nodegroup', 'eks.amazonaws.com/compute-type', 'eks.amazonaws.com/nodegroup-image', 'alpha.eksctl.io/cluster-name', 'karpenter.sh/nodepool'],
   AKS: ['kubernetes.azure.com/cluster'],
@@ -36,7 +36,7 @@ const managedLabels: Readonly<Partial<Record<HostingProvider, readonly string[]>
 
 const hasAny = (node: NodeFacts, labels: readonly string[]): boolean => labels.some((label) => label in node.labels)
 
-/** Tells the hosting provider by what the nodes carry; Generic when they do not tell. */
+/** Detects the hosting provider from the nodes; Generic if they do not identify one. */
 export const detectProvider = (nodes: readonly NodeFacts[]): HostingProvider => {
   for (const node of nodes) {
     const scheme = /^([a-z]+):\/\//.exec(node.providerId)?.[1]
@@ -48,22 +48,22 @@ export const detectProvider = (nodes: readonly NodeFacts[]): HostingProvider => 
   return nodes.some((node) => Object.keys(node.labels).some((label) => label.startsWith('rke.cattle.io/'))) ? 'Rancher' : 'Generic'
 }
 
-/** The region of the first node that tells one. */
+/** Returns the region of the first node that has one. */
 export const detectLocation = (nodes: readonly NodeFacts[]): string =>
   nodes.map((node) => node.labels['topology.kubernetes.io/region']).find((region) => region !== undefined && region !== '') ?? ''
 
-/** The project of Google nodes: `gce://<project>/<zone>/<name>`. */
+/** Returns the project of Google nodes: `gce://<project>/<zone>/<name>`. */
 export const detectProject = (nodes: readonly NodeFacts[]): string =>
   nodes.map((node) => /^gce:\/\/([^/]+)\//.exec(node.providerId)?.[1]).find((project) => project !== undefined) ?? ''
 
-/** As long as the columns. What a cluster says about itself is its own, and may be anything. */
+/** The width of the columns. A cluster may report any text about itself. */
 const maxTextLength = 128
 const maxNodes = 1_000_000
 
 const shortened = (text: string): string => text.slice(0, maxTextLength).toWellFormed()
 const countOf = (claimed: number): number => Math.min(Math.max(Math.trunc(claimed) || 0, 0), maxNodes)
 
-/** What a survey means. */
+/** Returns the facts that follow from a survey. */
 export const factsOf = (survey: ClusterSurvey): ClusterFacts => ({
   uid: survey.uid,
   kubernetesVersion: survey.kubernetesVersion,

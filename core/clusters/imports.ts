@@ -12,10 +12,10 @@ import { ClusterAlreadyImported, ClusterMismatch } from './ports.ts'
 import { judge, notImported } from './status.ts'
 import type { Cluster, HostingProvider, NewCluster } from './types.ts'
 
-/** The name cannot be a cluster's name. */
+/** The name is not a valid cluster name. */
 export const ClusterNameInvalid = defineFailure('ClusterNameInvalid', 'Unprocessable')
 
-/** Words that stand where a cluster's name would stand in a path. */
+/** Words that are reserved in paths at the position of a cluster's name. */
 const reservedClusterNames: ReadonlySet<string> = new Set([
   'all-clusters',
   'check',
@@ -29,7 +29,7 @@ const reservedClusterNames: ReadonlySet<string> = new Set([
 
 const dnsLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** A DNS-1123 label of at most 63 characters that is no word of the interface. */
+/** Accepts a DNS-1123 label of at most 63 characters that is not a reserved word. */
 export const checkClusterName = (name: string): Either<Failure<'ClusterNameInvalid'>, string> => {
   if (!dnsLabel.test(name))
     return left(
@@ -41,9 +41,9 @@ export const checkClusterName = (name: string): Either<Failure<'ClusterNameInval
   return right(name)
 }
 
-/** What a caller says about a cluster before it is known. */
+/** What a caller states about a cluster before it is surveyed. */
 export interface ClusterClaim {
-  /** The account in the path, which authorization has checked. */
+  /** The account in the path, already authorized. */
   readonly ownerId: AccountId
   readonly ownerName: string
   readonly name: string | undefined
@@ -56,7 +56,7 @@ export interface ClusterClaim {
   readonly hubClusterUid: string
   readonly infraNamespace: string
   readonly impersonatesUsers: boolean
-  /** Repeated in the body; must agree with the path and the cluster where given. */
+  /** From the body; if given, must match the path and the cluster. */
   readonly claimedOwnerId: number | undefined
   readonly claimedUid: string | undefined
 }
@@ -69,7 +69,7 @@ export type ImportFailure =
   | Failure<'ClusterMismatch'>
   | Failure<'AccessDenied'>
 
-/** Whether what the body repeats agrees with what is true. */
+/** Checks that the values repeated in the body are correct. */
 export const agrees = (claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 'claimedUid'>, uid: string): Either<Failure<'ClusterMismatch'>, void> => {
   if (claim.claimedOwnerId !== undefined && claim.claimedOwnerId !== claim.ownerId)
     return left(ClusterMismatch('basicInfo.ownerID is not the account in the path.'))
@@ -78,7 +78,7 @@ export const agrees = (claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 
   return right(undefined)
 }
 
-/** What would be recorded for a claim, were it imported now. */
+/** Returns the record that an import of the claim would create. */
 export const candidate = (claim: ClusterClaim, name: string, { credential, facts }: Identified, at: Date) => ({
   ownerId: claim.ownerId,
   name,
@@ -101,7 +101,7 @@ export const candidate = (claim: ClusterClaim, name: string, { credential, facts
   checkedAt: at,
 })
 
-/** Records a cluster under an owner, with its credential sealed. The cluster is asked before anything is written. */
+/** Records a cluster under an owner, with its sealed credential. The cluster is contacted before anything is written. */
 export const makeImportCluster = (deps: {
   readonly identify: Identify
   readonly seal: SealCredential
@@ -112,7 +112,7 @@ export const makeImportCluster = (deps: {
   async (call: SignedInCall<Cluster>, claim: ClusterClaim): Outcome<ImportFailure, Cluster> => {
     const name = checkClusterName(claim.name ?? '')
     if (isLeft(name)) return name
-    // Before the network: a claim for someone else must not cause a single connection.
+    // Checked before network access: a claim for another account must not cause a connection.
     const own = agrees({ ...claim, claimedUid: undefined }, '')
     if (isLeft(own)) return own
     const identified = await deps.identify(claim.accessConfig, call.signal)
@@ -149,7 +149,7 @@ export const makeImportCluster = (deps: {
 
 export type CheckFailure = IdentifyFailure | Failure<'ClusterMismatch'>
 
-/** The owner's account as the answer shows it. */
+/** The owner's account as shown in the response. */
 export interface ClaimOwner {
   readonly name: string
   readonly isOrganization: boolean
@@ -170,7 +170,10 @@ const identifyClaim = async (deps: Deps, call: SignedInCall, claim: ClusterClaim
   return isLeft(agreed) ? agreed : identified
 }
 
-/** Looks at a cluster without recording it: the owner's record of it, or what would be recorded (phase NotImported, id 0). */
+/**
+ * Surveys a cluster without recording it. Returns the owner's record of it, or the record that an import would create (phase
+ * NotImported, id 0).
+ */
 export const makeCheckCluster = (deps: Deps) =>
   async (call: SignedInCall, claim: ClusterClaim, owner: ClaimOwner): Outcome<CheckFailure, Cluster> => {
     const identified = await identifyClaim(deps, call, claim)
@@ -190,7 +193,7 @@ export const makeCheckCluster = (deps: Deps) =>
     })
   }
 
-/** Whether one field of a claim can be imported, and if not, why. */
+/** Reports whether one field of a claim is valid for import, and if not, why. */
 export interface FieldJudgement {
   readonly valid: boolean
   readonly reason: string
@@ -207,7 +210,7 @@ export interface ImportJudgement {
 const valid: FieldJudgement = { valid: true, reason: '' }
 const invalid = (reason: string): FieldJudgement => ({ valid: false, reason })
 
-/** Judges a claim field by field, for a form that is still being filled in. Records nothing. */
+/** Validates a claim field by field, for a form that is still being filled in. Records nothing. */
 export const makeValidateImport = (deps: Deps) =>
   async (call: SignedInCall, claim: ClusterClaim): Outcome<CheckFailure, ImportJudgement> => {
     const identified = await identifyClaim(deps, call, claim)

@@ -21,13 +21,13 @@ import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, ProxyPathRefus
 import type { ProxyFailure } from './proxy/requests.ts'
 import { makeProxyRequest, makeRequestAs } from './proxy/requests.ts'
 
-/** Direct grants that let their holder connect. */
+/** Direct grants that allow their holder to connect. */
 const connectingRelations = ['editor']
 const longestUid = 64
 
 type Refusal = Failure<'AccessDenied'> | EntryRefusal
 
-/** ClustersAsCaller over the same authorization, connections and impersonation as the proxy routes. */
+/** ClustersAsCaller with the authorization, connections and impersonation of the proxy routes. */
 export const makeClustersAsCaller = (deps: {
   readonly clusters: Pick<ClusterStore, 'accountsOf' | 'findByUid' | 'listGranted'>
   readonly authorizer: Authorizer
@@ -56,7 +56,7 @@ export const makeClustersAsCaller = (deps: {
 
   return {
     async request(call, uid, request) {
-      // As the proxy routes: a token reaches into clusters only when it is meant for them.
+      // As in the proxy routes, a token reaches clusters only if its scope includes them.
       const level = request.method === 'GET' ? 'read' : 'write'
       if (!allows(call.principal.scopes, { category: 'cluster', level })) return left(AccessDenied(`The token needs the scope ${level}:cluster.`))
       const grant = await authorized(call, uid)
@@ -68,7 +68,7 @@ export const makeClustersAsCaller = (deps: {
 
 type Gone = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>
 
-/** What went away after it was opened is out of reach for whoever holds it. */
+/** A cluster that was removed after it was opened is reported as unreachable. */
 const asMemberFailure = <F extends Failure>(failure: F | Gone): Exclude<F, Gone> | Failure<'ClusterUnreachable'> =>
   failure.tag === 'ClusterMissing' || failure.tag === 'ClusterNotConnected'
     ? ClusterUnreachable('The cluster was removed, or its access config was, meanwhile.')
@@ -79,7 +79,7 @@ const asRelayFailure = (failure: ProxyFailure): MemberFailure | Failure<'ProxyPa
   return known.tag === 'ProxyBodyRefused' ? ProxyPathRefused(known.message) : known
 }
 
-/** MemberClusters over the same connections, transport, impersonation and rules of paths and headers as the proxy routes. */
+/** MemberClusters with the connections, transport, impersonation and path and header rules of the proxy routes. */
 export const makeMemberClusters = (deps: {
   readonly clusters: Pick<ClusterStore, 'get'>
   readonly connections: ClusterConnections
@@ -95,7 +95,7 @@ export const makeMemberClusters = (deps: {
       const { id, ownerId, ownerName, name, uid } = cluster
       const steady = { ...deps, connections: steadyConnections(deps.connections) }
       const requestAs = makeRequestAs(steady)
-      // The computed forms are for people's browsers; what comes here speaks the Kubernetes API.
+      // Computed forms are for browsers; these requests use the plain Kubernetes API.
       const proxy = makeProxyRequest({ ...steady, answerWiderForm: () => undefined })
       const member: MemberCluster = {
         id, ownerId, ownerName, name, uid,

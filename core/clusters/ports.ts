@@ -21,64 +21,67 @@ import type {
   NewCluster,
 } from './types.ts'
 
-/** No cluster of that name is recorded under that owner. */
+/** The owner does not have a cluster of that name. */
 export const ClusterMissing = defineFailure('ClusterMissing', 'NotFound')
-/** The owner has a cluster of that name already. */
+/** The owner already has a cluster of that name. */
 export const ClusterNameTaken = defineFailure('ClusterNameTaken', 'Unprocessable')
-/** The same cluster is recorded under this owner by another name. */
+/** The same cluster is already recorded under this owner, by another name. */
 export const ClusterAlreadyImported = defineFailure('ClusterAlreadyImported', 'Unprocessable')
-/** Something in the request contradicts the path, the record or the cluster itself. */
+/** The request contradicts the path, the record or the cluster. */
 export const ClusterMismatch = defineFailure('ClusterMismatch', 'Unprocessable')
-/** The access config is missing, unreadable, or asks for something that is not accepted. */
+/** The access config is missing, unreadable, or requires something unsupported. */
 export const AccessConfigRefused = defineFailure('AccessConfigRefused', 'Unprocessable')
-/** The address in an access config is not one that this installation may connect to. */
+/** The address in an access config is not allowed in this installation. */
 export const AddressRefused = defineFailure('AddressRefused', 'Unprocessable')
-/** The cluster did not answer, or not as a Kubernetes API server does. */
+/** The cluster did not respond, or not as a Kubernetes API server does. */
 export const ClusterUnreachable = defineFailure('ClusterUnreachable', 'Upstream')
-/** The cluster answered 401 to the credential that we hold: never the caller's fault. */
+/** The cluster responded 401 to the stored credential; this is never the caller's error. */
 export const CredentialRefused = defineFailure('CredentialRefused', 'Upstream')
-/** The record holds no credential. */
+/** The record does not contain a credential. */
 export const ClusterNotConnected = defineFailure('ClusterNotConnected', 'Upstream')
-/** The record was changed meanwhile. */
+/** The record was changed concurrently. */
 export const ClusterChanged = defineFailure('ClusterChanged', 'Conflict')
-/** A path that could be read in two ways, or that no Kubernetes API has. */
+/** The path is ambiguous, or does not exist in any Kubernetes API. */
 export const ProxyPathRefused = defineFailure('ProxyPathRefused', 'Invalid')
 
-/** The body of a computed form is too large or not of its shape. */
+/** The body of a computed form is too large or malformed. */
 export const ProxyBodyRefused = defineFailure('ProxyBodyRefused', 'Unprocessable')
 
-/** Why a cluster could not be asked. */
+/** Reasons why a request to a cluster failed. */
 export type ReachFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'> | Failure<'AddressRefused'>
 
-/** Cluster records. Every look-up by name is within one owner. */
+/** Cluster records. Every lookup by name is within one owner. */
 export interface ClusterStore {
-  /** All clusters of an owner, by name. */
+  /** Returns all clusters of an owner, sorted by name. */
   listOf(ownerId: AccountId, provider?: HostingProvider): Promise<readonly Cluster[]>
-  /** The clusters of all accounts, by owner and name: for site admins. */
+  /** Returns the clusters of all accounts, sorted by owner and name; for site admins. */
   listAll(page: PageRequest): Promise<Page<Cluster>>
-  /** The accounts whose clusters a user may have access to: the user's own, and every organization that the user belongs to. */
+  /** Returns the accounts whose clusters a user may have access to: the user's own, and every organization that the user belongs to. */
   accountsOf(userId: UserId): Promise<readonly ClusterAccount[]>
-  /** Clusters in which the user holds a direct grant of one of the relations, in organizations that the user belongs to. */
+  /** Returns the clusters on which the user has a direct grant of one of the relations, in organizations that the user belongs to. */
   listGranted(userId: UserId, relations: readonly string[]): Promise<readonly Cluster[]>
   find(ownerId: AccountId, name: string): Promise<Cluster | undefined>
   findByUid(ownerId: AccountId, uid: string): Promise<Cluster | undefined>
   get(id: ClusterId): Promise<Cluster | undefined>
-  /** What a request to the cluster depends on; one small row. */
+  /** Returns the state that requests to the cluster depend on; one small row. */
   link(id: ClusterId): Promise<ClusterLink | undefined>
-  /** The sealed credential of exactly this version, or undefined when the record changed or holds none. */
+  /** Returns the sealed credential of exactly this version; undefined if the record changed or contains none. */
   sealed(id: ClusterId, version: number): Promise<SealedCredential | undefined>
-  /** Failures: ClusterNameTaken (compared by the unique key, so two at once cannot both succeed). */
+  /** Failures: ClusterNameTaken (by the unique key, so two concurrent inserts cannot both succeed). */
   insert(cluster: NewCluster): Outcome<Failure<'ClusterNameTaken'>, Cluster>
   /** Compare-and-set on the version. Failures: ClusterChanged. */
   change(id: ClusterId, version: number, change: ClusterChange): Outcome<Failure<'ClusterChanged'>, Cluster>
-  /** Writes what was seen; the version stays, for no request depends on it. Silently nothing when the record is gone. */
+  /**
+   * Writes an observation. The version does not change, because no request depends on these fields. Does nothing if the record
+   * does not exist.
+   */
   observe(id: ClusterId, status: ClusterStatus, facts: ClusterFacts | undefined, at: Date): Promise<void>
-  /** Deletes the record with the direct grants on it and the access tokens that are for it alone. True when there was one. */
+  /** Deletes the record, the direct grants on it and the access tokens limited to it. Returns true if the record existed. */
   remove(id: ClusterId): Promise<boolean>
 }
 export const ClusterStoreToken = token<ClusterStore>('clusters.ClusterStore')
 
-/** An account that may hold clusters. */
+/** An account that may own clusters. */
 export interface ClusterAccount {
   readonly id: AccountId
   readonly name: string
@@ -91,7 +94,7 @@ export interface SealedCredential {
   readonly ownerId: AccountId
 }
 
-/** What a change to clusters is made of, in one transaction. */
+/** The stores that a change to clusters needs, in one transaction. */
 export interface ClusterStores {
   readonly clusters: ClusterStore
   readonly audit: AuditTrail
@@ -99,100 +102,103 @@ export interface ClusterStores {
 export type ClusterUnitOfWork = UnitOfWork<ClusterStores>
 export const ClusterUnitOfWorkToken = token<ClusterUnitOfWork>('clusters.UnitOfWork')
 
-/** Reads a kubeconfig. Only inline certificates, keys and tokens are accepted; the message names what was refused. */
+/** Reads a kubeconfig. Only inline certificates, keys and tokens are accepted; the message names what was rejected. */
 export interface KubeconfigParser {
   parse(text: string): Either<Failure<'AccessConfigRefused'>, ClusterCredential>
 }
 export const KubeconfigParserToken = token<KubeconfigParser>('clusters.KubeconfigParser')
 
-/** A credential as text, for sealing. The two are inverse. */
+/** Converts a credential to text for sealing, and back. */
 export interface CredentialCodec {
   encode(credential: ClusterCredential): Secret
   decode(text: Secret): ClusterCredential
 }
 export const CredentialCodecToken = token<CredentialCodec>('clusters.CredentialCodec')
 
-/** Who the cluster is told that the request comes from; undefined lets the stored credential speak for itself. */
+/** The identity under which a request is sent to the cluster; undefined uses the identity of the stored credential. */
 export interface ImpersonatedUser {
   readonly login: string
   readonly userId: UserId
   readonly groups: readonly string[]
 }
 
-/** One bounded request of our own. */
+/** One request by this service, bounded in time and size. */
 export interface ClusterRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Encoded, below the server's prefix, with its query. */
+  /** Encoded, relative to the server's prefix, with its query. */
   readonly target: string
   readonly headers?: readonly (readonly [string, string])[]
   readonly body?: Uint8Array
-  /** Bytes of the answer that are read at most; more is ClusterUnreachable. */
+  /** Maximum size of the response in bytes; a larger one is ClusterUnreachable. */
   readonly limitBytes?: number
 }
 
-/** `json` is undefined when the body is not JSON. */
+/** `json` is undefined if the body is not JSON. */
 export interface ClusterAnswer {
   readonly status: number
   readonly json: unknown
   readonly text: string
 }
 
-/** Asks a cluster on our own account. Every call is bounded in time and size. */
+/** Sends this service's own requests to a cluster. Every call is bounded in time and size. */
 export interface ClusterApi {
-  /** What the cluster says about itself, by a credential that need not be stored. */
+  /** Surveys the cluster of a credential, which need not be stored. */
   survey(credential: ClusterCredential, signal: AbortSignal): Outcome<ReachFailure, ClusterSurvey>
-  /** One request over the record's kept connections. Any answered status is Right, save 401. */
+  /** Sends one request over the record's pooled connections. Any status except 401 is Right. */
   request(connection: ClusterConnection, request: ClusterRequest, signal: AbortSignal): Outcome<ReachFailure, ClusterAnswer>
 }
 export const ClusterApiToken = token<ClusterApi>('clusters.ClusterApi')
 
-/** What is sent to the cluster for one exchange. */
+/** The request sent to the cluster for one exchange. */
 export interface UpstreamRequest {
   readonly method: string
-  /** Encoded path below the server's prefix, with its query. */
+  /** Encoded path relative to the server's prefix, with its query. */
   readonly target: string
   readonly headers: readonly (readonly [string, string])[]
-  /** A watch or log: no limit on time, and not counted among the short requests. */
+  /** A watch or log: has no timeout and does not count as a short request. */
   readonly isLongLived: boolean
-  /** A watch: its reader goes on elsewhere when it ends between two events. */
+  /** A watch: if it ends between two events, its reader reconnects elsewhere. */
   readonly isWatch?: boolean
-  /** Answer 200 where the cluster answered 201. */
+  /** Respond 200 if the cluster responded 201. */
   readonly createdAsOk: boolean
-  /** Give a small 200 a strong ETag of its bytes, and answer 304 when the client has it. */
+  /** Add a strong ETag of the bytes to a small 200, and respond 304 if the client already has it. */
   readonly entityTag?: { readonly ifNoneMatch: string | undefined }
-  /** Which of the answer's headers the client is given. */
+  /** Returns the response headers that the client receives. */
   readonly answerHeaders: (headers: HeaderBag) => readonly (readonly [string, string])[]
   /** The same for a 101. */
   readonly acceptHeaders: (headers: HeaderBag) => readonly (readonly [string, string])[]
 }
 
-/** Carries bytes between a client and a cluster. Nothing is parsed, buffered or retried. */
+/** Streams bytes between a client and a cluster. Nothing is parsed, buffered or retried. */
 export interface ClusterTransport {
-  /** Left only while nothing was answered yet; later failures cut the client's connection. Aborting the signal cuts the upstream. */
+  /**
+   * Returns Left only before the response has started; later errors close the client's connection. Aborting the signal closes
+   * the upstream connection.
+   */
   relay(connection: ClusterConnection, upstream: UpstreamRequest, exchange: Exchange, signal: AbortSignal): Outcome<ReachFailure, void>
-  /** As `relay`, for a connection that leaves HTTP. A refused upgrade is answered as an ordinary response. */
+  /** Like `relay`, for an upgraded connection. A refused upgrade is returned as an ordinary response. */
   tunnel(connection: ClusterConnection, upstream: UpstreamRequest, exchange: UpgradeExchange, signal: AbortSignal): Outcome<ReachFailure, void>
-  /** Cuts every connection made for the record: it was removed, or its credential changed. */
+  /** Closes every connection of the record, because it was removed or its credential changed. */
   forget(id: ClusterId): Promise<void>
 }
 export const ClusterTransportToken = token<ClusterTransport>('clusters.ClusterTransport')
 
-/** Makes, and keeps, the opened credential of a record. */
+/** Opens and caches the credentials of records. */
 export interface ClusterConnections {
   /**
-   * None, when `version` is the record's own as authorization just read it and was opened before; else one query, a
-   * second one when this version was not seen yet.
+   * Makes no query if `version` is the record's own, as authorization just read it, and was opened before; otherwise one, and
+   * a second one if this version was not opened yet.
    */
   open(id: ClusterId, version?: number): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }
 
-/** Asks a member cluster on behalf of a caller, for other parts. */
+/** Sends requests to member clusters on behalf of a caller, for other parts. */
 export interface ClustersAsCaller {
   /**
-   * One request to the cluster of that UID, as the cluster sees the caller. The cluster is looked for in the accounts of
-   * the caller and among the clusters granted to them, and only one that they may connect to is asked. Failures beside
-   * those of reaching it: ClusterMissing (also for a foreign one), AccessDenied (seen, or belonging to an own
-   * organization, but not to be connected to), EntryRefusal.
+   * Sends one request to the cluster of that UID with the caller's identity. The cluster is searched in the accounts of the
+   * caller and among the clusters granted to them, and receives the request only if the caller may connect to it. Failures
+   * besides those of reaching it: ClusterMissing (also for another account's cluster), AccessDenied (the caller may see it, or
+   * it belongs to one of the caller's organizations, but may not connect to it), EntryRefusal.
    */
   request(call: SignedInCall, uid: string, request: ClusterRequest): Outcome<AsCallerFailure, ClusterAnswer>
 }
@@ -206,10 +212,10 @@ export type AsCallerFailure =
   | Failure<'ClusterUnreachable'>
   | Failure<'CredentialRefused'>
 
-/** Why a member cluster did not answer. */
+/** Reasons why a member cluster did not respond. */
 export type MemberFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'>
 
-/** One cluster as its API server sees one caller, for as long as one request or one task lasts. */
+/** One cluster as its API server presents it to one caller, for the duration of one request or one task. */
 export interface MemberCluster {
   readonly id: ClusterId
   readonly ownerId: AccountId
@@ -217,25 +223,31 @@ export interface MemberCluster {
   readonly name: string
   /** UID of the namespace kube-system. */
   readonly uid: string
-  /** One bounded request of our own. Any answered status is Right, save 401. */
+  /** Sends one bounded request. Any status except 401 is Right. */
   request(request: ClusterRequest, signal: AbortSignal): Outcome<MemberFailure, ClusterAnswer>
   /**
-   * Streams one exchange of a Kubernetes client, as the proxy routes do: the same headers go through, the same rules of
-   * paths hold, identity is ours. Left only while nothing was answered. Upgrades are not served.
+   * Streams one exchange of a Kubernetes client as the proxy routes do, with the same header and path rules; the identity is
+   * set by this service. Returns Left only before the response has started. Upgrades are not supported.
    */
   relay(exchange: Exchange, signal: AbortSignal): Outcome<MemberFailure | Failure<'ProxyPathRefused'>, void>
 }
 
-/** Opens clusters for callers, for other parts. */
+/** Opens clusters on behalf of callers, for other parts. */
 export interface MemberClusters {
-  /** What authorization (`can_connect`) found, as this caller. The record is read once; its credential is opened at each request, so that a changed one counts at once. */
+  /**
+   * Opens the cluster that authorization (`can_connect`) found, as this caller. The record is read once; its credential is
+   * opened for each request, so that a change takes effect at once.
+   */
   open(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, MemberCluster>
 }
 export const MemberClustersToken = token<MemberClusters>('clusters.MemberClusters')
 
-/** Where clients reach this service. */
+/** The address of this service for clients. */
 export interface PublicAddress {
-  /** Where a Kubernetes client of this caller reaches it, by https wherever there is any, and the certificate to trust when nobody signed it. */
+  /**
+   * Returns the address for this caller's Kubernetes clients, by https if available, and the certificate to trust if it is not
+   * signed by a public authority.
+   */
   kubernetesUrl(call: Pick<Call, 'ownAddress'>): { readonly url: string; readonly caPem: string | undefined }
 }
 export const PublicAddressToken = token<PublicAddress>('clusters.PublicAddress')

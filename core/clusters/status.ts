@@ -7,13 +7,13 @@ import type { ClusterApi, ClusterConnections, ClusterStore } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
 import type { Cluster, ClusterFacts, ClusterStatus } from './types.ts'
 
-/** What one look at a cluster gave. */
+/** The result of one survey of a cluster. */
 export type Observation =
   | { readonly kind: 'answered'; readonly facts: ClusterFacts }
   | { readonly kind: 'refused-credential'; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string }
 
-/** The state of a recorded cluster after one look at it. */
+/** Returns the status of a recorded cluster after a survey. */
 export const judge = (recordedUid: string, seen: Observation): ClusterStatus => {
   if (seen.kind === 'refused-credential') return { phase: 'NotConnected', reason: 'AuthIssue', message: seen.message }
   if (seen.kind === 'unreachable') return { phase: 'NotConnected', reason: 'Unknown', message: seen.message }
@@ -24,7 +24,7 @@ export const judge = (recordedUid: string, seen: Observation): ClusterStatus => 
   return { phase: 'Active', reason: undefined, message: '' }
 }
 
-/** A record without a credential waits for someone to connect it. */
+/** A record without a credential, which is not connected yet. */
 export const registered: ClusterStatus = {
   phase: 'Registered',
   reason: 'MissingComponent',
@@ -33,10 +33,10 @@ export const registered: ClusterStatus = {
 
 export const notImported: ClusterStatus = { phase: 'NotImported', reason: undefined, message: '' }
 
-/** A status is as good as new for so long. */
+/** Seconds for which a status counts as current. */
 const freshSeconds = 10
 
-/** Looks at a cluster now, unless it was looked at just before, and keeps what was seen. Requests at the same time share one look. */
+/** Surveys a cluster, unless it was surveyed just before, and stores the result. Concurrent requests share one survey. */
 export const makeRefreshStatus = (deps: {
   readonly clusters: Pick<ClusterStore, 'get' | 'observe'>
   readonly connections: ClusterConnections
@@ -48,7 +48,7 @@ export const makeRefreshStatus = (deps: {
   const observe = async (cluster: Cluster): Promise<Observation | undefined> => {
     const connection = await deps.connections.open(cluster.id)
     if (isLeft(connection)) return undefined
-    // Not the caller's signal: others may be waiting for the same look.
+    // The caller's signal is not used, because others may wait for the same survey.
     const survey = await deps.api.survey(connection.right.credential, new AbortController().signal)
     if (!isLeft(survey)) return { kind: 'answered', facts: factsOf(survey.right) }
     const kind = survey.left.tag === 'CredentialRefused' ? 'refused-credential' : 'unreachable'

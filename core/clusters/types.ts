@@ -1,7 +1,7 @@
 import type { AccountId, ClusterId, UserId } from '../kernel/ids.ts'
 import type { Secret } from '../kernel/secret.ts'
 
-/** Who manages a cluster. The number is the bit in the stored mask; never renumber. */
+/** The managers of a cluster. The number is the bit in the stored mask; never renumber. */
 export const managerBits = {
   Platform: 1,
   OCMHub: 2,
@@ -18,7 +18,7 @@ const names = Object.keys(managerBits) as readonly ClusterManager[]
 export const toManagerMask = (managers: readonly ClusterManager[]): number =>
   managers.reduce((mask, manager) => mask | managerBits[manager], 0)
 
-/** The managers of a mask, in the order of their bits. Unknown bits are left out. */
+/** Returns the managers of a mask in the order of their bits. Unknown bits are ignored. */
 export const fromManagerMask = (mask: number): readonly ClusterManager[] =>
   names.filter((manager) => (mask & managerBits[manager]) !== 0)
 
@@ -28,45 +28,45 @@ export type ClusterPhase = (typeof clusterPhases)[number]
 export const phaseReasons = ['Unknown', 'ClusterNotFound', 'AuthIssue', 'MissingComponent'] as const
 export type PhaseReason = (typeof phaseReasons)[number]
 
-/** How we prove to a cluster who we are. */
+/** How this service authenticates to a cluster. */
 export type ClusterIdentity =
   | { readonly kind: 'token'; readonly token: Secret }
   | { readonly kind: 'certificate'; readonly certificatePem: string; readonly keyPem: Secret }
 
-/** Everything needed to reach a cluster, as read from a kubeconfig. */
+/** Everything needed to connect to a cluster, as read from a kubeconfig. */
 export interface ClusterCredential {
   /** `https://host[:port][/prefix]`, without a trailing slash. */
   readonly server: string
-  /** PEM; absent when the server's certificate is signed by a public authority. */
+  /** PEM; undefined if a public authority signed the server's certificate. */
   readonly authorityPem: string | undefined
-  /** The name to expect in the server's certificate, where it differs from the host. */
+  /** The expected name in the server's certificate, if it differs from the host. */
   readonly tlsServerName: string | undefined
   readonly identity: ClusterIdentity
 }
 
-/** What a node tells about where it runs. */
+/** What a node's fields say about where it runs. */
 export interface NodeFacts {
   readonly providerId: string
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** What a cluster answered when it was looked at. */
+/** What a survey read from a cluster. */
 export interface ClusterSurvey {
   /** UID of the namespace kube-system. */
   readonly uid: string
   readonly kubernetesVersion: string
   readonly isReady: boolean
-  /** A sample of the nodes; empty where there are none or they may not be listed. */
+  /** A sample of the nodes; empty if there are none or they cannot be listed. */
   readonly nodes: readonly NodeFacts[]
   readonly nodeCount: number
-  /** Names of the API groups that it serves. */
+  /** Names of the API groups that the cluster serves. */
   readonly groups: readonly string[]
   readonly servesManagedClusters: boolean
   readonly servesDeployments: boolean
   readonly hasKlusterlet: boolean
 }
 
-/** What was concluded from a survey. */
+/** The conclusions from a survey. */
 export interface ClusterFacts {
   /** UID of the namespace kube-system. */
   readonly uid: string
@@ -76,7 +76,7 @@ export interface ClusterFacts {
   readonly kubernetesVersion: string
   readonly nodeCount: number
   readonly managers: readonly ClusterManager[]
-  /** Whether `/readyz` said ok. */
+  /** Whether `/readyz` returned ok. */
   readonly isReady: boolean
 }
 
@@ -99,7 +99,7 @@ export type HostingProvider = (typeof hostingProviders)[number]
 export interface ClusterStatus {
   readonly phase: ClusterPhase
   readonly reason: PhaseReason | undefined
-  /** For people; carries no secret. */
+  /** For display; contains no secret. */
   readonly message: string
 }
 
@@ -132,14 +132,14 @@ export interface Cluster {
   readonly version: number
 }
 
-/** A new record; the store allots id and version. */
+/** A new record; the store assigns id and version. */
 export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential'> & {
   /** The random reference that the sealed credential is bound to. */
   readonly ref: string
   readonly sealedCredential: Uint8Array
 }
 
-/** What may change later. */
+/** The fields that may change later. */
 export interface ClusterChange {
   readonly displayName?: string
   readonly provider?: HostingProvider
@@ -150,7 +150,7 @@ export interface ClusterChange {
   readonly sealed?: { readonly ref: string; readonly box: Uint8Array }
 }
 
-/** The state of a record that decides how a request to its cluster is made. */
+/** The state of a record that determines how requests to its cluster are made. */
 export interface ClusterLink {
   readonly id: ClusterId
   readonly ownerId: AccountId
@@ -159,7 +159,7 @@ export interface ClusterLink {
   readonly impersonatesUsers: boolean
 }
 
-/** A link with its opened credential: what a connection is made from. */
+/** A link with its opened credential, from which connections are made. */
 export interface ClusterConnection {
   readonly link: ClusterLink
   readonly credential: ClusterCredential

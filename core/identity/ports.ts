@@ -30,33 +30,33 @@ import type {
   RememberedId,
 } from './types.ts'
 
-/** No, or no valid, credential. The message never says which part was wrong. */
+/** The credential is missing or invalid. The message never says which part was wrong. */
 export const NotAuthenticated = defineFailure('NotAuthenticated', 'Unauthenticated')
-/** The credential is genuine but may not be used so (impersonation refused, account disabled for it). */
+/** The credential is genuine but may not be used in this way (impersonation refused, account disabled for it). */
 export const NotPermitted = defineFailure('NotPermitted', 'Forbidden')
-/** A site admin wants to act as a user who does not exist. */
+/** The sudo target does not exist. */
 export const SudoTargetMissing = defineFailure('SudoTargetMissing', 'NotFound')
-/** A site admin wants to act as an account that is no user. */
+/** The sudo target is not a user. */
 export const SudoTargetNoUser = defineFailure('SudoTargetNoUser', 'Unprocessable')
-/** The password is right, and the account's second factor wants a code that is current and unused. */
+/** The password is correct, and the account's second factor requires a current, unused code. */
 export const OneTimeCodeRequired = defineFailure('OneTimeCodeRequired', 'Unauthenticated')
-/** The password check is saturated, or too many attempts failed; the same request may be sent again later. */
+/** The password queue is full, or too many attempts failed. The same request may be sent again later. */
 export const TooManyAttempts = defineFailure('TooManyAttempts', 'Backoff')
 
-/** A credential as the request carried it, already told apart by its carrier. */
+/** A credential as the request carried it, distinguished by its carrier. */
 export type Credential =
   | { readonly kind: 'token'; readonly token: Secret }
   | { readonly kind: 'password'; readonly login: string; readonly password: Secret; readonly oneTimeCode: string | undefined }
   | { readonly kind: 'session'; readonly sessionKey: Secret }
 
-/** Proves who calls. One query for a token or session; a password costs a hash as well. */
+/** Authenticates callers. Takes one query for a token or session; a password also costs a hash. */
 export interface Authenticator {
   /**
-   * `sudo` is the login that a site admin wants to act as. With `loads`, the caller's profile comes along in the same
-   * query where a token proves the caller and nobody is impersonated (see `profileOf`).
-   * Failures: NotAuthenticated (unknown, expired, revoked, disabled account, locked), OneTimeCodeRequired, NotPermitted (sudo refused), SudoTargetMissing and
-   * SudoTargetNoUser (both told to those only who may act as others), TooManyAttempts. A one-time code is judged and not
-   * spent: see `spendCode`.
+   * `sudo` is the login of the user that a site admin wants to act for. With `loads`, the caller's profile is loaded in
+   * the same query if a token authenticates the caller and no user is impersonated (see `profileOf`).
+   * Failures: NotAuthenticated (unknown, expired, revoked, disabled account, locked), OneTimeCodeRequired, NotPermitted
+   * (sudo refused), SudoTargetMissing and SudoTargetNoUser (both only for callers who may act as others),
+   * TooManyAttempts. A one-time code is judged but not spent: see `spendCode`.
    */
   authenticate(
     credential: Credential,
@@ -73,8 +73,8 @@ export interface Authenticator {
     Principal
   >
   /**
-   * For a request that goes on: whether what a password proved for it still holds, with the rights of now. Spends no
-   * attempt and no code; one that is unspent stays so. Failures as above.
+   * For a long-running request: checks that what a password proved for it still holds, with current rights. Counts no
+   * attempt and spends no code; an unspent code remains unspent. Failures as above.
    */
   proveAgain(
     proven: Principal,
@@ -86,35 +86,42 @@ export interface Authenticator {
     Principal
   >
   /**
-   * Uses up the one-time code that came with a password, if one did: to be asked once, before anything is done for a
-   * caller. Answers the principal without it. Failure: OneTimeCodeRequired, where another request has used it meanwhile.
+   * Uses up the one-time code that came with a password, if any. It must be called once, before anything is done for a
+   * caller. Returns the principal without the code.
+   * Failure: OneTimeCodeRequired, if a concurrent request has used the code.
    */
   spendCode(proven: Principal, sourceIp: string): Outcome<ReturnType<typeof OneTimeCodeRequired>, Principal>
-  /** Whose living session it is; undefined when it is none. One query, and no mark that it was used. */
+  /**
+   * Returns the user of a live session, or undefined if there is none. Takes one query, and does not mark the session
+   * as used.
+   */
   userOfSession(sessionKey: Secret): Promise<UserId | undefined>
 }
 export const AuthenticatorToken = token<Authenticator>('identity.Authenticator')
 
 /** Slow, salted hashing of passwords, behind a bounded queue. */
 export interface PasswordHasher {
-  /** A PHC string of at most 255 ASCII characters. TooManyAttempts when the queue is full. */
+  /** Returns a PHC string of at most 255 ASCII characters. Failure: TooManyAttempts, if the queue is full. */
   hash(password: Secret): Outcome<ReturnType<typeof TooManyAttempts>, string>
-  /** Whether the password is the one that was hashed. A malformed PHC string is no match. TooManyAttempts when the queue is full. */
+  /**
+   * Reports whether the password matches the hash. A malformed PHC string does not match. Failure: TooManyAttempts, if
+   * the queue is full.
+   */
   verify(phc: string, password: Secret): Outcome<ReturnType<typeof TooManyAttempts>, boolean>
-  /** Whether the PHC string was made with other parameters than today's. */
+  /** Reports whether the PHC string was made with parameters other than the current ones. */
   needsRehash(phc: string): boolean
-  /** A PHC string of a password that nobody has, so that an unknown login costs as much as a known one. */
+  /** Returns a PHC string that belongs to no account, so that an unknown login costs as much as a known one. */
   dummyPhc(): Promise<string>
 }
 export const PasswordHasherToken = token<PasswordHasher>('identity.PasswordHasher')
 
-/** A one-way digest of a random secret: SHA-256, 32 bytes. Not for passwords. */
+/** A one-way digest of a random secret: SHA-256, 32 bytes. It must not be used for passwords. */
 export interface TokenDigest {
   digest(value: string): Uint8Array
 }
 export const TokenDigestToken = token<TokenDigest>('identity.TokenDigest')
 
-/** The value that a script must repeat in `X-Csrf-Token`, derived from the session's key and from nothing else. */
+/** The value that a script must repeat in `X-Csrf-Token`. It is derived from the session's key only. */
 export interface CsrfTokens {
   of(sessionKey: Secret): string
   /** Compares in constant time. */
@@ -122,52 +129,55 @@ export interface CsrfTokens {
 }
 export const CsrfTokensToken = token<CsrfTokens>('identity.CsrfTokens')
 
-/** Passwords that many people chose. */
+/** A list of common passwords. */
 export interface CommonPasswords {
-  /** `password` in lower case. */
+  /** `password` must be in lower case. */
   includes(password: string): boolean
 }
 export const CommonPasswordsToken = token<CommonPasswords>('identity.CommonPasswords')
 
 /** Internationalized domain names. */
 export interface DomainNames {
-  /** The domain in ASCII (IDNA), lower case; undefined when it is no domain name. */
+  /** Returns the domain in ASCII (IDNA), lower case, or undefined if it is not a domain name. */
   toAscii(domain: string): string | undefined
 }
 export const DomainNamesToken = token<DomainNames>('identity.DomainNames')
 
-/** Work that must not delay an answer. */
+/** Work that must not delay a response. */
 export interface Background {
-  /** Runs `work` after the current answer, at most once; a throw is logged. Lost when the process ends before. */
+  /**
+   * Runs `work` after the current response, at most once. A throw is logged. The work is lost if the process ends
+   * before.
+   */
   run(what: string, work: () => Promise<void>): void
 }
 export const BackgroundToken = token<Background>('identity.Background')
 
-/** What an operator decides about identity. */
+/** The operator's settings for identity. */
 export interface IdentitySettings {
-  /** `{base_url}` without a trailing slash; asked for at each use, since it may follow the listener's port. */
+  /** Returns `{base_url}` without a trailing slash. Call it at each use, since it may depend on the listener's port. */
   baseUrl(): string
   readonly sessionCookie: string
   readonly passwordMinLength: number
   readonly sessionIdleSeconds: number
   readonly sessionSeconds: number
-  /** 0 where logins are not remembered. */
+  /** 0 if logins are not remembered. */
   readonly rememberSeconds: number
 }
 export const IdentitySettingsToken = token<IdentitySettings>('identity.Settings')
 
 /** Another user or organization has this name. */
 export const UserNameTaken = defineFailure('UserNameTaken', 'Unprocessable')
-/** The address belongs to an account already. */
+/** The address already belongs to an account. */
 export const EmailTaken = defineFailure('EmailTaken', 'Unprocessable')
 export const TokenNameTaken = defineFailure('TokenNameTaken', 'Unprocessable')
 
 export interface PasswordRecord {
   readonly account: AccountState
   readonly phc: string
-  /** A second factor is enrolled. */
+  /** Whether a second factor is enrolled. */
   readonly hasSecondFactor: boolean
-  /** The enrolled one's reference. */
+  /** The reference of the enrolled one. */
   readonly secondFactorRef: string | undefined
   readonly lastLoginAt: Date | undefined
 }
@@ -191,158 +201,165 @@ export interface SessionGrant {
   readonly expiresAt: Date
 }
 
-/** What authentication reads: each method is one prepared query over a unique key. Expiry is the caller's to judge. */
+/** The reads of authentication. Each method is one prepared query over a unique key. The caller must check expiry. */
 export interface CredentialStore {
   tokenByHash(hash: Uint8Array): Promise<TokenGrant | undefined>
-  /** As `tokenByHash`, with the user's profile: for routes that show it. */
+  /** Like `tokenByHash`, with the user's profile: for routes that show it. */
   tokenWithProfileByHash(hash: Uint8Array): Promise<TokenGrant | undefined>
   sessionByHash(hash: Uint8Array): Promise<SessionGrant | undefined>
-  /** `key` is a name or, with an `@`, a verified address, in lower case. Organizations have no password. */
+  /** `key` is a name or, if it contains `@`, a verified address, in lower case. Organizations have no password. */
   passwordByKey(key: string): Promise<PasswordRecord | undefined>
-  /** The kind of account that has this name, and its state when it is a user. */
+  /** Returns the kind of account with this name, and its state if it is a user. */
   accountByName(name: string): Promise<AccountState | 'organization' | undefined>
-  /** Moves the marks of the token and of its owner's last login forward only, so that late writers do no harm. */
+  /** Advances the marks of the token and of its owner's last login. They never move back, so late writers are harmless. */
   markTokenUsed(id: TokenId, ownerId: UserId, at: Date): Promise<void>
-  /** Moves the mark of the last login forward only. */
+  /** Advances the mark of the last login. It never moves back. */
   markPasswordUsed(userId: UserId, at: Date): Promise<void>
   markSessionSeen(id: SessionId, at: Date, idleExpiresAt: Date): Promise<void>
 }
 export const CredentialStoreToken = token<CredentialStore>('identity.CredentialStore')
 
-/** Users. Each read that takes a viewer leaves out whom the viewer may not see. */
+/** Users. A read with a viewer omits the users whom the viewer may not see. */
 export interface UserStore {
   byId(id: UserId): Promise<User | undefined>
-  /** Those that exist, in the order of `ids`: for the lists of other parts. At most 500. */
+  /** Returns the users that exist, in the order of `ids`: for the lists of other parts. At most 500. */
   byIds(ids: readonly UserId[]): Promise<readonly User[]>
-  /** Without regard to case. Undefined for an organization's name, and for a robot account's. */
+  /** Compares without regard to case. Returns undefined for the names of organizations and robot accounts. */
   byLogin(login: string): Promise<User | undefined>
-  /** What kind of account has the name, without regard to case. */
+  /** Returns the kind of account with the name, without regard to case. */
   kindOfName(name: string): Promise<'user' | 'organization' | undefined>
   /**
-   * Those whose login and full name start with `text` (lower case), by login; then those who have it elsewhere in the
-   * login, at the start of a word of the full name or, where the viewer sees all, in an address, in the order of what
-   * follows there. `id` narrows to one user. At most 1,000 are found and counted, whatever the text.
+   * Finds the users whose login followed by the full name starts with `text` (lower case), by login; then those with
+   * `text` elsewhere in the login, at the start of a word of the full name or, if the viewer sees all, in an address,
+   * in the order of the text that follows. `id` restricts the search to one user. At most 1,000 are found and counted.
    */
   search(viewer: Viewer, text: string, id: UserId | undefined, page: PageRequest): Promise<Page<User>>
-  /** All users who have `text` (lower case) in the places of `search`, addresses included; in its order unless told. The total is exact up to 10,000. */
+  /**
+   * Lists all users with `text` (lower case) where `search` looks, addresses included, by default in the order of
+   * `search`. The total is exact up to 10,000.
+   */
   list(text: string, page: PageRequest, listing?: UserListing): Promise<Page<User>>
-  /** The user who was renamed away from this name, while nobody else has taken it. */
+  /** Returns the user who formerly had this name, as long as no other account has taken it. */
   byFormerLogin(login: string): Promise<User | undefined>
-  /** Gives a user another name; the old one leads to it until somebody takes it. Failures: UserNameTaken. */
+  /** Renames a user. The old name redirects to the user until another account takes it. Failures: UserNameTaken. */
   rename(user: User, to: string): Outcome<Failure<'UserNameTaken'>, void>
-  /** Inserts account and user. Failures: UserNameTaken. An old name that led elsewhere leads there no more. */
+  /** Inserts account and user. Failures: UserNameTaken. A redirect from the name is deleted. */
   insert(user: NewUser): Outcome<Failure<'UserNameTaken'>, UserId>
-  /** Locks the user's row until the transaction ends; answers the current state. Robot accounts are no users to change. */
+  /** Locks the user's row until the transaction ends and returns the current state. Robot accounts are not found. */
   lock(id: UserId): Promise<User | undefined>
-  /** Changes what is given and the version. */
+  /** Sets the given fields and the version. */
   update(id: UserId, changes: UserChanges): Promise<void>
-  /** The hash now in force; undefined when there is no such user. */
+  /** Returns the current hash; undefined if the user does not exist. */
   passwordPhc(id: UserId): Promise<string | undefined>
-  /** Replaces the hash when it is still `expected` (any, when undefined). False when it is not. */
+  /** Replaces the hash if it is still `expected` (unconditionally if undefined). Returns false if it is not. */
   replacePassword(id: UserId, phc: string, expected: string | undefined, mustChange: boolean): Promise<boolean>
-  /** The same password under other parameters, when the hash is still `expected`. */
+  /** Stores the same password under other parameters, if the hash is still `expected`. */
   rehashPassword(id: UserId, phc: string, expected: string): Promise<void>
   markLoggedIn(id: UserId, at: Date): Promise<void>
-  /** Locks and counts the site admins who are active and may sign in. */
+  /** Locks the site admins who are active and may sign in, and returns their ids. */
   lockActiveAdmins(): Promise<readonly UserId[]>
   hasAdmin(): Promise<boolean>
-  /** Removes the account with its addresses, tokens, sessions and follow relations. */
+  /** Deletes the account with its addresses, tokens, sessions and follow relations. */
   remove(id: UserId): Promise<void>
 }
 
-/** What others hold of a user, so that the account cannot go: one line each for people to read. */
+/** The objects that prevent the deletion of a user: one readable line each. */
 export interface AccountHoldings {
   of(id: UserId): Promise<readonly string[]>
   /**
-   * As `of`, of what nobody else could take care of: organizations without another active owner, and clusters. Holds
-   * the organizations' rows until the transaction ends.
+   * Like `of`, restricted to what no other account could take over: organizations without another active owner, and
+   * clusters. Locks the organizations' rows until the transaction ends.
    */
   unattended(id: UserId): Promise<readonly string[]>
   /**
-   * Takes the user out of every organization in which somebody else is an owner too; holds the organizations' rows
-   * until the transaction ends. Answers the names of those that were left.
+   * Removes the user from every organization that has another owner; locks the organizations' rows until the
+   * transaction ends. Returns the names of the organizations left.
    */
   leaveOrganizations(id: UserId): Promise<readonly string[]>
   /**
-   * The organization of this name, if the user is a member of it, with its name as it is written; the membership is held
-   * until the transaction ends.
+   * Returns the organization with this name if the user is a member, with its name in its original spelling. The
+   * membership is locked until the transaction ends.
    */
   organizationOf(id: UserId, name: string): Promise<{ readonly id: OrgId; readonly name: string } | undefined>
-  /** Whether the user belongs to a client organization. */
+  /** Reports whether the user belongs to a client organization. */
   isClientOrgUser(id: UserId): Promise<boolean>
 }
 
 export interface EmailStore {
-  /** Primary first, then in the order of adding. */
+  /** Lists the primary address first, then the others in the order in which they were added. */
   list(userId: UserId): Promise<readonly EmailRecord[]>
   isTaken(key: string): Promise<boolean>
-  /** Who has the address, whether it is verified or not. */
+  /** Returns the user who has the address, verified or not. */
   ownerOf(key: string): Promise<UserId | undefined>
-  /** All users' addresses that hold `text` (lower case), in their order; those that start with it come first. */
+  /** Lists all users' addresses that contain `text` (lower case), sorted; those that start with it come first. */
   listAll(text: string, page: PageRequest): Promise<Page<UserEmail>>
   insert(userId: UserId, email: EmailAddress, verified: boolean, isPrimary: boolean, at: Date): Outcome<Failure<'EmailTaken'>, void>
-  /** Of this user only; the ids of other users' addresses are passed over. */
+  /** Deletes addresses of this user only; ids of other users' addresses are ignored. */
   remove(userId: UserId, ids: readonly number[]): Promise<void>
   makePrimary(userId: UserId, id: number): Promise<void>
-  /** Takes the address from whoever added it before `before`, unless it is verified or primary; answers from whom. */
+  /** Releases the address if it was added before `before` and is neither verified nor primary. Returns its former user. */
   releaseUnconfirmed(key: string, before: Date): Promise<UserId | undefined>
-  /** The user's address with this key counts as verified since `at`. False when the user has no such address. */
+  /** Marks the user's address with this key as verified since `at`. Returns false if the user has no such address. */
   verify(userId: UserId, key: string, at: Date): Promise<boolean>
 }
 
 export interface FollowStore {
-  /** No change when it is so already. Answers whether something changed. */
+  /** Idempotent. Returns whether anything changed. */
   follow(userId: UserId, targetId: UserId, at: Date): Promise<boolean>
   unfollow(userId: UserId, targetId: UserId): Promise<boolean>
   isFollowing(userId: UserId, targetId: UserId): Promise<boolean>
-  /** By login. */
+  /** Lists the followers by login. */
   followers(viewer: Viewer, userId: UserId, page: PageRequest): Promise<Page<User>>
   following(viewer: Viewer, userId: UserId, page: PageRequest): Promise<Page<User>>
 }
 
-/** Access tokens, each read and change within one user. */
+/** Access tokens. Each read and change is limited to one user. */
 export interface AccessTokenStore {
-  /** In the order of making. */
+  /** Lists tokens in the order of their creation. */
   list(userId: UserId, page: PageRequest): Promise<Page<AccessTokenRecord>>
   insert(record: NewAccessToken): Outcome<Failure<'TokenNameTaken'>, TokenId>
-  /** The token of this name, in this spelling. */
+  /** Returns the token with exactly this name. */
   idOfName(userId: UserId, name: string): Promise<TokenId | undefined>
-  /** The name of the token that went; undefined when the user has no such token. */
+  /** Deletes a token and returns its name; undefined if the user has no such token. */
   remove(userId: UserId, id: TokenId): Promise<string | undefined>
   removeAll(userId: UserId): Promise<number>
-  /** The token, its row held until the transaction ends; undefined when the user has no such token. */
+  /** Returns the token, its row locked until the transaction ends; undefined if the user has no such token. */
   lock(userId: UserId, id: TokenId): Promise<AccessTokenRecord | undefined>
-  /** Puts a value in the place of the former one; the token counts as never used, and its owner as never warned of its end. */
+  /** Replaces the token's value. The token then counts as never used, and its owner as never warned of its expiry. */
   replaceValue(userId: UserId, id: TokenId, value: NewTokenValue): Promise<void>
-  /** Whether the token is there with the value that it was given at `createdAt`. */
+  /** Reports whether the token exists with the value that it was given at `createdAt`. */
   isInForce(userId: UserId, id: TokenId, createdAt: Date | undefined): Promise<boolean>
-  /** Holds the row of the tokens' owner, a person or a robot account, until the transaction ends. */
+  /** Locks the row of the tokens' owner, a user or a robot account, until the transaction ends. */
   lockOwner(userId: UserId): Promise<void>
-  /** Those that are confined to the cluster, in the order of making. */
+  /** Lists the tokens restricted to the cluster, in the order of their creation. */
   ofCluster(userId: UserId, clusterId: ClusterId): Promise<readonly AccessTokenRecord[]>
 }
 
 /**
- * Sessions, each read and change within one user. A session that is over stays for as long as its remembered login
- * lives, and whatever ends a session ends that login as well: a user sees and ends both as one thing.
+ * Sessions. Each read and change is limited to one user. An expired session is kept while its remembered login is
+ * valid, and ending a session also ends that login: a user sees and ends both as one.
  */
 export interface SessionStore {
-  /** Those that have not expired at `now`, or whose remembered login has not, newest first; at most 100. */
+  /** Lists the sessions that have not expired at `now`, or whose remembered login has not, newest first; at most 100. */
   list(userId: UserId, now: Date): Promise<readonly SessionRecord[]>
   insert(session: NewSession): Promise<SessionId>
-  /** With its remembered login and that one's other sessions. */
+  /** Removes the session with its remembered login and that login's other sessions. */
   remove(userId: UserId, id: SessionId): Promise<boolean>
-  /** All but `keep`, and all remembered logins, that of `keep` too: for whatever changes what signs in. Answers how many sessions. */
+  /**
+   * Removes all sessions except `keep`, and all remembered logins, including that of `keep`: for changes of a sign-in
+   * credential. Returns the number of sessions removed.
+   */
   removeAll(userId: UserId, keep: SessionId | undefined): Promise<number>
-  /** All but `keep`, which keeps its remembered login; answers how many. */
+  /** Removes all sessions except `keep`, which keeps its remembered login. Returns the number removed. */
   removeOthers(userId: UserId, keep: SessionId): Promise<number>
-  /** Removes what is over. Of the rest keeps the newest `count`, and the remembered logins that have one of these. */
+  /** Removes expired sessions. Of the others keeps the newest `count`, and the remembered logins that have one of these. */
   trim(userId: UserId, count: number, now: Date): Promise<void>
-  /** Removes the sessions of a remembered login that are over, when a new one has taken their place. */
+  /** Removes the expired sessions of a remembered login, after a new one has replaced them. */
   removeOver(userId: UserId, rememberedId: RememberedId, now: Date): Promise<void>
   /**
-   * Of all users: removes some of what ended before `at`, in any case and not only for want of use; answers how many,
-   * 0 when nothing is left. A remembered login goes with its sessions when all of them ended before `at` too.
+   * For all users: removes some of the sessions whose absolute expiry, not only their idle expiry, was before `at`.
+   * Returns the number removed, 0 when none is left. A remembered login is removed with its sessions once all of them
+   * ended before `at`.
    */
   purge(at: Date): Promise<number>
 }

@@ -3,13 +3,13 @@ import type { Brand, ClusterId, OrgId, SessionId, TokenId, UserId } from '../ker
 export type RememberedId = Brand<number, 'RememberedId'>
 
 export const userVisibilities = ['public', 'limited', 'private'] as const
-/** Who may see that a user exists: anyone, the signed-in, or only the user and site admins. */
+/** Who may see that a user exists: everyone, signed-in users, or only the user and site admins. */
 export type UserVisibility = (typeof userVisibilities)[number]
 
-/** A person's account. */
+/** A user's account. */
 export interface User {
   readonly id: UserId
-  /** The name as it was written; unique without regard to case over users and organizations. */
+  /** The name in its original spelling, unique without regard to case across users and organizations. */
   readonly login: string
   readonly fullName: string
   readonly primaryEmail: string
@@ -21,9 +21,9 @@ export interface User {
   readonly allowCreateOrganization: boolean
   readonly hideEmail: boolean
   readonly visibility: UserVisibility
-  /** A BCP 47 tag; empty when the user chose none. */
+  /** A BCP 47 tag; empty if the user has set none. */
   readonly language: string
-  /** How a user interface looks for the user. The words are the interface's: nothing here reads them. */
+  /** The theme of a user interface. The values belong to the interface; the service does not interpret them. */
   readonly theme: string
   readonly diffViewStyle: string
   readonly hideActivity: boolean
@@ -34,9 +34,9 @@ export interface User {
   readonly createdAt: Date
   readonly followersCount: number
   readonly followingCount: number
-  /** The name of the user's picture, where there is one. */
+  /** The name of the user's picture; undefined if there is none. */
   readonly avatarDigest: string | undefined
-  /** Grows by one with each change. */
+  /** Incremented by each change. */
   readonly version: number
 }
 
@@ -52,13 +52,13 @@ export interface NewUser {
   readonly createdAt: Date
 }
 
-/** In what order all users are listed. */
+/** The sort orders of the list of all users. */
 export const userOrders = ['alphabetically', 'reversealphabetically', 'newest', 'oldest', 'recentlogin', 'leastrecentlogin'] as const
 export type UserOrder = (typeof userOrders)[number]
 
-/** What a list of all users is narrowed to and ordered by; what is absent narrows nothing. */
+/** The filter and order of a list of all users. An absent filter matches all. */
 export interface UserListing {
-  /** Exactly this one, without regard to case. */
+  /** Matches exactly this login, without regard to case. */
   readonly login?: string
   readonly isActive?: boolean
   readonly isAdmin?: boolean
@@ -66,11 +66,11 @@ export interface UserListing {
   readonly prohibitLogin?: boolean
   readonly hasSecondFactor?: boolean
   readonly visibility?: UserVisibility
-  /** By login unless told. */
+  /** Defaults to the order by login. */
   readonly order?: UserOrder
 }
 
-/** The fields of a user that change by themselves; an absent one stays as it is. */
+/** The fields of a user that can be changed independently. An absent one is unchanged. */
 export type UserChanges = Partial<
   Pick<
     User,
@@ -96,11 +96,11 @@ export type UserChanges = Partial<
 /** An address in canonical form: the domain in ASCII, lower case. */
 export interface EmailAddress {
   readonly text: string
-  /** What addresses are unique by: `text` without regard to case. */
+  /** The key by which addresses are unique: `text` without regard to case. */
   readonly key: string
 }
 
-/** An address with the user whom it belongs to. */
+/** An address with its user. */
 export interface UserEmail {
   readonly email: EmailRecord
   readonly login: string
@@ -111,33 +111,33 @@ export interface EmailRecord {
   readonly userId: UserId
   readonly email: string
   readonly verified: boolean
-  /** Since when, where it is verified. */
+  /** When the address was verified; undefined if it is not. */
   readonly verifiedAt: Date | undefined
   readonly isPrimary: boolean
 }
 
-/** An access token as it is kept: its value is not. */
+/** An access token as stored, without its value. */
 export interface AccessTokenRecord {
   readonly id: TokenId
   readonly userId: UserId
   readonly name: string
   readonly lastEight: string
-  /** Scope words as granted. */
+  /** The scope words as granted. */
   readonly scopeWords: readonly string[]
   readonly onlyOrgId: OrgId | undefined
-  /** The name of that organization, where it was read along. */
+  /** The name of that organization, if it was loaded. */
   readonly onlyOrgName?: string
-  /** The one cluster whose Kubernetes API it is for. */
+  /** The cluster to whose Kubernetes API the token is restricted. */
   readonly onlyClusterId?: ClusterId
-  /** That cluster as `owner/name`, where it was read along. */
+  /** That cluster as `owner/name`, if it was loaded. */
   readonly onlyClusterName?: string
-  /** When the value that counts now was made. */
+  /** When the current value was created. */
   readonly createdAt: Date
   readonly expiresAt: Date | undefined
   readonly lastUsedAt: Date | undefined
 }
 
-/** What takes the place of a token's value, and the life that begins with it. */
+/** The new value of a token, and the lifetime that starts with it. */
 export interface NewTokenValue {
   /** SHA-256 of the value, 32 bytes. */
   readonly hash: Uint8Array
@@ -155,7 +155,7 @@ export interface NewAccessToken {
   readonly scopeWords: readonly string[]
   readonly onlyOrgId: OrgId | undefined
   readonly onlyClusterId?: ClusterId
-  /** Who made it: the user, or the site admin at the command line. */
+  /** The creator: the user, or the site admin at the command line. */
   readonly createdBy: UserId | undefined
   readonly createdAt: Date
   readonly expiresAt: Date | undefined
@@ -164,14 +164,14 @@ export interface NewAccessToken {
 export interface SessionRecord {
   readonly id: SessionId
   readonly userId: UserId
-  /** Belongs to a remembered login, which opens a new session when this one is over. */
+  /** Whether the session belongs to a remembered login, which opens a new session when this one has expired. */
   readonly remember: boolean
   readonly sourceIp: string
   readonly userAgent: string
   readonly createdAt: Date
   readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
-  /** In a list: of its remembered login, where there is one. */
+  /** In a list: the expiry of its remembered login, if any. */
   readonly expiresAt: Date
 }
 
@@ -179,7 +179,7 @@ export interface NewSession {
   readonly userId: UserId
   /** SHA-256 of the session's key, 32 bytes. */
   readonly hash: Uint8Array
-  /** The remembered login that it was opened with or by. */
+  /** The remembered login that the session was opened with or by. */
   readonly rememberedId?: RememberedId | undefined
   readonly sourceIp: string
   readonly userAgent: string
@@ -188,29 +188,29 @@ export interface NewSession {
   readonly expiresAt: Date
 }
 
-/** What a credential's check needs to know of its account. */
+/** The facts about an account that the check of a credential needs. */
 export interface AccountState {
   readonly userId: UserId
   readonly login: string
   readonly isSiteAdmin: boolean
   /** Active and not prohibited from signing in. */
   readonly isEnabled: boolean
-  /** An administrator demands a new password before anything else; tokens are not concerned. */
+  /** An administrator requires a new password before any other operation. Tokens are not affected. */
   readonly mustChangePassword: boolean
 }
 
-/** Who looks at users: it decides which of them are shown. */
+/** A viewer of users: determines which of them are shown. */
 export interface Viewer {
   readonly userId: UserId | undefined
   readonly isSiteAdmin: boolean
 }
 
-/** Whether a user is shown to a viewer at all. A shut account is there for its owner and site admins alone. */
+/** Reports whether a viewer may see a user. An inactive account is visible only to its owner and to site admins. */
 export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility' | 'isActive'>): boolean =>
   viewer.isSiteAdmin ||
   viewer.userId === user.id ||
   (user.isActive && (user.visibility === 'public' || (user.visibility === 'limited' && viewer.userId !== undefined)))
 
-/** What every entry of the audit log about a user's own account begins with; it stands in that account's log. */
+/** Returns the common fields of every audit entry about a user's own account. The entry is in that account's log. */
 export const auditedUser = (user: { readonly id: UserId; readonly login: string }) =>
   ({ objectType: 'user', objectId: user.id, objectName: user.login, tenantId: user.id }) as const

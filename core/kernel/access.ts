@@ -12,24 +12,24 @@ export interface PermissionRef {
   readonly action: string
 }
 
-/** How a standing names a permission. */
+/** Returns the form in which a standing names a permission. */
 export const permissionKey = ({ namespace, action }: PermissionRef): string => `${namespace}/${action}`
 
 export const byPermissionKey = (a: PermissionRef, b: PermissionRef): number => (permissionKey(a) < permissionKey(b) ? -1 : 1)
 
-/** A permission that a custom role can carry; contributed by the plugin that owns the namespace. */
+/** A permission that a custom role can carry. It is contributed by the plugin that owns the namespace. */
 export interface PermissionDefinition extends PermissionRef {
   readonly description: string
   /** The lowest team level that includes this permission without any custom role. */
   readonly level: 'read' | 'write' | 'admin' | 'owner'
-  /** Permissions that make sense only together with this one; required ones must be in the same role. */
+  /** Permissions that are useful only together with this one. A required one must be in the same role. */
   readonly associated?: readonly (PermissionRef & { readonly required: boolean })[]
 }
 
 /**
  * One way to hold a relation. A relation is the union of its terms; there is no negation.
- * `level`: a team of the owning organization gives at least this level (one's own account counts as `owner`).
- * `permission`: a custom role gives it (a level that includes the permission does too).
+ * `level`: a team of the owning organization gives at least this level (the caller's own account counts as `owner`).
+ * `permission`: a custom role gives it, or a level that includes the permission.
  * `direct`: granted on the object itself, to the caller or to one of the caller's teams.
  * `owner`: the object belongs to the caller's own account. `self`: the object is the caller.
  * `member`: membership of the owning organization. `signed-in`: any caller, unless the owning organization is private.
@@ -44,40 +44,40 @@ export type RelationTerm =
   | { readonly by: 'signed-in' }
 
 /**
- * Relations of one object type, as data. A site admin holds every relation.
- * Several plugins may contribute to one type (authz adds `can_create_role` to `organization`): the contributions are
- * joined, and the same relation twice is refused at start.
+ * The relations of one object type, as data. A site admin holds every relation. Several plugins may contribute to one
+ * type (authz adds `can_create_role` to `organization`). The contributions are merged; a relation that is defined twice
+ * is an error at start-up.
  */
 export interface ObjectTypeDefinition {
   /** A type of the specification (`cluster`), or an internal one (`role`). */
   readonly type: string
-  /** Whether the allowed-permissions routes accept it; all contributions to a type agree. */
+  /** Whether the allowed-permissions routes accept it. All contributions to a type must agree. */
   readonly listed: boolean
-  /** What an access token must be allowed for these relations to be of use to it. */
+  /** The scope category that an access token needs for these relations. */
   readonly scope: ScopeCategory
-  /** The relations below that only look: a token needs level read for them, and write for all others. */
+  /** The read-only relations. A token needs level read for them, and level write for all others. */
   readonly reading: readonly string[]
   readonly relations: Readonly<Record<string, readonly RelationTerm[]>>
 }
 
-/** The organization lets nobody in without a second factor, and the caller has none. */
+/** The organization requires a second factor, and the caller has none. */
 export const SecondFactorDemanded = defineFailure('SecondFactorDemanded', 'Forbidden')
-/** The organization takes no token that lives as long as this one. */
+/** The organization does not accept tokens with a lifetime as long as this one's. */
 export const TokenLifeTooLong = defineFailure('TokenLifeTooLong', 'Forbidden')
 
-/** What an organization demands of a member beyond rights, and how the member stands to it. */
+/** What an organization requires of a member beyond rights, and the member's state with respect to it. */
 export interface EntryRules {
-  /** From then on a second factor is needed; undefined when none ever is. */
+  /** The instant from which a second factor is required; undefined if none is required. */
   readonly secondFactorFrom: Date | undefined
-  /** The member has a second factor, or is an account that can have none. */
+  /** The member has a second factor, or is an account that cannot have one. */
   readonly hasSecondFactor: boolean
-  /** 0: tokens may live for ever. */
+  /** In days; 0 means no limit. */
   readonly maxTokenLifeDays: number
 }
 
 export type EntryRefusal = Failure<'SecondFactorDemanded'> | Failure<'TokenLifeTooLong'>
 
-/** Why the member is not let into the organization now; undefined when nothing is in the way. */
+/** Returns the reason why the member may not enter the organization now, or undefined if there is none. */
 export const entryRefusal = (principal: Principal, rules: EntryRules | undefined, now: Date): EntryRefusal | undefined => {
   if (rules === undefined) return undefined
   if (rules.secondFactorFrom !== undefined && !rules.hasSecondFactor && rules.secondFactorFrom.getTime() <= now.getTime()) {
@@ -92,12 +92,12 @@ export const entryRefusal = (principal: Principal, rules: EntryRules | undefined
 
 const livesTooLong = (principal: Principal, maxDays: number): boolean => maxDays !== 0 && tokenLifeDays(principal) > maxDays
 
-/** Longer than any organization allows, and still an integer of 32 bits. */
+/** Longer than any organization's limit, and within 32 bits. */
 const forEver = 2 ** 31 - 1
 
 /**
- * How long the caller's token lives, from its making to its end; 0 for a caller without a token. Whole days count: a
- * clock that is a little ahead when a token is made does no harm.
+ * Returns the lifetime of the caller's token, from creation to expiry, in whole days; 0 for a caller without a token.
+ * Rounding to whole days tolerates a clock that is slightly ahead when a token is created.
  */
 const tokenLifeDays = ({ method, tokenCreatedAt, tokenExpiresAt }: Principal): number => {
   if (method !== 'token') return 0
@@ -105,7 +105,7 @@ const tokenLifeDays = ({ method, tokenCreatedAt, tokenExpiresAt }: Principal): n
   return Math.min(forEver, Math.floor((tokenExpiresAt.getTime() - tokenCreatedAt.getTime()) / dayMilliseconds))
 }
 
-/** What a list over organizations needs to leave out those that would not let the caller in. */
+/** The facts that a list over organizations needs to omit those that the caller may not enter. */
 export interface Entrant {
   readonly at: Date
   readonly tokenLifeDays: number
@@ -113,13 +113,13 @@ export interface Entrant {
 
 const longAgo = new Date(0)
 
-/** The caller as such a list sees them; for a site admin no demand has begun yet and no token is too old. */
+/** Returns the caller as such a list needs it. For a site admin no requirement has started and no token is too old. */
 export const entrantOf = (principal: Principal, now: Date): Entrant =>
   principal.isSiteAdmin ? { at: longAgo, tokenLifeDays: 0 } : { at: now, tokenLifeDays: tokenLifeDays(principal) }
 
 /**
- * Names one object as a request does: by id, or by the names in its path.
- * An `account` is an organization or a person's own account; relations on it are those of type `organization`.
+ * Names one object as a request does: by id, or by the names in its path. An `account` is an organization or a user's
+ * own account. Its relations are those of type `organization`.
  */
 export type ObjectLocator =
   | { readonly type: 'organization'; readonly name: string }
@@ -129,40 +129,43 @@ export type ObjectLocator =
   | { readonly type: 'robot_ac'; readonly org: string; readonly name: string }
   | { readonly type: 'cluster'; readonly owner: string; readonly name: string }
 
-/** The type whose relations a locator is checked by. */
+/** Returns the type whose relations apply to a locator. */
 export const objectTypeOf = ({ type }: Pick<ObjectLocator, 'type'>): string => (type === 'account' ? 'organization' : type)
 
 export const levels = ['none', 'read', 'write', 'admin', 'owner'] as const
-/** How much a team may do in its organization; a higher level includes the lower ones. */
+/** A team's level in its organization. A higher level includes the lower ones. */
 export type Level = (typeof levels)[number]
 
-/** Whether a level includes another. */
+/** Reports whether a level includes another. */
 export const reaches = (level: Level, atLeast: Level): boolean => levels.indexOf(level) >= levels.indexOf(atLeast)
 
-/** What one person holds in one account, by every path that the organization's teams and roles give. */
+/** What one user holds in one account through the organization's teams and roles. */
 export interface Standing {
   readonly accountId: AccountId
   readonly accountKind: 'organization' | 'user'
   readonly accountName: string
-  /** The organization lets every signed-in user see that it exists (public or limited). */
+  /** Every signed-in user may see that the organization exists (public or limited). */
   readonly isOpen: boolean
-  /** Visible to everyone, so that a token limited to public objects may see it. */
+  /** Visible to everyone, so a token limited to public objects may see it. */
   readonly isPublic: boolean
-  /** A member of the organization, or the account is the person's own. Without it nothing below counts. */
+  /**
+   * The user is a member of the organization, or the account is the user's own. If false, the fields below do not
+   * count.
+   */
   readonly isMember: boolean
-  /** The highest level of the person's teams; `owner` in one's own account. */
+  /** The highest level of the user's teams; `owner` in the user's own account. */
   readonly level: Level
-  /** Permissions of the custom roles of the person's teams, as `namespace/action`. */
+  /** Permissions of the custom roles of the user's teams, as `namespace/action`. */
   readonly permissions: ReadonlySet<string>
   readonly teamIds: readonly TeamId[]
-  /** What the organization demands of the member beyond rights; absent when it demands nothing. */
+  /** What the organization requires of the member beyond rights; absent if nothing. */
   readonly entry?: EntryRules
 }
 
-/** What authorization found on the way, so that a handler need not look it up again. */
+/** The facts that authorization has loaded, so that a handler does not load them again. */
 export interface AccessGrant {
   readonly objectType: string
-  /** The object's id; for an organization or account, its AccountId. */
+  /** The object's id. For an organization or account, its AccountId. */
   readonly objectId: number
   /** The object's name as stored. */
   readonly objectName: string
@@ -170,7 +173,7 @@ export interface AccessGrant {
   readonly ownerId: AccountId
   /** Set when the owner is an organization. */
   readonly orgId?: OrgId
-  /** The row version of a cluster, as it stood in the same query: what was opened for it is still good. */
+  /** The row version of a cluster, from the same query. A connection opened for this version is still valid. */
   readonly objectVersion?: number
   /** What the caller holds in the owner's account. */
   readonly standing: Standing

@@ -1,11 +1,11 @@
-/** Those of the given fields that differ from what is there; an undefined one changes nothing. */
+/** Returns the given fields whose values differ from the current ones. An undefined field is ignored. */
 export const changedFields = <C extends object>(current: { readonly [K in keyof C]-?: Exclude<C[K], undefined> }, changes: C): Partial<C> =>
   Object.fromEntries(
     Object.entries(changes).filter(([field, value]) => value !== undefined && current[field as keyof C] !== value),
   ) as Partial<C>
 
-/** Whether nothing is changed. */
+/** Reports whether there are no changes. */
 export const isUnchanged = (changed: object): boolean => Object.keys(changed).length === 0
 
-/** Whether two lists, each without repetition, have the same members. */
+/** Reports whether two lists, each without duplicates, have the same elements. */
 export const isSameSet = <A>(a: readonly A[], b: readonly A[]): boolean => a.length === b.length && a.every((member) => b.includes(member))

@@ -7,7 +7,7 @@ export const deploymentTypes = [
 ] as const
 export type DeploymentType = (typeof deploymentTypes)[number]
 
-/** What kind of installation this is; gates decide by it which plugins and routes exist. */
+/** The kind of installation. Gates use it to decide which plugins and routes exist. */
 export interface Deployment {
   readonly type: DeploymentType
   readonly billingEnabled: boolean
@@ -22,7 +22,7 @@ export const gates = [
   'cloud-c-marketplace',
   'any-marketplace',
 ] as const
-/** The closed list of conditions under which a plugin or route exists. */
+/** The closed set of conditions under which a plugin or route exists. */
 export type Gate = (typeof gates)[number]
 
 const marketplaceTypes: readonly DeploymentType[] = [

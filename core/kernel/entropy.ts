@@ -2,15 +2,15 @@ import { token } from './token.ts'
 
 /** A cryptographically strong source of randomness. */
 export interface Entropy {
-  /** `length` random bytes. */
+  /** Returns `length` random bytes. */
   bytes(length: number): Uint8Array
 }
 export const EntropyToken = token<Entropy>('kernel.Entropy')
 
-/** Bytes as hexadecimal digits in lower case, two for each byte. */
+/** Encodes bytes as lower-case hexadecimal, two digits per byte. */
 export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** A UUID of version 4 from 16 random bytes. */
+/** Returns a version 4 UUID from 16 random bytes. */
 export const uuidFrom = (random: Uint8Array): string => {
   const bytes = Uint8Array.from(random.subarray(0, 16))
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40

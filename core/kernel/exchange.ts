@@ -1,4 +1,4 @@
-/** Header values as they came, lower-case names. */
+/** Header values as received, with lower-case names. */
 export type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The byte stream of an upgraded connection: the subset of a socket that a tunnel needs. */
@@ -14,36 +14,39 @@ export interface ByteDuplex {
 }
 
 /**
- * One HTTP exchange whose bodies are streamed, never parsed, in terms of no framework.
- * The response side pushes with back-pressure: when `write` answers false, wait for `onDrain`.
+ * One HTTP exchange with streamed, unparsed bodies, independent of any framework. The response side has back-pressure:
+ * when `write` returns false, wait for `onDrain`.
  */
 export interface Exchange {
   readonly method: string
-  /** The path below the route's wildcard, percent-encoded as received, normalised; starts with `/`. */
+  /** The path below the route's wildcard, percent-encoded as received and normalised. It starts with `/`. */
   readonly path: string
-  /** The raw query string without `?`; platform parameters (credentials, org, sudo) are already removed. */
+  /** The raw query string without `?`. Platform parameters (credentials, org, sudo) are already removed. */
   readonly query: string
   readonly headers: HeaderBag
-  /** The request's body as it arrives, or undefined when there is none. */
+  /** The request's body as it arrives, or undefined if there is none. */
   readonly body: AsyncIterable<Uint8Array> | undefined
-  /** Sends the status line and headers; names and values are checked by the caller of the upstream. */
+  /** Sends the status line and headers. The caller of the upstream validates names and values. */
   respond(status: number, headers: readonly (readonly [string, string])[]): void
   write(chunk: Uint8Array): boolean
   onDrain(listener: () => void): void
   end(): void
-  /** Cuts the client's connection: the answer cannot be completed truthfully. */
+  /** Closes the client's connection, because the response cannot be completed correctly. */
   abort(): void
-  /** For an answer that has no end of its own: when the service stops the listener is called, and must end or cut the answer soon. */
+  /**
+   * Registers a listener for a response without a natural end. It is called at shutdown, and must end or abort the
+   * response soon.
+   */
   onStop(listener: () => void): void
   readonly hasResponded: boolean
 }
 
-/** A request to leave HTTP on this connection (exec, attach, port-forward). */
+/** A request to upgrade this connection (exec, attach, port-forward). */
 export interface UpgradeExchange extends Omit<Exchange, 'respond' | 'write' | 'onDrain' | 'end' | 'onStop' | 'hasResponded'> {
-  /** Bytes that followed the request's head. */
+  /** Bytes received after the request's head. */
   readonly head: Uint8Array
-  /** Answers 101 with these headers and hands over the stream. */
+  /** Responds 101 with these headers and returns the stream. */
   accept(headers: readonly (readonly [string, string])[]): ByteDuplex
-  /** Answers with an ordinary response and closes. */
+  /** Sends an ordinary response and closes the connection. */
   refuse(status: number, headers: readonly (readonly [string, string])[], body: Uint8Array): void
 }

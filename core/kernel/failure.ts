@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { AccountId } from './ids.ts'
 
-/** How a failure is meant; the composition root alone turns a kind into a status. */
+/** The category of a failure. Only the composition root maps a kind to a status. */
 export type FailureKind =
   | 'Invalid'
   | 'Unauthenticated'
@@ -16,32 +16,35 @@ export type FailureKind =
   | 'Upstream'
   | 'Unavailable'
 
-/** What a refusal was about, so that it is recorded. For the audit log alone: it never reaches the caller. */
+/** The object of a refusal, for the audit log only: it is never sent to the caller. */
 export interface FailureSubject {
-  /** The account whose log shows the refusal; absent where there is none. */
+  /** The account whose log shows the refusal; absent if there is none. */
   readonly tenantId?: AccountId
-  /** What the refusal is called, `object.verb`; `access.denied` unless told. */
+  /** The action of the refusal, `object.verb`; defaults to `access.denied`. */
   readonly action?: string
   readonly objectType: string
   readonly objectId?: number
   readonly objectName?: string
 }
 
-/** An expected refusal: a value on the Left, never thrown. `message` is shown to the caller, so it carries no secret. */
+/**
+ * An expected refusal: a value on the Left, never thrown. `message` is shown to the caller, so it must not contain a
+ * secret.
+ */
 export interface Failure<Tag extends string = string> {
   readonly tag: Tag
   readonly kind: FailureKind
   readonly message: string
-  /** Seconds after which a retry makes sense; becomes `Retry-After`. */
+  /** Seconds to wait before a retry. It becomes `Retry-After`. */
   readonly retryAfterSeconds?: number
-  /** One entry a problem, for answers that list several (field paths, blocking objects). */
+  /** One entry per problem, for responses that list several (field paths, blocking objects). */
   readonly errors?: readonly string[]
   readonly about?: FailureSubject
 }
 
 type FailureExtras = Pick<Failure, 'retryAfterSeconds' | 'errors' | 'about'>
 
-/** A failure's constructor, which also tells its tag and kind, so that a route can declare it. */
+/** A failure's constructor. It also carries the tag and the kind, so that a route can declare it. */
 export interface FailureType<Tag extends string> {
   (message: string, extras?: FailureExtras): Failure<Tag>
   readonly tag: Tag
@@ -49,7 +52,7 @@ export interface FailureType<Tag extends string> {
 }
 
 /**
- * Declares a failure once, beside the rule that can refuse.
+ * Declares a failure, next to the rule that returns it.
  * @example export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
  */
 export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind): FailureType<Tag> =>
@@ -63,12 +66,12 @@ export const defineFailure = <Tag extends string>(tag: Tag, kind: FailureKind): 
     { tag, kind },
   )
 
-/** What a use case, port or store answers: Left is a declared failure, everything unexpected throws. */
+/** The result of a use case, port or store. Left is a declared failure; everything unexpected is thrown. */
 export type Outcome<F extends Failure, A> = Promise<Either<F, A>>
 
 /**
- * Thrown when something that the service needs (the database, a full queue before it) does not answer now.
- * The message is plain and safe to show; the driver's words are in `cause`. The binder answers 503 with `Retry-After`.
+ * Thrown when a required resource (the database, or the full queue before it) does not respond. The message is plain
+ * and safe to show; the driver's message is in `cause`. The binder responds 503 with `Retry-After`.
  */
 export class Unavailable extends Error {
   readonly retryAfterSeconds: number
@@ -81,8 +84,8 @@ export class Unavailable extends Error {
 }
 
 /**
- * Thrown when a change was sent to be committed and the answer never came: it may or may not have happened.
- * A client that sent an Idempotency-Key repeats the request and learns which.
+ * Thrown when a commit was sent but its response was not received: the change may or may not have been applied. A
+ * client that sent an Idempotency-Key repeats the request to learn the outcome.
  */
 export class CommitOutcomeUnknown extends Unavailable {
   constructor(cause: unknown) {
@@ -92,9 +95,8 @@ export class CommitOutcomeUnknown extends Unavailable {
 }
 
 /**
- * Thrown when a change refers to something that another change removed while it was made, after its own checks. Nothing
- * of it happened; asked again, the request is told what is missing. The message is plain and safe to show. The binder
- * answers 409.
+ * Thrown when a change refers to a row that a concurrent change removed after the checks. No part of the change is
+ * applied; a repeated request reports what is missing. The message is plain and safe to show. The binder responds 409.
  */
 export class Overtaken extends Error {
   constructor(cause: unknown) {

@@ -1,10 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 
-/** A value that the type checker keeps apart from others of the same representation. */
+/** A type that the type checker distinguishes from others with the same representation. */
 export type Brand<A, Name extends string> = A & { readonly __brand: Name }
 
-/** Identifiers are integers in 1..2^53-1, allocated by the store. Users and organizations share one sequence: an AccountId is either. */
+/**
+ * Identifiers are integers in 1..2^53-1, allocated by the store. Users and organizations share one sequence; an
+ * AccountId is either.
+ */
 export type AccountId = Brand<number, 'AccountId'>
 export type UserId = AccountId & { readonly __user: true }
 export type OrgId = AccountId & { readonly __org: true }
@@ -14,10 +17,10 @@ export type TokenId = Brand<number, 'TokenId'>
 export type SessionId = Brand<number, 'SessionId'>
 export type ClusterId = Brand<number, 'ClusterId'>
 
-/** The name of a user or an organization as it was written: 1 to 40 ASCII characters. */
+/** The name of a user or an organization in its original spelling: 1 to 40 ASCII characters. */
 export type AccountName = Brand<string, 'AccountName'>
 
-/** Why a text is no name: it has not the form of one, or the service keeps the word for itself. */
+/** Why a text is not a valid name: its form is wrong, or the word is reserved. */
 export interface AccountNameRefused {
   readonly reason: 'INVALID' | 'RESERVED'
   readonly message: string
@@ -25,26 +28,26 @@ export interface AccountNameRefused {
 
 export const maxAccountNameLength = 40
 
-/** Letters, digits, and single `-`, `_`, `.` between them; linear in its input. */
+/** Letters and digits, separated by single `-`, `_` or `.`. Matching takes linear time. */
 export const accountNamePattern = /^[0-9A-Za-z]+(?:[-._][0-9A-Za-z]+)*$/
 
 const reservedNames: ReadonlySet<string> = new Set([
-  // Words of the routes, of the console and of the files that a web server is asked for.
+  // Words of the routes, of the console, and of files that web servers are commonly asked for.
   ...['api', 'metrics', 'v2', 'assets', 'attachments', 'avatar', 'avatars', 'repo-avatars', 'captcha', 'login', 'org'],
   ...['repo', 'user', 'explore', 'issues', 'pulls', 'milestones', 'notifications', 'favicon.ico', 'manifest.json'],
   ...['robots.txt', 'sitemap.xml', 'swagger.v1.json', 'ghost', 'gitea-actions', 'ssh_info'],
   ...['marketplace', 'proxy', 'clusters', 'orgs', 'teams', 'users', 'admin', 'accounts', 'authz', 'dashboard', 'dbaas'],
   ...['tsproxy', 'hubs', 'swagger', 'healthz', 'readyz', 'livez', 'console', 'selfhost', 'docs'],
-  // Words that stand where a route otherwise has the name of a user, an organization or a cluster's owner.
+  // Words that appear in routes in the position of a user, an organization or a cluster's owner.
   ...['search', 'claim', 'client', 'all-hubs', 'cluster-profiles', 'providers', 'identity', 'active', 'create', 'delete'],
   ...['inactive', 'available_products', 'batch-delete'],
 ])
 const reservedEndings: readonly string[] = ['.keys', '.gpg', '.rss', '.atom', '.png']
 
-/** The key by which names are unique over users and organizations together: the name without regard to case. */
+/** Returns the key by which names are unique across users and organizations: the name in lower case. */
 export const accountNameKey = (name: string): string => name.toLowerCase()
 
-/** Reads the name of a new user or organization. Whether it is taken only the store knows. */
+/** Parses the name of a new user or organization. Only the store knows whether it is taken. */
 export const parseAccountName = (text: string): Either<AccountNameRefused, AccountName> => {
   if (text.length > maxAccountNameLength || !accountNamePattern.test(text)) {
     return left({

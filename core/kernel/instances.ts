@@ -1,29 +1,38 @@
 import { token } from './token.ts'
 
-/** Which processes serve this database, by the database's clock. Each process has an id of its own, new at each start. */
+/** The processes that serve this database, by the database's clock. Each process has its own id, new at each start. */
 export interface InstanceRegister {
-  /** Says that this process lives. One that is silent for ten seconds counts as dead: its begun work may be taken over. */
+  /**
+   * Records that this process is alive. A process that is silent for ten seconds counts as dead: its started work may
+   * be taken over.
+   */
   beat(): Promise<void>
-  /** Takes this process off the register, so that it counts as dead at once. */
+  /** Removes this process from the register, so that it counts as dead at once. */
   leave(): Promise<void>
 }
 export const InstanceRegisterToken = token<InstanceRegister>('kernel.InstanceRegister')
 
-/** A right to do something alone for a while. */
+/** An exclusive right, limited in time. */
 export interface Lease {
   readonly name: string
   readonly holder: string
-  /** Grows with each new holder; a write that carries an older fence comes from a holder that lost its lease. */
+  /** Increases with each new holder. A write with an older fence comes from a holder that lost its lease. */
   readonly fence: number
 }
 
 /** Named leases of the whole deployment, timed by the database's clock. */
 export interface LeaseStore {
-  /** Takes the lease when nobody has it, for `ttlSeconds`. `holder` is unique to a process; undefined when it is taken. */
+  /**
+   * Acquires the lease for `ttlSeconds` if it is free; returns undefined if it is held. `holder` must be unique to a
+   * process.
+   */
   acquire(name: string, holder: string, ttlSeconds: number): Promise<Lease | undefined>
-  /** Prolongs it to `ttlSeconds` from now. False when it has run out or has another holder: stop the work. */
+  /**
+   * Extends the lease to `ttlSeconds` from now. Returns false if it has expired or has another holder: the work must
+   * stop.
+   */
   renew(lease: Lease, ttlSeconds: number): Promise<boolean>
-  /** Gives it back early; does nothing when it is lost already. */
+  /** Releases the lease early. Does nothing if it is already lost. */
   release(lease: Lease): Promise<void>
 }
 export const LeaseStoreToken = token<LeaseStore>('kernel.LeaseStore')

@@ -1,27 +1,27 @@
 
 
-/** Any JSON value; integers beyond 2^53 arrive as bigint. */
+/** Any JSON value. An integer beyond 2^53 is a bigint. */
 export type Json = string | number | bigint | boolean | null | readonly Json[] | FreeObject
 
-/** A free-form JSON object that the service passes on without knowing its shape. */
+/** A free-form JSON object that the service passes through without interpreting it. */
 export interface FreeObject {
   readonly [key: string]: Json | undefined
 }
 
-/** What became of a JSON text. */
+/** The result of parsing a JSON text. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: 'syntax' | 'depth' }
   | { readonly ok: false; readonly why: 'repeated-key'; readonly key: string }
 
-/** How deep arrays and objects may nest: beyond this, recursive decoders and encoders would be at risk. */
+/** The maximum nesting depth of arrays and objects. Deeper values could overflow recursive decoders and encoders. */
 export const maxJsonDepth = 64
 
 const quote = 34
 const backslash = 92
 const colon = 58
 
-/** The keys of a JSON text, found without building it; undefined when it nests deeper than `limit`. */
+/** Returns the number of keys of a JSON text without parsing it, or undefined if it nests deeper than `limit`. */
 const keysWithin = (text: string, limit: number): number | undefined => {
   let depth = 0
   let keys = 0
@@ -40,7 +40,7 @@ const keysWithin = (text: string, limit: number): number | undefined => {
   return keys
 }
 
-/** The keys of a parsed value, at all levels. */
+/** Returns the number of keys of a parsed value, at all levels. */
 const keysOf = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0
   const isArray = Array.isArray(value)
@@ -52,7 +52,7 @@ const keysOf = (value: unknown): number => {
 
 const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g
 
-/** The first key that stands twice in one object of a valid JSON text. */
+/** Returns the first duplicate key of an object in a valid JSON text. */
 const repeatedKey = (text: string): string => {
   // The keys of each open object; undefined for an open array.
   const open: (Set<string> | undefined)[] = []
@@ -71,7 +71,7 @@ const repeatedKey = (text: string): string => {
   throw new Error('no key of this JSON text stands twice')
 }
 
-// A literal of 16 digits may be beyond 2^53; a literal with point or exponent is no integer literal, even `1.0`.
+// A literal of 16 digits may be beyond 2^53. A literal with a point or exponent is not an integer literal, even `1.0`.
 const needsSource = /\d{16}|\d[.eE]/
 const integerLiteral = /^-?\d+$/
 
@@ -87,9 +87,9 @@ const parse = (text: string): unknown =>
     : JSON.parse(text)
 
 /**
- * Parses JSON without losing integers: beyond 2^53 they become bigint. A whole number that was not written as an
- * integer literal (`1.0`, `1e3`) becomes a Number object, which integer codecs refuse and `Float` takes. A key that
- * stands twice in one object is refused: `JSON.parse` takes the last, other readers the first.
+ * Parses JSON without losing integer precision: integers beyond 2^53 become bigint. A whole number not written as an
+ * integer literal (`1.0`, `1e3`) becomes a Number object, which integer codecs reject and `Float` accepts. Duplicate
+ * keys in one object are rejected: `JSON.parse` keeps the last, other parsers the first.
  */
 export const parseJson = (text: string): ParsedJson => {
   const keys = keysWithin(text, maxJsonDepth)
@@ -100,16 +100,16 @@ export const parseJson = (text: string): ParsedJson => {
   } catch {
     return { ok: false, why: 'syntax' }
   }
-  // `JSON.parse` keeps one of equal keys, so that a repeated one is missing from the count.
+  // `JSON.parse` keeps one of several equal keys, so a duplicate is missing from the count.
   return keys < 2 || keysOf(value) === keys ? { ok: true, value } : { ok: false, why: 'repeated-key', key: repeatedKey(text) }
 }
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** JSON text in which a bigint stands as the integer literal that it is. */
+/** Serializes a value as JSON. A bigint becomes an integer literal. */
 export const toWireJson = (value: unknown): string => {
   try {
-    // Hardly any answer holds a bigint, and a replacer costs several times as much.
+    // Few responses contain a bigint, and a replacer costs several times as much.
     return JSON.stringify(value)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
@@ -124,6 +124,6 @@ const keepExact: SourceReviver = (_, value, context) =>
     ? BigInt(context.source)
     : value
 
-/** Parses JSON text; integer literals beyond 2^53 become bigint. Throws a SyntaxError on anything else. */
+/** Parses JSON text; integer literals beyond 2^53 become bigint. Throws a SyntaxError if the text is not valid. */
 export const fromWireJson = (text: string): unknown =>
   /\d{16}/.test(text) ? (JSON.parse(text, keepExact as (key: string, value: unknown) => unknown) as unknown) : (JSON.parse(text) as unknown)

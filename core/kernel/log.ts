@@ -1,6 +1,6 @@
 import { token } from './token.ts'
 
-/** Structured log. Fields are an explicit list: never a request, a header, a body or an error of a driver as it is. */
+/** Structured log. Fields are an explicit list: never a whole request, header, body or driver error. */
 export interface Log {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

@@ -1,22 +1,22 @@
 import type { AccountId } from './ids.ts'
 import type { Secret } from './secret.ts'
 
-/** One message to one person, as content: how it looks as text and as HTML is the adapter's affair. */
+/** One message to one recipient, as content. The adapter renders it as text and as HTML. */
 export interface Mail {
   /** An address in canonical form. */
   readonly to: string
   /** One line without control characters. */
   readonly subject: string
-  /** Plain text, one entry a paragraph. Values that people chose (names) are fine: they are escaped where needed. */
+  /** Plain text, one entry per paragraph. User-chosen values (names) are allowed: they are escaped where needed. */
   readonly paragraphs: readonly string[]
-  /** The one thing to do: a link that may itself be the credential, so it is sealed until it is sent. */
+  /** The call to action: a link that may itself be a credential, so it is sealed until it is sent. */
   readonly action?: { readonly label: string; readonly url: Secret }
-  /** Whom it concerns, for the log and for what is left when the account goes. */
+  /** The account that the mail is about, for the log and for clean-up when the account is removed. */
   readonly accountId?: AccountId
 }
 
 /**
- * Takes mail into the surrounding transaction: it is sent when, and only when, that commits, at least once, and also
+ * Adds mail to the surrounding transaction. It is sent if, and only if, the transaction commits, at least once, even
  * after a restart.
  */
 export interface MailOutbox {

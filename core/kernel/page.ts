@@ -1,10 +1,10 @@
-/** A page request, 1-based. */
+/** A page request. Pages are numbered from 1. */
 export interface PageRequest {
   readonly page: number
   readonly limit: number
 }
 
-/** A page of a list with the number of all rows. `totalIsCapped` says that counting stopped at `total`. */
+/** A page of a list with the total number of rows. `totalIsCapped` reports that counting stopped at `total`. */
 export interface Page<A> {
   readonly items: readonly A[]
   readonly total: number
@@ -14,10 +14,10 @@ export interface Page<A> {
 export const defaultPageLimit = 30
 export const maxPageLimit = 50
 
-/** The first row of a page, 0-based. */
+/** Returns the index of the first row of a page, counted from 0. */
 export const pageOffset = (request: PageRequest): number => (request.page - 1) * request.limit
 
-/** One page of a list that is there as a whole. */
+/** Returns one page of a list in memory. */
 export const pageWithin = <A>(all: readonly A[], request: PageRequest): Page<A> => {
   const offset = pageOffset(request)
   return { items: all.slice(offset, offset + request.limit), total: all.length }

@@ -2,23 +2,23 @@ import type { Outcome } from './failure.ts'
 import { defineFailure } from './failure.ts'
 import { token } from './token.ts'
 
-/** The bytes are no picture of a kind that is taken, or one that is too large to be opened. */
+/** The bytes are not a picture of a supported format, or the picture is too large to decode. */
 export const PictureRefused = defineFailure('PictureRefused', 'Unprocessable')
-/** So many pictures wait to be drawn that this one was not taken. */
+/** The queue of pictures is full. */
 export const PicturesBusy = defineFailure('PicturesBusy', 'Backoff')
 
-/** What the wire calls a picture's type. */
+/** The media type of a picture on the wire. */
 export const pictureType = 'image/png'
 
-/** Makes safe pictures of what people upload. */
+/** Makes safe pictures from uploads. */
 export interface PictureMaker {
   /**
-   * A square PNG of at most `side` pixels from a PNG, JPEG, GIF (its first frame) or WebP, drawn anew: nothing else that
-   * stood in the file survives (place, camera, scripts). Formats that carry scripts or references, as SVG, are refused.
+   * Re-encodes a PNG, JPEG, GIF (its first frame) or WebP as a square PNG of at most `side` pixels. No other content of
+   * the file is kept (location, camera, scripts). Formats that carry scripts or references, such as SVG, are refused.
    * Failures: PictureRefused, PicturesBusy.
    */
   square(bytes: Uint8Array, side: number): Outcome<ReturnType<typeof PictureRefused> | ReturnType<typeof PicturesBusy>, Uint8Array>
-  /** The square PNG that stands for a name: always the same for the same name, without regard to case. Nothing is kept. */
+  /** Returns the square PNG generated from a name. It is deterministic and does not depend on case. Nothing is stored. */
   ofName(name: string): Promise<Uint8Array>
 }
 export const PictureMakerToken = token<PictureMaker>('kernel.PictureMaker')

@@ -7,7 +7,7 @@ import type { ClusterId, OrgId, SessionId, TokenId, UserId } from './ids.ts'
 import type { Secret } from './secret.ts'
 import { token } from './token.ts'
 
-/** The domains that an access token can be limited to. */
+/** The categories that an access token can be limited to. */
 export const scopeCategories = [
   'user',
   'organization',
@@ -22,13 +22,13 @@ export const scopeCategories = [
 export type ScopeCategory = (typeof scopeCategories)[number]
 export type ScopeLevel = 'read' | 'write'
 
-/** What a route demands of a token. */
+/** The scope that a route requires of a token. */
 export interface RequiredScope {
   readonly category: ScopeCategory
   readonly level: ScopeLevel
 }
 
-/** What a token grants: everything (`all`), impersonation (`sudo`), and a level for each category; write includes read. */
+/** What a token grants: everything (`all`), impersonation (`sudo`), and a level per category. Write includes read. */
 export interface ScopeSet {
   readonly all: boolean
   readonly sudo: boolean
@@ -38,17 +38,17 @@ export interface ScopeSet {
 
 export const fullScope: ScopeSet = { all: true, sudo: true, publicOnly: false, levels: {} }
 
-/** Whether a scope set satisfies a route. A category that the set does not name is denied. */
+/** Reports whether a scope set satisfies a route. A category that is not in the set is denied. */
 export const allows = (granted: ScopeSet, required: RequiredScope): boolean => {
   if (granted.all) return true
   const level = granted.levels[required.category]
   return level === 'write' || (level === 'read' && required.level === 'read')
 }
 
-/** A one-time or recovery code that was right and is not used up yet. */
+/** A correct one-time or recovery code that is not used up yet. */
 export type UnspentCode = { readonly secondFactorRef: string; readonly step: number } | { readonly recoveryCode: Secret }
 
-/** Who calls, as the carrier of the credential proved it. Rights are always those of `userId`, also under impersonation. */
+/** The authenticated caller. Rights are always those of `userId`, also under impersonation. */
 export interface Principal {
   readonly userId: UserId
   readonly login: string
@@ -58,72 +58,78 @@ export interface Principal {
   readonly tokenId?: TokenId
   readonly tokenCreatedAt?: Date
   readonly tokenExpiresAt?: Date
-  /** Set when the token is confined to one organization. */
+  /** Set if the token is restricted to one organization. */
   readonly onlyOrgId?: OrgId
-  /** Set when the token is confined to the Kubernetes API of one cluster. */
+  /** Set if the token is restricted to the Kubernetes API of one cluster. */
   readonly onlyClusterId?: ClusterId
   readonly sessionId?: SessionId
-  /** For method `password`: the hash that it was compared with, so that a change can tell whether it is still in force. */
+  /**
+   * For method `password`: the hash that the password was verified against. A change compares it to check that it is
+   * still in force.
+   */
   readonly provenPhc?: Secret
-  /** Beside `provenPhc`: the second factor whose code was right; absent where the account had none. */
+  /** With `provenPhc`: the second factor whose code was correct; absent if the account had none. */
   readonly provenSecondFactorRef?: string
-  /** For method `password`: still to be spent before anything is done that the route wants a caller for. */
+  /** For method `password`: the code to spend before a route that requires a caller does anything. */
   readonly unspentCode?: UnspentCode
-  /** The password must be replaced before anything else may be done with it. */
+  /** The password must be replaced before any other operation. */
   readonly mustChangePassword?: boolean
   /** The site admin who acts as this user. */
   readonly impersonator?: { readonly userId: UserId; readonly login: string }
 }
 
-/** Where a caller reaches this service. */
+/** The address at which a caller reaches this service. */
 export interface OwnAddress {
-  /** Scheme, host and port, without a trailing slash: the operator's base URL, else what the request itself came by. */
+  /** Scheme, host and port, without a trailing slash: the operator's base URL, else that of the request. */
   readonly url: string
-  /** No proxy that the operator names lies between: the certificate that the caller sees is the service's own. */
+  /** The request passed no configured proxy, so the certificate that the caller sees is the service's own. */
   readonly isDirect: boolean
 }
 
 /**
- * What every use case is told about the call: who, from where, and until when it matters.
- * `A` is what the call's transaction must give, because the answer is made from it. With the default it may give anything.
- * A function that runs no transaction takes `Call<never>`, which every call is.
+ * The context of a call, passed to every use case: the caller, the source address, and the cancellation signal. `A` is
+ * the result type that the call's transaction must have, because the response is built from it. By default it may be
+ * any type. A function that runs no transaction takes `Call<never>`, to which every call is assignable.
  */
 export interface Call<A = unknown> {
   readonly principal: Principal | undefined
   readonly requestId: string
-  /** Canonical IP text; the socket's peer, or the hop that the trusted proxies name. */
+  /** Canonical IP text: the socket's peer, or the hop named by the trusted proxies. */
   readonly sourceIp: string
-  /** What the client calls itself, as it was sent, at most 255 characters; for a person who looks through the own sessions. */
+  /** The client's User-Agent as sent, at most 255 characters. It is shown in the user's list of sessions. */
   readonly userAgent?: string
-  /** Absent where no request made the call. */
+  /** Absent if the call was not made by a request. */
   readonly ownAddress?: OwnAddress
-  /** The route's id, as `authz.createRole`. */
+  /** The route's id, such as `authz.createRole`. */
   readonly operation: string
-  /** Aborted when the client has left or the deadline passed. */
+  /** Aborted when the client disconnects or the deadline passes. */
   readonly signal: AbortSignal
-  /** Set when the client sent an Idempotency-Key. */
+  /** Set if the client sent an Idempotency-Key. */
   readonly keyed?: KeyedChange<A>
 }
 
-/** A call with a proven caller. */
+/** A call with an authenticated caller. */
 export interface SignedInCall<A = unknown> extends Call<A> {
   readonly principal: Principal
 }
 
-/** Who asked for work that outlives the request. Holds no credential, only what the credential was allowed. */
+/** The user who requested work that outlives the request. Holds no credential, only what the credential allowed. */
 export interface Actor {
   readonly userId: UserId
-  /** The name at that time, for people. */
+  /** The login at that time, for display. */
   readonly login: string
   readonly method: Principal['method']
   readonly scopes: ScopeSet
-  /** Set when a token asked: once it is revoked or has run out, the work that has not begun is not begun. */
+  /**
+   * Set if a token made the request. Once the token is revoked or has expired, work that has not started is not
+   * started.
+   */
   readonly tokenId?: TokenId
   readonly onlyOrgId?: OrgId
   readonly impersonator?: Principal['impersonator']
 }
 
-/** The account was disabled or removed, or the token that asked was revoked, before its work was done. */
+/** The account was disabled or removed, or the requesting token was revoked, before the work was done. */
 export const ActorGone = defineFailure('ActorGone', 'Forbidden')
 
 export const actorOf = (principal: Principal): Actor => ({
@@ -136,14 +142,14 @@ export const actorOf = (principal: Principal): Actor => ({
   ...(principal.impersonator === undefined ? {} : { impersonator: principal.impersonator }),
 })
 
-/** Makes calls in the name of an actor, with the rights that they hold now. */
+/** Makes calls on behalf of an actor, with the actor's current rights. */
 export interface ActorCalls {
-  /** One query or two. Rights are those of this moment; nothing is remembered. Failure: ActorGone. */
+  /** Takes one query or two. Rights are current; nothing is cached. Failure: ActorGone. */
   callOf(actor: Actor, about: { readonly operation: string; readonly requestId: string; readonly sourceIp: string }, signal: AbortSignal): Outcome<Failure<'ActorGone'>, SignedInCall>
 }
 export const ActorCallsToken = token<ActorCalls>('kernel.ActorCalls')
 
-/** A call that the service makes in nobody's name: a run of a job, or something that comes before a request's own call. */
+/** Makes a call without a caller: a run of a job, or a step that precedes a request's own call. */
 export type OwnCall = (operation: string, signal?: AbortSignal) => Call
 
 export const makeOwnCall =

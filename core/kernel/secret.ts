@@ -3,8 +3,8 @@ import { token } from './token.ts'
 const inspect = Symbol.for('nodejs.util.inspect.custom')
 
 /**
- * The only carrier of a secret inside the core: printing, inspecting or serialising it shows `[secret]`.
- * `reveal` is called where the secret leaves for the one place that needs it.
+ * The only carrier of a secret inside the core. Printing, inspecting or serialising it shows `[secret]`. `reveal` is
+ * called only where the value is needed.
  */
 export class Secret<A = string> {
   readonly #value: A
@@ -27,22 +27,25 @@ export class Secret<A = string> {
 
 export const secret = <A>(value: A): Secret<A> => new Secret(value)
 
-/** What a sealed value is bound to, so that it cannot be moved to another row. */
+/** The context that a sealed value is bound to, so that it cannot be moved to another row. */
 export interface SealedPlace {
   readonly table: string
   readonly column: string
   readonly tenantId: number
-  /** A stable identity of the row that exists before it is inserted (a random reference, not the row number). */
+  /** A stable identifier of the row that exists before it is inserted (a random reference, not the row number). */
   readonly rowRef: string
 }
 
-/** Authenticated encryption of secrets at rest. `open` throws when the box was tampered with, moved, or its key is gone. */
+/**
+ * Authenticated encryption of secrets at rest. `open` throws if the box was tampered with or moved, or if its key is
+ * missing.
+ */
 export interface SecretBox {
   seal(plain: Secret<string>, place: SealedPlace): Promise<Uint8Array>
   open(box: Uint8Array, place: SealedPlace): Promise<Secret<string>>
-  /** Re-encrypts the data key under the current key-encryption key; the value itself is not touched. */
+  /** Re-encrypts the data key under the current key-encryption key. The value itself is not changed. */
   rewrap(box: Uint8Array): Promise<Uint8Array>
-  /** The key-encryption key's id that a box is wrapped with. */
+  /** Returns the id of the key-encryption key that wraps a box. */
   keyIdOf(box: Uint8Array): string
 }
 export const SecretBoxToken = token<SecretBox>('kernel.SecretBox')

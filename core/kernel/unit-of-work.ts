@@ -2,9 +2,9 @@ import type { Failure, Outcome } from './failure.ts'
 import type { AccountId } from './ids.ts'
 import type { Call } from './principal.ts'
 
-/** One change, or one refusal, to be kept. Values stand in `changes` only where they are no secret. */
+/** One change, or one refusal, to record. `changes` must not contain secret values. */
 export interface AuditEntry {
-  /** Closed list, `object.verb`: `role.created`. */
+  /** One of a closed list, `object.verb`: `role.created`. */
   readonly action: string
   readonly objectType: string
   readonly objectId?: number
@@ -12,24 +12,27 @@ export interface AuditEntry {
   readonly objectName?: string
   /** The organization or user whose audit log shows this row; absent for site-wide actions. */
   readonly tenantId?: AccountId
-  /** Names of the fields that changed, with values where the action's owner allows them. */
+  /** The names of the changed fields, with values if the action allows them. */
   readonly changes?: Readonly<Record<string, string | number | boolean | null | readonly (string | number)[]>>
 }
 
-/** Records into the surrounding transaction: the change and its audit row stand or fall together. */
+/** Records into the surrounding transaction: the change and its audit row are committed or rolled back together. */
 export interface AuditTrail {
   record(entry: AuditEntry): Promise<void>
 }
 
-/** A trail that gathers: nothing is written before `flush`, which the unit of work calls once, last, before it commits. */
+/**
+ * An audit trail that buffers entries. Nothing is written before `flush`, which the unit of work calls once, last,
+ * before it commits.
+ */
 export interface GatheringAuditTrail extends AuditTrail {
   flush(): Promise<void>
 }
 
 /**
- * Runs work on stores bound to one transaction. Right commits; Left and throw roll back.
- * `work` may run again after a deadlock, so it talks to nothing outside.
- * The call attributes audit rows. Under an Idempotency-Key the same transaction stores the answer.
+ * Runs work on stores bound to one transaction. Right commits; Left and throw roll back. `work` may run again after a
+ * deadlock, so it must have no external side effects. The call attributes audit rows. Under an Idempotency-Key the same
+ * transaction stores the response.
  */
 export interface UnitOfWork<Stores> {
   run<F extends Failure, A>(call: Call<NoInfer<A>>, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A>

@@ -8,36 +8,36 @@ import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { ClaimedMail, DeliverMail, DeliveryCount, MailBell, Mailer, MailQueue } from './ports.ts'
 
-/** An attempt that has not ended by then counts as dead. A mailer ends its attempts well before. */
+/** Seconds after which an unfinished attempt counts as dead. A mailer ends its attempts well before. */
 export const mailLeaseSeconds = 120
 
 const firstWaitSeconds = 60
 const longestWaitSeconds = 6 * 3600
 const giveUpSeconds = 3 * 24 * 3600
 
-/** How long to wait after the nth attempt failed: a minute, doubled each time, at most six hours. */
+/** Returns the wait after the nth failed attempt: one minute, doubled each time, at most six hours. */
 export const backoffSeconds = (attempts: number): number => Math.min(longestWaitSeconds, firstWaitSeconds * 2 ** Math.max(0, attempts - 1))
 
-/** Whether a mail that failed once more is given up. */
+/** Reports whether a mail that failed again is given up. */
 export const isTooOld = (createdAt: Date, now: Date): boolean => now.getTime() - createdAt.getTime() >= giveUpSeconds * 1000
 
 export interface DeliverMailDeps {
   readonly queue: MailQueue
   readonly mailer: Mailer
   readonly clock: Clock
-  /** While the time is in doubt, no mail counts as too old. */
+  /** While the clock is not trusted, no mail counts as too old. */
   readonly trust: TimeTrust
   readonly log: Log
 }
 
 type Fate = keyof DeliveryCount
 
-/** So few that all of them end well before their lease. */
+/** Small enough for all attempts of a batch to end well before their lease. */
 const batch = 5
 
 /**
- * Sends what is due, batch by batch, until nothing is due or `signal` aborts. A mail is removed after the server took
- * it: a crash in between sends it again, under the same reference. Logs references and classes of errors, never content.
+ * Sends due mail in batches until none is due or `signal` aborts. A mail is removed after the server accepted it; a crash in
+ * between sends it again, under the same reference. Logs references and error classes, never content.
  */
 export const makeDeliverMail =
   (deps: DeliverMailDeps): DeliverMail =>
@@ -82,12 +82,12 @@ const attempt = async (mailer: Mailer, claimed: ClaimedMail): Promise<Trouble | 
     const sent = await mailer.send(await claimed.open(), claimed.ref)
     return isLeft(sent) ? { reason: sent.left.message, isFinal: sent.left.tag === 'MailRefused' } : undefined
   } catch {
-    // The error may quote the mail, so nothing of it is told.
+    // The error may quote the mail, so it is not reported.
     return { reason: 'unexpected', isFinal: false }
   }
 }
 
-/** Rings once a transaction that posted mail has committed, so that the mail leaves at once. */
+/** Rings after the commit of a transaction that posted mail, so that the mail is sent at once. */
 export const ringAfterCommit = <Stores extends { readonly mail: MailOutbox }>(
   unitOfWork: UnitOfWork<Stores>,
   bell: MailBell,

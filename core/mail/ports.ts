@@ -4,53 +4,53 @@ import { defineFailure } from '../kernel/failure.ts'
 import type { Mail } from '../kernel/mail.ts'
 import { token } from '../kernel/token.ts'
 
-/** The server could not take the mail now; a later attempt makes sense. `message` is a class such as `timeout`, never content. */
+/** The server could not accept the mail now and may accept it later. `message` is a class such as `timeout`, never content. */
 export const MailDelayed = defineFailure('MailDelayed', 'Unavailable')
-/** The server said that it will never take this mail. `message` is a class such as `recipient-refused`, never content. */
+/** The server rejected the mail permanently. `message` is a class such as `recipient-refused`, never content. */
 export const MailRefused = defineFailure('MailRefused', 'Unprocessable')
 
-/** Hands one mail to whatever carries it away. */
+/** Sends one mail. */
 export interface Mailer {
   /**
-   * `messageRef` is the same at each attempt at the same mail, so that a reader's program can tell a repetition.
-   * Right means that the mail was taken over. It never waits longer than `mailLeaseSeconds`.
+   * `messageRef` is the same for each attempt to send the same mail, so that a mail client can detect a duplicate. Right means
+   * that the mail was accepted. Never waits longer than `mailLeaseSeconds`.
    */
   send(mail: Mail, messageRef: string): Outcome<Failure<'MailDelayed'> | Failure<'MailRefused'>, void>
 }
 export const MailerToken = token<Mailer>('mail.Mailer')
 
-/** A mail that this process alone may send until its lease ends. */
+/** A mail that only this process may send until its lease ends. */
 export interface ClaimedMail {
   readonly id: number
-  /** Random, the same for the life of the mail. */
+  /** Random; does not change for the life of the mail. */
   readonly ref: string
   readonly accountId: AccountId | undefined
-  /** This attempt included. */
+  /** Includes this attempt. */
   readonly attempts: number
   readonly createdAt: Date
-  /** Unseals the content. Throws when the key is gone or the row was tampered with. */
+  /** Unseals the content. Throws if the key is missing or the row was tampered with. */
   open(): Promise<Mail>
 }
 
-/** Mail that transactions left behind. */
+/** Mail committed by transactions. */
 export interface MailQueue {
-  /** Takes up to `limit` mails that are due at `now`, longest due first; nobody else gets them before `leasedUntil`. */
+  /** Claims up to `limit` mails that are due at `now`, longest due first; no other process gets them before `leasedUntil`. */
   claim(limit: number, now: Date, leasedUntil: Date): Promise<readonly ClaimedMail[]>
-  /** Removes it: it was sent, or it never will be. */
+  /** Removes a mail that was sent or never will be. */
   remove(mail: ClaimedMail): Promise<void>
-  /** Due again at `notBefore`. Does nothing when another attempt has begun since. */
+  /** Makes the mail due again at `notBefore`. Does nothing if another attempt has started since. */
   postpone(mail: ClaimedMail, notBefore: Date, errorClass: string): Promise<void>
 }
 export const MailQueueToken = token<MailQueue>('mail.MailQueue')
 
-/** Tells the sender in this process that a commit left mail behind. */
+/** Notifies the sender in this process of committed mail. */
 export interface MailBell {
   /** Never throws and never waits. */
   ring(): void
 }
 export const MailBellToken = token<MailBell>('mail.MailBell')
 
-/** Sends what is due. Answers what became of how many. */
+/** Sends due mail. Returns counts by result. */
 export type DeliverMail = (signal: AbortSignal) => Promise<DeliveryCount>
 export interface DeliveryCount {
   readonly sent: number

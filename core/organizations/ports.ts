@@ -40,36 +40,46 @@ export interface OrganizationStore {
   findByName(name: string): Promise<Organization | undefined>
   findById(id: OrgId): Promise<Organization | undefined>
   findByIds(ids: readonly OrgId[]): Promise<readonly Organization[]>
-  /** The organization that was renamed away from this name, while nobody else has taken it. */
+  /** Returns the organization that formerly had this name, as long as no other account has taken it. */
   findByFormerName(name: string): Promise<Organization | undefined>
   list(visible: readonly Visibility[], page: PageRequest): Promise<Page<Organization>>
   listOfUser(userId: UserId, page: PageRequest): Promise<Page<Organization>>
-  /** Those of which nobody is an owner. */
+  /** Lists the organizations without an owner. */
   listOrphaned(page: PageRequest): Promise<Page<Organization>>
   isOrphaned(id: OrgId): Promise<boolean>
-  /** The user's organizations as another sees them: `visible` ones with public membership, and those that the viewer is in. */
+  /**
+   * Lists the user's organizations as another user sees them: `visible` ones with public membership, and those of which
+   * the viewer is a member.
+   */
   listOfUserSeenBy(
     userId: UserId,
     viewerId: UserId | undefined,
     visible: readonly Visibility[],
     page: PageRequest,
   ): Promise<Page<Organization>>
-  /** Takes the name from users and organizations alike; a redirect that stood on it is dropped. */
+  /** Reserves the name among users and organizations, and deletes a redirect from it. */
   insert(organization: NewOrganization): Outcome<Failure<'OrganizationNameTaken'>, OrgId>
-  /** False when the row is gone or, with `expectedVersion`, has another version. */
+  /** Returns false if the row does not exist or, with `expectedVersion`, has another version. */
   update(id: OrgId, changes: Partial<OrganizationProfile>, expectedVersion: number | undefined): Promise<boolean>
-  /** Leaves a redirect under the old name. The logins of its robot accounts change with it, without a redirect. */
+  /**
+   * Renames the organization and leaves a redirect under the old name. The logins of its robot accounts change with it,
+   * without a redirect.
+   */
   rename(id: OrgId, from: string, to: string): Outcome<Failure<'OrganizationNameTaken'>, void>
-  /** Deletes the organization with its teams, memberships, roles, grants, robot accounts and the tokens that are confined to it. */
+  /**
+   * Deletes the organization with its teams, memberships, roles, grants, robot accounts and the tokens that are
+   * restricted to it.
+   */
   remove(id: OrgId): Promise<void>
   /**
-   * Holds the organization's row until the transaction ends. Every change of teams and memberships takes it first, so
-   * that rules over several rows (the last owner, the last team) see one state. False when the organization is gone.
+   * Locks the organization's row until the transaction ends. Every change of teams and memberships takes this lock
+   * first, so that rules over several rows (the last owner, the last team) see a consistent state. Returns false if the
+   * organization does not exist.
    */
   lock(id: OrgId): Promise<boolean>
-  /** What refers to the organization and would be orphaned, at most `limit`, by type and name. */
+  /** Returns at most `limit` objects that refer to the organization and would be orphaned, by type and name. */
   blockingObjects(id: OrgId, limit: number): Promise<readonly BlockingObject[]>
-  /** Whether the user may create organizations at all. */
+  /** Reports whether the user may create organizations. */
   mayCreate(userId: UserId): Promise<boolean>
 }
 export const OrganizationStoreToken = token<OrganizationStore>('organizations.OrganizationStore')
@@ -85,72 +95,72 @@ export interface NewTeam {
 export type TeamChanges = Partial<Pick<Team, 'name' | 'description' | 'permission' | 'type'>>
 
 export interface TeamSearch {
-  /** Part of the name, without regard to case. */
+  /** A substring of the name, matched without regard to case. */
   readonly text: string
   readonly includesDescription: boolean
-  /** Only teams that this user is in. */
+  /** Only teams of which this user is a member. */
   readonly memberId: UserId | undefined
 }
 
-/** Which organizations a list of a user's teams covers. */
+/** The organizations that a list of a user's teams covers. */
 export interface TeamReach {
   readonly onlyOrgId: OrgId | undefined
   readonly onlyPublic: boolean
-  /** Organizations that would not let the caller in are left out. */
+  /** Organizations that the caller may not enter are omitted. */
   readonly entrant: Entrant
 }
 
-/** Teams of one organization. `Owners` comes first, then by name. */
+/** The teams of one organization, sorted with `Owners` first, then by name. */
 export interface TeamStore {
   findById(id: TeamId): Promise<Team | undefined>
   list(orgId: OrgId, page: PageRequest): Promise<Page<Team>>
   search(orgId: OrgId, search: TeamSearch, page: PageRequest): Promise<Page<Team>>
-  /** Teams of a user in all organizations, or in some of them, by id. */
+  /** Lists the teams of a user in all or some organizations, by id. */
   listOfUser(userId: UserId, within: TeamReach, page: PageRequest): Promise<Page<Team>>
-  /** The user's teams in one organization, roles not filled in; a handful, so not paged. */
+  /** Returns the user's teams in one organization, without their roles. They are few, so the list is not paged. */
   listOfMember(orgId: OrgId, userId: UserId): Promise<readonly Team[]>
-  /** The oldest team of exactly this level. */
+  /** Returns the oldest team of exactly this level. */
   findByPermission(orgId: OrgId, permission: TeamPermission): Promise<Team | undefined>
   insert(team: NewTeam): Outcome<Failure<'TeamNameTaken'>, TeamId>
-  /** Right false when the row is gone or, with `expectedVersion`, has another version. */
+  /** Right is false if the row does not exist or, with `expectedVersion`, has another version. */
   update(id: TeamId, changes: TeamChanges, expectedVersion: number | undefined): Outcome<Failure<'TeamNameTaken'>, boolean>
   /** Deletes the team with its memberships, role attachments and grants. */
   remove(id: TeamId): Promise<void>
   /**
-   * Permissions of those of the roles that belong to the organization; other ids are absent from the answer. In a
-   * transaction the roles are held, so that what was judged is what is attached.
+   * Returns the permissions of those roles that belong to the organization; other ids are absent from the map. In a
+   * transaction the roles are locked, so that they cannot change between check and attachment.
    */
   rolePermissions(orgId: OrgId, roleIds: readonly RoleId[]): Promise<ReadonlyMap<RoleId, readonly PermissionRef[]>>
   replaceRoles(team: Pick<Team, 'id' | 'orgId'>, roleIds: readonly RoleId[]): Promise<void>
-  /** People only, by login. */
+  /** Lists users only, by login. */
   listMembers(id: TeamId, page: PageRequest): Promise<Page<UserId>>
   hasMember(id: TeamId, userId: UserId): Promise<boolean>
-  /** Counts at most `limit`. */
+  /** Counts up to `limit`. */
   countMembers(id: TeamId, limit: number): Promise<number>
   addMember(team: Pick<Team, 'id' | 'orgId'>, userId: UserId, at: Date): Promise<void>
   removeMember(id: TeamId, userId: UserId): Promise<void>
 }
 export const TeamStoreToken = token<TeamStore>('organizations.TeamStore')
 
-/** Memberships of organizations. Lists are ordered by login and show people: robot accounts are shown by `RobotStore`. */
+/** Memberships of organizations. Lists are sorted by login and contain users only; robot accounts are in `RobotStore`. */
 export interface MembershipStore {
-  /** The account of this name, whatever it is; robot accounts are nobody here. */
+  /** Returns the account with this name, of any kind except robot accounts. */
   findAccount(name: string): Promise<AccountSummary | undefined>
   findAccountById(id: number): Promise<AccountSummary | undefined>
   find(orgId: OrgId, userId: UserId): Promise<Membership | undefined>
-  /** One query. Someone who is no member has level `none` and no permissions. */
+  /** Takes one query. A non-member has level `none` and no permissions. */
   standing(orgId: OrgId, userId: UserId): Promise<Standing>
   list(orgId: OrgId, only: 'all' | 'public', page: PageRequest): Promise<Page<UserId>>
   add(orgId: OrgId, userId: UserId, at: Date): Promise<void>
-  /** Removes the membership, the user's team memberships and direct grants there. */
+  /** Deletes the membership, and the user's team memberships and direct grants in the organization. */
   remove(orgId: OrgId, userId: UserId): Promise<void>
   setPublic(orgId: OrgId, userId: UserId, isPublic: boolean): Promise<void>
-  /** Removes the people who are in no team of the organization, as `remove` does; answers how many. */
+  /** Removes the users who are in no team of the organization, as `remove` does, and returns their number. */
   removeWithoutTeam(orgId: OrgId): Promise<number>
 }
 export const MembershipStoreToken = token<MembershipStore>('organizations.MembershipStore')
 
-/** Access tokens that are confined to one organization; tokens that reach further are their owner's own affair. */
+/** Access tokens that are restricted to one organization. Tokens with a wider reach are managed by their owner only. */
 export interface OrganizationTokenStore {
   list(orgId: OrgId, page: PageRequest): Promise<Page<OrganizationToken>>
   find(orgId: OrgId, id: TokenId): Promise<OrganizationToken | undefined>
@@ -158,7 +168,7 @@ export interface OrganizationTokenStore {
 }
 export const OrganizationTokenStoreToken = token<OrganizationTokenStore>('organizations.OrganizationTokenStore')
 
-/** The lowest level that includes a permission, from the union of all plugins' catalogues; undefined for an unknown one. */
+/** The lowest level that includes a permission, from all plugins' catalogues; undefined for an unknown permission. */
 export interface PermissionLevels {
   levelOf(permission: PermissionRef): Exclude<Level, 'none'> | undefined
 }

@@ -3,7 +3,7 @@ import type { Standing as FullStanding, EntryRules } from '../kernel/access.ts'
 import { levels } from '../kernel/access.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 
-/** Who sees an organization: everyone, everyone signed in, or its members. Site admins see all. */
+/** Who sees an organization: everyone, every signed-in user, or its members. Site admins see all. */
 export const visibilities = ['public', 'limited', 'private'] as const
 export type Visibility = (typeof visibilities)[number]
 
@@ -11,7 +11,7 @@ export interface Organization {
   readonly id: OrgId
   readonly name: string
   readonly fullName: string
-  /** A contact address; no identity, so it need not be unique. */
+  /** A contact address. It is not an identity, so it need not be unique. */
   readonly email: string
   readonly description: string
   readonly website: string
@@ -20,19 +20,19 @@ export interface Organization {
   /** 0 for an ordinary organization. */
   readonly orgType: number
   readonly fleetEndpoint: string
-  /** The name of the picture, where there is one. */
+  /** The name of the picture; undefined if there is none. */
   readonly avatarDigest: string | undefined
   readonly createdAt: Date
   readonly version: number
 }
 
-/** The fields that whoever may edit an organization decides. Empty text means that nothing is told. */
+/** The fields that an editor of the organization sets. Empty text means not set. */
 export type OrganizationProfile = Pick<
   Organization,
   'fullName' | 'email' | 'description' | 'website' | 'location' | 'visibility' | 'fleetEndpoint'
 >
 
-/** A team's level; `custom` gives only what the team's roles carry. */
+/** A team's level. `custom` gives only the permissions of the team's roles. */
 export const teamPermissions = [...levels, 'custom'] as const
 export type TeamPermission = (typeof teamPermissions)[number]
 
@@ -51,39 +51,39 @@ export interface Team {
   readonly version: number
 }
 
-/** A team as it is shown: with its organization. */
+/** A team with its organization, for display. */
 export interface TeamInOrganization {
   readonly team: Team
   readonly organization: Organization
 }
 
-/** What one user holds in one organization, by all of the user's teams together. */
+/** What one user holds in one organization through all of the user's teams. */
 export type Standing = Pick<FullStanding, 'isMember' | 'level' | 'permissions'>
 
-/** The role in which someone is a member; the wire's word for the level of the user's teams. */
+/** The role of a member: the wire name of the level of the user's teams. */
 export const membershipRoles = ['member', 'admin', 'owner'] as const
 export type MembershipRole = (typeof membershipRoles)[number]
 
-/** An account as a membership change needs to know it. */
+/** The facts about an account that a membership change needs. */
 export interface AccountSummary {
   readonly id: number
   readonly kind: 'user' | 'organization'
   readonly name: string
-  /** Whether a user may act: active and not prohibited. */
+  /** Reports whether a user may act: active and not prohibited. */
   readonly isActive: boolean
-  /** What decides who sees a user; absent for an organization. */
+  /** The fields that decide who may see a user; absent for an organization. */
   readonly seenAs?: Pick<User, 'visibility' | 'isActive'>
 }
 
-/** A membership's own facts. */
+/** The fields of a membership. */
 export interface Membership {
   readonly userId: UserId
   readonly isPublic: boolean
-  /** What the organization demands of the member; absent when it demands nothing. */
+  /** What the organization requires of the member; absent if nothing. */
   readonly entry?: EntryRules
 }
 
-/** An access token that is confined to one organization, without its secret. Instants in UTC. */
+/** An access token that is restricted to one organization, without its secret. Instants are in UTC. */
 export interface OrganizationToken {
   readonly id: TokenId
   readonly userId: UserId
@@ -94,11 +94,11 @@ export interface OrganizationToken {
   readonly expiresAt: Date | undefined
 }
 
-/** Something that still refers to an organization and keeps it from being deleted. */
+/** An object that refers to an organization and prevents its deletion. */
 export interface BlockingObject {
   readonly type: string
   readonly name: string
 }
 
-/** The key by which team names are unique within an organization. */
+/** Returns the key by which team names are unique within an organization. */
 export const teamNameKey = (name: string): string => name.toLowerCase()

@@ -8,31 +8,34 @@ import { token } from '../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Release, ReleaseHeader, ReleaseRecordRef, StorageDriver } from './types.ts'
 
-/** There is no release of that name, or not that revision of it. */
+/** The release does not exist, or not that revision of it. */
 export const ReleaseMissing = defineFailure('ReleaseMissing', 'NotFound')
-/** Several namespaces hold a release of that name; the message names them. */
+/** Several namespaces contain a release of that name; the message lists them. */
 export const ReleaseAmbiguous = defineFailure('ReleaseAmbiguous', 'Invalid')
-/** The cluster does not let the caller read or write the records; the message says what it said. */
+/** The cluster does not allow the caller to read or write the records; the message quotes the cluster. */
 export const RecordsRefused = defineFailure('RecordsRefused', 'Forbidden')
-/** A record is no release record, or too large to be one. */
+/** A record is not a release record, or is too large. */
 export const RecordUnreadable = defineFailure('RecordUnreadable', 'Upstream')
-/** The record was changed meanwhile. */
+/** The record was changed concurrently. */
 export const RecordChanged = defineFailure('RecordChanged', 'Conflict')
 
 export type RecordFailure = MemberFailure | Failure<'RecordsRefused'> | Failure<'RecordUnreadable'>
 
-/** Release records of one member cluster, read and written as the caller, in the format of Helm 3 and 4. */
+/** Release records of one member cluster in the format of Helm 3 and 4, read and written as the caller. */
 export interface ReleaseStore {
   /**
-   * The labels of all records: by pages of metadata, no content. Asked from the cluster each time, as the caller: that
-   * is what authorizes the caches behind `headers`. Any order.
+   * Returns the labels of all records, from paged metadata without content, in any order. Each call queries the cluster as the
+   * caller, which authorizes the caches behind `headers`.
    */
   index(cluster: MemberCluster, driver: StorageDriver, where: { readonly namespace?: string; readonly name?: string }, signal: AbortSignal): Outcome<RecordFailure, readonly ReleaseRecordRef[]>
-  /** In the order of `refs`; those that went away meanwhile are left out. Kept by cluster, uid and resourceVersion. */
+  /** Returns headers in the order of `refs`; records that no longer exist are omitted. Cached by cluster, uid and resourceVersion. */
   headers(cluster: MemberCluster, driver: StorageDriver, refs: readonly ReleaseRecordRef[], signal: AbortSignal): Outcome<RecordFailure, readonly ReleaseHeader[]>
-  /** Failure beside those of reading: ReleaseMissing when it went away. */
+  /** Failures: ReleaseMissing if the record no longer exists, read failures. */
   read(cluster: MemberCluster, driver: StorageDriver, ref: ReleaseRecordRef, signal: AbortSignal): Outcome<RecordFailure | Failure<'ReleaseMissing'>, Release>
-  /** Rewrites status or description of one record, label and content, where it is still the one of `ref` (compare-and-set on its resourceVersion). */
+  /**
+   * Rewrites the status or description of one record, in label and content, if it is unchanged since `ref` (compare-and-set on
+   * its resourceVersion).
+   */
   amend(
     cluster: MemberCluster,
     driver: StorageDriver,
@@ -43,7 +46,7 @@ export interface ReleaseStore {
 }
 export const ReleaseStoreToken = token<ReleaseStore>('packages.ReleaseStore')
 
-/** ConsoleConfig of the specification: which driver an account uses on a cluster. `id` 0: nothing was stored, these are the defaults. */
+/** ConsoleConfig of the specification: the driver that an account uses on a cluster. `id` 0 marks the defaults, when nothing is stored. */
 export interface DriverConfiguration {
   readonly id: number
   readonly userId: AccountId
@@ -53,59 +56,59 @@ export interface DriverConfiguration {
   readonly updatedAt: Date
 }
 
-/** Driver settings, one row for each account and cluster UID. */
+/** Driver settings, one row per account and cluster UID. */
 export interface DriverConfigurationStore {
   find(accountId: AccountId, clusterUid: string): Promise<DriverConfiguration | undefined>
-  /** Inserts, or replaces the driver of the row that is there; of several at once the last one stands. */
+  /** Inserts a row, or replaces the driver of the existing one; the last of several concurrent writes wins. */
   put(accountId: AccountId, clusterUid: string, driver: StorageDriver, at: Date): Promise<DriverConfiguration>
 }
 export const DriverConfigurationStoreToken = token<DriverConfigurationStore>('packages.DriverConfigurationStore')
 
-/** The driver that reads and tasks of this cluster use: the stored one of its owner, else Secret. One query. */
+/** Returns the driver for reads and tasks on this cluster: the one stored by its owner, else Secret. One query. */
 export type StorageDriverOf = (cluster: Pick<MemberCluster, 'ownerId' | 'uid'>) => Promise<StorageDriver>
 export const StorageDriverOfToken = token<StorageDriverOf>('packages.StorageDriverOf')
 
-/** The text is no YAML or JSON, or more than may be read (aliases that grow, depth, size). */
+/** The text is not YAML or JSON, or exceeds a limit (alias growth, depth, size). */
 export const TextUnreadable = defineFailure('TextUnreadable', 'Unprocessable')
 
-/** YAML 1.1 as Kubernetes and Helm read it, by a library. Bounded in size, depth and alias growth. */
+/** YAML 1.1 as Kubernetes and Helm read it, implemented by a library. Size, depth and alias growth are limited. */
 export interface YamlText {
-  /** One document; empty text is undefined. JSON is YAML too. */
+  /** Parses one document; returns undefined for empty text. JSON is valid YAML. */
   parse(text: string): Either<Failure<'TextUnreadable'>, Json | undefined>
-  /** All documents that are not empty. */
+  /** Returns all non-empty documents. */
   parseAll(text: string): Either<Failure<'TextUnreadable'>, readonly Json[]>
-  /** Keys in their order; block style; strings quoted wherever a reader might take them for something else. */
+  /** Keeps the order of keys; uses block style; quotes strings that a reader could parse as another type. */
   print(value: Json): string
 }
 
-/** A JSON patch (RFC 6902) is malformed, or does not fit the document; the message says at which operation. */
+/** A JSON patch (RFC 6902) is malformed, or does not apply to the document; the message names the operation. */
 export const PatchRefused = defineFailure('PatchRefused', 'Unprocessable')
 
-/** RFC 6902, by a library. Documents that are given stay as they are. */
+/** RFC 6902, implemented by a library. Input documents are not modified. */
 export interface JsonPatches {
-  /** `tolerateMissing`: a `remove` of a path that is not there is skipped. */
+  /** With `tolerateMissing`, a `remove` of a missing path is skipped. */
   apply(document: Json, patch: Json, options?: { readonly tolerateMissing?: boolean }): Either<Failure<'PatchRefused'>, Json>
-  /** Operations that turn `from` into `to`. */
+  /** Returns the operations that turn `from` into `to`. */
   between(from: Json, to: Json): readonly Json[]
 }
 export const JsonPatchesToken = token<JsonPatches>('packages.JsonPatches')
 
-/** The `filter` is no regular expression, or one that is too large. */
+/** The `filter` is not a regular expression, or is too large. */
 export const FilterRefused = defineFailure('FilterRefused', 'Unprocessable')
-/** An option of a list is not one of its words. */
+/** A list option is not one of the accepted words. */
 export const ListOptionRefused = defineFailure('ListOptionRefused', 'Unprocessable')
-/** Not a driver that this service works with. */
+/** The driver is not supported by this service. */
 export const DriverRefused = defineFailure('DriverRefused', 'Unprocessable')
 
-/** Regular expressions as Go has them (RE2): time grows with the text alone, whatever the pattern. */
+/** Regular expressions in Go syntax (RE2): matching takes linear time for every pattern. */
 export interface NamePatterns {
   compile(pattern: string): Either<Failure<'FilterRefused'>, NameFilter>
 }
-/** Answers the names in which the pattern occurs anywhere. However many there are, everything else has its turn in between. */
+/** Returns the names that the pattern matches anywhere. Long lists do not block the event loop. */
 export type NameFilter = (names: ReadonlySet<string>) => Promise<ReadonlySet<string>>
 export const NamePatternsToken = token<NamePatterns>('packages.NamePatterns')
 
-/** What a change of the driver is made of, in one transaction. */
+/** The stores that a change of the driver needs, in one transaction. */
 export interface DriverStores {
   readonly drivers: DriverConfigurationStore
   readonly audit: AuditTrail

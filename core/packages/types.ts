@@ -1,6 +1,6 @@
 import type { FreeObject } from '../kernel/json.ts'
 
-/** Statuses of a release record, in Helm's words. */
+/** Statuses of a release record, as Helm names them. */
 export const releaseStatuses = [
   'unknown',
   'deployed',
@@ -14,17 +14,17 @@ export const releaseStatuses = [
 ] as const
 export type ReleaseStatus = (typeof releaseStatuses)[number]
 
-/** Where Helm keeps its records in a cluster: in Secrets, or in ConfigMaps. */
+/** Where Helm stores its records in a cluster: in Secrets or in ConfigMaps. */
 export const storageDrivers = ['Secret', 'ConfigMap'] as const
 export type StorageDriver = (typeof storageDrivers)[number]
 
-/** A release by name: what a task locks and what a record belongs to. */
+/** A release by name: the unit that a task locks and that records belong to. */
 export interface ReleaseKey {
   readonly namespace: string
   readonly name: string
 }
 
-/** One stored revision as its labels describe it, without its content. */
+/** One stored revision as described by its labels, without its content. */
 export interface ReleaseRecordRef extends ReleaseKey {
   readonly version: number
   readonly status: ReleaseStatus
@@ -34,7 +34,7 @@ export interface ReleaseRecordRef extends ReleaseKey {
   readonly resourceVersion: string
 }
 
-/** A stored revision without what is big: templates, values, manifest, notes. */
+/** A stored revision without its large parts: templates, values, manifest, notes. */
 export interface ReleaseHeader extends ReleaseKey {
   readonly version: number
   /** Helm's `info` without `notes`. */
@@ -42,7 +42,7 @@ export interface ReleaseHeader extends ReleaseKey {
   readonly chartMetadata: FreeObject
 }
 
-/** A whole stored revision, key for key as Helm wrote it. */
+/** A whole stored revision, with exactly the keys that Helm wrote. */
 export interface Release extends ReleaseKey {
   readonly version: number
   readonly info: FreeObject & { readonly status: ReleaseStatus; readonly description?: string; readonly notes?: string }
@@ -54,7 +54,7 @@ export interface Release extends ReleaseKey {
   readonly apply_method?: string
 }
 
-/** `TypedObjectReference`: what a chart comes from. */
+/** `TypedObjectReference`: the source of a chart. */
 export interface SourceRef {
   readonly apiGroup: string
   readonly kind: string
@@ -62,13 +62,13 @@ export interface SourceRef {
   readonly name: string
 }
 
-/** A chart of a source. `version` empty: the newest stable one; may be a range. Defaults of packages.md 2.0 are filled in. */
+/** A chart in a source. An empty `version` means the newest stable one; it may be a range. The defaults of packages.md 2.0 are filled in. */
 export interface ChartRef {
   readonly name: string
   readonly version: string
   readonly source: SourceRef
 }
 
-/** One operation of Helm that changes a cluster. */
+/** Helm operations that change a cluster. */
 export const helmVerbs = ['install', 'upgrade', 'rollback', 'uninstall'] as const
 export type HelmVerb = (typeof helmVerbs)[number]

@@ -8,13 +8,13 @@ import type { Branding, BrandingStore } from './ports.ts'
 
 export const BrandingRefused = defineFailure('BrandingRefused', 'Unprocessable')
 
-/** What stands until somebody chooses. */
+/** The default branding. */
 export const plainBranding: Branding = { logo: '', favicon: '', primaryColor: '#0b6070', showAppTag: true, appName: 'Moorage' }
 
 export const maxPictureBytes = 256 * 1024
 export const maxAppNameLength = 64
 
-/** The first bytes of each kind of picture, in Latin-1; `.` stands for any byte. None of these formats carries scripts. */
+/** The signature of each picture format, in Latin-1; `.` matches any byte. None of these formats carries scripts. */
 const kinds: Readonly<Record<string, RegExp>> = {
   'image/png': /^\x89PNG\r\n\x1a\n/,
   'image/jpeg': /^\xff\xd8\xff/,
@@ -23,7 +23,7 @@ const kinds: Readonly<Record<string, RegExp>> = {
 const dataUrl = /^data:(image\/(?:png|jpeg|webp));base64,([A-Za-z0-9+/]+={0,2})$/
 const color = /^#[0-9a-f]{6}$/
 
-/** What is wrong with a picture; undefined when nothing is. Its first bytes must be those of the kind that it claims to be. */
+/** Returns what is wrong with a picture, or undefined if it is valid. Its first bytes must match its declared type. */
 export const pictureProblem = (text: string): string | undefined => {
   if (text === '') return undefined
   const [, kind, encoded] = dataUrl.exec(text) ?? []
@@ -33,7 +33,7 @@ export const pictureProblem = (text: string): string | undefined => {
   return kinds[kind]?.test(atob(encoded.slice(0, 32))) === true ? undefined : `This is no ${kind}.`
 }
 
-/** Reads what somebody chose, over what stands: an absent field stays, an empty text goes back to the plain one. */
+/** Merges a change into the current branding. An absent field keeps its value; an empty text restores the default. */
 export const mergeBranding = (current: Branding, chosen: Partial<Branding>): Either<Failure<'BrandingRefused'>, Branding> => {
   for (const field of ['logo', 'favicon'] as const) {
     const problem = pictureProblem(chosen[field] ?? '')
@@ -48,7 +48,7 @@ export const mergeBranding = (current: Branding, chosen: Partial<Branding>): Eit
   return right({ ...current, ...chosen, primaryColor, appName })
 }
 
-/** Changes how consoles look. */
+/** Changes the branding of the consoles. */
 export const makeChangeBranding =
   (deps: { readonly unitOfWork: UnitOfWork<{ readonly branding: BrandingStore; readonly audit: AuditTrail }> }) =>
   (call: SignedInCall, chosen: Partial<Branding>): Outcome<Failure<'BrandingRefused'>, void> =>

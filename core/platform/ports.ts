@@ -1,7 +1,7 @@
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { token } from '../kernel/token.ts'
 
-/** How a console looks. Pictures are `data:` URLs of PNG, JPEG or WebP; empty when there is none. */
+/** The look of a console. Pictures are `data:` URLs of PNG, JPEG or WebP; empty if there is none. */
 export interface Branding {
   readonly logo: string
   readonly favicon: string
@@ -11,16 +11,16 @@ export interface Branding {
   readonly appName: string
 }
 
-/** The one look of the installation. */
+/** The branding of the installation. */
 export interface BrandingStore {
-  /** Undefined until somebody chose one. */
+  /** Undefined if none has been set. */
   read(): Promise<Branding | undefined>
   put(branding: Branding): Promise<void>
 }
 export const BrandingStoreToken = token<BrandingStore>('platform.BrandingStore')
 export const PlatformUnitOfWorkToken = token<UnitOfWork<{ readonly branding: BrandingStore; readonly audit: AuditTrail }>>('platform.UnitOfWork')
 
-/** How much there is of everything, exactly. */
+/** Exact counts of the objects of the site. */
 export interface SiteCounts {
   readonly users: number
   readonly activeUsers: number
@@ -32,11 +32,11 @@ export interface SiteCounts {
   readonly accessTokens: number
 }
 
-/** What a site admin's console tells about the installation itself. */
+/** Facts about the installation for a site admin's console. */
 export interface SiteFacts {
   counts(): Promise<SiteCounts>
   database(): Promise<{ readonly kind: 'sqlite' | 'mysql'; readonly version: string }>
-  /** Every setting by its key in the file, as it may be shown: a secret never. */
+  /** Every setting by its key in the file, in a form that may be shown. Secrets are never included. */
   settings(): Readonly<Record<string, unknown>>
   readonly runtime: string
   readonly startedAt: Date

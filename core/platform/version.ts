@@ -1,4 +1,7 @@
-/** This release, as `GET /version` tells it: `v<year>.<month>.<day>`. package.json carries the same without the `v`. */
+/**
+ * The release version, as returned by `GET /version`: `v<year>.<month>.<day>`. package.json has the same without the
+ * `v`.
+ */
 export const releaseVersion = 'v2026.11.22'
 
 /** The version of the interface description (specification §9). */

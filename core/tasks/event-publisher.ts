@@ -10,13 +10,12 @@ export interface PublisherDeps {
 const batch = 100
 const sweepMs = 5_000
 const firstPauseMs = 500
-/** Below the time for which this process's events are its own, so that nobody else takes them for lost. */
+/** Shorter than the time for which events belong to this process, so that no other process adopts them as lost. */
 const longestPauseMs = 8_000
 
 /**
- * Publishes what commits left behind, in order, until the bus has it: at once after `kick`, and again while the bus is
- * away. An event is published once or, after a crash in
- * between, once more with the same id.
+ * Publishes committed events in order until the bus has accepted them: at once after `kick`, and with retries while the bus
+ * is unreachable. An event is published once or, after a crash in between, a second time with the same id.
  */
 export const makeEventPublisher = ({ outbox, bus, log }: PublisherDeps): EventPublisher => {
   let isStopped = false
@@ -65,7 +64,7 @@ export const makeEventPublisher = ({ outbox, bus, log }: PublisherDeps): EventPu
     if (isStopped || running !== undefined) return
     running = work().finally(() => {
       running = undefined
-      // Something may have come between the last look and here.
+      // An event may have arrived after the last check.
       if (isWanted && pauseMs === 0) kick()
     })
   }

@@ -6,23 +6,23 @@ import { bounded } from './task-rules.ts'
 import type { Task } from './types.ts'
 
 export interface JournalDeps {
-  /** Stores events, in order; false when the task is another worker's now. */
+  /** Stores events, in order; returns false if another worker now has the task. */
   readonly store: (events: readonly NewTaskEvent[]) => Promise<boolean>
   readonly onStored: () => void
   readonly onLost: () => void
 }
 
-/** Gathers events, so that a handler that says much costs few transactions. */
+/** Batches events, so that a handler that reports much needs few transactions. */
 export interface Journal {
   add(event: NewTaskEvent): void
-  /** Stores nothing more by itself; answers what is not stored yet. */
+  /** Stops storing; returns the events that are not stored yet. */
   close(): Promise<readonly NewTaskEvent[]>
 }
 
 const flushMs = 100
 const retryMs = 1_000
 const atOnce = 200
-/** Lines of a worker's run beyond either are dropped; steps and ends are kept. */
+/** Lines of a worker's run beyond either limit are dropped; steps and ends are kept. */
 const maxLines = 2_000
 const maxLineCharacters = 1024 * 1024
 const charactersOf = ({ msg, data }: NewTaskEvent): number => msg.length + (data === undefined ? 0 : toWireJson(data).length)
@@ -45,7 +45,7 @@ export const makeJournal = ({ store, onStored, onLost }: JournalDeps): Journal =
         onLost()
       }
     } catch {
-      // The database is away: what was not stored stays in front, and is tried again.
+      // The database is unreachable: unstored events stay first and are retried.
       waiting = [...events, ...waiting]
       schedule(retryMs)
     }
@@ -89,21 +89,21 @@ export const makeJournal = ({ store, onStored, onLost }: JournalDeps): Journal =
 }
 
 const maxDataCharacters = 8 * 1024
-/** Steps of one worker's run; what would be more is done and not told. */
+/** Maximum number of reported steps in one worker's run; the work of further steps is still done. */
 const maxSteps = 1000
 const untold: TaskStep = { say: () => undefined, done: () => undefined, failed: () => undefined }
 
 const boundedData = (data: FreeObject): FreeObject => (toWireJson(data).length <= maxDataCharacters ? data : { isTruncated: true })
 
-/** Progress with what ends it. */
+/** Progress that can be closed. */
 export interface OpenProgress extends TaskProgress {
-  /** Ends the steps that are still open, the newest first, as their task ended. */
+  /** Ends the open steps, newest first, with the result of their task. */
   closeSteps(isGood: boolean): void
 }
 
 /**
- * Turns what a handler says into events. A step's id is the task's ref, the worker's fence and a number: unique also when
- * another worker takes over.
+ * Turns a handler's reports into events. A step's id consists of the task's ref, the worker's fence and a number, so it
+ * stays unique when another worker takes over.
  */
 export const makeProgress = (task: Pick<Task, 'ref' | 'fence'>, clock: Clock, add: (event: NewTaskEvent) => void): OpenProgress => {
   const open = new Map<string, TaskStep>()

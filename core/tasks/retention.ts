@@ -17,12 +17,12 @@ export interface RetireTasksDeps {
   readonly log: Log
 }
 
-/** Days for which a task that has ended can be asked for, with its events. */
+/** Days for which an ended task can be read, with its events. */
 export const keptDays = 7
 const abandonedAfterDays = 1
 const atOnce = 200
 
-/** Removes old tasks and those that an account has too many of, and ends those that nobody can do, so that they lock nothing for ever. */
+/** Removes old tasks and those beyond an account's limit, and ends tasks that no process can run, so that they do not hold locks for ever. */
 export const makeRetireTasks = (deps: RetireTasksDeps) =>
   async (signal: AbortSignal): Promise<void> => {
     const abandoned = await deps.retention.abandoned(abandonedAfterDays, atOnce)
@@ -37,7 +37,7 @@ export const makeRetireTasks = (deps: RetireTasksDeps) =>
     await removeSurplus(deps, signal)
   }
 
-/** Accepting a task makes room by itself; what that did not reach goes here. */
+/** Accepting a task removes surplus ones; this removes what remains. */
 const removeSurplus = async ({ retention, log }: RetireTasksDeps, signal: AbortSignal): Promise<void> => {
   let removed = 0
   for (const tenantId of await retention.tenantsBeyond(keptEnded, atOnce)) {

@@ -50,18 +50,21 @@ export interface SubmitDeps {
   readonly publisher: Pick<EventPublisher, 'kick'>
   readonly entropy: Entropy
   readonly clock: Clock
-  /** Unfinished tasks of a tenant at a time. */
+  /** Maximum number of unfinished tasks of a tenant. */
   readonly maxUnfinished: number
 }
 
 const maxInputCharacters = 2 * 1024 * 1024
-/** More than the one that is accepted, so that a full account gets back to what it may keep. */
+/** More than one per accepted task, so that an account over its limit gets back below it. */
 const removedAtOnce = 2
 
-/** Where a task's sealed input stands. */
+/** Returns the place of a task's sealed input. */
 export const inputPlace = (ref: string, tenantId: number): SealedPlace => ({ table: 'tasks', column: 'sealed_input', tenantId, rowRef: ref })
 
-/** Tasks over a store. Throws when no plugin declares the kind, the `response-id` is of another form, or the input is too large: mistakes of the code that submits. */
+/**
+ * Returns Tasks over a store. Throws if no plugin declares the kind, the `response-id` is malformed, or the input is too
+ * large: these are programming errors of the caller.
+ */
 export const makeTasks = (deps: SubmitDeps): Tasks => ({
   async foresee(call, submission) {
     check(deps, submission)
@@ -116,7 +119,7 @@ const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
   }
 }
 
-/** Whoever accepts for the same tenant or the same actor waits at their rows, so that counting and comparing is exact. */
+/** Concurrent submissions for the same tenant or the same actor wait for the row locks, so that counts and comparisons are exact. */
 const accept = async (deps: SubmitDeps, task: NewTask, tasks: TaskChanges, record: () => Promise<void>): Outcome<SubmitFailure, SubmittedTask> => {
   const accounts = new Set([task.tenantId, task.actor.userId])
   if ((await tasks.lockAccounts([...accounts])) !== accounts.size) return left(TaskLocked('The account that this is about was removed meanwhile.'))
@@ -127,14 +130,14 @@ const accept = async (deps: SubmitDeps, task: NewTask, tasks: TaskChanges, recor
   if (isLeft(inserted)) return left(lockedBy(task.lockKey === undefined ? undefined : await tasks.findByLock(task.lockKey), task.tenantId))
   await tasks.append(inserted.right.id, [pendingEvent(task, deps.clock.now())])
   await record()
-  // Here, under the account's lock: however fast tasks come and end, each makes room for itself.
+  // Done under the account's lock, so that every accepted task makes room for itself, at any rate.
   await tasks.removeEndedBeyond(task.tenantId, keptEnded, removedAtOnce)
   return right(answerOf(inserted.right))
 }
 
 interface Asked extends Pick<NewTask, 'tenantId' | 'lockKey' | 'digest'> {
   readonly actorId: UserId
-  /** What the client chose, or what nobody has used yet. */
+  /** The client's choice, or an unused value. */
   readonly responseId: string | undefined
 }
 
@@ -152,7 +155,7 @@ const isSame = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length 
 
 const answerOf = ({ ref, subject }: Pick<Task, 'ref' | 'subject'>): SubmittedTask => ({ id: ref, subject })
 
-/** Of another account's task only that there is one. */
+/** Reveals about another account's task only that it exists. */
 const lockedBy = (holder: Task | undefined, tenantId: AccountId): Failure<'TaskLocked'> => {
   if (holder === undefined || holder.tenantId !== tenantId) return TaskLocked('Another task works on the same thing. Try again.')
   const since = (holder.startedAt ?? holder.createdAt).toISOString()

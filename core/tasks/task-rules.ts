@@ -6,7 +6,7 @@ import { TaskEnded } from './ports.ts'
 import type { Task, TaskState } from './types.ts'
 import { isFinal } from './types.ts'
 
-/** What a task can turn into. A final state is for ever; nothing goes back to `queued`. */
+/** The possible transitions of a task. A final state never changes; no task returns to `queued`. */
 const nextStates: Readonly<Record<TaskState, readonly TaskState[]>> = {
   queued: ['running', 'cancelled', 'failed'],
   running: ['running', 'succeeded', 'failed', 'cancelled', 'unknown'],
@@ -16,10 +16,10 @@ const nextStates: Readonly<Record<TaskState, readonly TaskState[]>> = {
   unknown: [],
 }
 
-/** Whether a task may move so. `running` to `running` is a worker that takes over from a dead one. */
+/** Reports whether a transition is allowed. `running` to `running` is a worker that takes over from a dead one. */
 export const mayBecome = (from: TaskState, to: TaskState): boolean => nextStates[from].includes(to)
 
-/** What a wish to end a task leads to: a queued one ends at once, a running one is asked to. */
+/** Returns the effect of a cancel: a queued task ends at once, a running one is requested to stop. */
 export const cancelDecision = (state: TaskState): Either<Failure<'TaskEnded'>, 'end-now' | 'ask-worker'> => {
   if (isFinal(state)) return left(TaskEnded(`The task has ended already: it ${wordsOf[state]}.`))
   return right(state === 'queued' ? 'end-now' : 'ask-worker')
@@ -34,17 +34,17 @@ const wordsOf: Readonly<Record<TaskState, string>> = {
   unknown: 'was lost, and what became of it is not known',
 }
 
-/** As an actor subscribes to it, within the bus account of their own. */
+/** Returns the subject that an actor subscribes to, within the actor's own bus account. */
 export const subjectOf = (responseId: string): string => `natjobs.resp.${responseId}`
 
 const maxMessage = 4000
 
-/** Texts of a task are bounded, as its columns and the bus are. */
+/** Truncates a text of a task to the limits of the columns and the bus. */
 export const bounded = (text: string, most = maxMessage): string => (text.length <= most ? text : `${text.slice(0, most - 1)}…`)
 
 type Titled = Pick<Task, 'ref' | 'title'>
 
-/** The first event. It, and the start, name the title: whoever begins to listen in between learns it too. */
+/** Returns the first event. It and the start event contain the title, so that a client that subscribes in between receives it too. */
 export const pendingEvent = ({ ref, title }: Titled, at: Date): NewTaskEvent => ({ at, id: ref, status: 'Pending', step: title, msg: `${title}: waits for a worker` })
 
 export const startedEvent = ({ ref, title }: Titled, at: Date): NewTaskEvent => ({
@@ -55,7 +55,7 @@ export const takenOverEvent = ({ ref }: Titled, at: Date): NewTaskEvent => ({
   at, id: ref, status: 'Running', level: 'warning', msg: 'The worker that began this has ended. Another one finds out what became of it; the work is not done again.',
 })
 
-/** The last event of a task. */
+/** Returns the last event of a task. */
 export const endEvent = ({ ref }: Titled, end: TaskEnd, at: Date): NewTaskEvent => {
   const isGood = end.state === 'succeeded'
   return {
@@ -69,14 +69,14 @@ export const endEvent = ({ ref }: Titled, end: TaskEnd, at: Date): NewTaskEvent 
   }
 }
 
-/** Ended tasks that are kept for an account: the newest ones. */
+/** Number of ended tasks that are kept for an account, the newest ones. */
 export const keptEnded = 1_000
 
 const maxResultKibibytes = 256
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 const leftOut = { isTruncated: true, message: `The result is larger than ${maxResultKibibytes} KiB and was not kept.` }
 
-/** An end whose texts fit. A result that does not fit is left out and said to be. */
+/** Returns an end whose texts fit. A result that is too large is omitted, and the message says so. */
 export const boundedEnd = (end: TaskEnd, resultText: string | undefined): TaskEnd => {
   const { result: _result, error, ...rest } = end
   const fits = resultText === undefined || bytesOf(resultText) <= maxResultKibibytes * 1024

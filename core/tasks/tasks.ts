@@ -15,7 +15,7 @@ import { bounded, cancelDecision, endEvent } from './task-rules.ts'
 import type { Task, TaskEvent } from './types.ts'
 import { isFinal } from './types.ts'
 
-/** The relation on an account that lets see all of its tasks. */
+/** The relation on an account that allows seeing all of its tasks. */
 export const seeTasks = 'can_view_tasks'
 
 export interface ViewDeps {
@@ -29,9 +29,9 @@ export type ViewTask = (call: SignedInCall, ref: string) => Outcome<Failure<'Tas
 const missing = (): Failure<'TaskMissing'> => TaskMissing('There is no such task that you may see.')
 
 /**
- * A task that the caller asked for in the own account or as a member of the organization, or of an account whose tasks the
- * caller may see. One query for a task of the own account, two for others. A token for one organization sees that
- * organization's alone.
+ * Finds a task that the caller submitted, in the own account or as a member of the organization, or one of an account whose
+ * tasks the caller may see. One query for a task of the own account, two for others. A token for one organization sees only
+ * that organization's tasks.
  */
 export const makeFindSeenTask =
   ({ tasks, authorizer }: ViewDeps): FindSeenTask =>
@@ -56,7 +56,10 @@ const isWithin = ({ onlyOrgId, scopes }: Principal, tenantId: AccountId): boolea
   !scopes.publicOnly && (onlyOrgId === undefined || onlyOrgId === tenantId)
 
 export interface ListTasksInput extends Pick<TaskFilter, 'state' | 'kind' | 'cluster'> {
-  /** The name of an account whose tasks are wanted, all of them; absent: the caller's own tasks, wherever the caller still belongs. */
+  /**
+   * The name of an account, to list all of its tasks; undefined lists the caller's own tasks in all accounts that the caller
+   * still belongs to.
+   */
   readonly account: string | undefined
   readonly page: PageRequest
 }
@@ -78,7 +81,7 @@ export const makeListTasks =
     return right(await tasks.list({ ...filter, tenantId: allowed.right.ownerId }, page))
   }
 
-/** The most events of one read. */
+/** Maximum number of events in one read. */
 export const eventsAtOnce = 500
 
 export type ReadEvents = (task: Pick<Task, 'id'>, afterSeq: number) => Promise<readonly TaskEvent[]>
@@ -92,17 +95,17 @@ export interface FollowDeps {
   readonly bus: Pick<TaskBus, 'onProgress'>
 }
 
-/** How long an event waits at most when the bus lost its hint. */
+/** Maximum delay of an event if its hint was lost on the bus. */
 const pollMs = 5_000
-/** Every so many polls that found nothing, whether the task is still there. */
+/** Number of polls without events after which the task's existence is checked. */
 const pollsUntilLook = 6
 
-/** Whether this is the task's own end: no event follows it. */
+/** Reports whether this is the task's own end, which no event follows. */
 export const isEndOf = ({ ref }: Pick<Task, 'ref'>, { id, status }: TaskEvent): boolean => id === ref && (status === 'Success' || status === 'Failed')
 
 /**
- * The events of a task after a number: those that are there, then each as it comes, until the task's own end or the signal.
- * Each is read from the store, so that none is missed and none comes twice, whatever the bus does.
+ * Yields the events of a task after a number: the stored ones, then new ones as they arrive, until the task's own end or the
+ * signal. Each event is read from the store, so none is missed or repeated, whatever the bus does.
  */
 export const makeFollowTask = ({ tasks, bus }: FollowDeps) =>
   async function* (task: Pick<Task, 'id' | 'ref'>, afterSeq: number, signal: AbortSignal): AsyncGenerator<TaskEvent, void, void> {
@@ -120,7 +123,7 @@ export const makeFollowTask = ({ tasks, bus }: FollowDeps) =>
         if (events.length === eventsAtOnce) continue
         empty = events.length === 0 ? empty + 1 : 0
         if (empty % pollsUntilLook === 1 && (await isOver(tasks, task.ref))) {
-          // Its last events may have come since they were looked for.
+          // The last events may have arrived after the previous read.
           yield* await tasks.events(task.id, after, eventsAtOnce)
           return
         }
@@ -137,7 +140,7 @@ const isOver = async (tasks: TaskStore, ref: string): Promise<boolean> => {
   return found === undefined || isFinal(found.task.state)
 }
 
-/** A ring that comes while nobody waits is not lost. */
+/** A ring while there is no waiter is remembered. */
 const makeBell = (signal: AbortSignal) => {
   let hasRung = false
   let wake: (() => void) | undefined
@@ -166,7 +169,7 @@ const makeBell = (signal: AbortSignal) => {
   }
 }
 
-/** The relation on an account that lets end all of its tasks. */
+/** The relation on an account that allows cancelling all of its tasks. */
 const cancelTasks = 'can_cancel_tasks'
 
 export interface CancelDeps {
@@ -179,12 +182,12 @@ export interface CancelDeps {
 }
 
 export type CancelFailure = Failure<'AccessDenied'> | Failure<'TaskMissing'> | Failure<'TaskEnded'>
-/** Answers the task as it is then: ended when it had not begun, else the worker ends it as soon as the work allows. */
+/** Returns the task after the cancel: ended if it had not started; otherwise the worker ends it as soon as the work allows. */
 export type CancelTask = (call: SignedInCall<Task>, ref: string) => Outcome<CancelFailure, Task>
 
 /**
- * Ends a task of the caller's sight: an own one while its caller may still connect to what it is about, another's by more
- * than the right to look. Of a cancel and a claim at once, whoever has the row first decides.
+ * Cancels a task that the caller can see: an own one if the caller may still connect to its object; another's needs more
+ * than the right to see it. If a cancel and a claim are concurrent, the first to lock the row wins.
  */
 export const makeCancelTask =
   (deps: CancelDeps): CancelTask =>
@@ -197,7 +200,7 @@ export const makeCancelTask =
       if (task === undefined) return left(TaskMissing('There is no such task.'))
       const decision = cancelDecision(task.state)
       if (isLeft(decision)) return decision
-      // Whoever repeats the wish is answered alike, and nothing is written twice.
+      // A repeated cancel gets the same response, and nothing is written twice.
       if (task.isCancelRequested) return right(task)
       await audit.record({ action: 'task.cancelled', objectType: 'task', objectId: task.id, objectName: task.title, tenantId: task.tenantId, changes: { ref: task.ref } })
       await tasks.requestCancel(task.id)
@@ -218,7 +221,7 @@ export const makeCancelTask =
     return outcome
   }
 
-/** Any of these is enough; the usual one is asked for first. */
+/** Any of these is sufficient; the most common one is checked first. */
 const waysToCancel = ({ task: { about }, tenantName }: TaskOfAccount, isOwn: boolean): readonly (readonly [ObjectLocator, string])[] => {
   const account = { type: 'account', name: tenantName } as const
   const cluster = about['cluster']

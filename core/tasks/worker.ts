@@ -14,18 +14,18 @@ import { inputPlace } from './submission.ts'
 import { boundedEnd, endEvent, startedEvent, takenOverEvent } from './task-rules.ts'
 
 export interface LeaseKeeperDeps {
-  /** False when another worker has the task. */
+  /** Returns false if another worker has the task. */
   readonly renew: () => Promise<boolean>
   readonly leaseSeconds: number
-  /** When the lease was taken, by `performance.now()`, before the database was asked for it. */
+  /** When the lease was requested, by `performance.now()`, before the database was called. */
   readonly takenAtMs: number
   readonly onLost: () => void
 }
 
 /**
- * Renews a lease three times within its length. It counts as lost when the database says so, and a tenth before its end
- * when the database does not answer: by then the work must stop, since another worker may take over from there on.
- * Answers how to stop renewing.
+ * Renews a lease three times within its length. The lease counts as lost when the database says so, and a tenth before its
+ * end if the database does not respond: the work must stop by then, because another worker may take over from then on.
+ * Returns a function that stops renewing.
  */
 export const keepLease = ({ renew, leaseSeconds, takenAtMs, onLost }: LeaseKeeperDeps): (() => void) => {
   let isOver = false
@@ -51,7 +51,7 @@ export const keepLease = ({ renew, leaseSeconds, takenAtMs, onLost }: LeaseKeepe
       if (await renew()) holdFrom(askedAt)
       else lose()
     } catch {
-      // No proof of anything: the next beat asks again, and the deadline stands.
+      // An error does not mean that the lease is lost: the next renewal retries, and the deadline is unchanged.
     }
   }
   const beat = setInterval(() => void once(), (leaseSeconds * 1000) / 3)
@@ -70,20 +70,20 @@ export interface RunTaskDeps {
   readonly leaseSeconds: number
 }
 
-/** A task under way in this process. */
+/** A running task of this process. */
 export interface TaskUnderWay {
   readonly claimed: ClaimedTask
-  /** Tells the handler to stop, once. */
+  /** Aborts the handler, once. */
   abort(reason: StopReason): void
-  /** Resolves when nothing of it is left to do here. */
+  /** Resolves when this process has nothing left to do for the task. */
   readonly done: Promise<void>
 }
 
-/** Workers that died while they recovered the same task: then it is given up, before it takes down one more. */
+/** Number of workers that may die while recovering the same task; then it is given up, so that no further worker dies. */
 const mostRecoveries = 5
 const endRetryMs = 1_000
 
-/** Does a claimed task, or finds out what became of it, and writes its end; nothing of that once the lease is lost. */
+/** Runs or recovers a claimed task and writes its end; does nothing of this once the lease is lost. */
 export const startTask = (deps: RunTaskDeps, claimed: ClaimedTask, takenAtMs: number): TaskUnderWay => {
   const stop = new AbortController()
   const held = { isLost: false }
@@ -120,7 +120,7 @@ interface Surroundings {
   readonly held: { readonly isLost: boolean }
 }
 
-/** How it ended; undefined when the handler broke off because the service stops: then somebody finds out later. */
+/** Returns the end; undefined if the handler stopped because the service is stopping, so that the task is recovered later. */
 const endOf = async (deps: RunTaskDeps, claimed: ClaimedTask, { progress, signal, held }: Surroundings): Promise<TaskEnd | undefined> => {
   const { task, actor, origin, isTakenOver } = claimed
   if (task.fence > mostRecoveries + 1) {
@@ -150,7 +150,7 @@ const endOf = async (deps: RunTaskDeps, claimed: ClaimedTask, { progress, signal
   }
 }
 
-/** Tries until the row has it or belongs to somebody else. */
+/** Retries until the row is written or belongs to another worker. */
 const writeEnd = async (deps: RunTaskDeps, claimed: ClaimedTask, end: TaskEnd, unsaid: readonly NewTaskEvent[], held: { readonly isLost: boolean }): Promise<void> => {
   const bounded = boundedEnd(end, end.result === undefined ? undefined : toWireJson(end.result))
   const events = [...unsaid, endEvent(claimed.task, bounded, deps.clock.now())]
@@ -168,27 +168,27 @@ const writeEnd = async (deps: RunTaskDeps, claimed: ClaimedTask, end: TaskEnd, u
 export interface WorkerDeps extends Omit<RunTaskDeps, 'queue'> {
   readonly queue: TaskQueue
   readonly bus: Pick<TaskBus, 'onWake'>
-  /** Tasks at a time in this process. */
+  /** Number of concurrent tasks in this process. */
   readonly workers: number
 }
 
-/** Does tasks in this process until it is stopped. */
+/** Runs tasks in this process until it is stopped. */
 export interface Worker {
   readonly running: number
-  /** Claims nothing more and tells the handlers that the service stops. Waits for nothing. */
+  /** Stops claiming and signals the handlers that the service is stopping. Does not wait. */
   beginStop(): void
-  /** As `beginStop`; then waits for the handlers, at most so long. True when all of them ended in time. */
+  /** Like `beginStop`; then waits for the handlers, at most `budgetMs`. Returns true if all of them ended in time. */
   stop(budgetMs: number): Promise<boolean>
 }
 
-/** How long work waits at most when its wake-up was lost. */
+/** Maximum delay of queued work if its wake-up was lost. */
 const pollMs = 2_000
 
 /**
- * Claims and does tasks, as many at a time as there are workers.
- *
- * Fair share: a queued task of the tenant with the fewest running tasks, on all instances, comes first. And one worker of
- * each process is never the same tenant's as all the others, so that a tenant who comes late waits for nobody's long work.
+ * Claims and runs tasks, as many at a time as there are workers.
+ * Fair share: a queued task of the tenant with the fewest running tasks, across all instances, comes first. In addition, the
+ * workers of one process never all serve the same tenant, so that a newly arriving tenant does not wait for another's long
+ * work.
  */
 export const startWorker = (deps: WorkerDeps): Worker => {
   const underWay = new Map<number, TaskUnderWay>()
@@ -269,13 +269,13 @@ export const startWorker = (deps: WorkerDeps): Worker => {
       const used = new Promise<boolean>((resolve) => {
         budget = setTimeout(resolve, budgetMs, false)
       })
-      // A timer that is left running keeps the process alive for the rest of the budget.
+      // A running timer would keep the process alive for the rest of the budget.
       return Promise.race([all, used]).finally(() => clearTimeout(budget))
     },
   }
 }
 
-/** The tenant that has its share of this process; there is at most one while a worker is free. */
+/** Returns the tenant that has used its share of this process; there is at most one while a worker is free. */
 const fullTenant = (underWay: Iterable<TaskUnderWay>, share: number): AccountId | undefined => {
   const counts = new Map<AccountId, number>()
   for (const { claimed } of underWay) {

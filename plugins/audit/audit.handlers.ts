@@ -42,7 +42,7 @@ const filterOf = ({ action, actor, since }: Asked): AuditFilter => ({
 
 const exportedRows = 1000
 
-/** One JSON object a line; whoever copies the log asks again after the id of the last line. */
+/** Returns one JSON object per line. To continue, a client asks for the events after the id of the last line. */
 const linesOf = (events: readonly AuditEvent[]): string => events.map((event) => `${JSON.stringify(toWire(event))}\n`).join('')
 
 export const auditRoutes = ({ events }: { readonly events: AuditLog }): readonly BoundRoute[] => [

@@ -23,9 +23,9 @@ const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an a
 const ActorName = patternText(/^[\w.+-]+$/, 100, 'the name of an account')
 const filters = { action: optional(ActionWord), actor: optional(ActorName), since: optional(QueryInstant) }
 
-/** What to list; every given part must match. */
+/** The filters of a list of events. An event must match every filter that is given. */
 export const AuditQuery = request(filters, 'AuditQuery')
-/** The same, after a row that is known already. */
+/** The same filters, for the events after a known id. */
 export const AuditExportQuery = request({ ...filters, after: optional(QueryId) }, 'AuditExportQuery')
 
 export const AuditEventResponse = answer(
@@ -52,7 +52,7 @@ export const AuditEventResponse = answer(
   'AuditEvent',
 )
 
-/** Stored text is JSON of our own; anything else would be a damaged row, which must not hide the others. */
+/** Parses stored JSON of this service. Returns an empty object for a damaged row, which must not hide the others. */
 export const changesOf = (text: string): t.TypeOf<typeof FreeObjectCodec> => {
   try {
     const decoded = FreeObjectCodec.decode(JSON.parse(text))

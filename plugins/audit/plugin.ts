@@ -5,7 +5,7 @@ import { definePlugin } from '../kit/plugin.ts'
 import { auditRoutes } from './audit.handlers.ts'
 import { retireEventsJob } from './retire-events.job.ts'
 
-/** The log of every change and every refusal, for owners of an organization and for site admins. */
+/** The log of every change and every refusal. Owners of an organization and site admins can read it. */
 export const auditPlugin = definePlugin({
   id: 'audit',
   summary: 'Who changed what, and who was refused',

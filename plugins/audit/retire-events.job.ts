@@ -2,7 +2,7 @@ import { makeRetireEvents } from '../../core/audit/audit-chain.ts'
 import type { RetireEventsDeps } from '../../core/audit/audit-chain.ts'
 import type { Job } from '../kit/job.ts'
 
-/** Keeps the audit log as long as the operator wants it. */
+/** Removes audit events that are older than the retention period that the operator configured. */
 export const retireEventsJob = (deps: RetireEventsDeps): Job => ({
   id: 'audit.retireEvents',
   summary: 'Remove audit rows that are older than MOORAGE_AUDIT_RETENTION_DAYS',

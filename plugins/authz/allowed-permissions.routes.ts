@@ -6,7 +6,7 @@ import { body, defineRoute } from '../kit/route.ts'
 import { AuthObjectAllowedPermissions, AuthObjectIdentifiers, InOrganization, ObjectPath } from './codecs.ts'
 
 const tag = 'Authorization'
-// The name of a person's own account will do as well: then the objects are that person's own.
+// The name of a user's own account is valid too; the objects are then those of the user.
 const withinAccount = requiresWithin('member', { type: 'account', name: query('org') })
 const example = { objectType: 'cluster', objectID: 42, allowedPermissions: ['can_edit', 'can_view'] }
 

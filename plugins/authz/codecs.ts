@@ -5,10 +5,10 @@ const maxObjects = 500
 const maxPermissions = 500
 const maxTeams = 500
 
-/** The organization that a call of this part stays within. */
+/** The organization that a call is limited to. */
 export const InOrganization = request({ org: PathName }, 'InOrganization')
 
-/** Keeps whatever JSON value a key holds: which of them are wrong is a rule with an answer of its own. */
+/** Accepts any JSON value of a key. Which values are wrong is decided later, with a failure of its own. */
 const undecided = (name: string, type: string, description: string): t.Type<unknown, unknown, unknown> =>
   noted(
     new t.Type<unknown, unknown, unknown>(
@@ -31,7 +31,7 @@ export const AuthObjectIdentifier = request(
 )
 export const AuthObjectIdentifiers = listOf(AuthObjectIdentifier, maxObjects)
 
-/** The path names one object; an id beyond 2^53-1 is kept exactly, and no object has it. */
+/** The path names one object. An id above 2^53-1 is kept exactly; no object has it. */
 const PathObjectId = noted(
   new t.Type<number | bigint, string, unknown>(
     'id, an integer from 1',

@@ -7,7 +7,7 @@ import { allowedPermissionsRoutes } from './allowed-permissions.handlers.ts'
 import { rolePermissions, authorizationObjectTypes } from './relations.ts'
 import { roleRoutes } from './roles.handlers.ts'
 
-/** Custom roles, and what a caller may do with which object. */
+/** Custom roles, and the permissions of a caller on each object. */
 export const authzPlugin = definePlugin({
   id: 'authz',
   summary: 'Custom roles and allowed permissions',

@@ -2,7 +2,7 @@ import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '.
 
 const namespace = 'org_mgmt'
 
-/** What custom roles can carry over custom roles. Whoever may make roles still gives no more than they hold. */
+/** Permissions on custom roles that a custom role can carry. A role cannot give more permissions than its creator holds. */
 export const rolePermissions: readonly PermissionDefinition[] = [
   { namespace, action: 'create roles', level: 'admin', description: 'Create custom roles and attach them to teams' },
   { namespace, action: 'edit roles', level: 'admin', description: 'Change custom roles and the teams they are attached to' },
@@ -11,7 +11,7 @@ export const rolePermissions: readonly PermissionDefinition[] = [
 
 const by = (action: string): readonly RelationTerm[] => [{ by: 'permission', namespace: 'org_mgmt', action }]
 
-/** What someone can do with the custom roles of an organization: the specification's view, edit and delete:role. */
+/** Relations of a user to the custom roles of an organization: the specification's view, edit and delete:role. */
 const role: ObjectTypeDefinition = {
   type: 'role',
   listed: false,
@@ -33,7 +33,7 @@ const rolesOfOrganization: ObjectTypeDefinition = {
   relations: { can_create_role: by('create roles') },
 }
 
-/** Oneself. The allowed-permissions routes accept no other id. */
+/** The caller. The allowed-permissions routes accept no other id. */
 const user: ObjectTypeDefinition = {
   type: 'user',
   listed: true,
@@ -45,7 +45,7 @@ const user: ObjectTypeDefinition = {
   },
 }
 
-/** One's own access tokens. */
+/** The caller's own access tokens. */
 const accessToken: ObjectTypeDefinition = {
   type: 'token',
   listed: true,
@@ -57,7 +57,7 @@ const accessToken: ObjectTypeDefinition = {
   },
 }
 
-/** A type of the specification whose part does not exist yet: known, but without objects, so every answer is empty. */
+/** A type of the specification whose plugin does not exist yet. It is known but has no objects, so every answer is empty. */
 const contract: ObjectTypeDefinition = { type: 'contract', listed: true, scope: 'contract', reading: [], relations: {} }
 
 export const authorizationObjectTypes: readonly ObjectTypeDefinition[] = [

@@ -27,7 +27,7 @@ export interface RoleHandlers {
   readonly remove: DeleteRole
 }
 
-/** Every route of this group is granted within an organization, which authorization has found. */
+/** Returns the organization of a grant. Authorization resolves it for every route of this group. */
 const orgOf = (grant: AccessGrant): OrgId => grant.ownerId as OrgId
 const teamsOf = (ids: readonly number[]): readonly TeamId[] => ids as readonly TeamId[]
 

@@ -10,7 +10,10 @@ export interface RetireJobDeps {
   readonly ownCall: OwnCall
 }
 
-/** Ends what its owner has no right to any more and tells the server; what it cannot tell now it tells the next time. */
+/**
+ * Revokes credentials whose owner has lost the right to them, and pushes this to the server. A push that fails is retried at
+ * the next run.
+ */
 export const retireCredentialsJob = ({ server, retire, pushDue, ownCall }: RetireJobDeps): Job => ({
   id: 'bus.retireCredentials',
   summary: 'End bus credentials of people who were disabled, deleted, signed out or got another password',
@@ -21,7 +24,7 @@ export const retireCredentialsJob = ({ server, retire, pushDue, ownCall }: Retir
   },
 })
 
-/** Gives the server again what it lost. */
+/** Restores the claims that the server has lost. */
 export const reconcileClaimsJob = (reconcile: PushDue): Job => ({
   id: 'bus.reconcileClaims',
   summary: 'Give the message bus the claims of accounts that it has lost or never got',

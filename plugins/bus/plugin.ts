@@ -8,7 +8,7 @@ import { definePlugin } from '../kit/plugin.ts'
 import { credentialRoutes, tokenRoutes } from './credentials.handlers.ts'
 import { reconcileClaimsJob, retireCredentialsJob } from './credentials.job.ts'
 
-/** Credentials for the message bus, on which task progress and notifications come. */
+/** Credentials for the message bus, which carries task progress and notifications. */
 export const busPlugin = definePlugin({
   id: 'bus',
   summary: 'Credentials for the message bus',

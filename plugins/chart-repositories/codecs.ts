@@ -18,7 +18,7 @@ const claim = {
 export const CreateChartRepositoryOption = request({ ...claim, name: freeText(63, 1), url: freeText(512, 1) }, 'CreateChartRepositoryOption')
 export const EditChartRepositoryOption = request(claim, 'EditChartRepositoryOption')
 
-/** A named repository; credentials are told by their names alone. */
+/** A named repository. Only the names of its credentials are shown. */
 export const NamedChartRepository = answer(
   {
     name: t.string,
@@ -33,13 +33,13 @@ export const NamedChartRepository = answer(
   'NamedChartRepository',
 )
 
-/** A repository that the caller may install from. `owner` has it under this name. */
+/** A repository that the caller may install from. `owner` is the account that holds it under this name. */
 export const ChartRepositoryEntry = answer({ name: t.string, url: t.string, username: optional(t.string), owner: t.string }, 'ChartRepositoryEntry')
 
 const text = optional(t.string)
 const texts = optional(t.readonlyArray(t.string))
 
-/** What an index or a registry says of a version; what it leaves out is absent. */
+/** The facts of a version in an index or a registry. Missing facts are absent. */
 export const ChartVersion = answer(
   {
     name: t.string,

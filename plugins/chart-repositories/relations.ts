@@ -1,6 +1,6 @@
 import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '../../core/kernel/access.ts'
 
-/** What a custom role may carry about chart repositories. Seeing them goes with seeing clusters. */
+/** Permissions on chart repositories that a custom role can carry. Viewing them comes with viewing clusters. */
 export const chartRepositoryPermissions: readonly PermissionDefinition[] = [
   {
     namespace: 'cluster_mgmt',
@@ -17,7 +17,7 @@ const held = (action: string, atLeast: 'read' | 'admin'): readonly RelationTerm[
   { by: 'permission', namespace: 'cluster_mgmt', action },
 ]
 
-/** What an organization, or a person in the own account, may do about the repositories that it names. */
+/** Relations of an organization, or of a user in the own account, to the chart repositories of the account. */
 export const chartRepositoryObjectTypes: readonly ObjectTypeDefinition[] = [
   {
     type: 'organization',

@@ -10,7 +10,7 @@ const fieldCodec = ({ kind, isSecret }: CredentialField): t.Mixed =>
 
 type Block = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** One optional key for each block; of them an answer has one. */
+/** One optional key for each block. An answer has exactly one of them. */
 const blocks = t.type(
   Object.fromEntries(
     Object.values(credentialTypes).map(({ block, fields }) => [
@@ -20,7 +20,7 @@ const blocks = t.type(
   ),
 ) as unknown as t.Type<Readonly<Record<string, Block | undefined>>>
 
-/** A stored credential as its holder is shown it, with the one block that its type names. */
+/** A stored credential as shown to its holder, with the one block that its type names. */
 export const CloudCredentialApiForm = t.intersection(
   [
     answer({ name: t.string, type: t.string, ownerID: SafeInteger, creationTimestamp: DateTime }, 'CloudCredential'),

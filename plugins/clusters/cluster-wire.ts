@@ -20,7 +20,7 @@ const statusOf = ({ status: { phase, reason, message }, managers }: Cluster) => 
   response: { phase, reason, message: message === '' ? undefined : message },
 })
 
-/** The flat form. */
+/** Returns the flat form of a cluster. */
 export const toClusterInfo = (cluster: Cluster, now: Date): t.TypeOf<typeof ClusterInfo> => ({
   id: cluster.id,
   displayName: cluster.displayName,
@@ -50,7 +50,7 @@ export const toClusterInfo = (cluster: Cluster, now: Date): t.TypeOf<typeof Clus
   status: statusOf(cluster),
 })
 
-/** The flat form with the orchestrator's form beside it: clients of either read a single cluster. */
+/** Returns the flat form and the orchestrator's form of a single cluster. Clients of either form read it. */
 export const toClusterInfoModel = (cluster: Cluster, now: Date): t.TypeOf<typeof ClusterInfoModel> => ({
   ...toClusterInfo(cluster, now),
   metadata: { name: cluster.name, uid: cluster.uid, creationTimestamp: cluster.createdAt.toISOString() },
@@ -72,8 +72,10 @@ export const toClusterInfoModel = (cluster: Cluster, now: Date): t.TypeOf<typeof
   },
 })
 
-/** A known provider's name, whatever its case; what is unknown is left to detection. */
-/** The hosting provider of this name, without regard to case. */
+/**
+ * Returns the hosting provider with this name, without regard to case. An unknown name returns undefined and leaves the
+ * provider to detection.
+ */
 export const providerNamed = (name: string | undefined): HostingProvider | undefined =>
   hostingProviders.find((provider) => provider.toLowerCase() === name?.toLowerCase())
 
@@ -92,7 +94,7 @@ export const toClaim = (grant: AccessGrant, options: Omit<t.TypeOf<typeof Import
   hubClusterUid: options.basicInfo?.hubClusterID ?? '',
   infraNamespace: options.basicInfo?.infraNamespace ?? '',
   impersonatesUsers: options.basicInfo?.impersonateUsers ?? false,
-  // Clients send 0 for 'not known'.
+  // Clients send 0 for an unknown owner.
   claimedOwnerId: options.basicInfo?.ownerID === 0 ? undefined : options.basicInfo?.ownerID,
   claimedUid: given(options.basicInfo?.clusterUID),
 })
@@ -106,7 +108,7 @@ const nothing: ClusterWish = {
   accessConfig: undefined,
 }
 
-/** What the body asks for. The access config stands under any of the names that clients give it. */
+/** Returns what the body asks for. The access config can be under any of the names that clients use. */
 export const connectWish = (options: t.TypeOf<typeof ConnectOptions>): Either<Failure<'AccessConfigRefused'>, ClusterWish> => {
   const sent = [options.accessConfig, options.kubeConfig, options.kubeconfig].filter((text) => text !== undefined && text !== '')
   const [accessConfig, ...others] = [...new Set(sent)]

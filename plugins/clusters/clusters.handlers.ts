@@ -64,7 +64,7 @@ const shownBy =
   (cluster: Cluster) =>
     toClusterInfoModel(cluster, clock.now())
 
-/** The whole list unless a page of it is asked for, read as leniently as in other lists. */
+/** Returns the whole list, or the requested page of it. Paging parameters are read as leniently as in other lists. */
 const slice = <A>(items: readonly A[], asked: string | undefined, page: PageRequest): readonly A[] =>
   asked === undefined || !(Number(asked) >= 1) ? items : items.slice(pageOffset(page), pageOffset(page) + page.limit)
 
@@ -128,7 +128,7 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
 
 export const clusterHandlers = (h: ClusterHandlers): readonly BoundRoute[] => [...ownerRoutes(h), ...clusterRoutes(h)]
 
-/** What a site admin sees of all clusters. */
+/** The routes by which a site admin reads all clusters. */
 export const clusterAdminRoutes = ({ clusters, clock }: { readonly clusters: ClusterStore; readonly clock: Clock }): readonly BoundRoute[] => [
   handle(consoleListClusters, async ({ page }) =>
     right(mapPage(await clusters.listAll(page), (cluster) => toClusterInfo(cluster, clock.now()))),

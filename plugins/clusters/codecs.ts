@@ -19,7 +19,7 @@ import {
   PathName,
 } from '../kit/codecs.ts'
 
-/** Characters of a kubeconfig: its limit in bytes is the parser's. */
+/** The limit is in characters; the parser limits the bytes of a kubeconfig. */
 const AccessConfig = freeText(256 * 1024)
 const Label = patternText(/^[a-z0-9]?[a-z0-9-]{0,62}$/, 63, 'a DNS label of at most 63 characters, or nothing')
 const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 64 visible characters, or nothing')
@@ -29,7 +29,7 @@ export const ownerInPath = { type: 'account', name: path('owner') } as const
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', owner: path('owner'), name: path('cluster') } as const
 
-/** What an access config leads to is part of the body, so its faults are the body's: 422, not the 500 of a cluster that we hold. */
+/** An access config is part of the body, so its faults are faults of the body: 422, not the 500 of a stored cluster. */
 export const accessConfigFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
 
 export const BasicInfo = request(
@@ -85,7 +85,7 @@ export const ConnectOptions = request(
     name: optional(freeText(255)),
     credential: optional(freeText(253)),
     accessConfig: optional(AccessConfig),
-    // As other clients of this interface spell it.
+    // The spelling of other clients of this interface.
     kubeConfig: optional(AccessConfig),
     kubeconfig: optional(AccessConfig),
   },
@@ -100,7 +100,7 @@ export const ImportClusterOption = request(
 
 export const ClientConfigQuery = request(
   {
-    // An access token may stand here as on every route, so any text is taken.
+    // The query of every route can carry an access token under this name, so any text is accepted.
     token: optional(noted(freeText(4096), { description: '`none` for a kubeconfig with a place for a token instead of one.' })),
     expirationSeconds: optional(noted(queryIntFrom(60, 604_800), { description: 'A shorter life for the token than what is set for all.' })),
   },
@@ -158,7 +158,7 @@ const flat = {
 
 /** One element of a list: the flat form. */
 export const ClusterInfo = answer(flat, 'ClusterInfo')
-/** A single cluster: the flat form and, beside it, the orchestrator's form of the same facts. */
+/** A single cluster: the flat form and the orchestrator's form of the same facts. */
 export const ClusterInfoModel = answer({ ...flat, metadata: FreeObjectCodec, spec: FreeObjectCodec }, 'ClusterInfoModel')
 
 export const FieldValidation = answer({ valid: t.boolean, reason: t.string }, 'FieldValidation')

@@ -3,7 +3,7 @@ import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '.
 const namespace = 'cluster_mgmt'
 const withView = [{ namespace, action: 'view clusters', required: true }]
 
-/** What a custom role may carry about clusters. */
+/** Permissions on clusters that a custom role can carry. */
 export const clusterPermissions: readonly PermissionDefinition[] = [
   {
     namespace,
@@ -71,7 +71,7 @@ const clusterRelations: ObjectTypeDefinition = {
   },
 }
 
-/** What an organization, or a person in the own account, may do about the clusters that it holds. */
+/** Relations of an organization, or of a user in the own account, to the clusters of the account. */
 const accountRelations: ObjectTypeDefinition = {
   type: 'organization',
   listed: true,

@@ -6,14 +6,14 @@ const EmailText = noted(t.string, { type: 'string', format: 'email' })
 const [firstVisibility, ...otherVisibilities] = userVisibilities
 export const UserVisibilityWord = oneOf(firstVisibility, ...otherVisibilities)
 
-/** A person, as anyone may see one; what a viewer may not know stands as a zero value. */
+/** A user as visible to everyone. Fields that the viewer may not see have their zero value. */
 export const User = answer(
   {
     id: SafeInteger,
     login: t.string,
     username: t.string,
     full_name: t.string,
-    // Empty where the viewer may not know it, and of accounts that have none.
+    // Empty when the viewer may not see it, and for accounts without an address.
     email: t.string,
     avatar_url: t.string,
     html_url: t.string,
@@ -76,7 +76,7 @@ export const UserPath = request({ username: PathName }, 'UserPath')
 
 export const UserSearchResult = answer({ ok: t.boolean, data: t.array(User) }, 'UserSearchResult')
 
-/** The first shape of a token; `sha1` holds the value in the answer to its making and is empty ever after. */
+/** The first form of a token. `sha1` is the value in the answer that creates the token, and empty in every later answer. */
 export const AccessToken = answer(
   {
     id: SafeInteger,
@@ -84,9 +84,9 @@ export const AccessToken = answer(
     sha1: t.string,
     token_last_eight: t.string,
     scopes: t.array(t.string),
-    /** The one organization that it reaches; absent when it reaches all that its owner does. */
+    /** The only organization that the token reaches. Absent when it reaches everything that its owner reaches. */
     org: optional(t.string),
-    /** `owner/name` of the one cluster whose Kubernetes API it is for; it reaches nothing else. */
+    /** `owner/name` of the only cluster whose Kubernetes API the token reaches. It reaches nothing else. */
     cluster: optional(t.string),
     created_at: DateTime,
     last_used_at: optional(DateTime),
@@ -102,7 +102,7 @@ export const CreateAccessTokenOption = request(
   'CreateAccessTokenOption',
 )
 
-/** The second shape; `token` holds the value in the answer to its making. Times are Unix seconds, 0 is never. */
+/** The second form. `token` is the value in the answer that creates the token. Times are in Unix seconds; 0 means never. */
 export const SettingsAccessToken = answer(
   {
     id: SafeInteger,
@@ -158,7 +158,7 @@ export const Email = answer(
   { email: EmailText, verified: t.boolean, primary: t.boolean, user_id: SafeInteger, username: t.string },
   'Email',
 )
-/** Longer texts are decoded too, so that the rule can say what is wrong with them. */
+/** Longer texts decode too, so that the rule can report what is wrong with them. */
 const EmailList = listOf(freeText(320), 20, 1)
 export const CreateEmailOption = request({ emails: EmailList }, 'CreateEmailOption')
 export const DeleteEmailOption = request({ emails: EmailList }, 'DeleteEmailOption')
@@ -231,7 +231,7 @@ export const UpdatePasswordParams = request(
 export const TwoFAStatus = answer({ twoFAEnrolled: t.boolean }, 'TwoFAStatus')
 export const Security = answer({ twoFASecret: t.string, twoFAImageURL: t.string }, 'Security')
 export const TwoFactorAuthParams = request({ passCode: freeText(255) }, 'TwoFactorAuthParams')
-/** That it is really the account's owner who asks, where HTTP Basic does not say so. */
+/** Proves that the caller is the owner of the account, for requests without HTTP Basic. */
 export const SecondFactorProof = request({ password: optional(freeText()), passCode: optional(freeText(255)) }, 'SecondFactorProof')
 export const DeleteAccountParams = request({ password: optional(freeText()), passCode: optional(freeText(255)) }, 'DeleteAccountParams')
 export const Pagination = answer({ productUI: SafeInteger, consoleUI: SafeInteger, platformUI: SafeInteger }, 'Pagination')
@@ -241,7 +241,7 @@ export const PaginationParams = request(
 )
 export const RecoveryCodesText = noted(t.string, { type: 'string', description: 'Recovery codes, one a line.' })
 
-/** The code of a mail. Longer texts are decoded too: they are wrong codes. */
+/** The code from a mail. Longer texts decode too; they are wrong codes. */
 const LinkCodeText = freeText(255)
 export const ActivateParams = request({ code: LinkCodeText }, 'ActivateParams')
 export const ForgotPasswordParams = request({ email: freeText(320) }, 'ForgotPasswordParams')
@@ -288,7 +288,7 @@ export const EditUserOption = request(
 
 export const ExtIdpToken = answer({ customToken: t.string }, 'ExtIdpToken')
 
-/** A user as site admins, and the user, see one. */
+/** A user as visible to site admins and to the user. */
 export const fullUserExample = { ...userExample, email: 'ada@example.org', active: true, login_name: 'ada', language: 'en-US' }
 
 export const emailExample = { email: 'ada@example.org', verified: true, primary: true, user_id: 7, username: 'ada' }

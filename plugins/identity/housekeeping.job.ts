@@ -7,7 +7,7 @@ import type { Entropy } from '../../core/kernel/entropy.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import type { Job } from '../kit/job.ts'
 
-/** Removes accounts whose time to come back, or to be confirmed, is over. */
+/** Removes accounts whose period for restoring or for confirmation has expired. */
 export const purgeAccounts = (deps: PurgeAccountsDeps & { readonly entropy: Entropy }): Job => {
   const purge = makePurgeAccounts(deps)
   const ownCall = makeOwnCall(deps.entropy)
@@ -24,7 +24,7 @@ export const purgeAccounts = (deps: PurgeAccountsDeps & { readonly entropy: Entr
 
 const hourly = 3600
 
-/** Mails the owners of access tokens that expire within seven days and within one, once each. */
+/** Mails the owners of access tokens that expire within seven days, and again within one day. Each warning is sent once. */
 export const warnOfExpiringTokens = (deps: HousekeepingDeps): Job => {
   const warn = makeWarnOfExpiringTokens(deps)
   return {
@@ -35,7 +35,7 @@ export const warnOfExpiringTokens = (deps: HousekeepingDeps): Job => {
   }
 }
 
-/** Removes what has been over for long: access tokens after 30 days, codes of mails after a day, sessions after a week. */
+/** Removes expired records: access tokens after 30 days, codes of mails after a day, sessions after a week. */
 export const removeWhatExpired = (deps: HousekeepingDeps): Job => {
   const removeTokens = makeRemoveExpiredTokens(deps)
   const dropCodes = makeDropOldLinkCodes(deps)

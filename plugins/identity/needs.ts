@@ -50,7 +50,7 @@ export const identityNeeds = {
 }
 export type IdentityGiven = Given<typeof identityNeeds>
 
-/** The host's name, and each label of it. */
+/** Returns the host name and each of its labels. */
 const hostWords = (baseUrl: string): readonly string[] => {
   const host = new URL(baseUrl).hostname
   return [host, ...host.split('.')]

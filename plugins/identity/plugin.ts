@@ -13,7 +13,7 @@ import { secondFactorRoutes } from './second-factor/second-factor.handlers.ts'
 import { sessionRoutes } from './sessions/sessions.handlers.ts'
 import { siteRulesRoutes, validateRoutes } from './accounts/registration.handlers.ts'
 
-/** Who people are: users, their addresses, credentials and sessions. */
+/** Users, their addresses, credentials and sessions. */
 export const identityPlugin = definePlugin({
   id: 'identity',
   summary: 'Users, access tokens, sessions, e-mail addresses and follow relations',

@@ -1,6 +1,6 @@
 import type { RequiredScope, ScopeCategory } from '../../core/kernel/principal.ts'
 
-/** Where in the request a name or id stands. */
+/** The location of a name or an id in the request. */
 export interface ParamRef {
   readonly in: 'path' | 'query'
   readonly name: string
@@ -10,7 +10,7 @@ export const path = (name: string): ParamRef => ({ in: 'path', name })
 /** A parameter of the query string. */
 export const query = (name: string): ParamRef => ({ in: 'query', name })
 
-/** How a route names the object that its relation is checked on. */
+/** How a route names the object on which its relation is checked. */
 export type ObjectRef =
   | { readonly type: 'organization'; readonly name: ParamRef }
   | { readonly type: 'account'; readonly name: ParamRef }
@@ -29,14 +29,14 @@ export interface GrantedAccess {
   readonly kind: 'granted'
   readonly relation: string
   readonly object: ObjectRef
-  /** What someone who may not even see the object is told. */
+  /** The status for a caller who may not see the object. */
   readonly hiddenAs: 'forbidden' | 'not-found'
-  /** `any`: also for a member who does not meet what the organization demands; the use case refuses what they may not do. */
+  /** `any` also admits a member who does not meet the demands of the organization. The use case refuses what such a member may not do. */
   readonly demands?: 'any'
 }
 export type Access = PublicAccess | SignedInAccess | GrantedAccess
 
-/** P: anyone; a credential that is sent must still be valid. */
+/** P: any caller. A credential that is sent must still be valid. */
 export const anyone: PublicAccess = { kind: 'public' }
 /** B: HTTP Basic with the account's real password. */
 export const withPassword: SignedInAccess = { kind: 'password' }
@@ -45,7 +45,7 @@ export const signedIn: SignedInAccess = { kind: 'signed-in' }
 /** SA: the caller is a site admin. */
 export const siteAdmin: SignedInAccess = { kind: 'site-admin' }
 
-/** Membership of the organization named by the request. Someone outside is told 403, whether it exists or not. */
+/** Requires membership of the organization that the request names. Other callers get 403, whether it exists or not. */
 export const memberOf = (name: ParamRef): GrantedAccess => ({
   kind: 'granted',
   relation: 'member',
@@ -53,7 +53,7 @@ export const memberOf = (name: ParamRef): GrantedAccess => ({
   hiddenAs: 'forbidden',
 })
 
-/** A relation on an object; 404 for whoever may not know that it exists, 403 for whoever may. */
+/** Requires a relation on an object. Returns 404 to callers who may not know that the object exists, and 403 to those who may. */
 export const requires = (relation: string, object: ObjectRef): GrantedAccess => ({
   kind: 'granted',
   relation,
@@ -61,7 +61,7 @@ export const requires = (relation: string, object: ObjectRef): GrantedAccess => 
   hiddenAs: 'not-found',
 })
 
-/** A relation within an organization's authorization: an outsider of that organization is told 403. */
+/** Requires a relation within the authorization of an organization. Callers outside the organization get 403. */
 export const requiresWithin = (relation: string, object: ObjectRef): GrantedAccess => ({
   kind: 'granted',
   relation,
@@ -69,10 +69,10 @@ export const requiresWithin = (relation: string, object: ObjectRef): GrantedAcce
   hiddenAs: 'forbidden',
 })
 
-/** The same also for a member whom the organization does not let in: everybody may leave. */
+/** Returns the same access, also for a member whom the organization refuses: every member may leave. */
 export const evenWhenBarred = (access: GrantedAccess): GrantedAccess => ({ ...access, demands: 'any' })
 
-/** A token needs level read of the category; write includes it. */
+/** Requires a token with level read of the category, which write includes. */
 export const read = (category: ScopeCategory): RequiredScope => ({ category, level: 'read' })
-/** A token needs level write of the category. */
+/** Requires a token with level write of the category. */
 export const write = (category: ScopeCategory): RequiredScope => ({ category, level: 'write' })

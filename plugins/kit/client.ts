@@ -8,7 +8,7 @@ import type { CookieChange, Feed, RedirectStatus } from './reply.ts'
 import { NoContent, Redirect, YamlAnswer } from './reply.ts'
 import type { BodySpec, Route } from './route.ts'
 
-/** A request in terms of no HTTP library. `path` carries the query string and stands below the server's address. */
+/** A request, independent of any HTTP library. `path` includes the query string and is relative to the address of the server. */
 export interface SendRequest {
   readonly method: string
   readonly path: string
@@ -16,16 +16,16 @@ export interface SendRequest {
   readonly body: string | undefined
 }
 
-/** An answer read to its end; header names in lower case. */
+/** A complete answer. Header names are in lower case. */
 export interface SendReply {
   readonly status: number
   readonly headers: HeaderBag
   readonly body: string
-  /** The same as it came, where the carrier keeps it; needed for answers that are no text. */
+  /** The raw bytes, when the transport keeps them. Required for answers that are not text. */
   readonly bytes?: Uint8Array
 }
 
-/** Carries a request to the service. Rejects when no answer came; any status is an answer. */
+/** Sends a request to the service. Rejects when there is no answer; an answer of any status resolves. */
 export type Send = (request: SendRequest) => Promise<SendReply>
 
 /** The body of every refusal. */
@@ -38,12 +38,12 @@ export const ErrorBody = t.intersection(
 )
 export type ErrorBody = t.TypeOf<typeof ErrorBody>
 
-/** What a call came to. `value` is there exactly when the answer is the declared success. */
+/** The result of a call. `value` is present exactly when the answer is the declared success. */
 export type ClientReply<R> =
   | { readonly ok: true; readonly status: number; readonly headers: HeaderBag; readonly value: R; readonly text: string }
   | { readonly ok: false; readonly status: number; readonly headers: HeaderBag; readonly error: ErrorBody; readonly text: string }
 
-/** The service answered something that its own declaration does not allow. */
+/** The answer of the service does not match the declaration of the route. */
 export class UndeclaredAnswer extends Error {}
 
 const refuse = (request: SendRequest, reply: SendReply, why: string): never => {
@@ -124,7 +124,7 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
   }
 }
 
-/** Reads an answer as the route declares it. Throws UndeclaredAnswer when it is something else. */
+/** Reads an answer as the route declares it. Throws UndeclaredAnswer when the answer does not match. */
 export const readReply = <R>(route: Route, request: SendRequest, reply: SendReply): ClientReply<R> => {
   const { status, headers, body: text } = reply
   if (status === route.ok.status) return { ok: true, status, headers, value: readValue(route, request, reply) as R, text }
@@ -139,7 +139,7 @@ export const readReply = <R>(route: Route, request: SendRequest, reply: SendRepl
   return { ok: false, status, headers, error: error.right, text }
 }
 
-/** Keys whose value may be undefined become keys that may be left out, at any depth. */
+/** Makes keys whose value may be undefined optional, at any depth. */
 export type Loose<A> = A extends string | number | bigint | boolean | null | undefined
   ? A
   : A extends readonly (infer Item)[]
@@ -158,30 +158,27 @@ type Asked<K extends string, A> = unknown extends A
       ? { readonly [key in K]?: Loose<A> }
       : { readonly [key in K]: Loose<A> }
 
-/** What a call must be given, as the route declares it. */
+/** The input of a call, as the route declares it. */
 export type ClientInput<P, Q, B> = Asked<'params', P> &
   Asked<'query', Q> &
   Asked<'body', B> & {
-    /** Extra headers, the credential among them. */
+    /** Extra headers, including the credential. */
     readonly headers?: Readonly<Record<string, string>>
-    /** For a list. */
+    /** The page of a list. */
     readonly page?: Partial<PageRequest>
-    /** The row version that the change is meant for: sent as `If-Match`. */
+    /** The row version that the change applies to, sent as `If-Match`. */
     readonly ifVersion?: number
-    /** Query parameters that every route understands (`sudo`, `token`). */
+    /** Query parameters that every route accepts (`sudo`, `token`). */
     readonly extraQuery?: Readonly<Record<string, string>>
   }
 
-/** What a caller is given: of a feed, what there is of it. */
+/** The value that a call returns. For a feed it is the array of items that exist now. */
 export type Received<R> = R extends Feed<infer A> ? readonly A[] : R
 
 type InputArgument<I> = Record<never, never> extends I ? readonly [input?: I] : readonly [input: I]
 
 export interface Client {
-  /**
-   * Calls a route of a declaration. Every status is answered as a value; rejects when the service's answer does not
-   * decode as the route declares it.
-   */
+  /** Calls a declared route. Every status resolves to a value. Rejects when the answer does not decode as the route declares it. */
   call<P, Q, B, R, F extends string, X extends Access>(
     route: Route<P, Q, B, R, F, X>,
     ...input: InputArgument<ClientInput<P, Q, B>>
@@ -247,8 +244,8 @@ const buildRequest = (root: string, route: Route, input: LooseInput): SendReques
 }
 
 /**
- * The typed client that comes with the route declarations.
- * @param root what stands before every route's path, `/api/v1`.
+ * Returns the typed client of the route declarations.
+ * @param root the prefix of every route's path, `/api/v1`.
  */
 export const makeClient = (send: Send, root = '/api/v1', headers: Readonly<Record<string, string>> = {}): Client => ({
   call: async (route, ...[input]) => {

@@ -3,7 +3,7 @@ import { either } from 'fp-ts/lib/Either.js'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { responseIdForm } from '../../core/tasks/ports.ts'
 
-/** Extra facts of a codec for the OpenAPI walker, kept beside io-ts's own tags. */
+/** Extra facts about a codec for the OpenAPI walker, kept separately from io-ts's own tags. */
 export interface SchemaNote {
   readonly type?: string
   readonly format?: string
@@ -17,14 +17,14 @@ export interface SchemaNote {
   readonly description?: string
 }
 const notes = new WeakMap<object, SchemaNote>()
-/** What a codec of ours wraps, by the way of wrapping. */
+/** The inner codec of each wrapping codec, by kind of wrapping. */
 const repeatables = new WeakMap<object, t.Any>()
 const optionals = new WeakMap<object, t.Any>()
 const arrays = new WeakMap<object, t.Any>()
 
 /**
- * Attaches schema facts to a copy of a codec, and answers the copy. One codec serves many keys: a note on it would stand
- * at all of them.
+ * Returns a copy of a codec with schema facts attached. The codec itself is not changed, since it may serve many keys and the
+ * note would apply to all of them.
  */
 export const noted = <C extends t.Any>(codec: C, note: SchemaNote): C => {
   const copy = Object.assign(Object.create(Object.getPrototypeOf(codec) as object) as C, codec)
@@ -45,7 +45,7 @@ const scalar = <A>(name: string, is: (u: unknown) => u is A, note: SchemaNote): 
 
 const hasLoneSurrogate = (text: string): boolean => !text.isWellFormed()
 
-/** Free text: any well-formed Unicode without NUL, up to `max` UTF-16 units (4,000 unless told). */
+/** Returns a codec of free text: any well-formed Unicode without NUL, up to `max` UTF-16 units (4,000 by default). */
 export const freeText = (max = 4000, min = 0): t.Type<string, string, unknown> =>
   scalar(
     `text of ${min} to ${max} characters`,
@@ -54,7 +54,7 @@ export const freeText = (max = 4000, min = 0): t.Type<string, string, unknown> =
     { type: 'string', maxLength: max, ...(min > 0 ? { minLength: min } : {}) },
   )
 
-/** Text that matches a pattern which must be linear in its input. */
+/** Returns a codec of text that matches a pattern. The pattern must run in time linear in its input. */
 export const patternText = (pattern: RegExp, max: number, name: string): t.Type<string, string, unknown> =>
   scalar(name, (u): u is string => typeof u === 'string' && u.length <= max && pattern.test(u), {
     type: 'string',
@@ -78,7 +78,7 @@ export const Id = scalar('an id (an integer from 1)', (u): u is number => typeof
 const int64Min = -(2n ** 63n)
 const int64Max = 2n ** 63n - 1n
 
-/** A JSON integer literal of 64 bits; beyond 2^53 it arrives as bigint and leaves exactly. */
+/** A 64-bit JSON integer literal. Beyond 2^53 it decodes to a bigint and is encoded exactly. */
 export const Int64 = scalar(
   'int64',
   (u): u is number | bigint =>
@@ -86,7 +86,7 @@ export const Int64 = scalar(
   { type: 'integer', format: 'int64' },
 )
 
-/** A JSON integer literal of 32 bits, from `min`. */
+/** Returns a codec of a 32-bit JSON integer literal from `min`. */
 export const int32 = (min = -(2 ** 31), max = 2 ** 31 - 1): t.Type<number, number, unknown> =>
   scalar(`integer from ${min} to ${max}`, (u): u is number => typeof u === 'number' && Number.isInteger(u) && u >= min && u <= max, {
     type: 'integer',
@@ -95,7 +95,7 @@ export const int32 = (min = -(2 ** 31), max = 2 ** 31 - 1): t.Type<number, numbe
     maximum: max,
   })
 
-/** A finite number, however it was written (the body reader keeps `1.0` apart from the integer literal `1`). */
+/** A finite number in any notation. The body reader distinguishes `1.0` from the integer literal `1`. */
 export const Float = noted(
   new t.Type<number, number, unknown>(
     'a number',
@@ -110,8 +110,8 @@ export const Float = noted(
 )
 
 /**
- * An id in a path: `[1-9][0-9]{0,18}`. Beyond 2^53-1 it is well formed but cannot exist: it decodes to `undefined`'s
- * stand-in -1, which no row has, so the route answers its ordinary not-found.
+ * An id in a path: `[1-9][0-9]{0,18}`. Above 2^53-1 it is well formed but cannot exist. It then decodes to -1, which no row
+ * has, so the route returns its ordinary not-found.
  */
 export const PathId = noted(
   new t.Type<number, string, unknown>(
@@ -128,24 +128,24 @@ export const PathId = noted(
   { type: 'integer', format: 'int64', minimum: 1 },
 )
 
-/** An account, team or cluster name as it stands in a path or query; whether it exists is another question. */
+/** An account, team or cluster name in a path or a query. The codec does not check that it exists. */
 export const PathName = scalar(
   'a name',
   (u): u is string => typeof u === 'string' && u.length >= 1 && u.length <= 253 && /^[\w.-]+$/.test(u),
   { type: 'string', maxLength: 253, pattern: '^[\\w.-]+$' },
 )
 
-/** What a client calls the task that its request starts: the last word of the bus subject that carries the progress. */
+/** The client's name for the task that its request starts. It is the last token of the bus subject that carries the progress. */
 export const ResponseId = patternText(responseIdForm, 64, '1 to 64 of the characters A-Z a-z 0-9 _ and -')
 
-/** The rest of a path, with its slashes: what the `/*` of a route's path stands for. */
+/** The remainder of a path, with its slashes: what the `/*` of a route's path matches. */
 export const PathTail = scalar(
   'the rest of a path',
   (u): u is string => typeof u === 'string' && u.length >= 1 && u.length <= 1024 && !/[\0-\x1f\x7f]/.test(u) && u.isWellFormed(),
   { type: 'string', maxLength: 1024 },
 )
 
-/** A whole number in a query string. */
+/** An integer in a query string. */
 export const QueryInt = noted(
   new t.Type<number, string, unknown>(
     'an integer',
@@ -160,7 +160,7 @@ export const QueryInt = noted(
   { type: 'integer', format: 'int64' },
 )
 
-/** A whole number of a range in a query string. */
+/** Returns a codec of an integer within a range in a query string. */
 export const queryIntFrom = (min: number, max: number): t.Type<number, string, unknown> => {
   const isWithin = (u: unknown): u is number => typeof u === 'number' && Number.isSafeInteger(u) && u >= min && u <= max
   const codec = new t.Type<number, string, unknown>(
@@ -172,7 +172,7 @@ export const queryIntFrom = (min: number, max: number): t.Type<number, string, u
   return noted(codec, { type: 'integer', format: 'int64', minimum: min, maximum: max })
 }
 
-/** An id in a query string. As with `PathId`, beyond 2^53-1 it is well formed but names nothing: it decodes to -1. */
+/** An id in a query string. As with `PathId`, above 2^53-1 it is well formed but does not exist, and decodes to -1. */
 export const QueryId = noted(
   new t.Type<number, string, unknown>(
     'an integer',
@@ -188,7 +188,7 @@ export const QueryId = noted(
   { type: 'integer', format: 'int64' },
 )
 
-/** `true` or `false` in a query string (`1` and `0` are understood). */
+/** `true` or `false` in a query string. `1` and `0` are accepted. */
 export const QueryBoolean = noted(
   new t.Type<boolean, string, unknown>(
     'true or false',
@@ -199,7 +199,7 @@ export const QueryBoolean = noted(
   { type: 'boolean' },
 )
 
-/** A query parameter that may stand several times. Decodes to a list, empty when absent. */
+/** Returns a codec of a repeatable query parameter. It decodes to a list, empty when the parameter is absent. */
 export const repeatable = <A>(item: t.Type<A, string, unknown>): t.Type<readonly A[], readonly string[], unknown> => {
   const array = t.array(item)
   const codec = new t.Type<readonly A[], readonly string[], unknown>(
@@ -211,10 +211,10 @@ export const repeatable = <A>(item: t.Type<A, string, unknown>): t.Type<readonly
   repeatables.set(codec, item)
   return codec
 }
-/** The item codec of a repeatable parameter. */
+/** Returns the item codec of a repeatable parameter. */
 export const repeatedItem = (codec: t.Any): t.Any | undefined => repeatables.get(codec)
 
-/** A key that may be absent. `null` counts as absent, as the clients of this interface send it. */
+/** Returns a codec of a key that may be absent. `null` counts as absent, since clients of this interface send it. */
 export const optional = <A, O>(codec: t.Type<A, O, unknown>): t.Type<A | undefined, O | undefined, unknown> => {
   const made = new t.Type<A | undefined, O | undefined, unknown>(
     codec.name,
@@ -225,10 +225,10 @@ export const optional = <A, O>(codec: t.Type<A, O, unknown>): t.Type<A | undefin
   optionals.set(made, codec)
   return made
 }
-/** The codec inside an optional one, or undefined when the key is required. */
+/** Returns the codec inside an optional one, or undefined when the key is required. */
 export const optionalInner = (codec: t.Any): t.Any | undefined => optionals.get(codec)
 
-/** An array of at most `max` items (and at least `min`). */
+/** Returns a codec of an array with `min` to `max` items. */
 export const listOf = <A, O>(codec: t.Type<A, O, unknown>, max: number, min = 0): t.Type<readonly A[], readonly O[], unknown> => {
   const array = t.array(codec)
   const made = new t.Type<readonly A[], readonly O[], unknown>(
@@ -243,10 +243,10 @@ export const listOf = <A, O>(codec: t.Type<A, O, unknown>, max: number, min = 0)
   arrays.set(made, codec)
   return noted(made, { type: 'array', maxItems: max, ...(min > 0 ? { minItems: min } : {}) })
 }
-/** The item codec of a bounded array. */
+/** Returns the item codec of a bounded array. */
 export const listedItem = (codec: t.Any): t.Any | undefined => arrays.get(codec)
 
-/** One word of a closed list. */
+/** Returns a codec of one word of a closed list. */
 export const oneOf = <S extends string>(...words: readonly [S, ...S[]]): t.KeyofC<Record<S, null>> =>
   t.keyof(Object.fromEntries(words.map((w) => [w, null])) as Record<S, null>)
 
@@ -279,14 +279,14 @@ export const Base64Bytes = noted(
   { type: 'string', format: 'byte' },
 )
 
-/** An RFC 3339 instant in answers. */
+/** An RFC 3339 instant in an answer. */
 export const DateTime = noted(
   new t.Type<string, string, unknown>('date-time', t.string.is, (u, c) => t.string.validate(u, c), t.identity),
   { type: 'string', format: 'date-time' },
 )
 
-/** A request object: unknown keys are dropped. */
+/** Returns the codec of a request object. Unknown keys are dropped. */
 export const request = <P extends t.Props>(props: P, name: string): t.ExactC<t.TypeC<P>> => t.exact(t.type(props, name), name)
 
-/** An answer object: its keys are all there are. */
+/** Returns the codec of an answer object. It has no other keys. */
 export const answer = <P extends t.Props>(props: P, name: string): t.TypeC<P> => t.type(props, name)

@@ -1,9 +1,9 @@
-/** Work on a schedule, run by one instance at a time. */
+/** Scheduled work, run by one instance at a time. */
 export interface Job {
-  /** `part.verbPhrase`; also the name of its lease. */
+  /** `part.verbPhrase`, also the name of the job's lease. */
   readonly id: string
   readonly summary: string
   readonly everySeconds: number
-  /** One run. Must be safe to repeat; a throw is logged and counted. */
+  /** Runs the job once. It must be safe to repeat. A throw is logged and counted. */
   run(signal: AbortSignal): Promise<void>
 }

@@ -5,36 +5,36 @@ import type { TaskKind } from '../../core/tasks/ports.ts'
 import type { Job } from './job.ts'
 import type { AnyBoundRoute } from './route.ts'
 
-/** Ports by the name under which a plugin is given them. */
+/** Ports by the names under which a plugin receives them. */
 export type Needs = Readonly<Record<string, Token<unknown>>>
 export type Given<N extends Needs> = { readonly [K in keyof N]: PortOf<N[K]> }
 
 /** One part of the service. */
 export interface Plugin<N extends Needs = Needs> {
-  /** The part's name. */
+  /** The name of the part. */
   readonly id: string
   readonly summary: string
   readonly listener: 'api' | 'marketplace'
   readonly gate: Gate
-  /** Names of the ports that routes, jobs and tasks are given. */
+  /** The ports that routes, jobs and tasks receive. */
   readonly needs: N
-  /** The plugin's routes over its ports. */
+  /** Returns the plugin's routes over its ports. */
   readonly routes: (given: Given<N>) => readonly AnyBoundRoute[]
   readonly jobs?: (given: Given<N>) => readonly Job[]
-  /** Kinds of work that outlives a request; what no plugin declares is not accepted. */
+  /** Kinds of work that outlive a request. A kind that no plugin declares is not accepted. */
   readonly tasks?: (given: Given<N>) => readonly TaskKind[]
   /** Permissions that custom roles can carry. */
   readonly permissions?: readonly PermissionDefinition[]
-  /** Relations of the object types that this part owns. */
+  /** Relations of the object types that the plugin owns. */
   readonly objectTypes?: readonly ObjectTypeDefinition[]
 }
 
-/** A plugin as the composition root handles it, its needs erased. */
+/** A plugin with its needs erased, as the composition root handles it. */
 export type AnyPlugin = Omit<Plugin, 'routes' | 'jobs' | 'tasks'> & {
   readonly routes: (given: Readonly<Record<string, unknown>>) => readonly AnyBoundRoute[]
   readonly jobs?: (given: Readonly<Record<string, unknown>>) => readonly Job[]
   readonly tasks?: (given: Readonly<Record<string, unknown>>) => readonly TaskKind[]
 }
 
-/** Declares a plugin: checks that routes, jobs and tasks take what `needs` names, then erases the types. */
+/** Declares a plugin. The compiler checks that routes, jobs and tasks take what `needs` names; the types are then erased. */
 export const definePlugin = <N extends Needs>(plugin: Plugin<N>): AnyPlugin => plugin as unknown as AnyPlugin

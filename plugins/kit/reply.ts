@@ -1,24 +1,24 @@
 import type * as t from 'io-ts'
 import type { Page } from '../../core/kernel/page.ts'
 
-/** A cookie to set; `value: undefined` clears it. */
+/** A cookie to set. `value: undefined` clears it. */
 export interface CookieChange {
   readonly name: string
   readonly value: string | undefined
   readonly httpOnly: boolean
   readonly path: string
   readonly maxAgeSeconds?: number
-  /** Send with the `__Host-` prefix when the service is reached by https. */
+  /** Send with the `__Host-` prefix when clients reach the service over https. */
   readonly hostPrefix?: boolean
 }
 
-/** A value with its row version, from which a strong ETag is made. */
+/** A value with its row version. The strong ETag is derived from the version. */
 export interface Versioned<A> {
   readonly value: A
   readonly version: number
 }
 
-/** Another place to ask, answered instead of the declared value. The path stands below the listener's root, percent-encoded. */
+/** A redirect, returned instead of the declared value. The path is relative to the listener's root and percent-encoded. */
 export class Redirect {
   readonly status: RedirectStatus
   readonly path: string
@@ -27,7 +27,7 @@ export class Redirect {
     this.path = path
   }
 }
-/** YAML, answered instead of the declared JSON to a caller who asked for it (`format=yaml`). */
+/** YAML, returned instead of the declared JSON to a caller who requests it (`format=yaml`). */
 export class YamlAnswer {
   readonly text: string
   constructor(text: string) {
@@ -35,69 +35,69 @@ export class YamlAnswer {
   }
 }
 
-/** 204, answered instead of the declared value. */
+/** 204, returned instead of the declared value. */
 export class NoContent {
   readonly status = 204
 }
 
-/** 302: look there; 307: send the same request there. */
+/** 302 redirects to another address; 307 repeats the same request there. */
 export type RedirectStatus = 302 | 307
 
-/** An object around the items of a list: `{ok: true, data: [...]}`. */
+/** An object around the items of a list, such as `{ok: true, data: [...]}`. */
 export interface ListEnvelope {
-  /** Of the whole body. */
+  /** The codec of the whole body. */
   readonly codec: t.Any
-  /** The key of the items. */
+  /** The key that holds the items. */
   readonly key: string
-  /** What stands beside them. */
+  /** The other keys of the body. */
   readonly constants: Readonly<Record<string, boolean | string>>
 }
 
-/** Bytes with their type, as an image or a document. */
+/** Bytes with a content type, such as an image or a document. */
 export interface Binary {
   readonly contentType: string
   readonly bytes: Uint8Array
-  /** Further headers of this answer. */
+  /** Additional headers of this answer. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One thing of a feed; ids grow. */
+/** An item of a feed. Ids increase. */
 export interface FeedItem<A> {
   readonly id: number
   readonly value: A
 }
 
-/** What grows: sent as server-sent events while it does, or as an array of what there is. */
+/** A growing sequence: sent as server-sent events while it grows, or as an array of the items that exist. */
 export interface Feed<A> {
-  /** In order, those after the id: first what is there, then what comes, until nothing more can come or the signal aborts. */
+  /** Yields the items after the id, in order: existing items first, then new ones until no more can come or the signal aborts. */
   follow(afterId: number, signal: AbortSignal): AsyncIterable<FeedItem<A>>
-  /** What is there after the id, in order, as far as one answer holds it. */
+  /** Returns the existing items after the id, in order, up to the size of one answer. */
   now(afterId: number): Promise<readonly FeedItem<A>[]>
 }
 
-/** What a route answers when all went well. `__result` is what its handler returns. */
+/** The answer of a route on success. `__result` is the type that its handler returns. */
 export interface ReplySpec<Result> {
   readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text' | 'binary' | 'feed'
   readonly status: number
   readonly description: string
   readonly codec?: t.Any
   readonly contentType?: string
-  /** For `binary`: every type that the handler may answer. */
+  /** For `binary`: every content type that the handler may return. */
   readonly contentTypes?: readonly string[]
-  /** For `list`: the object that the items stand in, where they are not the whole body. */
+  /** For `list`: the object that holds the items, when they are not the whole body. */
   readonly envelope?: ListEnvelope
-  /** An answer body that decodes with the codec; shown in the documentation. */
+  /** An answer body that decodes with the codec. The documentation shows it. */
   readonly example?: unknown
-  /** Statuses of the redirects that the handler may answer instead. */
+  /** Statuses of the redirects that the handler may return instead. */
   readonly redirects?: readonly RedirectStatus[]
-  /** The handler may answer a `YamlAnswer` instead. */
+  /** Reports that the handler may return a `YamlAnswer` instead. */
   readonly isYamlToo?: boolean
-  /** The handler may answer a `NoContent` instead. */
+  /** Reports that the handler may return a `NoContent` instead. */
   readonly isEmptyToo?: boolean
   readonly __result?: Result
 }
 
-/** JSON of one value. */
+/** Declares JSON of one value. */
 export const json = <A>(status: number, codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<A> => ({
   kind: 'json',
   status,
@@ -106,7 +106,7 @@ export const json = <A>(status: number, codec: t.Type<A, unknown>, example: unkn
   description,
 })
 
-/** JSON of one value that carries a row version: answers with ETag, and If-Match guards changes. */
+/** Declares JSON of one value with a row version. The answer carries an ETag, and If-Match guards changes. */
 export const versioned = <A>(
   status: number,
   codec: t.Type<A, unknown>,
@@ -114,7 +114,7 @@ export const versioned = <A>(
   description = 'OK',
 ): ReplySpec<Versioned<A>> => ({ kind: 'versioned', status, codec, example, description })
 
-/** A JSON array, paged, with `Link` and `X-Total-Count`. The example is one element. */
+/** Declares a JSON array, paged, with `Link` and `X-Total-Count`. The example is one element. */
 export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<Page<A>> => ({
   kind: 'list',
   status: 200,
@@ -123,7 +123,7 @@ export const list = <A>(codec: t.Type<A, unknown>, example: unknown, description
   description,
 })
 
-/** As `list`, its items within an object. The example is one element. */
+/** Declares a list whose items are inside an object. The example is one element. */
 export const listWithin = <A>(
   codec: t.Type<A, unknown>,
   example: unknown,
@@ -138,7 +138,7 @@ export const listWithin = <A>(
   description,
 })
 
-/** Bytes of one of these types. */
+/** Declares bytes of one of these types. */
 export const binary = (contentTypes: readonly [string, ...string[]], description = 'OK'): ReplySpec<Binary> => ({
   kind: 'binary',
   status: 200,
@@ -146,10 +146,10 @@ export const binary = (contentTypes: readonly [string, ...string[]], description
   description,
 })
 
-/** No body. */
+/** Declares an answer without a body. */
 export const empty = (status: number, description = 'Done, no body'): ReplySpec<void> => ({ kind: 'empty', status, description })
 
-/** No body, cookies set or cleared. */
+/** Declares an answer without a body that sets or clears cookies. */
 export const cookies = (status: number, description = 'Done, cookies changed'): ReplySpec<readonly CookieChange[]> => ({
   kind: 'cookies',
   status,
@@ -157,8 +157,9 @@ export const cookies = (status: number, description = 'Done, cookies changed'): 
 })
 
 /**
- * A feed: `text/event-stream`, or a JSON array for who asks for `application/json`. Where to begin is told by the header
- * `Last-Event-ID`, else by the query parameter `after`, which the route declares. The example is one element.
+ * Declares a feed: `text/event-stream`, or a JSON array for a client that requests `application/json`. The feed starts after
+ * the id in the header `Last-Event-ID`, or else in the query parameter `after`, which the route declares. The example is one
+ * element.
  */
 export const feed = <A>(codec: t.Type<A, unknown>, example: unknown, description = 'OK'): ReplySpec<Feed<A>> => ({
   kind: 'feed',
@@ -168,7 +169,7 @@ export const feed = <A>(codec: t.Type<A, unknown>, example: unknown, description
   description,
 })
 
-/** Text of the given type. */
+/** Declares text of the given type. */
 export const text = (contentType: string, example: string, description = 'OK'): ReplySpec<string> => ({
   kind: 'text',
   status: 200,
@@ -177,14 +178,14 @@ export const text = (contentType: string, example: string, description = 'OK'): 
   description,
 })
 
-/** The same reply, or a redirect: the handler may answer a `Redirect` of one of these statuses. */
+/** Declares the same reply, or a redirect: the handler may return a `Redirect` with one of these statuses. */
 export const orRedirect = <R>(reply: ReplySpec<R>, ...redirects: readonly RedirectStatus[]): ReplySpec<R | Redirect> => ({
   ...reply,
   redirects,
 })
 
-/** The same JSON reply, or YAML of the same value: the handler may answer a `YamlAnswer`. */
+/** Declares the same JSON reply, or YAML of the same value: the handler may return a `YamlAnswer`. */
 export const orYaml = <R>(reply: ReplySpec<R>): ReplySpec<R | YamlAnswer> => ({ ...reply, isYamlToo: true })
 
-/** The same reply, or 204 without a body: the handler may answer a `NoContent`. */
+/** Declares the same reply, or 204 without a body: the handler may return a `NoContent`. */
 export const orNoContent = <R>(reply: ReplySpec<R>): ReplySpec<R | NoContent> => ({ ...reply, isEmptyToo: true })

@@ -15,107 +15,113 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export interface BodySpec<B> {
   readonly codec: t.Type<B, unknown, unknown>
   readonly example: unknown
-  /** Bytes; 1 MiB unless told. */
+  /** The limit in bytes; 1 MiB by default. */
   readonly limitBytes?: number
-  /** An absent body decodes as this. */
+  /** The value that an absent body decodes as. */
   readonly whenAbsent?: unknown
-  /** For a GET: each top-level key may stand in the query string instead, and wins there. */
+  /** For a GET: each top-level key may also be in the query string, which takes precedence. */
   readonly orQuery?: boolean
-  /** Status of a body that does not decode: 422 unless the specification says 400. */
+  /** The status of a body that does not decode: 422, or 400 where the specification requires it. */
   readonly refusedAs?: 400 | 422
-  /** Status of a body that is no JSON: 400, or 422 where the specification names that alone. */
+  /** The status of a body that is not JSON: 400, or 422 where the specification names only that. */
   readonly malformedAs?: 400 | 422
-  /** `multipart/form-data` is taken too: each field is a text, each file its bytes in base64. */
+  /** Accepts `multipart/form-data` too: each field is a text, each file its bytes in base64. */
   readonly orForm?: boolean
 }
 
-/** A request body: its codec, an example that decodes, and what differs from the defaults. */
+/** Declares a request body: its codec, an example that decodes, and the options that differ from the defaults. */
 export const body = <B>(
   codec: t.Type<B, unknown, unknown>,
   example: unknown,
   options: Omit<BodySpec<B>, 'codec' | 'example'> = {},
 ): BodySpec<B> => ({ codec, example, ...options })
 
-/** Everything about one route, declared once: binding, access, decoding, documentation, client and tests come from it. */
+/** The single declaration of a route. Binding, access, decoding, documentation, client and tests are derived from it. */
 export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F extends string = string, X extends Access = Access> {
-  /** `part.verbPhrase`, unique; the operationId of the OpenAPI document. */
+  /** `part.verbPhrase`, unique. It is the operationId of the OpenAPI document. */
   readonly id: string
   readonly method: Method
-  /** Below the listener's root, `{name}` for parameters: `/authz/roles/{id}`. Ends in `/*` where the rest, with its slashes, is the parameter `path`. */
+  /**
+   * Relative to the listener's root, with `{name}` for parameters: `/authz/roles/{id}`. A trailing `/*` binds the remainder,
+   * with its slashes, to the parameter `path`.
+   */
   readonly path: string
   readonly summary: string
   readonly description?: string
   /** A tag group of the specification. */
   readonly tag: string
   readonly access: X
-  /** What an access token must grant; required unless the route is public or wants a password. */
+  /** The scope that an access token must have. Required unless the route is public or requires a password. */
   readonly scope?: RequiredScope
   readonly params?: t.Type<P, unknown, unknown>
   readonly query?: t.Type<Q, unknown, unknown>
   readonly body?: BodySpec<B>
   readonly ok: ReplySpec<R>
-  /** The failures that the handler may answer. */
+  /** The failures that the handler may return. */
   readonly failures: readonly FailureType<F>[]
-  /** A status for a failure where the specification wants another than its kind's. */
+  /** The status of a failure where the specification requires another one than that of its kind. */
   readonly statusOf?: Readonly<Partial<Record<F, number>>>
-  /** An id in the path that cannot exist: 404, or 400 where the specification lists it. */
+  /** The status for an id in the path that cannot exist: 404, or 400 where the specification lists it. */
   readonly badPathAs?: 400 | 404
   readonly gate?: Gate
-  /** `If-Match` is honoured; implied by the `versioned` reply. Elsewhere `If-Match` is refused, since nothing would guard. */
+  /**
+   * The route honours `If-Match`. Implied by the `versioned` reply. Other routes refuse `If-Match`, since nothing would guard
+   * the change.
+   */
   readonly honoursIfMatch?: boolean
-  /** What authentication brings along in its own query, for a route that would need a second one for it. */
+  /** Additional data that authentication loads in its own query, for a route that would otherwise need a second query. */
   readonly loads?: 'profile'
-  /** Not allowed while a site admin impersonates (credentials would be planted). */
+  /** Not allowed while a site admin impersonates, since the admin could plant credentials. */
   readonly refusesSudo?: boolean
   /**
-   * A GET whose answer holds an access token that is made for it, unless its query says `token=none`, which is no credential
-   * there. Making one is a change: a session cookie needs the proof that a change needs, nothing is answered from a cache,
-   * and HEAD makes none.
+   * A GET whose answer contains an access token that is created for it, unless its query has `token=none`, which is not a
+   * credential there. Creating the token is a change: a session cookie needs the same proof as for a change, no answer comes
+   * from a cache, and HEAD creates no token.
    */
   readonly makesToken?: boolean
-  /** For access `signed-in`: knows how to serve a token for one organization or for public objects, which others refuse. */
+  /** For access `signed-in`: the route serves tokens for one organization or for public objects. Other routes refuse them. */
   readonly servesConfined?: boolean
-  /** Open to a user whose password must be changed first; other routes refuse, and public ones take such a user for nobody. */
+  /** Open to a user whose password must be changed first. Other routes refuse such a user; public ones treat the user as anonymous. */
   readonly beforePasswordChange?: boolean
-  /** Shape of error bodies. */
+  /** The form of error bodies. */
   readonly dialect?: 'platform' | 'marketplace' | 'metering'
 }
 
 type CallOf<X extends Access, A> = X extends PublicAccess ? Call<A> : SignedInCall<A>
 type GrantOf<X extends Access> = X extends GrantedAccess ? AccessGrant : undefined
 
-/** What a handler is given: decoded input, the call, and what authorization already found. `A`: see `Call`. */
+/** The input of a handler: decoded input, the call, and the result of authorization. `A`: see `Call`. */
 export interface RouteInput<P, Q, B, X extends Access, A = unknown> {
   readonly params: P
   readonly query: Q
   readonly body: B
   readonly call: CallOf<X, A>
   readonly grant: GrantOf<X>
-  /** From `page` and `limit`; the defaults where the route is not paged. */
+  /** From `page` and `limit`; the defaults when the route is not paged. */
   readonly page: PageRequest
-  /** From `If-Match`: the row version that the change is meant for. */
+  /** From `If-Match`: the row version that the change applies to. */
   readonly expectedVersion: number | undefined
-  /** Of a route with `makesToken`: whether this request is to make one. */
+  /** For a route with `makesToken`: whether this request creates a token. */
   readonly makesToken?: boolean
 }
 
-/** Declares a route: keeps its types for the handler and the client. Nothing is registered. */
+/** Declares a route. It keeps its types for the handler and the client; nothing is registered. */
 export const defineRoute = <P = unknown, Q = unknown, B = undefined, R = void, F extends string = never, X extends Access = Access>(
   route: Route<P, Q, B, R, F, X>,
 ): Route<P, Q, B, R, F, X> => route
 
-/** A declared route with its handler, types erased: what the binder takes. */
+/** A declared route with its handler, with types erased, as the binder takes it. */
 export interface BoundRoute {
   readonly kind: 'json'
   readonly route: Route
   readonly handler: (input: RouteInput<unknown, unknown, unknown, Access>) => Promise<Either<Failure, unknown>>
-  /** Makes what the route answers with from what the handler gives; absent where that is the same. */
+  /** Returns the route's answer from the handler's result. Absent when they are the same. */
   readonly reply?: (result: unknown, input: RouteInput<unknown, unknown, unknown, Access>) => unknown
 }
 
 /**
- * Ties a handler to its declaration. A failure that the route does not declare is a compile error. A change that answers
- * with a body is tied by `handleChange`.
+ * Binds a handler to its declaration. A failure that the route does not declare is a compile error. A change whose answer has
+ * a body uses `handleChange`.
  */
 export const handle = <P, Q, B, R, F extends string, X extends Access>(
   route: Route<P, Q, B, R, F, X>,
@@ -127,9 +133,10 @@ export const handle = <P, Q, B, R, F extends string, X extends Access>(
 })
 
 /**
- * Ties a change that answers with a body to its declaration. The handler gives what its transaction gave, and `reply` makes
- * the body from that alone: under an Idempotency-Key it runs inside the transaction, which stores the answer, so that a retry
- * gets it whatever dies after the commit. The first parameter of `reply` has a written type.
+ * Binds a change whose answer has a body to its declaration. The handler returns the result of its transaction, and `reply`
+ * makes the body from that result alone. Under an Idempotency-Key, `reply` runs inside the transaction, which stores the
+ * answer: a retry gets it even if the process fails after the commit. The first parameter of `reply` must have an explicit
+ * type.
  */
 export const handleChange = <P, Q, B, R, F extends string, X extends Access, A>(
   route: Route<P, Q, B, R, F, X>,
@@ -142,27 +149,27 @@ export const handleChange = <P, Q, B, R, F extends string, X extends Access, A>(
   reply: reply as unknown as NonNullable<BoundRoute['reply']>,
 })
 
-/** A route whose bodies are streamed and never parsed: every method of one path prefix. */
+/** A route that streams its bodies without parsing them: every method of one path prefix. */
 export interface StreamRoute<F extends string = string> {
   readonly id: string
   readonly methods: readonly Method[]
-  /** Ends in `/*`: the rest of the path belongs to the exchange. */
+  /** Ends in `/*`: the exchange handles the remainder of the path. */
   readonly path: string
   readonly summary: string
   readonly description?: string
   readonly tag: string
   readonly access: GrantedAccess
-  /** Scope category; reading methods need read, the others write, an upgrade needs write. */
+  /** The scope category. Reading methods require read, other methods write, and an upgrade requires write. */
   readonly scopeCategory: RequiredScope['category']
-  /** Open to a token that is confined to a cluster, which is refused everywhere else. */
+  /** Open to a token that is confined to a cluster. Every other route refuses such a token. */
   readonly servesClusterTokens?: boolean
   readonly failures: readonly FailureType<F>[]
 }
 
-/** The operationId of one method of a stream route. */
+/** Returns the operationId of one method of a stream route. */
 export const streamOperationId = ({ id }: StreamRoute, method: string): string => `${id}.${method.toLowerCase()}`
 
-/** What a stream handler is given: the exchange itself, and what authorization already found. */
+/** The input of a stream handler: the exchange and the result of authorization. */
 export interface StreamInput<E> {
   readonly params: Readonly<Record<string, string>>
   readonly exchange: E
@@ -170,7 +177,7 @@ export interface StreamInput<E> {
   readonly grant: AccessGrant
 }
 
-/** A stream route with its handlers. Left is answered by the binder; Right says that the exchange was answered. */
+/** A stream route with its handlers. The binder answers a Left; a Right means that the exchange is answered. */
 export interface BoundStreamRoute {
   readonly kind: 'stream'
   readonly route: StreamRoute
@@ -178,7 +185,7 @@ export interface BoundStreamRoute {
   readonly upgrade?: (input: StreamInput<UpgradeExchange>) => Promise<Either<Failure, void>>
 }
 
-/** Ties handlers to a stream route. A failure that the route does not declare is a compile error. */
+/** Binds handlers to a stream route. A failure that the route does not declare is a compile error. */
 export const handleStream = <F extends string>(
   route: StreamRoute<F>,
   handlers: {

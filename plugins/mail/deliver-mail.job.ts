@@ -1,7 +1,7 @@
 import type { DeliverMail } from '../../core/mail/ports.ts'
 import type { Job } from '../kit/job.ts'
 
-/** Sends what is due: what waits for another attempt, and what a process left behind that ended after its commit. */
+/** Sends mail that is due: mail that waits for another attempt, and mail of a process that ended after its commit. */
 export const deliverMailJob = (deliver: DeliverMail): Job => ({
   id: 'mail.deliver',
   summary: 'Send the mail that is due',

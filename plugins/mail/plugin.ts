@@ -2,7 +2,7 @@ import { DeliverMailToken } from '../../core/mail/ports.ts'
 import { definePlugin } from '../kit/plugin.ts'
 import { deliverMailJob } from './deliver-mail.job.ts'
 
-/** Mail to people. Other parts post it into their transactions; here it is sent. */
+/** Sends mail to users. Other plugins post mail within their transactions. */
 export const mailPlugin = definePlugin({
   id: 'mail',
   summary: 'Sends the mail that other parts post',

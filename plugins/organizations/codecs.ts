@@ -138,7 +138,7 @@ export const profileExample = {
   description: '',
 }
 
-/** A token without its secret. Instants are seconds since the epoch; 0 stands for never. */
+/** A token without its secret. Instants are in Unix seconds; 0 means never. */
 export const AccessTokenInfo = answer(
   {
     id: SafeInteger,
@@ -192,7 +192,7 @@ export const invitationExample = {
   created_at: '2026-11-21T08:00:00.000Z',
   expires_at: '2026-11-28T08:00:00.000Z',
 }
-/** An invitation as the invited person sees it. */
+/** An invitation as shown to the invited user. */
 export const OwnInvitation = answer(
   { org: Organization, email: t.string, role: t.string, inviter: t.string, expires_at: DateTime },
   'OwnInvitation',
@@ -205,7 +205,7 @@ export const ownInvitationExample = {
   expires_at: '2026-11-28T08:00:00.000Z',
 }
 
-/** `two_factor_from` is there while a second factor is demanded: from then on members without one are not let in. */
+/** `two_factor_from` is present while a second factor is required. From that instant members without one are refused. */
 export const OrgPolicies = answer(
   {
     require_two_factor: t.boolean,

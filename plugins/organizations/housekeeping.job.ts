@@ -5,7 +5,7 @@ import type { OrganizationGiven } from './needs.ts'
 
 const batch = 500
 
-/** Removes invitations that nobody answered in time. */
+/** Removes expired invitations. */
 export const removeExpiredInvitations = ({ invitations, clock }: Pick<OrganizationGiven, 'invitations' | 'clock'>): Job => ({
   id: 'organizations.removeExpiredInvitations',
   summary: 'Remove invitations that have expired',
@@ -17,7 +17,7 @@ export const removeExpiredInvitations = ({ invitations, clock }: Pick<Organizati
 
 const id = 'organizations.tellSecondFactor'
 
-/** Tells members by mail that their organization demands a second factor, soon after it is switched on and near the end of the grace. */
+/** Mails members that their organization requires a second factor: soon after it is enabled, and near the end of the grace period. */
 export const tellSecondFactor = (given: OrganizationGiven): Job => {
   const ownCall = makeOwnCall(given.entropy)
   const tell = makeTellSecondFactor({ ...given, baseUrl: () => given.identitySettings.baseUrl() })

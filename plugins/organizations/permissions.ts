@@ -15,7 +15,7 @@ const define = (
   ...(needs.length > 0 ? { associated: needs.map((needed) => ({ namespace, action: needed, required: true })) } : {}),
 })
 
-/** What custom roles can carry over organizations, members and teams. */
+/** Permissions on organizations, members and teams that a custom role can carry. */
 export const organizationPermissions: readonly PermissionDefinition[] = [
   define('view', 'read', 'See the profile of the organization'),
   define('edit', 'admin', 'Change the profile of the organization', ['view']),

@@ -10,7 +10,7 @@ import { removeExpiredInvitations, tellSecondFactor } from './housekeeping.job.t
 import { robotRoutes } from './robots/robots.handlers.ts'
 import { teamRoutes } from './teams/teams.handlers.ts'
 
-/** Who belongs together: organizations, their members and teams. */
+/** Organizations, their members and their teams. */
 export const organizationsPlugin = definePlugin({
   id: 'organizations',
   summary: 'Organizations, members and teams, invitations, policies, robot accounts',

@@ -2,7 +2,7 @@ import type { ObjectTypeDefinition, RelationTerm } from '../../core/kernel/acces
 
 const by = (action: string): readonly RelationTerm[] => [{ by: 'permission', namespace: 'org_mgmt', action }]
 
-/** What someone can be to an organization. Other parts add relations for what they keep in organizations. */
+/** Relations of a user to an organization. Other plugins add relations for their objects in organizations. */
 export const organizationRelations: ObjectTypeDefinition = {
   type: 'organization',
   listed: true,
@@ -11,7 +11,7 @@ export const organizationRelations: ObjectTypeDefinition = {
   relations: {
     member: [{ by: 'member' }],
     owner: [{ by: 'level', atLeast: 'owner' }],
-    // Whoever may know that an organization exists is told 403 elsewhere, everyone else 404.
+    // Other routes return 403 to callers who may know that the organization exists, and 404 to all others.
     can_view: [{ by: 'member' }, { by: 'signed-in' }],
     can_edit: by('edit'),
     can_rename: by('rename'),
@@ -31,7 +31,7 @@ export const organizationRelations: ObjectTypeDefinition = {
   },
 }
 
-/** What someone can be to a team. `member` is membership of the team's organization. */
+/** Relations of a user to a team. `member` is membership of the team's organization. */
 export const teamRelations: ObjectTypeDefinition = {
   type: 'team',
   listed: true,
@@ -47,7 +47,7 @@ export const teamRelations: ObjectTypeDefinition = {
   },
 }
 
-/** What someone can be to a robot account of an organization. */
+/** Relations of a user to a robot account of an organization. */
 export const robotRelations: ObjectTypeDefinition = {
   type: 'robot_ac',
   listed: true,

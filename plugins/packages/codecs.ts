@@ -8,18 +8,18 @@ export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'Clus
 export const clusterInPath = { type: 'cluster', owner: path('owner'), name: path('cluster') } as const
 
 export const releaseNamePattern = /^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/
-/** A release in the path: whatever Helm could not have named is simply not there. */
+/** A release in a path. A name that Helm does not allow does not exist. */
 export const ReleasePath = request(
   { owner: PathName, cluster: PathName, name: patternText(releaseNamePattern, 53, 'a release name') },
   'ReleasePath',
 )
 
-/** A name for a new release: lower-case letters, digits, `-` and `.`, at most 53. */
+/** The name of a new release: lower-case letters, digits, `-` and `.`, at most 53 characters. */
 export const ReleaseName = patternText(releaseNamePattern, 53, "a release name: at most 53 lower-case letters, digits, '-' and '.', a letter or digit first and last")
-/** A namespace of the member cluster; nothing where the route has a default. */
+/** A namespace of the member cluster. Empty when the default of the route applies. */
 export const Namespace = patternText(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)?$/, 63, "a namespace: at most 63 lower-case letters, digits and '-', a letter or digit first and last")
 
-/** `true` or `false`, as JSON or as the text that a query string has. */
+/** `true` or `false`, as JSON or as the text of a query string. */
 export const LooseBoolean = noted(
   new t.Type<boolean, boolean, unknown>(
     'true or false',
@@ -34,7 +34,7 @@ export const LooseBoolean = noted(
   { type: 'boolean' },
 )
 
-/** A whole number from `min`, as JSON or as the text that a query string has. */
+/** Returns a codec of an integer from `min`, as JSON or as the text of a query string. */
 export const looseInteger = (min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER): t.Type<number, number, unknown> =>
   noted(
     new t.Type<number, number, unknown>(
@@ -49,16 +49,16 @@ export const looseInteger = (min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAF
     { type: 'integer', format: 'int64', ...(min === Number.MIN_SAFE_INTEGER ? {} : { minimum: min }) },
   )
 
-/** `json` or `yaml`; anything else stands for the route's own default. */
+/** `json` or `yaml`. Any other value selects the default of the route. */
 export const Format = freeText(16)
 
 export const ResponseIdQuery = request({ 'response-id': optional(ResponseId) }, 'ResponseIdQuery')
 
-/** What an accepted task is answered with. */
+/** The answer for an accepted task. */
 export const TaskResponse = answer({ id: t.string, subject: t.string }, 'TaskResponse')
 export const taskExample = { id: '0d3fdb5c-7d7c-4d6e-9a3d-3c1f3a1d2c44', subject: 'moorage.resp.7.5a0c7e54-6f2e-4f0c-9a86-0b7a54f5b8a1' }
 
-/** A release as Helm's own JSON has it; list rows lack what is big. Keys that Helm adds are passed on. */
+/** A release as in Helm's own JSON. List rows omit the large fields. Keys that Helm adds are passed on. */
 export const ReleaseOut = answer(
   {
     name: t.string,
@@ -74,7 +74,7 @@ export const ReleaseOut = answer(
   'Release',
 )
 
-/** Where a chart comes from, flat: these keys stand in a body beside others, or in the query of a GET. */
+/** The source of a chart, flat: these keys are next to others in a body, or in the query of a GET. */
 export const chartSourceProps = {
   name: freeText(250, 1),
   version: optional(freeText(128)),
@@ -86,7 +86,7 @@ export const chartSourceProps = {
 export const ChartSourceFlatRef = request(chartSourceProps, 'ChartSourceFlatRef')
 export type ChartSourceFlatRef = t.TypeOf<typeof ChartSourceFlatRef>
 
-/** The defaults of the interface are filled in. */
+/** Returns the chart reference, with the defaults of the interface. */
 export const chartRefOf = ({ name, version, sourceApiGroup, sourceKind, sourceNamespace, sourceName }: ChartSourceFlatRef): ChartRef => ({
   name,
   version: version ?? '',

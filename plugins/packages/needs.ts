@@ -16,7 +16,7 @@ import {
 import { TasksToken } from '../../core/tasks/ports.ts'
 import type { Given } from '../kit/plugin.ts'
 
-/** Ports of this part's routes and tasks, by the names under which its groups are given them. */
+/** The ports of the plugin's routes and tasks, by the names under which its groups receive them. */
 export const packagesNeeds = {
   appReleases: AppReleasesToken,
   authorizer: AuthorizerToken,

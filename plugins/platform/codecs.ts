@@ -5,7 +5,7 @@ export const ServerVersion = answer(
   'ServerVersion',
 )
 
-/** Paging and size limits, under the names that code-hosting clients read at start. */
+/** Limits on paging and sizes, under the names that code-hosting clients read at start. */
 export const APISettings = answer(
   {
     max_response_items: SafeInteger,

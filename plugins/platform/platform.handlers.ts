@@ -22,7 +22,7 @@ export const versionRoutes = (): readonly BoundRoute[] => [
   handle(getApiSettings, () => Promise.resolve(right(limits))),
 ]
 
-/** The given fields alone: an absent one must not overwrite. */
+/** Returns only the fields that are given: an absent field must not overwrite. */
 const chosenFields = (body: { readonly [K in keyof Branding]: Branding[K] | undefined }): Partial<Branding> =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 

@@ -51,7 +51,7 @@ const BrandingResponse = answer(
   'BrandingResponse',
 )
 
-/** 256 KiB in base64, with what stands before it. */
+/** 256 KiB in base64, including the prefix. */
 const picture = freeText(350_000)
 const BrandingOptions = request(
   {

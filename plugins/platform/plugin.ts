@@ -3,7 +3,7 @@ import { brandingRoutes, siteRoutes, versionRoutes } from './platform.handlers.t
 import { platformNeeds } from './needs.ts'
 import { purgeIdempotencyRecords } from './purge-idempotency.job.ts'
 
-/** What the service says about itself, and its own housekeeping. */
+/** Information about the service, and its own housekeeping. */
 export const platformPlugin = definePlugin({
   id: 'platform',
   summary: 'Version and limits of the interface, look of the console, facts for site administrators',

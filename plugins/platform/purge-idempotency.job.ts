@@ -1,7 +1,7 @@
 import type { IdempotencyStore } from '../../core/kernel/idempotency.ts'
 import type { Job } from '../kit/job.ts'
 
-/** Drops idempotency records whose 48 hours are over. */
+/** Removes idempotency records after 48 hours. */
 export const purgeIdempotencyRecords = (records: Pick<IdempotencyStore, 'purge'>): Job => ({
   id: 'platform.purgeIdempotencyRecords',
   summary: 'Drop idempotency records older than 48 hours',

@@ -11,7 +11,7 @@ import { taskObjectTypes } from './relations.ts'
 import { retireTasksJob } from './retire-tasks.job.ts'
 import { taskRoutes } from './tasks.handlers.ts'
 
-/** What was asked for and is done after the answer: to list, to follow, to cancel. */
+/** Work that runs after its request is answered: listing, following and cancelling it. */
 export const tasksPlugin = definePlugin({
   id: 'tasks',
   summary: 'Work that outlives its request, and its progress',

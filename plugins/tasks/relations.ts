@@ -1,8 +1,8 @@
 import type { ObjectTypeDefinition } from '../../core/kernel/access.ts'
 
 /**
- * Tasks tell what is done to clusters: who may connect to all clusters of an account sees its tasks, and who may change
- * the clusters themselves ends what others asked for.
+ * Tasks reveal what is done to clusters. A user who may connect to all clusters of an account sees its tasks; a user who may
+ * change the clusters cancels the tasks of others.
  */
 export const taskObjectTypes: readonly ObjectTypeDefinition[] = [
   {

@@ -5,13 +5,13 @@ import type { OriginSecrets } from '../../outbound/guarded-fetch.ts'
 
 const basic = (username: string, password: string): string => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 
-/** What TLS needs. */
+/** Returns the TLS part of the credentials. */
 export const tlsSecrets = ({ authorityPem, certificatePem, keyPem }: RepositoryCredentials): OriginSecrets => ({
   ...(authorityPem === undefined ? {} : { authorityPem }),
   ...(certificatePem === undefined || keyPem === undefined ? {} : { certificatePem, keyPem: keyPem.reveal() }),
 })
 
-/** The header by which a user is known, or undefined. */
+/** Returns the Authorization header, or undefined without a user or token. */
 export const authorizationOf = ({ username, password, token }: RepositoryCredentials): string | undefined => {
   if (token !== undefined) return `Bearer ${token.reveal()}`
   return username === undefined ? undefined : basic(username, password?.reveal() ?? '')
@@ -23,7 +23,7 @@ export const originSecrets = (credentials: RepositoryCredentials): OriginSecrets
 }
 
 const block = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
-/** Signing with a larger one would keep the event loop. */
+/** Signing with a larger key would block the event loop. */
 const maxRsaBits = 8192
 
 const isReadable = (read: () => boolean): boolean => {
@@ -34,7 +34,7 @@ const isReadable = (read: () => boolean): boolean => {
   }
 }
 
-/** PemReader over Node's own. */
+/** PemReader over Node's crypto. */
 export const nodePemReader: PemReader = {
   isCertificates: (text) => {
     const found = text.match(block) ?? []

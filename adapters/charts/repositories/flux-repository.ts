@@ -36,7 +36,7 @@ const decoded = (data: Fields, key: string): string | undefined => {
   return text === '' ? undefined : Buffer.from(text, 'base64').toString('utf8')
 }
 
-/** The entry of a docker configuration for this host. */
+/** Returns the entry of a docker configuration for this host. */
 const fromDockerConfig = (text: string | undefined, host: string): RepositoryCredentials => {
   if (text === undefined) return {}
   let auths: Fields
@@ -80,7 +80,10 @@ const findObject = async (cluster: MemberCluster, namespace: string, name: strin
   throw missing(`The cluster has no HelmRepository ${namespace}/${name}.`)
 }
 
-/** What a Flux HelmRepository of the cluster says, with its credentials; all of it is read as the caller. Throws MemberError, and what `toSourceFailure` knows. */
+/**
+ * Reads a Flux HelmRepository of the cluster and its credentials, with the caller's rights. Throws MemberError and the
+ * errors that `toSourceFailure` handles.
+ */
 export const readFluxRepository = async (cluster: MemberCluster, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal): Promise<RepositoryAccess> => {
   const namespace = at.namespace === '' ? 'default' : at.namespace
   if (!dnsName.test(namespace) || !dnsName.test(at.name)) throw refusedSource('sourceNamespace and sourceName must be names as Kubernetes has them.')

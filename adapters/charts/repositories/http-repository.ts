@@ -9,7 +9,7 @@ import { answeredBy, missing, refusedSource } from './source-errors.ts'
 
 const indexBytes = 50 * 1024 * 1024
 const indexMilliseconds = 60_000
-/** Indexes that are kept, and bytes of them as they came; what was asked for longest ago goes first. */
+/** The number of cached indexes and their bytes as received. The least recently requested is removed first. */
 const most = { indexes: 64, bytes: 128 * 1024 * 1024 }
 
 interface Kept {
@@ -18,13 +18,13 @@ interface Kept {
   readonly validators: Readonly<Record<string, string>>
 }
 
-/** Indexes of HTTP repositories, kept under the address and the credentials that they were fetched with. */
+/** A cache of the indexes of HTTP repositories, by address and credentials. */
 export interface IndexCache {
-  /** Asks the repository each time whether its index changed. */
+  /** Asks the repository on each call whether its index changed. */
   of(access: RepositoryAccess, signal: AbortSignal): Promise<RepositoryIndex>
 }
 
-/** `<base>/index.yaml`, with the base's own query. */
+/** Returns `<base>/index.yaml` with the query of the base. */
 const indexUrl = (base: string): URL => {
   const url = new URL(base)
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/index.yaml`
@@ -71,7 +71,7 @@ export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly th
   }
 }
 
-/** Where a chart of an index lies: below the repository, with its query, unless the index names another place. */
+/** Returns the URL of a chart in an index: relative to the repository, with its query, unless the index has an absolute URL. */
 export const chartUrl = (base: string, written: string): URL => {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) {
     if (!URL.canParse(written)) throw refusedSource('The index of the repository names an address that cannot be read.')
@@ -91,7 +91,7 @@ export type Download = Pick<ChartArchive, 'bytes' | 'digests'>
 interface Deps {
   readonly fetch: GuardedFetch
   readonly indexes: IndexCache
-  /** Pulls what an index says is in a registry: without these credentials, unless it is the same host. */
+  /** Pulls a chart that an index places in a registry. The credentials are used only if the host is the same. */
   readonly pull: (url: URL, access: RepositoryAccess, signal: AbortSignal) => Promise<Download>
 }
 

@@ -12,7 +12,7 @@ const chartTypes: ReadonlySet<string> = new Set(['application/vnd.cncf.helm.char
 
 export interface Layer {
   readonly digest: string
-  /** Bytes, as the manifest says. */
+  /** In bytes, according to the manifest. */
   readonly size: number
 }
 
@@ -28,7 +28,7 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof 
 
 export const readManifest = (bytes: Uint8Array): Readonly<Record<string, unknown>> => recordOf(json(bytes))
 
-/** The layer that holds the chart's archive; undefined when the manifest is none of a chart. */
+/** Returns the layer with the chart's archive, or undefined if the manifest is not a chart's. */
 export const chartLayerOf = (manifest: Readonly<Record<string, unknown>>): Layer | undefined => {
   const layers = Array.isArray(manifest['layers']) ? (manifest['layers'] as readonly unknown[]).map(recordOf) : []
   const layer = layers.find(({ mediaType }) => typeof mediaType === 'string' && chartTypes.has(mediaType))
@@ -36,22 +36,22 @@ export const chartLayerOf = (manifest: Readonly<Record<string, unknown>>): Layer
   return typeof digest === 'string' && /^sha256:[0-9a-f]{64}$/.test(digest) && typeof size === 'number' ? { digest, size } : undefined
 }
 
-/** Tags of one page; `last` where another follows. */
+/** Reads one page of tags; `last` is set if another page follows. */
 export const readTags = ({ bytes, headers }: GuardedAnswer): { readonly tags: readonly string[]; readonly last: string | undefined } | undefined => {
   const { tags } = recordOf(json(bytes))
-  // A repository whose tags were all deleted has null.
+  // A repository whose tags were all deleted returns null.
   if (tags !== null && !Array.isArray(tags)) return undefined
   const texts = (tags ?? []).filter((tag): tag is string => typeof tag === 'string' && tag.length <= 128)
   const hasMore = /rel="?next"?/i.test(headers['link'] ?? '')
   return { tags: texts, last: hasMore ? texts.at(-1) : undefined }
 }
 
-/** What a registry wants before it answers (RFC 9110 §11.6.1, RFC 6750). */
+/** What a registry requires before it answers (RFC 9110 §11.6.1, RFC 6750). */
 export type Challenge =
   | { readonly scheme: 'basic' }
   | { readonly scheme: 'bearer'; readonly realm: string; readonly service: string | undefined; readonly scope: string | undefined }
 
-/** Undefined when it is none that is known. */
+/** Returns undefined for an unknown challenge. */
 export const challengeOf = (header: string): Challenge | undefined => {
   if (header.length > 4096) return undefined
   const [, scheme = '', rest = ''] = /^\s*([A-Za-z]+)\s*(.*)$/s.exec(header) ?? []
@@ -71,8 +71,9 @@ export const tokenUrl = ({ realm, service, scope }: Extract<Challenge, { scheme:
 }
 
 /**
- * Whether credentials of the registry may be shown to where it sends us for a token: itself, or by https a host below the
- * same parent (`registry-1.docker.io` and `auth.docker.io`). Anywhere else a token is asked for without them.
+ * Reports whether credentials of the registry may be sent to the token service that it names: the registry itself, or by
+ * https a host below the same parent (`registry-1.docker.io` and `auth.docker.io`). From any other host a token is
+ * requested without them.
  */
 export const mayHoldToken = (registry: URL, realm: URL): boolean => {
   if (realm.origin === registry.origin) return true
@@ -86,7 +87,7 @@ const maxTagPages = 20
 
 const repositoryName = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/
 
-/** A tag has no `+`. */
+/** A tag cannot contain `+`. */
 const tagOf = (version: string): string => version.replaceAll('+', '_')
 const versionOf = (tag: string): string => tag.replaceAll('_', '+')
 
@@ -101,7 +102,7 @@ interface Place {
   readonly repository: string
 }
 
-/** @param path below the registry's host, the chart's name included. */
+/** @param path below the registry's host, including the chart's name. */
 const placeOf = (access: RepositoryAccess, path: string): Place => {
   const repository = path.replace(/^\/+|\/+$/g, '')
   if (repository.length > 255 || !repositoryName.test(repository)) throw refusedSource('A registry has no repository of such a name: small letters, digits and . _ - / alone.')
@@ -109,7 +110,7 @@ const placeOf = (access: RepositoryAccess, path: string): Place => {
   return { origin: url.origin, repository }
 }
 
-/** A registry (OCI distribution) below one address. Nothing is sent to another host but what redirects want, without credentials. */
+/** A registry (OCI distribution) below one address. Requests go to other hosts only through redirects, without credentials. */
 export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) => {
   const own = tlsSecrets(access.credentials)
   const authorization = authorizationOf(access.credentials)
@@ -129,7 +130,7 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
     return `Bearer ${token}`
   }
 
-  /** One session with one repository: the token is asked for once. */
+  /** A session with one repository: the token is requested once. */
   const session = (place: Place) => {
     let held: string | undefined
     return async (path: string, limitBytes: number, accept: string, signal: AbortSignal): Promise<GuardedAnswer> => {
@@ -192,7 +193,7 @@ export const makeOciRegistry = (fetch: GuardedFetch, access: RepositoryAccess) =
   }
   return {
     repository,
-    /** `oci://host/path:tag`, as an index may write it. */
+    /** `oci://host/path:tag`, as an index may contain it. */
     pullReference: async (url: URL, signal: AbortSignal): Promise<Pick<ChartArchive, 'bytes' | 'digests'>> => {
       const [, path = '', tag = ''] = /^(.*):([A-Za-z0-9_][A-Za-z0-9._-]{0,127})$/.exec(decodeURIComponent(url.pathname)) ?? []
       if (tag === '') throw refusedSource('The index of the repository names a place in a registry without a tag.')

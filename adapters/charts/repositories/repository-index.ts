@@ -4,16 +4,16 @@ import type { FreeObject, Json } from '../../../core/kernel/json.ts'
 import { kubernetesSchema } from '../kubernetes-yaml.ts'
 import { newestFirst, readVersion } from '../versions.ts'
 
-/** One version of a chart in an index, reduced to what this service uses. Its icon's address is never asked. */
+/** One version of a chart in an index, reduced to what this service uses. The URL of its icon is never fetched. */
 export interface IndexedVersion extends Omit<ChartVersion, 'digest'> {
-  /** Lower-case hex of SHA-256; undefined where the index has none, and `unreadable` where it has something else. */
+  /** Lower-case hex of SHA-256; undefined if the index has none, `unreadable` if its value is not a digest. */
   readonly digest: string | undefined
 }
 
 /** Versions by chart, newest first. */
 export type RepositoryIndex = ReadonlyMap<string, readonly IndexedVersion[]>
 
-/** The index is none; the message says why. */
+/** The file is not a valid index. The message states the reason. */
 export class IndexRefused extends Error {}
 
 const maxText = 2_000
@@ -28,7 +28,7 @@ const instant = (value: Json | undefined): string => {
   return Number.isNaN(at) ? '' : new Date(at).toISOString()
 }
 
-/** Undefined for an entry that nobody could install: those are left out, as Helm does. */
+/** Returns undefined for an entry that cannot be installed. Such entries are left out, as in Helm. */
 const reduce = (name: string, entry: Json): IndexedVersion | undefined => {
   if (!isObject(entry)) return undefined
   const version = text(entry['version'])
@@ -68,7 +68,7 @@ const parse = (source: string): Json => {
   }
 }
 
-/** The index of an HTTP repository. Throws IndexRefused. */
+/** Parses the index of an HTTP repository. Throws IndexRefused. */
 export const readIndex = (bytes: Uint8Array): RepositoryIndex => {
   let source: string
   try {
@@ -88,19 +88,19 @@ export const readIndex = (bytes: Uint8Array): RepositoryIndex => {
   return found
 }
 
-/** An archive as it came from its repository. */
+/** An archive as received from its repository. */
 export interface ChartArchive {
   readonly version: string
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** What the repository says of it, not yet compared: lower-case hex of SHA-256. */
+  /** The digests that the repository states, not yet verified: lower-case hex of SHA-256. */
   readonly digests: readonly string[]
 }
 
-/** One repository, opened for one caller. Its methods throw what `toSourceFailure` knows. */
+/** A repository opened for one caller. Its methods throw the errors that `toSourceFailure` handles. */
 export interface Repository {
-  /** The newest version of each chart, by name. */
+  /** Returns the newest version of each chart, ordered by name. */
   charts(signal: AbortSignal): Promise<readonly IndexedVersion[]>
-  /** Newest first; throws ChartMissing when there is none. */
+  /** Returns the versions, newest first. Throws ChartMissing if there are none. */
   versions(name: string, signal: AbortSignal): Promise<readonly IndexedVersion[]>
   /** @param wanted a version, a range, or empty for the newest stable one. */
   fetch(name: string, wanted: string, signal: AbortSignal): Promise<ChartArchive>

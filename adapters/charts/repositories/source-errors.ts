@@ -5,7 +5,7 @@ import { ChartWorkRefused, ChartWorkStopped } from '../chart-threads.ts'
 
 export type SourceFailure = ReturnType<typeof ChartMissing> | ReturnType<typeof ChartRefused> | ReturnType<typeof ChartSourceRefused> | ReturnType<typeof ChartSourceUnreachable>
 
-/** A declared failure on its way out of the adapter; caught at its edge. */
+/** A declared failure, thrown inside the adapter and caught at its boundary. */
 export class SourceError extends Error {
   readonly failure: SourceFailure
   constructor(failure: SourceFailure) {
@@ -19,7 +19,7 @@ export const refusedSource = (message: string): SourceError => new SourceError(C
 export const unreachable = (message: string): SourceError => new SourceError(ChartSourceUnreachable(message))
 export const refusedChart = (message: string): SourceError => new SourceError(ChartRefused(message))
 
-/** What a failure of the parts below means for who asked for a chart. Unexpected errors stay what they are. */
+/** Converts an error of the lower layers to a failure for the caller. Unexpected errors are thrown again. */
 export const toSourceFailure = (error: unknown): SourceFailure => {
   if (error instanceof SourceError) return error.failure
   if (error instanceof EgressRefused || error instanceof NotReached) return ChartSourceRefused(error.message)
@@ -29,7 +29,7 @@ export const toSourceFailure = (error: unknown): SourceFailure => {
   throw error
 }
 
-/** In words for people: what an answer other than 200 means. */
+/** Describes a status other than 200 for people. */
 export const answeredBy = (host: string, status: number): SourceError => {
   if (status === 401 || status === 403) return refusedSource(`${host} does not let us in (${status}): credentials are missing or not accepted.`)
   return unreachable(`${host} did not answer as a chart repository does (${status}).`)

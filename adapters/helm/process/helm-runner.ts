@@ -17,13 +17,13 @@ import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
 import type { WorkFolder } from './work-folder.ts'
 import { environmentOf, makeWorkFolder } from './work-folder.ts'
 
-/** Bounds that the machine keeps, where it has the programs for them (Linux). */
+/** Limits that the operating system enforces, if the programs for them are installed (Linux). */
 export interface Guards {
-  /** The command that runs `command` within the bounds, as the same process. */
+  /** Returns the command that runs `command` within the limits, in the same process. */
   wrap(command: string, words: readonly string[], memoryLimitMiB: number): { readonly command: string; readonly words: readonly string[] }
 }
 
-/** @param searchPath folders, as in PATH */
+/** @param searchPath folders, in the format of PATH. */
 export const makeGuards = (searchPath: string, platform: NodeJS.Platform = process.platform): Guards => {
   const find = (name: string): string | undefined => (platform === 'linux' ? onPath(name, searchPath) : undefined)
   const prlimit = find('prlimit')
@@ -31,7 +31,7 @@ export const makeGuards = (searchPath: string, platform: NodeJS.Platform = proce
   return {
     wrap(command, words, memoryLimitMiB) {
       const whole = [
-        // Whoever is left when the service is killed has lost its way to the cluster, and might compute for ever.
+        // A process that survives the service has lost its access to the cluster and might run forever.
         ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig=KILL', '--']),
         ...(prlimit === undefined ? [] : [prlimit, `--as=${memoryLimitMiB * 1024 * 1024}`, '--core=0', '--']),
         command,
@@ -48,7 +48,7 @@ export interface HelmProcessDeps {
   readonly proxy: LoopbackProxy
   readonly guards: Guards
   readonly limits: HelmLimits
-  /** Where working folders are made; the machine's own folder for such unless told. */
+  /** Parent of the working folders; the system's temporary folder by default. */
   readonly folder?: string
 }
 
@@ -60,19 +60,19 @@ export interface AskedOfHelm {
   readonly capabilities?: Capabilities
 }
 
-/** Runs one helm process for each thing asked. */
+/** Runs one helm process for each operation. */
 export interface RunHelm {
   find(): Outcome<Failure<'HelmMissing'>, FoundHelm>
-  /** Right when helm did what was asked. */
+  /** Returns Right if helm succeeded. */
   run(asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, ChildEnd>
-  /** Ends what runs, waits for it, and refuses what comes after. */
+  /** Ends running processes, waits for them, and refuses further operations. */
   close(): Promise<void>
 }
 
-/** Nothing that only looks may stay long; what changes may, as long as its waits. */
+/** An operation that only reads has a short limit. One that changes something may run for as long as its waits. */
 const isChange = ({ operation, work }: AskedOfHelm): boolean => operation !== 'template' && work.flags.dryRun === undefined
 
-/** Words for one process. Only what changes a cluster is watched line by line. */
+/** Returns the command line of one process. Only operations that change a cluster are watched line by line. */
 const commandOf = (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder): HelmCommand => {
   const { operation, work, revision, capabilities } = asked
   return {
@@ -88,7 +88,7 @@ const commandOf = (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder): Helm
   }
 }
 
-/** How long a process may take, and what ends it. */
+/** Returns the time limits of a process and the conditions that end it. */
 const boundsOf = (asked: AskedOfHelm, limits: HelmLimits) => {
   const { operation, work } = asked
   const changes = isChange(asked)
@@ -101,7 +101,7 @@ const boundsOf = (asked: AskedOfHelm, limits: HelmLimits) => {
   }
 }
 
-/** Passes on what helm says, until it begins to tell where in its source it failed. */
+/** Reports helm's lines until the source trace of a failure. */
 const progressTo = (work: HelmWork, redact: Redact) => {
   let hasTrace = false
   return (line: string): void => {
@@ -189,24 +189,24 @@ export const makeRunHelm = ({ finder, proxy, guards, limits, folder }: HelmProce
 
 /** A HelmRunner that is stopped with the service. */
 export interface HelmProcessRunner extends HelmRunner {
-  /** Ends what runs, as the port tells, waits for it, and refuses what comes after. */
+  /** Ends running processes as the port describes, waits for them, and refuses further operations. */
   close(): Promise<void>
 }
 
-/** The failures of a Helm 4 rendering that are about the cluster's objects, not about the chart. */
+/** Reports whether a Helm 4 rendering failed because of the cluster's objects, not the chart. */
 const isAboutObjects = (failure: Failure): boolean =>
   failure.tag === 'HelmRefused' && /unable to build kubernetes objects|ensure CRDs are installed|cannot be imported|unable to continue with install/i.test(failure.message)
 
 const withDryRun = (work: HelmWork, dryRun: 'server' | 'client'): HelmWork => ({
   ...work,
-  // Whose objects they are, and whether their fields are known, is not asked of a look.
+  // A preview does not check the ownership of objects or whether their fields are known.
   flags: { ...work.flags, dryRun, takeOwnership: true, disableOpenApiValidation: true },
 })
 
 const longestLine = 500
 const mostLines = 100
 
-/** HelmRunner by one process of the helm program for each operation. */
+/** HelmRunner with one process of the helm program for each operation. */
 export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTexts: Pick<ChartTexts, 'parseAll' | 'pick'> }): HelmProcessRunner => {
   const helm = makeRunHelm(deps)
 
@@ -226,7 +226,7 @@ export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTe
       return capabilities === undefined ? {} : { capabilities }
     }
     if (found.right.major === 3) return render({ operation, work: onServer, chart, ...(await told()) }, signal)
-    // Helm 4 builds and checks the objects too, which a look at a chart whose CRDs are missing must survive.
+    // Helm 4 also builds and checks the objects. A preview of a chart whose CRDs are missing must still work.
     const asked = await render({ operation, work: onServer, chart }, signal)
     return isLeft(asked) && isAboutObjects(asked.left) ? render({ operation, work: withDryRun(work, 'client'), chart, ...(await told()) }, signal) : asked
   }
@@ -236,14 +236,14 @@ export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTe
     if (isLeft(end)) return end
     const rendering = end.right.isCutShort ? undefined : await readReleaseOutput(deps.chartTexts, end.right.stdout)
     if (rendering === undefined && work.flags.dryRun !== undefined) return left(HelmRefused('What helm printed about the attempt cannot be read.'))
-    // What was changed is changed, though helm printed more than is read.
+    // The change was made even if helm printed more than is read.
     return right(rendering ?? { manifest: '', hooks: [], notes: '', release: undefined })
   }
 
   const withoutChart = async (asked: AskedOfHelm, signal: AbortSignal): Outcome<HelmFailure, void> => {
     const end = await helm.run(asked, signal)
     if (isLeft(end)) return end
-    // What was kept by its resource policy is said here.
+    // Objects kept by their resource policy are reported here.
     for (const line of end.right.stdout.toString('utf8').split('\n', mostLines)) {
       const text = cleanLine(line).trim().slice(0, longestLine)
       if (text !== '') asked.work.onEvent?.({ kind: 'line', text })

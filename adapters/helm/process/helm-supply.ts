@@ -3,14 +3,14 @@ import type { BundledHelm } from './bundled-helm.ts'
 import { howToGetHelm, type HelmFinder } from './helm-finder.ts'
 import { removeLeftOvers } from './work-folder.ts'
 
-/** Sees at the service's start that there is a helm. */
+/** Provides a helm program at the start of the service. */
 export interface HelmSupply {
   /**
-   * Looks, says what it found, and fetches the bundled one in the background when there is none. Resolves when the first is
-   * said; never rejects.
+   * Searches for helm and logs the result. If there is none, fetches the bundled one in the background. Resolves after the
+   * first message; never rejects.
    */
   start(): Promise<void>
-  /** Gives up what it fetches. */
+  /** Cancels the download. */
   stop(): Promise<void>
 }
 
@@ -18,9 +18,9 @@ export const makeHelmSupply = (deps: {
   readonly finder: HelmFinder
   readonly bundled: BundledHelm
   readonly log: Log
-  /** MOORAGE_HELM, which nothing is fetched beside. */
+  /** MOORAGE_HELM. If it is set, nothing is fetched. */
   readonly setting: string | undefined
-  /** Where an earlier process's working folders may lie; the machine's own folder for such unless told. */
+  /** The parent of working folders left by an earlier process; the system's temporary folder by default. */
   readonly folder?: string
 }): HelmSupply => {
   const { finder, bundled, log, setting } = deps

@@ -3,21 +3,24 @@ import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
 import { HelmBusy, HelmStopped } from '../../../core/packages/releases/ports.ts'
 
 export interface SlotLimits {
-  /** How many run at once. */
+  /** Number of concurrent processes. */
   readonly inAll: number
   readonly perTenant: number
-  /** How many of one tenant wait; the next is refused. */
+  /** Number of waiting calls for each tenant; more are refused. */
   readonly waitingPerTenant: number
-  /** Longest wait; absent waits until the asker gives up. */
+  /** Longest wait. If absent, the wait lasts until the signal is aborted. */
   readonly waitSeconds?: number
 }
 
-/** Gives a slot back; calling it again does nothing. */
+/** Gives a slot back. Further calls have no effect. */
 export type Release = () => void
 
-/** A bounded number of places, shared among tenants in the order of asking. */
+/** A bounded number of slots, shared among tenants in the order of requests. */
 export interface Slots {
-  /** Failures: HelmBusy (too many wait already, or the wait was too long), HelmStopped (the signal came first). */
+  /**
+   * Takes a slot. Failures: HelmBusy (too many calls wait, or the wait took too long), HelmStopped (the signal was aborted
+   * first).
+   */
   take(tenantId: number, signal: AbortSignal): Outcome<Failure<'HelmBusy'> | Failure<'HelmStopped'>, Release>
 }
 
@@ -40,7 +43,7 @@ export const makeSlots = (limits: SlotLimits): Slots => {
     else runningOf.set(tenantId, now)
   }
 
-  /** A tenant that has its share does not hold back those behind it. */
+  /** A tenant at its share does not delay those after it. */
   const admitNext = (): void => {
     const next = waiters.findIndex(({ tenantId }) => hasRoom(tenantId))
     if (next >= 0) waiters.splice(next, 1)[0]?.admit()
@@ -92,20 +95,20 @@ export const makeSlots = (limits: SlotLimits): Slots => {
   }
 }
 
-/** What helm processes may cost. */
+/** Resource limits of helm processes. */
 export interface HelmLimits {
-  /** Renderings end by themselves in well under a second; a template may loop for ever. */
+  /** A rendering ends in well under a second, but a template may loop forever. */
   readonly renderSeconds: number
-  /** Between SIGTERM and SIGKILL of a rendering, which ignores the first while it renders. */
+  /** Between SIGTERM and SIGKILL of a rendering, which ignores SIGTERM while it renders. */
   readonly renderGraceSeconds: number
-  /** Between SIGTERM and SIGKILL of a change, which records its failure meanwhile. */
+  /** Between SIGTERM and SIGKILL of a change. Helm records its failure in this time. */
   readonly changeGraceSeconds: number
-  /** How long a rollback or removal still works after it was cancelled: neither takes SIGTERM well. */
+  /** How long a cancelled rollback or removal may continue: neither handles SIGTERM well. */
   readonly finishSeconds: number
-  /** Helm's own default for waiting. */
+  /** Helm's own default timeout. */
   readonly defaultTimeoutSeconds: number
   readonly outputBytes: number
-  /** Address space, MiB; about a gigabyte of it is reserved, never used. */
+  /** Address space in MiB. About a gigabyte of it is reserved and never used. */
   readonly renderMemoryMiB: number
   readonly changeMemoryMiB: number
   readonly renderings: SlotLimits
@@ -122,14 +125,14 @@ export const usualLimits = (cores: number): HelmLimits => ({
   renderMemoryMiB: 2048,
   changeMemoryMiB: 3072,
   renderings: { inAll: Math.max(2, cores), perTenant: Math.max(1, Math.ceil(cores / 2)), waitingPerTenant: 16, waitSeconds: 20 },
-  // They wait for the cluster most of their time. A task waits for its turn for as long as it lives.
+  // Tasks spend most of their time waiting for the cluster. A task waits for its turn for as long as it lives.
   changes: { inAll: 16, perTenant: 4, waitingPerTenant: 64 },
 })
 
-/** A longer timer would ring at once. */
+/** A longer timer would fire at once. */
 const longestTimerSeconds = 2_147_000
 
-/** `--timeout` bounds each single wait, and hooks wait one after the other; this bounds the whole. */
+/** `--timeout` limits each single wait, and hooks run one after the other. This is the limit for all of it. */
 export const wallSecondsOf = (timeoutSeconds: number | undefined, { defaultTimeoutSeconds }: Pick<HelmLimits, 'defaultTimeoutSeconds'>): number => {
   const each = timeoutSeconds !== undefined && timeoutSeconds > 0 ? timeoutSeconds : defaultTimeoutSeconds
   return Math.min(each * 4 + 60, longestTimerSeconds)

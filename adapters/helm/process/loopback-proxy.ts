@@ -8,7 +8,7 @@ import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Exchange } from '../../../core/kernel/exchange.ts'
 import type { HelmEvent, HelmObject } from '../../../core/packages/releases/ports.ts'
 
-/** What the path of a Kubernetes API call names; undefined for anything that is no resource. */
+/** Returns the resource that the path of a Kubernetes API call names, or undefined if it names none. */
 export const calledObject = (path: string): HelmObject | undefined => {
   const words = path.split('/').filter((word) => word !== '')
   const [root] = words
@@ -24,9 +24,9 @@ const announcesBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0')
 
 /**
- * One request of helm's in the terms of the core.
- * @param path below the secret segment
- * @param onStatus is told what helm is answered
+ * Returns a request from helm as an exchange of the core.
+ * @param path below the secret segment.
+ * @param onStatus is called with the status of the answer.
  */
 export const loopbackExchange = (req: IncomingMessage, res: ServerResponse, path: string, query: string, onStatus: (status: number) => void): Exchange => ({
   method: req.method ?? 'GET',
@@ -51,33 +51,33 @@ export const loopbackExchange = (req: IncomingMessage, res: ServerResponse, path
   abort() {
     res.destroy()
   },
-  // A stop ends helm, and with it what it asks.
+  // Stopping ends helm, and with it its requests.
   onStop: () => undefined,
   get hasResponded() {
     return res.headersSent
   },
 })
 
-/** Answers as an API server refuses, so that helm shows the message. */
+/** Answers with a Kubernetes Status, so that helm shows the message. */
 export const answerStatus = (res: ServerResponse, code: number, reason: string, message: string): void => {
   if (res.destroyed || res.headersSent) return void res.destroy()
   res.writeHead(code, ['content-type', 'application/json'])
   res.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code }))
 }
 
-/** One process of helm's, as the proxy knows it. */
+/** What the proxy knows of a helm process. */
 export interface ProxiedWork {
   readonly cluster: MemberCluster
   readonly onEvent: (event: HelmEvent) => void
 }
 
-/** What a work's kubeconfig points at, until it is closed. */
+/** The server of an operation's kubeconfig, until it is closed. */
 export interface ProxyDoor {
-  /** `http://127.0.0.1:<port>/<random>`: whoever knows it acts as the work's caller. */
+  /** `http://127.0.0.1:<port>/<random>`. A client with this URL acts as the caller of the operation. */
   readonly url: string
-  /** Why the cluster could not be asked, the last time that it could not. */
+  /** Returns why the cluster could not be reached the last time it could not. */
   trouble(): string | undefined
-  /** Shuts the door and cuts what still runs through it. */
+  /** Removes the URL and ends requests in progress. */
   close(): void
 }
 
@@ -102,7 +102,7 @@ const isDryRun = (query: string): boolean => new URLSearchParams(query).getAll('
 const outOfReach = { code: 502, reason: 'BadGateway' }
 const statusOf = { ProxyPathRefused: { code: 400, reason: 'BadRequest' }, CredentialRefused: outOfReach, ClusterUnreachable: outOfReach }
 
-/** Reports a call that changes something, once it is answered. */
+/** Reports a call that changes something, after its answer. */
 const reporter = (work: ProxiedWork, method: string, path: string, query: string) => (status: number): void => {
   if (!changingMethods.includes(method)) return
   const object = calledObject(path)
@@ -120,13 +120,13 @@ const relay = async (door: OpenDoor, req: IncomingMessage, res: ServerResponse, 
     const { code, reason } = statusOf[relayed.left.tag]
     return answerStatus(res, code, reason, relayed.left.message)
   }
-  // An aborted signal leaves an answer unfinished.
+  // An aborted signal leaves an answer incomplete.
   if (door.cut.signal.aborted) res.destroy()
 }
 
 /**
- * A listener on this machine alone, through which helm speaks to a cluster: it adds who calls, so that helm's own files
- * and environment hold no credential. A client of plain http is sent no token, so a random segment of the path is the key.
+ * A loopback listener through which helm reaches a cluster. It adds the caller's credential, so that helm's own files and
+ * environment hold none. Over plain http clients send no token, so the secret is a random segment of the path.
  */
 export const makeLoopbackProxy = (): LoopbackProxy => {
   const doors = new Set<OpenDoor>()

@@ -6,10 +6,10 @@ import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { HelmChart } from '../../../core/packages/releases/ports.ts'
 
 const family = 'moorage-helm-'
-/** A folder of another container that shares this disk: its processes cannot be seen from here. */
+/** Age limit for a folder of another container that shares this disk: its processes cannot be checked from here. */
 const strangersLiveHours = 24
 
-/** One operation's own folder: everything that helm reads and writes on this machine lies in it. */
+/** The folder of one operation. It contains everything that helm reads and writes on this machine. */
 export interface WorkFolder {
   readonly path: string
   readonly chartFile: string | undefined
@@ -17,7 +17,7 @@ export interface WorkFolder {
   remove(): Promise<void>
 }
 
-/** Which set of process numbers this process lives in: containers have their own. */
+/** Identifies the PID namespace of this process: containers have their own. */
 const processSpace = (): string => {
   try {
     return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0'
@@ -38,7 +38,7 @@ const kubeconfigOf = (server: string, namespace: string): string =>
     contexts: [{ name: 'member', context: { cluster: 'member', user: 'member', namespace } }],
   })
 
-/** Makes a folder that only this user can enter, under a name that nobody can guess. */
+/** Creates a folder with a random name that only this user can open. */
 export const makeWorkFolder = async (
   content: { readonly server: string; readonly namespace: string; readonly chart: HelmChart | undefined },
   root: string = tmpdir(),
@@ -61,7 +61,7 @@ export const makeWorkFolder = async (
 
 const valuesText = (values: FreeObject): string => JSON.stringify(values)
 
-/** The whole environment of a helm process: nothing of the service's own gets into it. */
+/** Returns the complete environment of a helm process. It contains nothing of the service's own. */
 export const environmentOf = (folder: string, driver: 'secret' | 'configmap', memoryLimitMiB: number): Record<string, string> => ({
   HOME: join(folder, 'home'),
   TMPDIR: join(folder, 'tmp'),
@@ -91,11 +91,11 @@ const startedAt = (): number => Date.now() - process.uptime() * 1000
 const isLeftOver = (name: string, modifiedAt: number): boolean => {
   const [space, pid] = name.slice(family.length).split('-')
   if (space !== processSpace()) return Date.now() - modifiedAt > strangersLiveHours * 3_600_000
-  // A container's first process has the same number each time.
+  // The first process of a container always has the same PID.
   return Number(pid) === process.pid ? modifiedAt < startedAt() : !isAlive(Number(pid))
 }
 
-/** Removes what a killed service left behind; values may lie in it. Answers how many folders there were. */
+/** Removes the folders that a killed service left, which may contain values. Returns the number of removed folders. */
 export const removeLeftOvers = async (root: string = tmpdir()): Promise<number> => {
   let removed = 0
   const names = await readdir(root).catch(() => [])

@@ -16,8 +16,8 @@ export type HeaderAnswer =
   | { readonly id: number; readonly problem: string; readonly isUnreadable: boolean }
 
 /**
- * Reads headers out of packed records without holding up the event loop: by the begin of the record where that is
- * enough, else from the whole, small ones in slices and large ones on a thread.
+ * Decodes headers of packed records without blocking the event loop. It reads the start of the record if that is enough,
+ * otherwise the whole record: small ones in slices, large ones on a thread.
  */
 export interface HeaderDecoder {
   /** Rejects with PayloadUnreadable. */
@@ -25,7 +25,7 @@ export interface HeaderDecoder {
   close(): Promise<void>
 }
 
-/** A build turns the endings of imports, not those of URLs. */
+/** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./header-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 const sliceMilliseconds = 4
 
@@ -48,7 +48,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** One thread, made at the first large record and made again when it died. */
+/** Uses one thread, started for the first large record and restarted after it dies. */
 const makeThread = (): HeaderDecoder => {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined

@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads'
 import type { HeaderAnswer, HeaderTask } from './header-decoder.ts'
 import { headerOf, parseRecord, PayloadUnreadable, unpackSync } from './record-payload.ts'
 
-/** The thread's program: reads the headers of large records, one after the other. */
+/** Reads the headers of large records in a worker thread, one at a time. */
 const answerTo = ({ id, bytes, expected }: HeaderTask): HeaderAnswer => {
   try {
     const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -8,16 +8,17 @@ import type { ReleaseHeader, ReleaseRecordRef, StorageDriver } from '../../../co
 import type { HeaderDecoder } from './header-decoder.ts'
 import { orUnreadable, payloadOf, readObject } from './record-objects.ts'
 
-/** Headers by cluster record, object and resourceVersion: what is found under it can never have changed. */
+/** Headers by cluster record, object and resourceVersion. Under one key the header never changes. */
 export interface HeaderCache {
   find(cluster: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): ReleaseHeader | undefined
-  /** Answers how long the header is, as JSON. */
+  /** Stores a header and returns its length as JSON. */
   keep(cluster: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef, header: ReleaseHeader): number
 }
 
 /**
- * By the record's id, not the cluster's UID: whoever imports a cluster could have it claim another one's UID.
- * @param limitChars of all headers as JSON; those used least recently go first.
+ * The key has the id of the cluster record, not the cluster's UID: the owner of an imported cluster could make it report
+ * another cluster's UID.
+ * @param limitChars of all headers as JSON; the least recently used are removed first.
  */
 export const makeHeaderCache = (limitChars: number): HeaderCache => {
   const kept = new Map<string, { readonly header: ReleaseHeader; readonly chars: number }>()
@@ -34,7 +35,7 @@ export const makeHeaderCache = (limitChars: number): HeaderCache => {
       const key = keyOf(cluster, ref)
       const entry = kept.get(key)
       if (entry === undefined) return undefined
-      // Least recently used first: a map keeps the order of insertion.
+      // The least recently used is first: a map keeps insertion order.
       kept.delete(key)
       kept.set(key, entry)
       return entry.header
@@ -55,9 +56,9 @@ export const makeHeaderCache = (limitChars: number): HeaderCache => {
   }
 }
 
-/** Objects that one list fetches at once from one cluster: a quarter of the connections that there are to it. */
+/** Objects that one list fetches concurrently from one cluster: a quarter of the connections to it. */
 const atOnce = 16
-/** Characters of all headers that one list fetches: some twenty thousand of the usual length. */
+/** Characters of all headers that one list fetches: about twenty thousand headers of typical length. */
 const mostChars = 64 * 1024 * 1024
 
 export interface HeaderReading {
@@ -66,8 +67,8 @@ export interface HeaderReading {
 }
 
 /**
- * One header, fetched. Undefined for what went away meanwhile and for what only wears the labels of a record: neither
- * may break the list of the others.
+ * Fetches one header. Returns undefined if the object no longer exists or only has the labels of a record, so that neither
+ * fails the whole list.
  */
 const fetchHeader = async (
   { cache, decoder }: HeaderReading,
@@ -84,7 +85,7 @@ const fetchHeader = async (
   return right({ header: header.right, chars: cache.keep(cluster, { ...ref, uid, resourceVersion }, header.right) })
 }
 
-/** ReleaseStore.headers: what is kept, and the others by requests of which only so many run at once. */
+/** ReleaseStore.headers: cached headers, and the others by a bounded number of concurrent requests. */
 export const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers'] =>
   async (cluster, driver, refs, signal) => {
     const found = refs.map((ref) => reading.cache.find(cluster, ref))

@@ -4,12 +4,12 @@ import type { TimeSlices } from '../../../core/kernel/clock.ts'
 import { FilterRefused, type NameFilter, type NamePatterns } from '../../../core/packages/ports.ts'
 
 const longestPattern = 200
-/** Instructions of a compiled pattern: what a match costs is at most the product of this and the text. */
+/** Instructions of a compiled pattern. The cost of a match is at most the product of this and the length of the text. */
 const largestProgram = 1000
-/** Names at a time: some milliseconds with the largest program. */
+/** Names in one slice: a few milliseconds with the largest program. */
 const namesAtOnce = 50
 
-/** NamePatterns over RE2JS: no back-tracking, so that no pattern can make a match slow. Many names are matched in slices. */
+/** NamePatterns over RE2JS, which does not backtrack, so no pattern makes a match slow. Many names are matched in slices. */
 export const makeRe2NamePatterns = (slices: TimeSlices): NamePatterns => ({
   compile(pattern) {
     if (pattern.length > longestPattern) return left(FilterRefused(`The filter may have at most ${longestPattern} characters.`))

@@ -1,10 +1,10 @@
 import type { ReleaseHeader, ReleaseKey } from '../../../core/packages/types.ts'
 import { headerOf, parseRecord, PayloadUnreadable, unpackBegin } from './record-payload.ts'
 
-/** Where a member of an object stands in JSON text. */
+/** The position of an object's member in JSON text. */
 interface Member {
   readonly key: string
-  /** Of the key's opening quote. */
+  /** Index of the key's opening quote. */
   readonly keyStart: number
   readonly valueStart: number
   readonly valueEnd: number
@@ -16,7 +16,7 @@ export const skipBlanks = (text: string, at: number): number => {
   return at
 }
 
-/** Just behind the string that begins at `at`. */
+/** Returns the index after the string that starts at `at`. */
 const skipString = (text: string, at: number): number => {
   for (let i = at + 1; i < text.length; i += 1) {
     const sign = text.charAt(i)
@@ -26,7 +26,7 @@ const skipString = (text: string, at: number): number => {
   throw new PayloadUnreadable('cut short')
 }
 
-/** Just behind the value that begins at `at`. The text is JSON, or the begin of some. */
+/** Returns the index after the value that starts at `at`. The text is JSON or a prefix of it. */
 const skipValue = (text: string, at: number): number => {
   let depth = 0
   let i = at
@@ -56,13 +56,16 @@ function* membersOf(text: string, objectStart: number): Generator<Member> {
   }
 }
 
-/** The first member of that key in the object that begins at `objectStart`. Throws PayloadUnreadable where the text ends before. */
+/**
+ * Returns the first member with that key in the object that starts at `objectStart`. Throws PayloadUnreadable if the text
+ * ends before it.
+ */
 export const memberOf = (text: string, objectStart: number, key: string): Member | undefined => {
   for (const member of membersOf(text, objectStart)) if (member.key === key) return member
   return undefined
 }
 
-/** What stands between the info and the chart's own members. */
+/** The text between the info and the chart's members. */
 const beforeChart = ',"chart":{'
 
 const objectAt = (text: string, at: number, key: string): { readonly start: number; readonly end: number } | undefined => {
@@ -71,8 +74,9 @@ const objectAt = (text: string, at: number, key: string): { readonly start: numb
 }
 
 /**
- * A header out of the begin of a record: Helm writes name, info and the chart's metadata first, and the rest, which is
- * nearly all of it, need not be unpacked. Undefined for a record that is not written so, which must be read as a whole.
+ * Reads a header from the start of a record. Helm writes name, info and the chart's metadata first, so the rest, which is
+ * nearly all of the record, need not be unpacked. Returns undefined for a record with another layout, which must be read in
+ * full.
  */
 export const headerOfBegin = (bytes: Buffer, expected: ReleaseKey & { readonly version: number }): ReleaseHeader | undefined => {
   const text = unpackBegin(bytes)
@@ -102,12 +106,12 @@ export const headerOfBegin = (bytes: Buffer, expected: ReleaseKey & { readonly v
 
 const escapes: Readonly<Record<string, string>> = { '<': '\\u003c', '>': '\\u003e', '&': '\\u0026', '\u2028': '\\u2028', '\u2029': '\\u2029' }
 
-/** A string as Go's JSON encoder writes it: safe to stand in HTML and JavaScript. */
+/** Encodes a string as Go's JSON encoder does: safe in HTML and JavaScript. */
 export const goString = (text: string): string => JSON.stringify(text.toWellFormed()).replace(/[<>&\u2028\u2029]/g, (sign) => escapes[sign] ?? sign)
 
 /**
- * A record's JSON with another status or description in its `info`, and every other byte as it was: what this service
- * does not know, or could not write again as exactly, stays. Throws PayloadUnreadable.
+ * Returns a record's JSON with another status or description in its `info`. Every other byte is unchanged, including
+ * members that this service does not know or could not encode exactly. Throws PayloadUnreadable.
  */
 export const amendInfo = (text: string, change: { readonly status?: string | undefined; readonly description?: string | undefined }): string => {
   const info = memberOf(text, skipBlanks(text, 0), 'info')
@@ -116,7 +120,7 @@ export const amendInfo = (text: string, change: { readonly status?: string | und
     if (value === undefined) return json
     const known = memberOf(json, info.valueStart, key)
     if (known !== undefined) return json.slice(0, known.valueStart) + goString(value) + json.slice(known.valueEnd)
-    // Helm leaves an empty description out; where there is one it stands before the status.
+    // Helm omits an empty description. If there is one, it comes before the status.
     const status = memberOf(json, info.valueStart, 'status')
     if (status === undefined) throw new PayloadUnreadable('no status')
     return `${json.slice(0, status.keyStart)}${goString(key)}:${goString(value)},${json.slice(status.keyStart)}`

@@ -11,7 +11,7 @@ import { packedBytes, PayloadUnreadable } from './record-payload.ts'
 
 const plurals: Readonly<Record<StorageDriver, string>> = { Secret: 'secrets', ConfigMap: 'configmaps' }
 
-/** Of a namespace, or of all of them. */
+/** Returns the path of the collection in one namespace, or in all of them. */
 export const collectionPath = (driver: StorageDriver, namespace?: string): string =>
   namespace === undefined ? `/api/v1/${plurals[driver]}` : `/api/v1/namespaces/${encodeURIComponent(namespace)}/${plurals[driver]}`
 
@@ -23,22 +23,22 @@ const Metadata = t.intersection([
   t.partial({ labels: t.record(t.string, t.string) }),
 ])
 
-/** One page of objects, or of their metadata alone; of the latter a server says `null` where there are none. */
+/** One page of objects or of their metadata. In a metadata list without items, a server sends `null`. */
 export const ObjectList = t.intersection([
   t.type({ items: t.union([t.array(t.type({ metadata: t.unknown })), t.null]) }),
   t.partial({ metadata: t.partial({ continue: t.string }) }),
 ])
 
-/** A Secret or ConfigMap whole, other keys kept. */
+/** A complete Secret or ConfigMap, including unknown keys. */
 export const RecordObject = t.intersection([t.type({ metadata: Metadata }), t.partial({ data: t.record(t.string, t.string) })])
 export type RecordObject = t.TypeOf<typeof RecordObject>
 
 const statusOf = (word: string | undefined): ReleaseStatus => releaseStatuses.find((status) => status === word) ?? 'unknown'
 
-/** Names, UIDs and versions of Kubernetes are no longer; a cluster that answers longer ones would fill our memory with them. */
+/** The maximum length of Kubernetes names, UIDs and versions. Longer ones from a cluster would fill the memory. */
 const longestWord = 253
 
-/** The record that an object's labels tell of; undefined for one that merely wears some of them. */
+/** Returns the record that an object's labels describe, or undefined if the labels are incomplete. */
 export const refOf = (metadata: unknown): ReleaseRecordRef | undefined => {
   const decoded = Metadata.decode(metadata)
   if (!isRight(decoded)) return undefined
@@ -51,26 +51,26 @@ export const refOf = (metadata: unknown): ReleaseRecordRef | undefined => {
 
 const longestWords = 500
 
-/** What the cluster said about its refusal, for people. */
+/** Returns the cluster's own message about a refusal. */
 const wordsOf = ({ json, text }: ClusterAnswer): string => {
   const message = (json as { readonly message?: unknown } | undefined)?.message
   const words = typeof message === 'string' ? message : text
   return words.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim().slice(0, longestWords)
 }
 
-/** Why a request for records was not served: the caller may not, or the cluster cannot. */
+/** Returns why a request for records failed: the caller may not read them, or the cluster cannot serve them. */
 export const refusalOf = (answer: ClusterAnswer): ReturnType<typeof RecordsRefused> | ReturnType<typeof ClusterUnreachable> =>
   answer.status === 403
     ? RecordsRefused(`The cluster does not let you at its release records: ${wordsOf(answer)}`)
     : ClusterUnreachable(`The cluster answered ${answer.status} to a request for release records: ${wordsOf(answer)}`)
 
-/** No object of Kubernetes is larger: 1 MiB of data, in base64, with its metadata. */
+/** The maximum size of a Kubernetes object: 1 MiB of data, in base64, with its metadata. */
 const limitBytes = 4 * 1024 * 1024
 
 export const unreadable = ({ namespace, objectName }: ReleaseRecordRef): Failure<'RecordUnreadable'> =>
   RecordUnreadable(`The object ${objectName} in the namespace ${namespace} is no release record that can be read.`)
 
-/** One object with its data. Failures beside those of reading: ReleaseMissing when it is gone. */
+/** Reads one object with its data. Failures: those of reading, and ReleaseMissing if the object does not exist. */
 export const readObject = async (
   cluster: MemberCluster,
   driver: StorageDriver,
@@ -85,14 +85,14 @@ export const readObject = async (
   return isRight(object) ? object : left(unreadable(ref))
 }
 
-/** The packed record of an object. Throws PayloadUnreadable. */
+/** Returns the packed record of an object. Throws PayloadUnreadable. */
 export const payloadOf = (driver: StorageDriver, { data }: RecordObject): Buffer => {
   const text = data?.['release']
   if (text === undefined || text === '') throw new PayloadUnreadable('no record')
   return packedBytes(driver, text)
 }
 
-/** Answers what `work` made, or that the record cannot be read when it threw PayloadUnreadable. */
+/** Returns the result of `work`, or a failure that the record cannot be read if it throws PayloadUnreadable. */
 export const orUnreadable = async <A>(ref: ReleaseRecordRef, work: () => Promise<A>): Outcome<Failure<'RecordUnreadable'>, A> => {
   try {
     return right(await work())
@@ -102,14 +102,14 @@ export const orUnreadable = async <A>(ref: ReleaseRecordRef, work: () => Promise
   }
 }
 
-/** The content of the objects stays in the cluster. */
+/** The content of the objects is not transferred. */
 const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const pageSize = 500
-/** Beyond it nobody would read the list, and memory has an end. */
+/** A longer list is of no use, and memory is limited. */
 const mostPages = 200
-/** A page of 500 objects' metadata, or of all of it where pages kept expiring. */
+/** The size of a page with the metadata of 500 objects, or of the whole list if pages kept expiring. */
 const indexLimitBytes = 32 * 1024 * 1024
-/** A list that changes so fast that its pages expire twice is asked for in one piece. */
+/** A list whose pages expire twice is requested without paging. */
 const pagedAttempts = 2
 
 const labelValue = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
@@ -145,9 +145,9 @@ const readPages = async (cluster: MemberCluster, path: string, selector: string,
   return tooMany
 }
 
-/** The labels of all records, by pages of metadata. A list that expired meanwhile begins anew. */
+/** Returns the labels of all records, read in pages of metadata. A list that expires is started again. */
 export const readIndex: ReleaseStore['index'] = async (cluster, driver, { namespace, name }, signal) => {
-  // No label can have another value, and a comma would be read as a second selector.
+  // No label can have another value, and a comma would be parsed as a second selector.
   if (name !== undefined && !labelValue.test(name)) return right([])
   const path = collectionPath(driver, namespace)
   const selector = name === undefined ? 'owner=helm' : `owner=helm,name=${name}`

@@ -5,16 +5,19 @@ import { toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordSizes } from '../../../core/packages/releases/ports.ts'
 import type { Release, ReleaseHeader, ReleaseKey, StorageDriver } from '../../../core/packages/types.ts'
 
-/** Bytes that a record may unpack to. The largest that a Kubernetes object can carry unpack to about a third of it. */
+/** Bytes of an unpacked record. The largest record that fits a Kubernetes object unpacks to about a third of this. */
 export const largestRecordBytes = 32 * 1024 * 1024
 
-/** Above it unpacking and parsing belong off the event loop: below, both together take a few milliseconds. */
+/** Larger records are unpacked and parsed off the event loop; smaller ones take a few milliseconds. */
 export const smallRecordBytes = 1024 * 1024
 
-/** The payload is none of Helm's, or unpacks to more than a record may. */
+/** The payload was not written by Helm, or unpacks to more than the limit. */
 export class PayloadUnreadable extends Error {}
 
-/** A pattern over the whole text would cost more than all the rest: the decoder leaves out what is none, so its length tells. */
+/**
+ * Decodes base64. A pattern over the whole text would cost more than everything else. The decoder skips invalid characters,
+ * so the length of the result shows them.
+ */
 const fromBase64 = (text: string): Buffer => {
   const bytes = Buffer.from(text, 'base64')
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
@@ -23,14 +26,14 @@ const fromBase64 = (text: string): Buffer => {
   return bytes
 }
 
-/** The bytes that Helm packed, gzip or, from long ago, the JSON itself. A Secret's data has one layer of base64 more. */
+/** Returns the bytes that Helm packed: gzip or, in old records, plain JSON. A Secret's data has an additional layer of base64. */
 export const packedBytes = (driver: StorageDriver, data: string): Buffer =>
   fromBase64(driver === 'Secret' ? fromBase64(data).toString('latin1') : data)
 
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 0x08
 const smallestGzip = 18
 
-/** How many bytes it says that it unpacks to; unpacking holds it to that. Above `largestRecordBytes` it is refused. */
+/** Returns the unpacked size that the payload states; unpacking enforces it. Throws above `largestRecordBytes`. */
 export const unpackedSize = (bytes: Buffer): number => {
   if (!isGzip(bytes)) return bytes.length
   if (bytes.length < smallestGzip) throw new PayloadUnreadable('cut short')
@@ -42,7 +45,7 @@ export const unpackedSize = (bytes: Buffer): number => {
 const asUnreadable = (error: unknown): PayloadUnreadable => new PayloadUnreadable((error as Error).message)
 const limits = (bytes: Buffer) => ({ maxOutputLength: Math.max(1, unpackedSize(bytes)) })
 
-/** The JSON of a record, at once: for small ones, and for a thread. Throws PayloadUnreadable. */
+/** Unpacks a record synchronously: for small records, and for a thread. Throws PayloadUnreadable. */
 export const unpackSync = (bytes: Buffer): Buffer => {
   if (!isGzip(bytes)) return bytes
   const options = limits(bytes)
@@ -53,12 +56,12 @@ export const unpackSync = (bytes: Buffer): Buffer => {
   }
 }
 
-/** Packed bytes whose text is enough for what stands first in a record. */
+/** Packed bytes that contain the first members of a record. */
 const beginBytes = 4096
-/** Of text; no record has so much in so few packed bytes. */
+/** Bytes of unpacked text. No record unpacks to this much from so few bytes. */
 const beginLimit = 1024 * 1024
 
-/** The begin of a record's text, at no cost for the rest; undefined where it cannot be had. */
+/** Returns the start of a record's text without unpacking the rest, or undefined if that fails. */
 export const unpackBegin = (bytes: Buffer): string | undefined => {
   const begin = bytes.subarray(0, beginBytes)
   if (!isGzip(bytes)) return begin.toString()
@@ -71,7 +74,7 @@ export const unpackBegin = (bytes: Buffer): string | undefined => {
 
 const gunzipLater = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip)
 
-/** The same, on another thread when it is large. Rejects with PayloadUnreadable. */
+/** Unpacks a record, on another thread if it is large. Rejects with PayloadUnreadable. */
 export const unpack = async (bytes: Buffer): Promise<Buffer> => {
   if (unpackedSize(bytes) <= smallRecordBytes) return unpackSync(bytes)
   try {
@@ -82,11 +85,11 @@ export const unpack = async (bytes: Buffer): Promise<Buffer> => {
 }
 
 const gzipLater = promisify<Buffer, { level: number }, Buffer>(gzip)
-/** Of the header: the operating system, which Helm leaves unknown. */
+/** Offset of the operating system in the gzip header. Helm writes `unknown`. */
 const operatingSystemAt = 9
 const unknownSystem = 0xff
 
-/** A record's JSON as Helm packs it, for the object's `data.release`. */
+/** Returns a record's JSON as Helm packs it, for the object's `data.release`. */
 export const pack = async (driver: StorageDriver, json: string): Promise<string> => {
   const bytes = await gzipLater(Buffer.from(json), { level: 9 })
   bytes[operatingSystemAt] = unknownSystem
@@ -99,10 +102,10 @@ type SourceReviver = (key: string, value: unknown, context: { readonly source?: 
 const keepExact: SourceReviver = (_, value, { source }) =>
   typeof value === 'number' && !Number.isSafeInteger(value) && source !== undefined && /^-?[0-9]+$/.test(source) ? BigInt(source) : value
 
-// Helm's JSON has no blanks. A reviver costs several times as much as the parse, and hardly any record needs it.
+// Helm's JSON has no whitespace. A reviver costs several times as much as parsing, and hardly any record needs it.
 const hasLongInteger = (text: string): boolean => /[:,[]-?\d{16}/.test(text)
 
-/** The JSON of a record; integers beyond 2^53 become bigint. Throws PayloadUnreadable. */
+/** Parses the JSON of a record. Integers beyond 2^53 become bigint. Throws PayloadUnreadable. */
 export const parseRecord = (text: string): unknown => {
   try {
     return hasLongInteger(text) ? (JSON.parse(text, keepExact as (key: string, value: unknown) => unknown) as unknown) : (JSON.parse(text) as unknown)
@@ -118,7 +121,7 @@ interface RecordContent extends ReleaseKey {
   readonly info: Release['info']
 }
 
-/** Whether this is the record that its object's labels promise. */
+/** Reports whether the record matches the labels of its object. */
 const isRecordOf = (value: unknown, expected: ReleaseKey & { readonly version: number }): value is RecordContent & FreeObject =>
   isObject(value) &&
   value['name'] === expected.name &&
@@ -127,7 +130,10 @@ const isRecordOf = (value: unknown, expected: ReleaseKey & { readonly version: n
   isObject(value['info']) &&
   typeof value['info']['status'] === 'string'
 
-/** A record without what is big. Throws PayloadUnreadable for what is no record, or that of another release. */
+/**
+ * Returns a record without its large members. Throws PayloadUnreadable if it is not a record, or is the record of another
+ * release.
+ */
 export const headerOf = (value: unknown, expected: ReleaseKey & { readonly version: number }): ReleaseHeader => {
   if (!isRecordOf(value, expected)) throw new PayloadUnreadable('no release record')
   const { notes: _, ...info } = value.info
@@ -137,7 +143,7 @@ export const headerOf = (value: unknown, expected: ReleaseKey & { readonly versi
   return { name, namespace, version, info, chartMetadata: isObject(metadata) ? metadata : {} }
 }
 
-/** A whole record, key for key; what Helm leaves out when it is empty stands there empty. Throws PayloadUnreadable. */
+/** Returns a complete record, key for key. Members that Helm omits when empty are present and empty. Throws PayloadUnreadable. */
 export const releaseOf = (value: unknown, expected: ReleaseKey & { readonly version: number }): Release => {
   if (!isRecordOf(value, expected)) throw new PayloadUnreadable('no release record')
   const { chart, manifest } = value as FreeObject
@@ -150,7 +156,7 @@ export const releaseOf = (value: unknown, expected: ReleaseKey & { readonly vers
 
 const compress = promisify(gzip)
 
-/** Packs as Helm does, off the event loop, and counts. */
+/** Packs as Helm does, off the event loop, and returns the size. */
 export const gzipRecordSizes: RecordSizes = {
   async packed({ record, files }) {
     const listed = [...files].map(([name, bytes]) => `{"name":${JSON.stringify(name)},"data":"${Buffer.from(bytes).toString('base64')}"}`)

@@ -9,7 +9,7 @@ import type { RecordObject } from './record-objects.ts'
 import { readIndex, objectPath, refusalOf, orUnreadable, payloadOf, readObject } from './record-objects.ts'
 import { headerOf, parseRecord, releaseOf, pack, unpack } from './record-payload.ts'
 
-/** Of the headers kept in memory: some ten thousand. */
+/** Characters of cached headers: about ten thousand headers. */
 const cacheChars = 32 * 1024 * 1024
 
 type Change = Parameters<ReleaseStore['amend']>[3]
@@ -52,7 +52,7 @@ export const makeHelmReleaseStore = ({ clock }: { readonly clock: Clock }): Rele
         return amended(driver, object.right, change, clock.now())
       })
       if (isLeft(next)) return next
-      // An update, not a patch: it is the right that Helm itself takes.
+      // An update, not a patch: Helm itself requires the right to update.
       const written = await cluster.request(
         { method: 'PUT', target: objectPath(driver, ref), headers: [['content-type', 'application/json']], body: Buffer.from(JSON.stringify(next.right)) },
         signal,

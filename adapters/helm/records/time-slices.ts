@@ -1,6 +1,6 @@
 import type { TimeSlices } from '../../../core/kernel/clock.ts'
 
-/** @param sliceMilliseconds how long work goes on before everything else has its turn. */
+/** @param sliceMilliseconds how long work continues before other work can run. */
 export const makeTimeSlices = (sliceMilliseconds: number): TimeSlices => {
   const waiting: (() => void)[] = []
   let isScheduled = false

@@ -21,7 +21,6 @@ const eventOf = (row: AuditRow): AuditEvent => {
   return event
 }
 
-/** AuditLog over the table audit_events. */
 export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
   const heads = db.prepare((k) => k('audit_heads').select('tenant_id', 'hash', 'base_hash', 'base_seal').orderBy('tenant_id'))
   const piece = db.prepare((k, p: (n: 'tenantId' | 'after' | 'limit') => number) =>
@@ -80,11 +79,11 @@ interface OldRow {
 }
 
 /**
- * AuditRetention over the audit tables. The account's head is locked first, as for appending, so that a chain has one
+ * AuditRetention over the audit tables. The account's head is locked first, as for appending, so that a chain has only one
  * writer at a time.
  */
 export const makeSqlAuditRetention = (db: SqlDatabase): AuditRetention => {
-  // By the index of instants, so that it costs nothing where nothing is old enough.
+  // Uses the index of instants, so that it costs nothing if no row is old enough.
   const anyOld = db.prepare((k, p: (n: 'before') => number) => k('audit_events').where('at', '<', p('before')).select('tenant_id').orderBy('at').limit(1))
   const lockHead = db.prepare((k, p: (n: 'tenantId') => number) => k('audit_heads').where('tenant_id', p('tenantId')).select('tenant_id').forUpdate())
   const oldest = db.prepare((k, p: (n: 'tenantId' | 'before' | 'limit') => number) =>
@@ -107,7 +106,7 @@ export const makeSqlAuditRetention = (db: SqlDatabase): AuditRetention => {
       return db.transaction(async (tx) => {
         await tx.first(lockHead, { tenantId })
         const rows = await tx.all<OldRow>(oldest, { tenantId, before: before.getTime(), limit })
-        // A clock that once went backwards must not tear a hole: nothing goes beyond the first row that is kept.
+        // A clock that once went backwards must not leave a gap: no row after the first kept row is removed.
         const kept = await tx.first<{ id: number }>(firstKept, { tenantId, before: before.getTime() })
         const retired = rows.filter((row) => kept === undefined || Number(row.id) < Number(kept.id))
         const last = retired.at(-1)

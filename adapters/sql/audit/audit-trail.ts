@@ -6,10 +6,10 @@ import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { AuditColumn } from './rows.ts'
 import { auditColumns, auditColumnsOf } from './rows.ts'
 
-/** What is to be appended, the time excepted: the database tells it. */
+/** An entry to append, without the time, which comes from the database. */
 export type Untimed = Omit<ToldEntry, 'at'>
 
-/** Appends rows to their tenants' chains, in a transaction that the caller opened. */
+/** Appends rows to the chains of their tenants, in the caller's transaction. */
 export type AppendAuditRows = (tx: SqlRunner, told: readonly Untimed[]) => Promise<void>
 
 interface HeadRow {
@@ -19,9 +19,9 @@ interface HeadRow {
 }
 
 /**
- * Appends under a lock on each tenant's row of `audit_heads`, held until the transaction ends: rows of one tenant are
- * chained in the order of their commits, and tenants do not wait for each other. Several heads are locked in the order
- * of their tenants, so two transactions wait for one another in no circle.
+ * Appends under a lock on each tenant's row of `audit_heads`, held until the transaction ends. Rows of one tenant are
+ * chained in the order of their commits, and tenants do not wait for each other. Several heads are locked in the order of
+ * their tenants, so two transactions do not deadlock.
  */
 export const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendAuditRows => {
   const sql = prepareStatements(db)
@@ -49,12 +49,12 @@ export const makeAppendAuditRows = (db: SqlDatabase, chain: AuditChain): AppendA
   }
 }
 
-/** Site-wide entries have a chain of their own. */
+/** Site-wide entries have their own chain. */
 const tenantOf = ({ entry }: Untimed): number => entry.tenantId ?? 0
 
 /**
- * Composes the statements once; the result is the AuditTrail of a unit of work, bound to a transaction and a call. Rows
- * are written at the end: heads are locked after every other row of the transaction, and for a moment only.
+ * Composes the statements once. The result is the AuditTrail of a unit of work, bound to a transaction and a call. Rows are
+ * written at the end, so that heads are locked after every other row of the transaction, and only briefly.
  */
 export const makeSqlAuditTrail = (db: SqlDatabase, chain: AuditChain): ((tx: SqlRunner, call: Call<never>) => GatheringAuditTrail) => {
   const append = makeAppendAuditRows(db, chain)
@@ -71,7 +71,8 @@ const prepareStatements = (db: SqlDatabase) => ({
   lockHead: db.prepare((k, p: (n: 'tenantId') => number) =>
     k('audit_heads').select('hash', k.raw(`${databaseNow(db.dialect)} as at`)).where('tenant_id', p('tenantId')).forUpdate(),
   ),
-  // The update that changes nothing takes an exclusive lock where `insert ignore` would take a shared one, and two
+  // The update that changes nothing takes an exclusive lock, where `insert ignore` would take a shared one. Two holders of
+  // a shared lock that both want to write deadlock.
   // holders of a shared lock that both want to write are a deadlock.
   insertHead: db.prepare((k, p: (n: 'tenantId' | 'hash') => number) =>
     k('audit_heads')
@@ -87,7 +88,7 @@ const prepareStatements = (db: SqlDatabase) => ({
   ),
 })
 
-/** DenialWriter over the audit log's tables. */
+/** DenialWriter over the tables of the audit log. */
 export const makeSqlDenialWriter = (db: SqlDatabase, chain: AuditChain): DenialWriter => {
   const append = makeAppendAuditRows(db, chain)
   return { write: (call, entry) => db.transaction((tx) => append(tx, [{ call, entry, result: 'denied' }])) }

@@ -1,6 +1,6 @@
 import type { ChainedEvent } from '../../../core/audit/types.ts'
 
-/** A row of `audit_events` as both drivers give it. */
+/** A row of `audit_events` as both drivers return it. */
 export interface AuditRow {
   readonly id: number
   readonly at: number
@@ -26,7 +26,7 @@ export interface AuditRow {
 
 export type AuditColumn = Exclude<keyof AuditRow, 'id'>
 
-/** Every column that a row is written with. */
+/** Every column of a new row. */
 export const auditColumns: readonly AuditColumn[] = [
   'at',
   'tenant_id',
@@ -49,7 +49,6 @@ export const auditColumns: readonly AuditColumn[] = [
   'hash',
 ]
 
-/** An event as columns. */
 export const auditColumnsOf = (event: Omit<ChainedEvent, 'id'>): Omit<AuditRow, 'id'> => ({
   at: event.at.getTime(),
   tenant_id: event.tenantId,
@@ -72,7 +71,6 @@ export const auditColumnsOf = (event: Omit<ChainedEvent, 'id'>): Omit<AuditRow, 
   hash: event.hash,
 })
 
-/** A row as an event of a chain. */
 export const chainedEvent = (row: AuditRow): ChainedEvent => ({
   id: row.id,
   at: new Date(row.at),

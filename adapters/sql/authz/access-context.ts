@@ -3,7 +3,7 @@ import type { Entrant, EntryRules, Level, Standing } from '../../../core/kernel/
 import { levels, permissionKey, reaches } from '../../../core/kernel/access.ts'
 import type { AccountId, TeamId } from '../../../core/kernel/ids.ts'
 
-/** One row of a look-up: the account, and one combination of team, role permission and grant that the person has. */
+/** One row of a look-up: the account, and one combination of the person's team, role permission and grant. */
 export interface StandingRow extends EntryRow {
   readonly account_id: number
   readonly account_kind: string
@@ -16,7 +16,7 @@ export interface StandingRow extends EntryRow {
   readonly action: string | null
 }
 
-/** What an organization demands of the member who looks, and whether the member has it; null without membership. */
+/** What an organization requires of the person, and whether the person has it; null for non-members. */
 export interface EntryRow {
   readonly two_factor_from: number | string | null
   readonly max_token_life_days: number | string | null
@@ -24,7 +24,7 @@ export interface EntryRow {
   readonly robot_id: number | string | null
 }
 
-/** The columns of an `EntryRow`, over what `joinEntry` joined. */
+/** The columns of an `EntryRow`, over the tables that `joinEntry` joins. */
 export const entryColumns = [
   'o.two_factor_from as two_factor_from',
   'o.max_token_life_days as max_token_life_days',
@@ -46,8 +46,8 @@ export const standingColumns = [
 ] as const
 
 /**
- * Joins what `userId` holds in the account `a`. Everything hangs on the membership row `m`: without it there are no
- * teams, and rows of another organization never join.
+ * Joins the rights of `userId` in the account `a`. Everything depends on the membership row `m`: without it no team is
+ * joined, and rows of another organization never are.
  */
 export const joinStanding = (from: Knex.QueryBuilder, userId: Knex.Value): Knex.QueryBuilder =>
   joinEntry(
@@ -60,24 +60,24 @@ export const joinStanding = (from: Knex.QueryBuilder, userId: Knex.Value): Knex.
     .leftJoin('team_roles as tr', (on) => on.on('tr.team_id', 't.id').on('tr.org_id', 't.org_id'))
     .leftJoin('role_permissions as rp', 'rp.role_id', 'tr.role_id')
 
-/** Joins what `entryColumns` name to the membership `m` and its organization `o`. */
+/** Joins the tables of `entryColumns` to the membership `m` and its organization `o`. */
 export const joinEntry = (from: Knex.QueryBuilder): Knex.QueryBuilder =>
   from.leftJoin('two_factors as f', 'f.user_id', 'm.user_id').leftJoin('robot_accounts as rb', 'rb.id', 'm.user_id')
 
-/** Undefined when the organization demands nothing, or the person is no member of it. */
+/** Returns undefined if the organization requires nothing, or the person is not a member of it. */
 export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
   const from = row.two_factor_from
   const maxTokenLifeDays = Number(row.max_token_life_days ?? 0)
   if (from === null && maxTokenLifeDays === 0) return undefined
   return {
     secondFactorFrom: from === null ? undefined : new Date(Number(from)),
-    // A robot account has no one who could hold a second factor.
+    // A robot account has no person who could have a second factor.
     hasSecondFactor: row.factor_enrolled_at !== null || row.robot_id !== null,
     maxTokenLifeDays,
   }
 }
 
-/** Folds the rows of one look-up, all of one account. */
+/** Combines the rows of one look-up, which are all of one account. */
 export const standingOf = (userId: number, rows: readonly [StandingRow, ...StandingRow[]]): Standing => {
   const account = rows[0]
   const isOwnAccount = account.account_kind === 'user' && account.account_id === userId
@@ -105,7 +105,7 @@ export const standingOf = (userId: number, rows: readonly [StandingRow, ...Stand
   }
 }
 
-/** A team of level `custom` gives no level of its own. */
+/** A team of level `custom` adds no level of its own. */
 const higher = (level: Level, word: string | null): Level => {
   const other = levels.find((known) => known === word) ?? 'none'
   return reaches(level, other) ? level : other
@@ -117,7 +117,7 @@ export type EntrantBind = 'enteringAt' | 'tokenLifeDays'
 export const entrantBinds = ({ at, tokenLifeDays }: Entrant): Readonly<Record<EntrantBind, number>> => ({ enteringAt: at.getTime(), tokenLifeDays })
 
 /**
- * Keeps the organizations `o` that let the member `m` in, by the same rule as `core/kernel/access.ts`: for lists
+ * Narrows to the organizations `o` that the member `m` may enter, by the same rule as `core/kernel/access.ts`: for lists
  * over organizations.
  */
 export const lettingIn =

@@ -18,7 +18,7 @@ interface LocateRow extends StandingRow {
 
 type Slot = (name: 'userId' | 'account' | 'name' | 'id') => Knex.Value
 
-/** Finds the row `a` of the account and, where there is one, the row `x` of the object. */
+/** Selects the row `a` of the account and, if there is one, the row `x` of the object. */
 const sources: Readonly<Record<ObjectLocator['type'], (k: Knex, p: Slot) => Knex.QueryBuilder>> = {
   account: (k, p) => k('accounts as a').join('accounts as x', 'x.id', 'a.id').where('a.lower_name', p('account')),
   organization: (k, p) =>
@@ -38,13 +38,13 @@ const sources: Readonly<Record<ObjectLocator['type'], (k: Knex, p: Slot) => Knex
       .where('a.lower_name', p('account')),
 }
 
-/** Grants on the object to the person or to a team of the person; of a member only, as `m` and `t` are. */
+/** Joins grants on the object to the person or to a team of the person. Only members have grants, as for `m` and `t`. */
 const joinGrants = (k: Knex, from: Knex.QueryBuilder, type: string): Knex.QueryBuilder =>
   from.leftJoin('object_grants as g', (on) =>
     on
       .onVal('g.object_type', type)
       .on('g.object_id', 'x.id')
-      // The sign keeps SQLite from reading every grant of the organization by this column's index.
+      // The unary plus prevents SQLite from reading every grant of the organization by the index of this column.
       .on(k.raw('+g.org_id = m.org_id'))
       .on((either) =>
         either
@@ -80,7 +80,7 @@ const bindsOf = (locator: ObjectLocator): Record<string, Bind> => {
   }
 }
 
-/** The look-up of one object with the person's standing in its account: one statement for each kind of locator. */
+/** Looks up one object with the person's rights in its account: one statement for each kind of locator. */
 export const makeLocate = (db: SqlDatabase) => {
   const statements: Readonly<Record<ObjectLocator['type'], Statement>> = {
     account: statementFor(db, 'account'),
@@ -112,13 +112,13 @@ export const makeLocate = (db: SqlDatabase) => {
   }
 }
 
-/** Where the objects of a type stand, and which column names the account that owns them. */
+/** The table of an object type, and its column with the account that owns an object. */
 export interface ObjectTable {
   readonly table: string
   readonly owner: string
 }
 
-/** Types whose objects an account owns. A part that brings a type with rows of its own adds its line here. */
+/** Types whose objects belong to an account. A part that adds a type with rows of its own adds a line here. */
 export const objectTables: Readonly<Record<string, ObjectTable>> = {
   team: { table: 'teams', owner: 'org_id' },
   role: { table: 'roles', owner: 'org_id' },
@@ -136,10 +136,10 @@ interface GrantRow {
   readonly relation: string
 }
 
-/** No object has an id beyond 2^53-1. */
+/** An object id is at most 2^53-1. */
 const possible = (ids: readonly ObjectId[]): readonly number[] => ids.filter((id) => typeof id === 'number')
 
-/** The look-up of a batch's objects of one type: one statement for the objects, one for the grants on them. */
+/** Looks up a batch of objects of one type: one statement for the objects, one for the grants on them. */
 export const makeObjectsOf = (db: SqlDatabase) => {
   const owned = new Map(Object.entries(objectTables).map(([type, place]) => [type, ownedObjects(db, place)]))
   const tokens = ownedObjects(db, { table: 'access_tokens', owner: 'user_id' })
@@ -226,7 +226,10 @@ const grantsOn = (db: SqlDatabase): PaddedList =>
     ),
   )
 
-/** AuthorizationFacts over the tables of accounts, teams, roles and grants: statements composed once, then bound to a runner. */
+/**
+ * AuthorizationFacts over the tables of accounts, teams, roles and grants. Statements are composed once, then bound to a
+ * runner.
+ */
 export const makeSqlAuthorizationFacts = (db: SqlDatabase): ((runner: SqlRunner) => AuthorizationFacts) => {
   const locate = makeLocate(db)
   const objectsOf = makeObjectsOf(db)

@@ -33,7 +33,7 @@ export interface TeamRoleRow {
   readonly team_id: number
 }
 
-/** A role of its rows. */
+/** Returns a role from its rows. */
 export const roleOf = (row: RoleRow, permissions: readonly PermissionRef[], teamIds: readonly number[]): Role => ({
   id: row.id as RoleId,
   orgId: row.org_id as OrgId,
@@ -51,7 +51,7 @@ export interface PrincipalRow {
   readonly id: number
   readonly name: string
   readonly display_name: string
-  /** MySQL gives the minimum over a union as text. */
+  /** MySQL returns the minimum over a union as text. */
   readonly via_team_id: number | string | null
 }
 
@@ -119,7 +119,7 @@ const prepareParts = (db: SqlDatabase) => ({
       k('team_roles').select('role_id', 'team_id').whereIn('role_id', listSlots(p, length)).orderBy(['role_id', 'team_id']),
     ),
   ),
-  // In the order of their ids, so that two transactions that lock several teams wait rather than deadlock.
+  // Locked in the order of their ids, so that two transactions that lock several teams wait rather than deadlock.
   lockTeams: paddedList((length) =>
     db.prepare((k, p: (name: string) => number) =>
       k('teams').select('id').where('org_id', p('orgId')).whereIn('id', listSlots(p, length)).orderBy('id').forUpdate(),
@@ -141,8 +141,8 @@ const preparePrincipals = (db: SqlDatabase) => ({
 })
 
 /**
- * Every statement on roles, composed once. Those that a caller's id reaches name the organization, so that no id reaches
- * another tenant's role; the parts of a role are reached by a role that was found so.
+ * Every statement on roles, composed once. Statements with an id from a caller also have the organization's id, so that no
+ * id reaches another tenant's role. Statements on the parts of a role are used only for a role found in this way.
  */
 export const prepareRoleStatements = (db: SqlDatabase) => ({ ...prepareRoles(db), ...prepareParts(db), ...preparePrincipals(db) })
 
@@ -159,7 +159,10 @@ const attachedTeams = (k: Knex, p: Slot): Knex.QueryBuilder =>
 const teamPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
   attachedTeams(k, p).select(k.raw("'team' as type"), 't.id as id', 't.name as name', 't.name as display_name', k.raw('null as via_team_id'))
 
-/** People and robot accounts in the teams who are still members of the organization, each once with the first such team. */
+/**
+ * Selects the people and robot accounts in the teams who are still members of the organization, each once with the first
+ * such team.
+ */
 const userPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
   attachedTeams(k, p)
     .join('team_members as tm', 'tm.team_id', 't.id')
@@ -171,7 +174,7 @@ const userPrincipals = (k: Knex, p: Slot): Knex.QueryBuilder =>
 
 type RoleReads = Pick<RoleStore, 'list' | 'get' | 'lock' | 'principals' | 'lockTeams'>
 
-/** The half of a RoleStore that reads, and locks what it has read. */
+/** The reading half of a RoleStore, which also locks what it reads. */
 export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
   async list(orgId, page) {
     const rows = await runner.all<RoleRow>(sql.list, { orgId, limit: page.limit, offset: pageOffset(page) })
@@ -199,7 +202,7 @@ export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => 
   },
 })
 
-/** Reads permissions and teams of all the roles at once: two queries, however many roles. */
+/** Reads permissions and teams of all the roles in two queries, regardless of the number of roles. */
 const withParts = async (sql: RoleStatements, runner: SqlRunner, rows: readonly RoleRow[]): Promise<readonly Role[]> => {
   if (rows.length === 0) return []
   const ids = rows.map((row) => row.id)
@@ -218,7 +221,7 @@ const withParts = async (sql: RoleStatements, runner: SqlRunner, rows: readonly 
 
 type RoleWrites = Pick<RoleStore, 'insert' | 'replace' | 'remove'>
 
-/** The half of a RoleStore that changes roles; for use inside a transaction. */
+/** The changing half of a RoleStore, for use inside a transaction. */
 export const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites => ({
   insert: (orgId, content, at) =>
     unlessTaken(content, async () => {
@@ -240,7 +243,7 @@ export const roleWrites = (sql: RoleStatements, runner: SqlRunner): RoleWrites =
     }),
 
   async remove(orgId, id) {
-    // Permissions and attachments go with the row, by their foreign keys.
+    // Foreign keys delete permissions and attachments with the row.
     await runner.run(sql.remove, { orgId, id })
   },
 })
@@ -266,7 +269,7 @@ const unlessTaken = async <A>(content: RoleContent, change: () => Promise<A>): P
   }
 }
 
-/** RoleStore over the tables roles, role_permissions and team_roles: statements composed once, then bound to a runner. */
+/** RoleStore over the tables roles, role_permissions and team_roles. Statements are composed once, then bound to a runner. */
 export const makeSqlRoleStore = (db: SqlDatabase): ((runner: SqlRunner) => RoleStore) => {
   const statements = prepareRoleStatements(db)
   return (runner) => ({ ...roleReads(statements, runner), ...roleWrites(statements, runner) })

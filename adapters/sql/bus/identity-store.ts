@@ -48,7 +48,7 @@ export const makeSqlBusIdentityStore = (db: SqlDatabase): ((runner: SqlRunner) =
       },
       async insert({ kind, ownerId, publicKey, ref, sealedSeed, claims }, at) {
         try {
-          // What a server starts with it has already.
+          // A server already has the claims that it starts with.
           const pushed = claims === '' ? 0 : 1
           await runner.run(s.insert, { kind, ownerId: ownerId ?? 0, publicKey, ref, seed: sealedSeed, claims, pushed, at: at.getTime() })
         } catch (error) {

@@ -3,7 +3,7 @@ import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { LiveBusUser } from '../../../core/bus/ports.ts'
 import { busIdentityKinds, busPurposes, type BusIdentity, type BusIdentityId, type BusUser, type BusUserId } from '../../../core/bus/types.ts'
 
-/** A row of `bus_identities`. BIGINT columns may come as text. */
+/** A row of `bus_identities`. BIGINT columns may be returned as text. */
 export interface IdentityRow {
   readonly id: number | string
   readonly kind: string
@@ -31,7 +31,7 @@ export interface UserRow {
 }
 export const userColumns = ['id', 'identity_id', 'owner_id', 'purpose', 'public_key', 'issued_at', 'expires_at', 'revoked_at'] as const
 
-/** What an owner is now; an organization has no password and may always stay. */
+/** The current state of an owner. An organization has no password and always qualifies. */
 export interface OwnerColumns {
   readonly kind: string | null
   readonly password_hash: string | null
@@ -72,7 +72,7 @@ export const userOf = (row: UserRow): BusUser => ({
   revokedAt: row.revoked_at === null ? undefined : instantOf(row.revoked_at),
 })
 
-/** A digest, so that no copy of a password's hash stands in another table. */
+/** Returns a digest, so that no other table contains a copy of a password's hash. */
 export const markOf = (owner: OwnerColumns): string | undefined => {
   if (owner.kind === 'organization') return 'organization'
   if (owner.password_hash === null || !owner.is_active || owner.prohibit_login) return undefined

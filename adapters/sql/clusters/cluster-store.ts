@@ -109,7 +109,6 @@ const writes = (db: SqlDatabase) => ({
   remove: db.prepare((k, p: (n: 'id') => Knex.Value) => k('clusters').where('id', p('id')).del()),
 })
 
-/** Every statement of the store, composed once. */
 export const clusterStatements = (db: SqlDatabase) => ({ ...reads(db), ...writes(db) })
 
 interface LinkRow {
@@ -130,7 +129,7 @@ interface AccountRow {
   readonly kind: string
 }
 
-/** A null leaves the column as it is. */
+/** A null leaves the column unchanged. */
 const changeBinds = (change: ClusterChange): Record<(typeof changeableColumns)[number], Bind> => ({
   display_name: change.displayName ?? null,
   provider: change.provider ?? null,
@@ -141,7 +140,7 @@ const changeBinds = (change: ClusterChange): Record<(typeof changeableColumns)[n
   sealed_credential: change.sealed?.box ?? null,
 })
 
-/** ClusterStore over the table `clusters`; statements are composed once, then bound to a runner. */
+/** ClusterStore over the table `clusters`. Statements are composed once, then bound to a runner. */
 export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => ClusterStore) => {
   const s = clusterStatements(db)
   return (runner) => {

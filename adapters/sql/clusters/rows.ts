@@ -11,7 +11,7 @@ import {
 } from '../../../core/clusters/types.ts'
 import type { Bind } from '../kit/statement.ts'
 
-/** A row of `clusters` joined with its owner, the sealed credential left out. */
+/** A row of `clusters` joined with its owner, without the sealed credential. */
 export interface ClusterRow {
   readonly id: number
   readonly owner_id: number
@@ -42,7 +42,7 @@ export interface ClusterRow {
   readonly version: number
 }
 
-/** One of the known words; a word that a newer release wrote reads as the fallback. */
+/** Returns a known word. A word written by a newer release is read as the fallback. */
 const known = <A extends string>(words: readonly A[], word: string, fallback: A): A => words.find((each) => each === word) ?? fallback
 
 const statusOf = (row: ClusterRow): ClusterStatus => ({

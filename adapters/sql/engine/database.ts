@@ -14,8 +14,8 @@ const forms = 'sqlite:PATH, sqlite::memory:, mysql://user:password@host:port/nam
 const wrong = (): Error => new Error(`The database URL is not understood; it is one of ${forms}.`)
 
 /**
- * Opens the database that `MOORAGE_DATABASE_URL` names; it is not migrated. Throws on a URL of another form, whose text
- * it does not repeat because it may hold a password. A MySQL server is first spoken to by the first statement.
+ * Opens the database in `MOORAGE_DATABASE_URL` without migrating it. Throws on a URL of another form; the message does not
+ * repeat the URL, which may contain a password. A MySQL server is first contacted by the first statement.
  */
 export const openDatabase = async (url: string, options: DatabaseOptions = {}): Promise<SqlDatabase> => {
   if (url.startsWith('sqlite:')) {
@@ -59,12 +59,12 @@ export const parseSocketUrl = (url: string): MysqlPlace | undefined => {
   return { socketPath, user, password, database }
 }
 
-/** Whether the database answers, in plain words when it does not. */
+/** Whether the database answers, with a reason in plain words if it does not. */
 export type DatabaseHealth = { readonly isHealthy: true } | { readonly isHealthy: false; readonly message: string }
 
 const boundMilliseconds = 1000
 
-/** Asks the database for a sign of life, for at most one second. Askers at the same time share one question. */
+/** Checks that the database answers within one second. Concurrent callers share one check. */
 export const makeDatabaseHealth = (database: SqlDatabase): (() => Promise<DatabaseHealth>) => {
   const ping = database.prepare((k) => k.raw('select 1 as one'))
   let asking: Promise<DatabaseHealth> | undefined

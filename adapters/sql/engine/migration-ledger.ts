@@ -6,44 +6,47 @@ import type { Migration } from '../migrations/migration.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 
-/** `failed` and `started` need a person's `unlock`, which makes them `resumable`. Only MySQL knows them: SQLite undoes. */
+/**
+ * `failed` and `started` require a person to run `unlock`, which changes them to `resumable`. They occur only on MySQL:
+ * SQLite rolls back.
+ */
 export type RecordedState = 'started' | 'failed' | 'resumable' | 'done'
 
-/** What the database remembers of one migration. */
+/** The database's record of one migration. */
 export interface MigrationRecord {
   readonly id: string
   readonly state: RecordedState
-  /** Statements of the migration that are known to have run. */
+  /** The number of statements that are known to have run. */
   readonly statementsDone: number
   readonly startedAt: Date
   readonly finishedAt: Date | undefined
-  /** Which process ran it, `host:pid:random`. */
+  /** The process that ran it, `host:pid:random`. */
   readonly holder: string
 }
 
 export interface LockState {
-  /** The process that migrates, or undefined. */
+  /** The process that is migrating, or undefined. */
   readonly holder: string | undefined
   readonly acquiredAt: Date
-  /** Since its last sign of life, by the database's clock. */
+  /** Since its last heartbeat, by the database's clock. */
   readonly silentMilliseconds: number
 }
 
-/** The tables that remember which migrations ran, and the lock that lets one process migrate at a time. */
+/** The tables that record which migrations ran, and the lock that allows one process to migrate at a time. */
 export interface MigrationLedger {
   create(): Promise<void>
   exists(): Promise<boolean>
   records(): Promise<MigrationRecord[]>
-  /** Inserts the record, or takes up a resumable one. */
+  /** Inserts the record, or continues a resumable one. */
   begin(id: string, holder: string, resumes: boolean): Promise<void>
   advance(id: string, statementsDone: number): Promise<void>
   finish(id: string, state: 'done' | 'failed'): Promise<void>
   lock(): Promise<LockState>
-  /** Takes the lock when it is free or its holder has been silent for longer than that. */
+  /** Takes the lock if it is free or its holder has been silent for longer than `staleMilliseconds`. */
   tryLock(holder: string, staleMilliseconds: number): Promise<boolean>
   beat(holder: string): Promise<void>
   unlock(holder: string): Promise<void>
-  /** Frees the lock whoever holds it and makes what was interrupted resumable. */
+  /** Frees the lock regardless of its holder, and makes interrupted migrations resumable. */
   forceUnlock(): Promise<void>
 }
 
@@ -138,22 +141,22 @@ const toRecord = (row: Readonly<Record<string, unknown>>): MigrationRecord => {
   }
 }
 
-/** The schema cannot be brought to this version by itself; the message tells a person in plain words what to do. */
+/** The schema cannot be migrated to this version automatically. The message states in plain words what a person must do. */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused'
 }
 
 export const isInterrupted = ({ state }: MigrationRecord): boolean => state === 'started' || state === 'failed'
 
-/** What has not run, or not to its end. */
+/** Returns the migrations that have not run, or not to completion. */
 export const pendingOf = (migrations: readonly Migration[], records: readonly MigrationRecord[]): readonly Migration[] =>
   migrations.filter(({ id }) => !records.some((record) => record.id === id && record.state === 'done'))
 
-/** What an older version says of a schema in which these migrations, which it does not know, have run. */
+/** Returns the message of an older version for a schema in which these migrations, which it does not know, have run. */
 export const ofNewerVersion = (ids: readonly string[]): string =>
   `This database was migrated by a newer Moorage: this version does not know ${ids.join(', ')}. Run the newer version, or restore a backup made before the upgrade.`
 
-/** An older version must not touch what a newer one made. */
+/** Throws if the schema was made by a newer version: an older version must not change it. */
 export const refuseUnknown = (migrations: readonly Migration[], records: readonly MigrationRecord[]): void => {
   const unknown = records.filter((record) => !migrations.some(({ id }) => id === record.id)).map(({ id }) => id)
   if (unknown.length > 0) throw new MigrationRefused(ofNewerVersion(unknown))

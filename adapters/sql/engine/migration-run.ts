@@ -9,10 +9,10 @@ import type { MigrationLedger, MigrationRecord } from './migration-ledger.ts'
 import { checkedRecords, makeMigrationLedger, MigrationRefused, pendingOf, refuseInterrupted } from './migration-ledger.ts'
 import { makeComposer } from './prepare.ts'
 
-// The best first: compared by bytes, trailing spaces included. MariaDB has the first, MySQL 8 the second.
+// In order of preference: collations that compare by bytes, including trailing spaces. MariaDB has the first, MySQL 8 the second.
 const collations = ['utf8mb4_nopad_bin', 'utf8mb4_0900_bin', 'utf8mb4_bin']
 
-/** What a server of this kind offers to the tables that migrations make. */
+/** Returns what a server of this kind supports for the tables that migrations create. */
 export const schemaParameters = async (session: SchemaSession, dialect: 'sqlite' | 'mysql'): Promise<SchemaParameters> => {
   if (dialect === 'sqlite') return {}
   const rows = await session.execute('select collation_name as name from information_schema.collations', [])
@@ -21,7 +21,7 @@ export const schemaParameters = async (session: SchemaSession, dialect: 'sqlite'
   return collation === undefined ? {} : { collation }
 }
 
-/** Runs one statement of a migration and answers its rows. */
+/** Runs one statement of a migration and returns its rows. */
 export type Execute = (sql: string, binds: readonly Bind[]) => Promise<Readonly<Record<string, unknown>>[]>
 
 interface KnexQuery {
@@ -31,7 +31,7 @@ interface KnexQuery {
   context?: unknown
 }
 
-/** A knex whose statements all go to `execute`, one after the other. Counts of changed rows are not told. */
+/** A knex whose statements all go to `execute`, one after the other. Counts of changed rows are not available. */
 export const makeMigrationKnex = (dialect: 'sqlite' | 'mysql', parameters: SchemaParameters, execute: Execute): Knex => {
   const knex = makeComposer(dialect)
   knex.userParams = parameters
@@ -48,7 +48,7 @@ export const makeMigrationKnex = (dialect: 'sqlite' | 'mysql', parameters: Schem
   return knex
 }
 
-/** One bringing of a schema up to date. */
+/** One migration of a schema to this version. */
 export interface MigrationRun {
   readonly session: SchemaSession
   readonly ledger: MigrationLedger
@@ -68,7 +68,7 @@ const takeLock = async ({ ledger, holder, waitMilliseconds, staleMilliseconds }:
   for (;;) {
     const lock = await ledger.lock()
     const isFree = lock.holder === undefined || lock.silentMilliseconds > staleMilliseconds
-    // A live holder has begun what it will finish; what a dead one has begun needs a person.
+    // A live holder finishes what it started. What a dead one started requires a person.
     if (isFree) refuseInterrupted(await ledger.records())
     if (isFree && (await ledger.tryLock(holder, staleMilliseconds))) return
     if (performance.now() > deadline) {
@@ -82,7 +82,7 @@ const takeLock = async ({ ledger, holder, waitMilliseconds, staleMilliseconds }:
 
 const announce = (run: MigrationRun, { id, summary }: Migration): void => run.say(`Migrating the database: ${id} (${summary})`)
 
-/** On SQLite each migration is one transaction, which also keeps other processes out: there is no lock to be left behind. */
+/** On SQLite each migration is one transaction, which also excludes other processes. No lock can remain after a crash. */
 export const runAllUndoably = async (run: MigrationRun): Promise<readonly string[]> => {
   const applied: string[] = []
   for (const migration of run.migrations) if (await runUndoably(run, migration)) applied.push(migration.id)
@@ -109,7 +109,7 @@ const runUndoably = async (run: MigrationRun, migration: Migration): Promise<boo
   }
 }
 
-/** Another process may be migrating for longer than a change usually waits. */
+/** Waits with a longer limit than usual: another process may be migrating for longer than a change usually waits. */
 const beginAlone = async ({ session, waitMilliseconds }: MigrationRun): Promise<void> => {
   const deadline = performance.now() + waitMilliseconds
   for (;;) {
@@ -123,7 +123,7 @@ const beginAlone = async ({ session, waitMilliseconds }: MigrationRun): Promise<
   }
 }
 
-/** Elsewhere a change of the schema is no part of a transaction: a lock keeps others out, and each statement is counted. */
+/** On other databases schema changes are not transactional: a lock excludes other processes, and each statement is counted. */
 export const runLocked = async (database: SqlDatabase, run: MigrationRun): Promise<readonly string[]> => {
   await takeLock(run)
   const stopBeating = await beat(database, run.holder)
@@ -135,7 +135,7 @@ export const runLocked = async (database: SqlDatabase, run: MigrationRun): Promi
   }
 }
 
-/** Shows life on a connection of its own, since a change of the schema may take longer than the lock is believed. */
+/** Sends heartbeats on a separate connection: a schema change may take longer than the time after which the lock is stale. */
 const beat = async (database: SqlDatabase, holder: string): Promise<() => Promise<void>> => {
   const session = await database.openSchemaSession()
   const ledger = makeMigrationLedger(session, database.dialect)
@@ -170,7 +170,7 @@ const runStepwise = async (run: MigrationRun, migration: Migration, record: Migr
     index++
     if (index <= alreadyDone) return []
     const rows = await session.execute(sql, binds).catch((error: unknown) => {
-      // The statement at which a run was cut may have been carried out and not been counted.
+      // The statement at which a run was interrupted may have been executed but not counted.
       if (record !== undefined && index === alreadyDone + 1 && isAlreadyDone(error)) return []
       throw error
     })

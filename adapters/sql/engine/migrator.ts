@@ -8,17 +8,17 @@ import type { Migration } from '../migrations/migration.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 
 export interface MigrateOptions {
-  /** In order; all of this version by default. */
+  /** In order; by default all migrations of this version. */
   readonly migrations?: readonly Migration[]
-  /** How long to wait for another instance that migrates. */
+  /** How long to wait for another instance that is migrating. */
   readonly waitMilliseconds?: number
-  /** A holder of the lock that has given no sign of life for this long is taken for dead. */
+  /** A holder of the lock without a heartbeat for this long is considered dead. */
   readonly staleMilliseconds?: number
-  /** Told of each migration that begins, for logs. */
+  /** Called with a line for each migration that starts, for logs. */
   readonly say?: (line: string) => void
 }
 
-/** Where one migration stands. */
+/** The state of one migration. */
 export interface MigrationStatus {
   readonly id: string
   readonly summary: string
@@ -27,7 +27,7 @@ export interface MigrationStatus {
   readonly finishedAt: Date | undefined
 }
 
-/** What `migrateUp` would do now. */
+/** A migration that `migrateUp` would run. */
 export interface PlannedMigration {
   readonly id: string
   readonly summary: string
@@ -37,7 +37,7 @@ export interface PlannedMigration {
 const defaultStaleMilliseconds = 60_000
 const defaultWaitMilliseconds = 120_000
 
-/** Brings the schema to this version. Answers the ids of the migrations that it ran. Throws `MigrationRefused`. */
+/** Migrates the schema to this version. Returns the ids of the migrations that ran. Throws `MigrationRefused`. */
 export const migrateUp = async (database: SqlDatabase, options: MigrateOptions = {}): Promise<readonly string[]> => {
   const session = await database.openSchemaSession()
   try {
@@ -60,7 +60,7 @@ export const migrateUp = async (database: SqlDatabase, options: MigrateOptions =
   }
 }
 
-/** Where every migration stands, also those of a newer version (`unknown`). Changes nothing. */
+/** Returns the state of every migration, including those of a newer version (`unknown`). Changes nothing. */
 export const migrationStatus = async (
   database: SqlDatabase,
   migrations: readonly Migration[] = allMigrations,
@@ -79,7 +79,7 @@ export const migrationStatus = async (
   ]
 }
 
-/** The migrations that have not run, with the SQL that they will run. Changes nothing. */
+/** Returns the migrations that have not run, with their SQL. Changes nothing. */
 export const migrationPlan = async (
   database: SqlDatabase,
   migrations: readonly Migration[] = allMigrations,
@@ -101,8 +101,8 @@ export const migrationPlan = async (
 }
 
 /**
- * Frees the lock after a person has made sure that nobody migrates; an interrupted migration is then taken up by the next
- * `migrateUp`. Answers in one line what it did. Refuses while the holder shows signs of life.
+ * Frees the lock, after a person has checked that no process migrates. The next `migrateUp` continues an interrupted
+ * migration. Returns one line that states what it did. Refuses while the holder sends heartbeats.
  */
 export const unlockMigrations = async (database: SqlDatabase, options: Pick<MigrateOptions, 'staleMilliseconds'> = {}): Promise<string> => {
   const session = await database.openSchemaSession()

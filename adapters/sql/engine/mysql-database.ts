@@ -17,7 +17,7 @@ interface Parts {
 
 type Binds = Readonly<Record<string, Bind>>
 
-/** A pool of connections to MySQL or MariaDB, opened as they are needed. */
+/** Opens a pool of connections to MySQL or MariaDB. Connections are opened on demand. */
 export const openMysqlDatabase = (place: MysqlPlace, options: MysqlOptions = {}): SqlDatabase => {
   const parts: Parts = { composer: makeComposer('mysql'), pool: makeMysqlPool(place, options), surroundings: makeSurroundings() }
   const clock = makePrepare(parts.composer)((k) => k.raw(`select ${databaseNow('mysql')} as now`))
@@ -45,8 +45,8 @@ const firstRow = (answer: Answer): unknown => (Array.isArray(answer) ? answer[0]
 const startsWithSelect = /^\s*select\b/i
 
 /**
- * A statement of its own, on whichever connection is free. A read whose connection turns out dead is asked again: when the
- * link was cut, all that were idle may have died, and each is noticed by its first use.
+ * Runs a statement outside a transaction, on any free connection. A read on a dead connection is retried: after a network
+ * failure all idle connections may be dead, and each is detected only on its next use.
  */
 const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answer: Answer) => unknown): Promise<unknown> => {
   try {
@@ -69,7 +69,7 @@ const outside = (parts: Parts, statement: Statement, binds: Binds, shape: (answe
   })
 }
 
-/** One timer covers all of it: the wait for a connection, its making, the statement. */
+/** One timer covers everything: the wait for a connection, its setup, and the statement. */
 const attempt = (parts: Parts, statement: Statement, binds: Binds, deadline: number, answered: Answered): void => {
   const { pool } = parts
   let inUse: PoolConnection | undefined
@@ -116,7 +116,7 @@ const acquire = (pool: MysqlPool): Promise<PoolConnection> =>
     })
   })
 
-/** Waits for work on one connection, and notes whether the server answered. */
+/** Awaits work on one connection, and notes whether the server answered. */
 const noted = async <A>(pool: MysqlPool, work: Promise<A>): Promise<A> => {
   try {
     const answer = await work
@@ -142,7 +142,7 @@ const begin = async (pool: MysqlPool): Promise<PoolConnection> => {
   }
 }
 
-/** Nothing has happened yet, so connections that died while they were idle are replaced without a word. */
+/** Nothing has happened yet, so connections that died while idle are replaced silently. */
 const beginSurely = async (pool: MysqlPool): Promise<PoolConnection> => {
   const deadline = performance.now() + pool.limits.statementTimeoutMilliseconds / 2
   for (let repeats = pool.limits.connectionLimit; ; repeats--) {
@@ -180,7 +180,7 @@ const rollBack = async (pool: MysqlPool, connection: PoolConnection, state: Tran
     await inTransaction(pool, connection, 'rollback')
     pool.release(connection)
   } catch {
-    // The server rolls back what its lost client left open.
+    // The server rolls back the open transaction of a lost client.
     pool.destroy(connection)
   }
 }
@@ -202,7 +202,7 @@ const transactionRunner = (pool: MysqlPool, connection: PoolConnection, composer
       return await noted(pool, executeWithin(pool.limits.statementTimeoutMilliseconds, connection, statement, binds))
     } catch (error) {
       const thrown = toThrown(error)
-      // After a deadlock the server has rolled everything back: the next statement would commit by itself.
+      // After a deadlock the server has rolled back the transaction: the next statement would commit by itself.
       if (isRetryable(error) || thrown instanceof Unavailable) state.broken = { error: thrown }
       throw thrown
     }

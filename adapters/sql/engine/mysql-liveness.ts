@@ -1,33 +1,33 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
 
 /**
- * Whether the server has stopped answering. One statement waits in vain for its whole limit; what comes after it would do
- * the same, one after the other within a request. So it is refused until the server answers again.
+ * Tracks whether the server has stopped answering. Without it, each statement of a request would wait for its whole limit,
+ * one after the other. After the first such wait, further statements are refused until the server answers again.
  */
 export interface Silence {
-  /** Calls back at once while the server answers, else as soon as it does, or with the refusal. */
+  /** Calls back at once while the server answers; otherwise as soon as it answers, or with the refusal. */
   whenHeard(done: (refused: Unavailable | undefined) => void): void
-  /** Something was answered, be it an error. */
+  /** The server answered, possibly with an error. */
   heard(): void
-  /** A statement or a connection was waited for in vain. */
+  /** A statement or a connection timed out. */
   gaveUp(): void
   close(): void
 }
 
-/** Between two attempts to hear something. */
+/** Between two connection attempts. */
 const pauseMilliseconds = 100
 
 export interface SilenceDeps {
-  /** Opens a connection and calls `heard` when the server has spoken on it. Ends in bounded time. */
+  /** Opens a connection and calls `heard` when the server has sent something on it. Ends in bounded time. */
   readonly ask: () => Promise<void>
   readonly onSilent: () => void
-  /** How long a statement waits in vain. */
+  /** The time limit of a statement. */
   readonly statementMilliseconds: number
 }
 
 export const makeSilence = ({ ask, onSilent, statementMilliseconds }: SilenceDeps): Silence => {
   const recentMilliseconds = statementMilliseconds / 4
-  // A server that was only slow once answers within it, and nothing is refused.
+  // A server that was slow only once answers within this time, and nothing is refused.
   const doubtMilliseconds = statementMilliseconds / 15
   const waiting: ((refused: Unavailable | undefined) => void)[] = []
   let heardAtMs = performance.now()
@@ -55,7 +55,7 @@ export const makeSilence = ({ ask, onSilent, statementMilliseconds }: SilenceDep
       if (state !== 'answers') enter('answers')
     },
     gaveUp: () => {
-      // Where others are answered, one statement or connection is slow, not the server.
+      // If other statements are answered, one statement or connection is slow, not the server.
       if (state !== 'answers' || performance.now() - heardAtMs < recentMilliseconds) return
       state = 'doubtful'
       setTimeout(() => {

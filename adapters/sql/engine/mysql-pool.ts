@@ -4,16 +4,16 @@ import { makeSilence, type Silence } from './mysql-liveness.ts'
 import { isTimedOut, timedOut } from './mysql-statement.ts'
 import { makeWaitQueue, type QueueLoad, type WaitQueue } from './wait-queue.ts'
 
-/** Where the server is and as whom to speak to it. */
+/** The address of the server and the user to connect with. */
 export type MysqlPlace = Pick<PoolOptions, 'host' | 'port' | 'socketPath' | 'user' | 'password' | 'database'>
 
 export interface MysqlOptions {
-  /** Connections of this process; several instances share the server's limit. */
+  /** Connections of this process. All instances share the server's limit. */
   readonly connectionLimit?: number
   readonly connectTimeoutMilliseconds?: number
   /** How long a statement waits for a free connection. */
   readonly acquireTimeoutMilliseconds?: number
-  /** From asking for a connection to the last row. The connection of a statement that takes longer is destroyed. */
+  /** From the request for a connection to the last row. The connection of a statement that takes longer is destroyed. */
   readonly statementTimeoutMilliseconds?: number
 }
 
@@ -23,20 +23,20 @@ export interface Limits {
   readonly statementTimeoutMilliseconds: number
 }
 
-/** A pool whose every wait is bounded. */
+/** A connection pool in which every wait is bounded. */
 export interface MysqlPool {
   readonly limits: Limits
   /**
-   * Gives a connection with the session settings in force, or an error: without a wait while the server has stopped answering.
-   * Give it back with `release` or destroy it.
+   * Passes a connection with the session settings, or an error; without a wait while the server has stopped answering. The
+   * caller must `release` or destroy the connection.
    */
   acquire(done: (error: unknown, connection?: PoolConnection) => void): void
   release(connection: PoolConnection): void
-  /** Closes a connection that is in use and can no longer be trusted. */
+  /** Closes a connection that is in use and is no longer reliable. */
   destroy(connection: PoolConnection): void
-  /** Notes how a statement ended, for what comes after it. */
+  /** Records how a statement ended, for later statements. */
   note(error: unknown): void
-  /** A connection outside the pool, without limits on its statements. */
+  /** Opens a connection outside the pool, without limits on its statements. */
   openUnbounded(): Promise<Connection>
   load(): QueueLoad
   close(): Promise<void>
@@ -48,7 +48,7 @@ const shared = (place: MysqlPlace, connectTimeoutMilliseconds: number): PoolOpti
   connectTimeout: connectTimeoutMilliseconds,
   enableKeepAlive: true,
   keepAliveInitialDelay: 10_000,
-  // An integer beyond 2^53 arrives as text, which the runner refuses or turns into a bigint.
+  // An integer beyond 2^53 is returned as text, which the runner refuses or converts to a bigint.
   supportBigNumbers: true,
   multipleStatements: false,
   dateStrings: true,
@@ -67,7 +67,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
   const pool = mysql.createPool({
     ...shared(place, limits.connectTimeoutMilliseconds),
     connectionLimit,
-    // Below the limit, or mysql2 keeps idle connections for ever.
+    // Must be below the limit, or mysql2 keeps idle connections forever.
     maxIdle: Math.max(connectionLimit - 1, 1),
     idleTimeout: 60_000,
   })
@@ -86,7 +86,7 @@ export const makeMysqlPool = (place: MysqlPlace, options: MysqlOptions): MysqlPo
       silence.heard()
       probe.destroy()
     },
-    // What lies idle waits on the same dead link, and each would be found out by a statement that waits in vain.
+    // Idle connections use the same dead link, and each would be detected only by a statement that times out.
     onSilent: () => {
       for (const connection of open) if (!lent.has(connection)) connection.destroy()
     },
@@ -134,14 +134,14 @@ interface Acquiring {
   readonly limits: Limits
 }
 
-// The places are as many as the pool's connections, so that the pool itself never queues.
+// There are as many places as connections in the pool, so that the pool itself never queues.
 const acquire = (acquiring: Acquiring, done: (error: unknown, connection?: PoolConnection) => void): void => {
   const { places, silence } = acquiring
   silence.whenHeard((silent) => {
     if (silent !== undefined) return done(silent)
     places.take((refused) => {
       if (refused !== undefined) return done(refused)
-      // It may have fallen silent while this one waited.
+      // The server may have stopped answering during this wait.
       silence.whenHeard((nowSilent) => {
         if (nowSilent === undefined) return connect(acquiring, done)
         places.release()
@@ -173,22 +173,22 @@ const connect = ({ pool, places, ready, lent, silence, destroy, limits }: Acquir
 
 const sqlMode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY'
 
-/** The server's own limits for a session; 0 is none. */
+/** The server's own limits for a session; 0 means none. */
 interface ServerLimits {
   readonly statementMilliseconds: number
   readonly rowLockSeconds: number
-  /** For a change of the schema: how long it waits, and makes others wait, for transactions on its table. */
+  /** For a schema change: how long it waits, and delays others, for transactions on its table. */
   readonly schemaLockSeconds: number
 }
 
-/** The server gives up before we do, so that a slow statement frees its locks and keeps its connection. */
+/** The server times out before this process does, so that a slow statement frees its locks and keeps its connection. */
 const limitsOf = (statementTimeoutMilliseconds: number): ServerLimits => ({
   statementMilliseconds: Math.max(Math.floor(statementTimeoutMilliseconds * 0.9), 1),
   rowLockSeconds: Math.max(Math.floor((statementTimeoutMilliseconds * 0.8) / 1000), 1),
   schemaLockSeconds: 5,
 })
 
-/** The settings that every session has, whatever the server's defaults are. */
+/** The settings of every session, regardless of the server's defaults. */
 const sessionSettings = (version: string, limits: ServerLimits): string => {
   const statementLimit = /mariadb/i.test(version)
     ? `max_statement_time = ${limits.statementMilliseconds / 1000}`
@@ -232,7 +232,7 @@ const openUnbounded = (place: MysqlPlace, limits: Limits): Promise<Connection> =
     })
   })
 
-// A link on which nothing answers any more would keep an orderly end waiting.
+// On a link without answers a graceful close would block.
 const farewellMilliseconds = 1000
 
 const closePool = (pool: Pool, open: ReadonlySet<PoolConnection>): Promise<void> =>

@@ -4,12 +4,12 @@ import type { Bind, RunResult, Statement } from '../kit/statement.ts'
 
 export type Answer = Record<string, unknown>[] | ResultSetHeader
 
-/** Tells an error, or undefined and the driver's answer, once. */
+/** Called once with an error, or with undefined and the driver's answer. */
 export type Answered = (error: unknown, answer: Answer) => void
 
 const nothing: Answer = []
 
-/** The error of a wait that was given up: the connection that was waited for can no longer be trusted. */
+/** Returns the error of a timed-out wait. The connection is no longer reliable. */
 export const timedOut = (sql: string): Error =>
   Object.assign(new Error(`The database did not answer in time: ${sql}`), { code: timedOutCode })
 
@@ -17,7 +17,7 @@ const timedOutCode = 'MOORAGE_STATEMENT_TIMEOUT'
 
 export const isTimedOut = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === timedOutCode
 
-/** Runs a statement, prepared, on this connection. Waits without limit: the caller has the timer. */
+/** Runs a prepared statement on this connection, without a time limit: the caller has the timer. */
 export const execute = (
   connection: PoolConnection,
   statement: Statement,
@@ -43,7 +43,7 @@ export const execute = (
   else connection.execute(statement.sql, values, done)
 }
 
-/** As a promise; rejects with the error of `timedOut` when the answer takes longer. */
+/** Returns a promise, which rejects with the error of `timedOut` if the answer takes longer. */
 export const executeWithin = (
   milliseconds: number,
   connection: PoolConnection,
@@ -59,7 +59,7 @@ export const executeWithin = (
     })
   })
 
-/** Runs a statement of the text protocol, as `commit`. */
+/** Runs a statement of the text protocol, such as `commit`. */
 export const command = (connection: PoolConnection, sql: string, timeoutMilliseconds: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(timedOut(sql)), timeoutMilliseconds)

@@ -3,7 +3,7 @@ import type { Bind, Constant, Prepare, Statement } from '../kit/statement.ts'
 
 type Dialect = 'sqlite' | 'mysql'
 
-/** Stands for a bind while knex composes. `limit` and `offset` keep only what parses as an integer: its marker. */
+/** A placeholder for a bind while knex composes. `limit` and `offset` accept only values that parse as an integer: its marker. */
 class Placeholder {
   readonly name: string
   readonly marker: number
@@ -18,10 +18,10 @@ class Placeholder {
   }
 }
 
-// Far from any number that somebody writes into a statement.
+// Far from any number that occurs in a statement.
 const firstMarker = 9_007_199_254_000_000
 
-/** A knex that composes and never connects. */
+/** Returns a knex that composes statements and never connects. */
 export const makeComposer = (dialect: Dialect): Knex =>
   dialect === 'sqlite'
     ? knexFactory({ client: 'better-sqlite3', useNullAsDefault: true })
@@ -37,7 +37,7 @@ const compose = (built: Knex.QueryBuilder | Knex.Raw): Composed => {
   return { sql, bindings }
 }
 
-/** The composer of named statements for a dialect. */
+/** Returns the composer of named statements for a dialect. */
 export const makePrepare = (composer: Knex): Prepare =>
   (build, options = {}) => {
     const placeholders: Placeholder[] = []
@@ -55,7 +55,7 @@ export const makePrepare = (composer: Knex): Prepare =>
     return { sql, order, int64: options.int64 ?? false } as Statement<never>
   }
 
-/** Composes a statement whose shape is only known now; all its values are fixed. */
+/** Composes a statement whose shape is known only at run time. All its values are fixed. */
 export const composeNow = (composer: Knex, build: (k: Knex) => Knex.QueryBuilder | Knex.Raw): Statement<never> => {
   const { sql, bindings } = compose(build(composer))
   return { sql, order: bindings.map((binding) => ({ constant: asBind(binding, sql) })), int64: false }
@@ -74,7 +74,7 @@ const asBind = (value: unknown, sql: string): Bind => {
   }
 }
 
-/** The values of a statement's binds in the driver's order, each turned by `encode`. Throws on a missing bind. */
+/** Returns the values of a statement's binds in the driver's order, each converted by `encode`. Throws if a bind is missing. */
 export const bindValues = <Encoded>(
   statement: Statement,
   binds: Readonly<Record<string, Bind>>,
@@ -89,7 +89,7 @@ export const bindValues = <Encoded>(
   return values
 }
 
-/** SQLite compares a number with a text column as text, so numbers may stay numbers. */
+/** SQLite compares a number with a text column as text, so numbers can be passed as numbers. */
 export const encodeForSqlite = (value: Bind): string | number | bigint | null | Buffer => {
   switch (typeof value) {
     case 'string':
@@ -104,7 +104,7 @@ export const encodeForSqlite = (value: Bind): string | number | bigint | null | 
   }
 }
 
-/** MySQL compares a number with a text column as numbers, which `0` wins against every word; text it compares as text. */
+/** MySQL compares a number with a text column as numbers, and `0` then matches every word. Text is compared as text. */
 export const encodeForMysql = (value: Bind): string | null | Buffer => {
   switch (typeof value) {
     case 'string':

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { bindValues, encodeForSqlite } from './prepare.ts'
 import type { Bind, RunResult, Statement } from '../kit/statement.ts'
 
-/** A statement that this connection has prepared. */
+/** A statement prepared on this connection. */
 export interface Prepared {
   readonly statement: Database.Statement<unknown[], unknown>
   readonly isReadonly: boolean
@@ -12,7 +12,7 @@ export interface Prepared {
   readonly int64: boolean
 }
 
-/** One connection, synchronous, with its prepared statements. */
+/** A synchronous connection with its prepared statements. */
 export interface SqliteConnection {
   readonly raw: Database.Database
   prepare(statement: Statement): Prepared
@@ -21,17 +21,16 @@ export interface SqliteConnection {
   run(statement: Statement, binds: Readonly<Record<string, Bind>>): RunResult
 }
 
-// Statements composed at start are some hundreds; those of dynamic filters push one another out.
+// Statements composed at startup number a few hundred. Those of dynamic filters evict each other.
 const keptStatements = 2000
 
 /**
- * Opens a file (made with mode 0600) or a private database in memory.
- * WAL with synchronous=NORMAL: what was acknowledged survives the death of the process; the loss of power may undo the
- * last commits before it, and leaves the file whole.
+ * Opens a file (created with mode 0600) or a private in-memory database. WAL with synchronous=NORMAL: committed data
+ * survives a crash of the process. A power failure may undo the last commits before it, but does not corrupt the file.
  */
 export const openSqliteConnection = (source: string | Buffer, mode: 'read-write' | 'read-only'): SqliteConnection => {
   if (typeof source === 'string' && source !== ':memory:') closeSync(openSync(source, 'a', 0o600))
-  // A wait in the driver would stop the whole process; longer waits are ours, between attempts.
+  // A wait in the driver would block the whole process. Longer waits happen here, between attempts.
   const raw = new Database(source, { timeout: 10 })
   raw.pragma('journal_mode = WAL')
   raw.pragma('synchronous = NORMAL')
@@ -76,7 +75,7 @@ const wrapSqliteConnection = (raw: Database.Database): SqliteConnection => {
     run: (statement, binds) => {
       const prepared = prepare(statement)
       const { changes, lastInsertRowid } = prepared.statement.run(bindValues(statement, binds, encodeForSqlite))
-      // SQLite remembers the last inserted row across statements that insert nothing.
+      // SQLite keeps the last inserted row id across statements that insert nothing.
       return { affected: changes, insertId: prepared.inserts && changes > 0 ? Number(lastInsertRowid) : 0 }
     },
   }

@@ -9,15 +9,15 @@ import { assertUsable, makeSurroundings, type Surroundings, type TransactionStat
 import { makeWaitQueue, takePlace, type WaitQueue } from './wait-queue.ts'
 
 export interface SqliteOptions {
-  /** How long a change waits for the changes before it, also of other processes. */
+  /** How long a change waits for earlier changes, including those of other processes. */
   readonly writerWaitMilliseconds?: number
 }
 
 interface Parts {
   readonly composer: Knex
-  /** The only connection that changes anything; whoever uses it holds the place of `turn`. */
+  /** The only connection that changes anything. It may be used only while holding `turn`. */
   readonly writer: SqliteConnection
-  /** For reads outside transactions; the writer itself when the database is in memory. */
+  /** For reads outside transactions. It is the writer if the database is in memory. */
   readonly reader: SqliteConnection
   readonly turn: WaitQueue
   readonly surroundings: Surroundings
@@ -25,7 +25,7 @@ interface Parts {
   readonly path: string
 }
 
-/** Opens `path`, `:memory:`, or a copy in memory of a serialized database. */
+/** Opens `path`, `:memory:`, or an in-memory copy of a serialized database. */
 export const openSqliteDatabase = (source: string | Buffer, options: SqliteOptions = {}): SqlDatabase => {
   const inMemory = typeof source !== 'string' || source === ':memory:'
   const writer = openSqliteConnection(source, 'read-write')
@@ -66,7 +66,7 @@ const makeSqliteDatabase = (parts: Parts): SqlDatabase => {
   }
 }
 
-/** A statement of its own: a read goes ahead at once, a change waits for its turn. */
+/** Runs a statement outside a transaction: a read at once, a change in its turn. */
 const outside = <A>(parts: Parts, statement: Statement, step: (connection: SqliteConnection) => A): A | Promise<A> => {
   parts.surroundings.refuseInside()
   const { reader, writer, turn } = parts
@@ -96,7 +96,7 @@ const waitAndChange = async <A>(parts: Parts, step: (connection: SqliteConnectio
   return changeWhenFree(parts, step)
 }
 
-/** The caller holds the turn; it is given back here. */
+/** Runs a change. The caller holds the turn, which is released here. */
 const changeWhenFree = async <A>(parts: Parts, step: (connection: SqliteConnection) => A): Promise<A> => {
   try {
     return await untilNotBusy(parts, () => step(parts.writer))
@@ -107,7 +107,7 @@ const changeWhenFree = async <A>(parts: Parts, step: (connection: SqliteConnecti
 
 const isBusy = (error: unknown): boolean => (error as { code?: unknown } | undefined)?.code === 'SQLITE_BUSY'
 
-/** Another process has the file: tries again and again, leaving the event loop free in between. */
+/** Retries while another process has locked the file. The event loop is free between the attempts. */
 const untilNotBusy = async <A>(parts: Parts, step: () => A): Promise<A> => {
   const deadline = performance.now() + parts.writerWaitMilliseconds
   for (;;) {
@@ -149,7 +149,7 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
       return run()
     } catch (error) {
       const thrown = toThrown(error)
-      // A full disk or a failed read ends the whole transaction; what follows must not run outside of it.
+      // A full disk or a failed read ends the whole transaction. Later statements must not run outside it.
       if (!writer.raw.inTransaction || isUnavailable(error)) state.broken = { error: thrown }
       throw thrown
     }
@@ -165,7 +165,7 @@ const transactionRunner = ({ writer, composer }: Parts, state: TransactionState)
   }
 }
 
-/** In memory there is only the one connection, whose turn the session keeps until it is closed. */
+/** In memory there is only one connection, whose turn the session keeps until it is closed. */
 const openSchemaSession = async (parts: Parts): Promise<SchemaSession> => {
   const shared = parts.reader === parts.writer
   if (shared) await takePlace(parts.turn)

@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** What is known of one open transaction. */
+/** The state of an open transaction. */
 export interface TransactionState {
   open: boolean
-  /** Why it can no longer be committed: the database has rolled it back, or its connection has gone. */
+  /** Why it can no longer be committed: the database rolled it back, or its connection was lost. */
   broken: { readonly error: unknown } | undefined
 }
 
-/** Knows whether the code that runs now was called by a transaction's work. */
+/** Detects whether the current code was called from the work of a transaction. */
 export interface Surroundings {
   run<A>(state: TransactionState, work: () => Promise<A>): Promise<A>
   /**
-   * Throws inside a transaction's work. A statement there that bypasses the transaction would not see its changes, would
-   * stand when it is rolled back, and could wait for the locks of its own caller for ever.
+   * Throws inside the work of a transaction. A statement that bypasses the transaction there would not see its changes,
+   * would not be rolled back with it, and could wait forever for the locks of its own caller.
    */
   refuseInside(): void
 }
@@ -29,7 +29,7 @@ export const makeSurroundings = (): Surroundings => {
   }
 }
 
-/** Throws when the transaction has ended or is beyond saving. */
+/** Throws if the transaction has ended or can no longer be committed. */
 export const assertUsable = (state: TransactionState): void => {
   if (!state.open) throw new Error('This transaction has ended; what it was given must not be kept.')
   if (state.broken !== undefined) throw state.broken.error

@@ -10,16 +10,16 @@ import type { AuditTrail, GatheringAuditTrail, UnitOfWork } from '../../../core/
 import { isForeignKeyViolation, isRetryable } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
-/** Marks, inside the transaction of a change, that the request with this idempotency record has been carried out. */
+/** Marks, inside the transaction of a change, that the request with this idempotency record was carried out. */
 export interface AppliedMark {
   /**
-   * Stores the answer with the mark, where there is one. Answers whether the mark is new, so that finding it later proves
-   * that this very transaction was committed. Throws when another process has taken over the record.
+   * Stores the mark, and the answer if there is one. Returns whether the mark is new, so that finding it later proves that
+   * this transaction was committed. Throws if another process has taken over the record.
    */
   set(tx: SqlRunner, recordId: number, answer: StoredAnswer | undefined): Promise<boolean>
   /**
-   * Whether the transaction that set a new mark was committed. Waits for that transaction to end if the server still has
-   * it; throws when it does not end in time.
+   * Reports whether the transaction that set a new mark was committed. Waits for that transaction to end if the server
+   * still has it; throws if it does not end in time.
    */
   isProven(recordId: number): Promise<boolean>
 }
@@ -30,7 +30,7 @@ export const makeAppliedMark = (database: SqlDatabase): AppliedMark => {
   const { prepare } = database
   const written = (p: Place) => ({ state: p('state'), status: p('status'), headers: p('headers'), body: p('body') })
   const mark = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id'), state: 'started' }).update(written(p)))
-  /** For a request of several transactions: the last one has the answer. */
+  /** For a request of several transactions: the last one stores the answer. */
   const markAgain = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id') }).update(written(p)))
   const read = prepare((k, p: Place) => k('idempotency_records').where({ id: p('id') }).select('state').forUpdate())
   return {
@@ -54,7 +54,7 @@ const answered = ({ status, headers, body }: StoredAnswer) => ({ state: 'answere
 
 const attempts = 4
 
-/** Carries a Left out of the transaction, which would commit if the work's promise resolved. */
+/** Carries a Left out of the transaction, which would commit if the promise of the work resolved. */
 class Refused extends Error {
   readonly outcome: Either<Failure, never>
 
@@ -65,18 +65,18 @@ class Refused extends Error {
 }
 
 interface Progress<A> {
-  /** What the work answered in the last attempt. */
+  /** The result of the work in the last attempt. */
   result?: Either<Failure, A>
-  /** Whether that attempt's mark tells, once found, that it was committed. */
+  /** Whether the presence of that attempt's mark proves that it was committed. */
   isProvable: boolean
 }
 
 /**
- * Transactions over SQL stores. Right commits; Left and throw roll back; after a deadlock the work runs again, at most
- * four times in all. When the answer to a commit is lost, the call's idempotency record decides what happened; without
- * one, `CommitOutcomeUnknown` is thrown. When a row's parent is gone the work runs once more, so that its checks can say
- * so; where they do not, `Overtaken` is thrown.
- * `makeStores` gets the transaction and the audit trail bound to it, made by `makeAudit` for the call.
+ * Transactions over SQL stores. Right commits; Left and throw roll back. After a deadlock the work runs again, at most four
+ * times in total. If the answer to a commit is lost, the call's idempotency record shows the outcome; without a record,
+ * `CommitOutcomeUnknown` is thrown. If the parent of a row is gone, the work runs once more, so that its checks can report
+ * it; if they do not, `Overtaken` is thrown. `makeStores` receives the transaction and its audit trail, which `makeAudit`
+ * creates for the call.
  */
 export const makeSqlUnitOfWork = <Stores>(
   database: SqlDatabase,
@@ -115,14 +115,14 @@ export const makeSqlUnitOfWork = <Stores>(
           } else if (!isRetryable(error)) throw error
           if (attempt === attempts) throw new Unavailable('The database is busy with other changes. Try again.', { cause: error })
         }
-        // Those who collided must not collide again.
+        // A random delay, so that transactions that collided do not collide again.
         await sleep(Math.random() * 10 * 2 ** attempt)
       }
     },
   }
 }
 
-/** Whether the change whose commit got no answer stands. Throws the error when nothing tells. */
+/** Reports whether the change was committed although its commit got no answer. Throws the error if that is unknown. */
 const wasCommitted = async (
   mark: AppliedMark,
   keyed: Pick<KeyedChange, 'recordId'> | undefined,

@@ -1,17 +1,17 @@
 import { Unavailable } from '../../../core/kernel/failure.ts'
 
-/** How many places are taken and free, and how many callers wait for one. */
+/** The numbers of taken and free places, and of waiting callers. */
 export interface QueueLoad {
   readonly used: number
   readonly free: number
   readonly waiting: number
 }
 
-/** Hands out a fixed number of places in the order of asking. */
+/** Grants a fixed number of places in the order of requests. */
 export interface WaitQueue {
-  /** Takes a place at once when one is free. */
+  /** Takes a place if one is free. */
   tryTake(): boolean
-  /** Calls back when a place is there, or with `Unavailable` when none came free in time. */
+  /** Calls back when a place is granted, or with `Unavailable` if none became free in time. */
   take(done: (error: Unavailable | undefined) => void): void
   release(): void
   load(): QueueLoad
@@ -22,10 +22,10 @@ interface Waiter {
   readonly timer: NodeJS.Timeout
 }
 
-/** `message` is what a caller reads who waited in vain. */
+/** @param message the message of the `Unavailable` that a caller gets after a timeout. */
 export const makeWaitQueue = (places: number, waitMilliseconds: number, message: string): WaitQueue => {
   let free = places
-  // A map keeps the order and forgets a waiter who gave up without a search.
+  // A map keeps the order and removes a cancelled waiter without a search.
   const waiters = new Map<number, Waiter>()
   let nextTicket = 0
   const tryTake = (): boolean => {
@@ -56,7 +56,7 @@ export const makeWaitQueue = (places: number, waitMilliseconds: number, message:
   }
 }
 
-/** The same as a promise. */
+/** Takes a place; returns a promise. */
 export const takePlace = (queue: WaitQueue): Promise<void> =>
   queue.tryTake()
     ? Promise.resolve()

@@ -69,12 +69,12 @@ interface DeactivatedRow extends IdRow {
 
 const idsOf = (rows: readonly IdRow[]): readonly UserId[] => rows.map((row) => Number(row.id) as UserId)
 
-/** The beginning and end of accounts on SQL: columns of the users' own rows, so that they go with them. */
+/** The creation and removal of accounts on SQL. The data are columns of the users' own rows, so that they are deleted with them. */
 export const makeSqlAccountLifeStore = (db: SqlDatabase): ((runner: SqlRunner) => AccountLifeStore) => {
   const s = statements(db)
   const bindTerms = makeSearchTerms(db)
   return (runner) => {
-    /** Runs a change of who sees the user; true when there was one. */
+    /** Runs a change of the user's visibility. Returns whether a row changed. */
     const shown = async (id: UserId, statement: Statement, binds: Readonly<Record<string, Bind>>): Promise<boolean> => {
       if ((await runner.run(statement, { id, ...binds })).affected === 0) return false
       await bindTerms(runner).showUser(id)
@@ -118,14 +118,14 @@ export const makeSqlAccountLifeStore = (db: SqlDatabase): ((runner: SqlRunner) =
   }
 }
 
-/** Enough for a person to see what is in the way. */
+/** The number of obstacles that are listed. */
 const shown = 10
-/** What `organizations.org_type` holds for a client organization. */
+/** The value of `organizations.org_type` for a client organization. */
 const clientOrgType = 2
 
 type Place = 'id' | 'orgId'
 
-/** Owners of an organization other than one user. */
+/** Selects the owners of an organization other than one user. */
 const otherOwners = (k: Knex, p: (n: 'id') => Knex.Value): Knex.QueryBuilder =>
   k('team_members as tm')
     .join('teams as t', 't.id', 'tm.team_id')
@@ -190,10 +190,10 @@ const holdingStatements = (db: SqlDatabase) => ({
   ),
 })
 
-/** Reads what other parts' tables hold of a user, so that identity need not know those parts. */
+/** Reads what the tables of other parts hold for a user, so that identity does not depend on those parts. */
 export const makeSqlAccountHoldings = (db: SqlDatabase): ((runner: SqlRunner) => AccountHoldings) => {
   const s = holdingStatements(db)
-  /** The user's organizations, their rows held: whether somebody else is an owner of them is then decided once. */
+  /** Returns the user's organizations and locks their rows, so that the check for other owners is not a race. */
   const heldMemberships = async (runner: SqlRunner, id: UserId): Promise<readonly { readonly orgId: number; readonly name: string }[]> => {
     const rows = await runner.all<{ org_id: number | string; name: string }>(s.memberships, { id })
     const held = rows.map((row) => ({ orgId: Number(row.org_id), name: row.name }))

@@ -16,9 +16,9 @@ interface ActorRow extends StateRow {
 }
 
 /**
- * ActorCalls over accounts and access tokens: one query, two where a site admin acted as somebody. The account, and the
- * impersonator's, must be enabled; the impersonator must still be a site admin; a token that asked must be there and in
- * time. Passwords and sessions prove a moment, not a right: work that they asked for goes on after they end.
+ * ActorCalls over accounts and access tokens: one query, or two if a site admin impersonated a user. The account, and the
+ * impersonator's, must be enabled. The impersonator must still be a site admin. A token that made the call must exist and
+ * must not be expired. Passwords and sessions are not checked again: work that they requested continues after they end.
  */
 export const makeSqlActorCalls = (db: SqlDatabase, clock: Clock): ActorCalls => {
   const accountWithToken = db.prepare((k, p: P<'userId' | 'tokenId'>) =>
@@ -39,7 +39,7 @@ export const makeSqlActorCalls = (db: SqlDatabase, clock: Clock): ActorCalls => 
 
   return {
     async callOf(actor, about, signal) {
-      // The token is its owner's: under impersonation the site admin's.
+      // The token belongs to its owner: under impersonation that is the site admin.
       const owner = await find(actor.impersonator?.userId ?? actor.userId, actor.tokenId)
       if (!isInForce(owner, actor)) return left(gone(actor))
       const row = actor.impersonator === undefined ? owner : await find(actor.userId, undefined)

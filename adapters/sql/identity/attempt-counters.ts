@@ -14,11 +14,11 @@ type Place = (name: 'key' | 'points' | 'duration') => Knex.Value
 const tries = 3
 const purgeSlice = 1000
 
-/** Counters in the table `identity_attempts`, outside of any other transaction; time is the database's throughout. */
+/** Counters in the table `identity_attempts`, outside any other transaction. All times are the database's. */
 export const makeSqlAttemptCounters = (database: SqlDatabase): AttemptCounters => {
   const statements = compose(database)
 
-  /** The row stays locked until it was read, so that two adders never get the same sum. */
+  /** The row is locked until it has been read, so that two concurrent additions never return the same sum. */
   const addOnce = (key: Uint8Array, points: number, duration: number): Promise<AttemptCount> =>
     database.transaction(async (tx) => {
       await tx.run(statements.add, { key, points, duration })
@@ -56,7 +56,7 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
   const integer = `cast(? as ${dialect === 'mysql' ? 'signed' : 'integer'})`
   const row = `insert into ${table} (key_hash, points, expires_at) values (?, ${integer}, ${now} + ${integer})`
   const row3 = (p: Place): Knex.RawBinding[] => [p('key'), p('points'), p('duration')] as Knex.RawBinding[]
-  // MySQL sets columns from left to right: points, which looks at the old expiry, comes first.
+  // MySQL assigns columns from left to right: points, which reads the old expiry, comes first.
   const onConflict = (points: string, expiry: string): string =>
     dialect === 'mysql'
       ? `on duplicate key update points = ${points}, expires_at = ${expiry}`

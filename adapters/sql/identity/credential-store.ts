@@ -5,7 +5,7 @@ import type { SqlDatabase } from '../kit/statement.ts'
 import type { SessionRow, StateRow, UserRow } from './rows.ts'
 import { onlyClusterOf, optionalInstant, orgIdOf, selectUsers, sessionColumns, sessionOf, stateColumns, stateOf, userOf, wordsOf } from './rows.ts'
 
-/** What a request needs of its token; `t` is the token's row. */
+/** The columns of a token that a request needs; `t` is the token's row. */
 const grantColumns = ['t.id as token_id', 't.scopes', 't.only_org_id', 't.only_cluster_id', 't.created_at as token_created_at', 't.expires_at as token_expires_at', 't.last_used_at'] as const
 
 interface GrantRow extends StateRow {
@@ -29,7 +29,7 @@ const grantOf = (row: GrantRow): TokenGrant => ({
   lastUsedAt: optionalInstant(row.last_used_at),
 })
 
-/** The reference of the second factor that the user `u` has enrolled; one that waits for its first code does not count. */
+/** Selects the reference of the enrolled second factor of the user `u`. A factor without a confirmed first code does not count. */
 const enrolledSecondFactor = (k: Knex): Knex.Raw =>
   k.raw('(select f.ref from two_factors as f where f.user_id = u.id and f.enrolled_at is not null) as second_factor_ref')
 
@@ -58,7 +58,7 @@ const statements = (db: SqlDatabase) => ({
     k('accounts as a')
       .join('users as u', 'u.id', 'a.id')
       .where('a.lower_name', p('key'))
-      // A robot account has no password: it costs what an unknown name costs.
+      // A robot account has no password, so the attempt costs the same as one for an unknown name.
       .whereNull('u.robot_org_id')
       .select(...stateColumns, 'u.password_hash', 'u.last_login_at', enrolledSecondFactor(k)),
   ),
@@ -83,7 +83,7 @@ const statements = (db: SqlDatabase) => ({
       .where((older) => older.whereNull('last_used_at').orWhere('last_used_at', '<', p('at')))
       .update({ last_used_at: p('at') }),
   ),
-  // MySQL changes both rows in one statement. The owner's is locked first, as by whoever changes the owner's tokens.
+  // MySQL changes both rows in one statement. The owner's row is locked first, as by every change of the owner's tokens.
   markTokenAndOwner: db.prepare((k, p: (n: 'id' | 'ownerId' | 'at') => Knex.Value & number) =>
     k.raw(
       `update users as u straight_join access_tokens as t on t.user_id = u.id
@@ -108,7 +108,7 @@ const statements = (db: SqlDatabase) => ({
 
 type PasswordRow = StateRow & Pick<UserRow, 'last_login_at'> & { readonly password_hash: string; readonly second_factor_ref: string | null }
 
-/** Reads credentials straight from the pool: no transaction, one prepared query each. */
+/** Reads credentials directly from the pool, with one prepared query each and no transaction. */
 export const makeSqlCredentialStore = (db: SqlDatabase): CredentialStore => {
   const s = statements(db)
   return {

@@ -13,7 +13,7 @@ import type { EmailRow } from './rows.ts'
 import { emailColumns, emailOf } from './rows.ts'
 import { makeSearchTerms, matchedEmails, prefixRange } from './user-search.ts'
 
-/** A page of addresses `e`, each with its owner's name. */
+/** Selects a page of addresses `e`, each with its owner's name. */
 const withLogin = (k: Knex, p: (n: 'limit' | 'offset') => Knex.Value & number): Knex.QueryBuilder =>
   k('emails as e')
     .join('accounts as a', 'a.id', 'e.user_id')
@@ -60,7 +60,7 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-/** Addresses on SQL: unique over all users by their key, whatever two requests do at once. */
+/** Addresses on SQL. A unique key over all users prevents duplicates from concurrent requests. */
 export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => EmailStore) => {
   const s = statements(db)
   const bindTerms = makeSearchTerms(db)

@@ -9,7 +9,7 @@ import { makeSqlRememberedLoginStore, makeSqlSessionStore } from './session-stor
 import { makeSqlSecondFactorStore } from './second-factor-store.ts'
 import { makeSqlUserStore } from './user-store.ts'
 
-/** All of identity's stores: composes their statements once, binds them to a runner each time. */
+/** All stores of identity. Their statements are composed once, then bound to a runner. */
 export const makeSqlIdentityStores = (db: SqlDatabase): ((runner: SqlRunner) => IdentityStores) => {
   const users = makeSqlUserStore(db)
   const emails = makeSqlEmailStore(db)

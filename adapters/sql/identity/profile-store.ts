@@ -13,7 +13,7 @@ import { selectUsers, userOf, viewerBinds, visibleTo } from './rows.ts'
 
 type P<N extends string> = (name: N) => Knex.Value
 
-/** Avatars on SQL: the digest stands with the account as well, so that reading an account needs no join. */
+/** Avatars on SQL. The digest is also stored with the account, so that reading an account needs no join. */
 export const makeSqlAvatarStore = (db: SqlDatabase): ((runner: SqlRunner) => AvatarStore) => {
   const s = {
     put: db.prepare((k, p: P<'accountId' | 'digest' | 'bytes' | 'at'>) =>
@@ -42,7 +42,7 @@ export const makeSqlAvatarStore = (db: SqlDatabase): ((runner: SqlRunner) => Ava
   })
 }
 
-/** One side of the relation: those whose `other` column is joined to the users, found by the `fixed` column. */
+/** One side of the relation: the `other` column is joined to the users, and the `fixed` column selects the rows. */
 const sideStatements = (db: SqlDatabase, fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_id') => ({
   list: db.prepare((k, p: (n: 'userId' | 'limit' | 'offset' | ViewerBind) => Knex.Value & number) =>
     selectUsers(k)

@@ -56,7 +56,7 @@ const plainColumns = [
   'version',
 ] as const
 
-/** Users `u` with their account `a` and primary address `e`; the follow counts come from an index each. */
+/** Selects users `u` with their account `a` and primary address `e`. Each follow count uses an index. */
 export const selectUsers = (k: Knex): Knex.QueryBuilder =>
   k('users as u')
     .join('accounts as a', 'a.id', 'u.id')
@@ -108,7 +108,7 @@ export const viewerBinds = (viewer: Viewer): Record<ViewerBind, number> => ({
   seesAll: viewer.isSiteAdmin ? 1 : 0,
 })
 
-/** Leaves out the users `u` whom a viewer may not see: those of another visibility, and those whose account is shut. */
+/** Leaves out the users `u` whom a viewer may not see: those of a narrower visibility, and those with a disabled account. */
 export const visibleTo =
   (k: Knex, p: (name: ViewerBind) => Knex.Value) =>
   (query: Knex.QueryBuilder): void => {
@@ -152,10 +152,10 @@ export interface TokenRow {
   readonly last_eight: string
   readonly scopes: string
   readonly only_org_id: Num | null
-  /** Where the organization was joined. */
+  /** If the organization was joined. */
   readonly only_org_name?: string | null
   readonly only_cluster_id: Num | null
-  /** Where the cluster was joined. */
+  /** If the cluster was joined. */
   readonly only_cluster_name?: string | null
   readonly only_cluster_owner?: string | null
   readonly created_at: Num

@@ -70,7 +70,7 @@ const recoveryStatements = (db: SqlDatabase) => ({
   ),
 })
 
-/** Second factors on SQL. Seeds arrive sealed, recovery codes as hashes; a use is one conditional update. */
+/** Second factors on SQL. Seeds are stored sealed, recovery codes as hashes. Each use is one conditional update. */
 export const makeSqlSecondFactorStore = (db: SqlDatabase): ((runner: SqlRunner) => SecondFactorStore) => {
   const seed = seedStatements(db)
   const recovery = recoveryStatements(db)

@@ -10,7 +10,7 @@ import { sessionColumns, sessionOf } from './rows.ts'
 
 const maxListed = 100
 const maxPurged = 1_000
-/** The id that no row has. */
+/** An id that no row has. */
 const noRow = 0
 
 interface OwnedRow {
@@ -58,7 +58,7 @@ const statements = (db: SqlDatabase) => ({
   detach: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('sessions').where('user_id', p('userId')).where('id', p('id')).update({ remembered_id: null, remember: 0 }),
   ),
-  // Their sessions go by the foreign key.
+  // The foreign key deletes their sessions.
   removeLogin: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('remembered_logins').where('user_id', p('userId')).where('id', p('id')).delete(),
   ),
@@ -107,7 +107,7 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-/** Sessions on SQL. Only the hash of a key is kept. */
+/** Sessions on SQL. Only the hash of a key is stored. */
 export const makeSqlSessionStore = (db: SqlDatabase): ((runner: SqlRunner) => SessionStore) => {
   const s = statements(db)
   return (runner) => {
@@ -208,7 +208,7 @@ const rememberedStatements = (db: SqlDatabase) => ({
       expires_at: p('expires'),
     }),
   ),
-  // Assignments run from left to right on MySQL, so the old secret is not read but bound.
+  // MySQL assigns from left to right, so the old secret is passed as a bind instead of read from the row.
   rotate: db.prepare((k, p: (n: 'id' | 'expected' | 'next' | 'at') => Knex.Value) =>
     k('remembered_logins')
       .where('id', p('id'))
@@ -220,7 +220,7 @@ const rememberedStatements = (db: SqlDatabase) => ({
   ),
 })
 
-/** Remembered logins on SQL. Only hashes of series and secrets are kept. */
+/** Remembered logins on SQL. Only hashes of series and secrets are stored. */
 export const makeSqlRememberedLoginStore = (db: SqlDatabase): ((runner: SqlRunner) => RememberedLoginStore) => {
   const s = rememberedStatements(db)
   return (runner) => ({

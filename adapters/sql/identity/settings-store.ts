@@ -9,7 +9,7 @@ interface PageSizeRow {
   readonly platform_ui: number | string
 }
 
-/** Page sizes on SQL: a row for each user who chose some. */
+/** Page sizes on SQL: one row for each user who chose any. */
 export const makeSqlPageSizeStore = (db: SqlDatabase): ((runner: SqlRunner) => PageSizeStore) => {
   const s = {
     find: db.prepare((k, p: (n: 'userId') => Knex.Value) =>
@@ -48,7 +48,7 @@ const statements = (db: SqlDatabase) => ({
   removeDomain: db.prepare((k, p: (n: 'domain') => Knex.Value) => k('allowed_domains').where('domain', p('domain')).delete()),
 })
 
-/** The rules of the site on SQL. What was never set is closed. */
+/** The rules of the site on SQL. A rule that was never set is closed. */
 export const makeSqlSiteRulesStore = (db: SqlDatabase): ((runner: SqlRunner) => SiteRulesStore) => {
   const s = statements(db)
   return (runner) => ({

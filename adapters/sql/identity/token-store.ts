@@ -17,7 +17,7 @@ type InsertBind = 'userId' | 'name' | 'hash' | 'lastEight' | 'scopes' | 'onlyOrg
 
 type ValueBind = 'userId' | 'id' | 'hash' | 'lastEight' | 'createdAt' | 'expiresAt'
 
-/** A user's tokens `t`, each with the name of the organization that it is confined to. */
+/** Selects a user's tokens `t`, each with the name of the organization that it is limited to. */
 const withOrganization = (k: Knex, p: (n: 'userId') => Knex.Value): Knex.QueryBuilder =>
   k('access_tokens as t')
     .leftJoin('accounts as o', 'o.id', 't.only_org_id')
@@ -79,7 +79,7 @@ const statements = (db: SqlDatabase) => ({
   all: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('access_tokens').where('user_id', p('userId')).select('id')),
 })
 
-/** Access tokens on SQL. Only the hash of a value is kept. */
+/** Access tokens on SQL. Only the hash of a token is stored. */
 export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) => AccessTokenStore) => {
   const s = statements(db)
   return (runner) => ({
@@ -165,7 +165,7 @@ const expiryStatements = (db: SqlDatabase) => ({
       .whereRaw('t.expires_at - t.created_at > ?', [p('life')])
       .where(notWarned('t.warned_days', p('days')))
       .where('u.is_active', true)
-      // One of a kubeconfig is made again with the kubeconfig.
+      // A kubeconfig's token is issued again with the kubeconfig.
       .whereNull('t.only_cluster_id')
       .select('t.id', 't.user_id', 'a.name as login', 'e.email', 't.name', 't.last_eight', 't.expires_at')
       .orderBy(['t.expires_at', 't.id'])
@@ -179,7 +179,7 @@ const expiryStatements = (db: SqlDatabase) => ({
   ),
 })
 
-/** The end of access tokens on SQL. */
+/** The expiry of access tokens on SQL. */
 export const makeSqlTokenExpiryStore = (db: SqlDatabase): ((runner: SqlRunner) => TokenExpiryStore) => {
   const s = expiryStatements(db)
   return (runner) => ({

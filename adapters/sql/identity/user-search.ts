@@ -4,31 +4,34 @@ import type { UserId } from '../../../core/kernel/ids.ts'
 import { countCap } from '../kit/fragments.ts'
 import type { Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 
-/** The numbers from 1 to 299, as a derived table that both kinds of database know. */
+/** Returns the numbers from 1 to 299 as a derived table, in SQL that both kinds of database support. */
 const digits = (name: string, last: number): string =>
   `(${Array.from({ length: last + 1 }, (_, digit) => `select ${digit} as d`).join(' union all ')}) as ${name}`
 const numbers = `(select 100 * h.d + 10 * t.d + o.d as i from ${digits('h', 2)} cross join ${digits('t', 9)} cross join ${digits('o', 9)}) as n`
 
-/** What stands between the words of a full name. */
+/** The separators between the words of a full name. */
 const separators = `(' ', '-', '.', '''')`
 
-/** Who finds the user `u`: 0 everybody, 1 the signed-in, 2 site admins and the user. The same as `visibleTo`. */
+/** Who can find the user `u`: 0 everyone, 1 signed-in users, 2 site admins and the user. The same rule as `visibleTo`. */
 const audience = `case when u.is_active = 1 and u.visibility = 'public' then 0 when u.is_active = 1 and u.visibility = 'limited' then 1 else 2 end`
 
-/** Keeps what users and addresses are found by, in the transaction that changes them. Rows go with their user or address. */
+/**
+ * Maintains the search terms of users and addresses, in the transaction that changes them. The rows are deleted with their
+ * user or address.
+ */
 export interface SearchTerms {
-  /** After a change of the name or the full name. */
+  /** Called after a change of the name or the full name. */
   learnUser(id: UserId): Promise<void>
-  /** After a change of who sees the user. */
+  /** Called after a change of the user's visibility. */
   showUser(id: UserId): Promise<void>
-  /** After the address with this key was added. */
+  /** Called after the address with this key was added. */
   learnEmail(key: string): Promise<void>
 }
 
 /**
- * The terms of a user are the texts that begin at any place in the login, and at any word of the full name, each to the
- * end of `search_name`; those of an address begin at any place in it. So whatever a text stands in begins with it, and
- * is found by a range of an index.
+ * The terms of a user are the suffixes of the login from any position, and of the full name from the start of any word,
+ * each to the end of `search_name`. Those of an address start at any position in it. A text that contains the search text
+ * therefore has a term with it as a prefix, which a range of an index finds.
  */
 export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => SearchTerms) => {
   const length = db.dialect === 'mysql' ? 'char_length' : 'length'
@@ -72,26 +75,26 @@ export const makeSearchTerms = (db: SqlDatabase): ((runner: SqlRunner) => Search
   })
 }
 
-/** The search is open to everybody, so it and its count stop earlier: it must cost little however many users there are. */
+/** The search is open to everyone, so it and its count stop earlier: its cost must be low regardless of the number of users. */
 export const searchCountCap = 1_000
 
 type Range = 'from' | 'to'
 type SearchParameter = (name: Range | 'limit' | 'viewerId') => Knex.Value & number
 
-/** Where in a text the match is: what starts with it comes first. */
+/** The position of the match in a text. Texts that start with the search text come first. */
 const places = { wholeName: 0, insideName: 1, wholeAddress: 2, insideAddress: 3 } as const
 
-/** Sorts after every text that starts with the prefix before it: the greatest code point. */
+/** Sorts after every text with the preceding prefix: the greatest code point. */
 const afterAll = '\u{10FFFF}'
 
-/** The texts that start with a prefix, as a range of an index that compares by bytes. */
+/** Returns the range of texts with a prefix, for an index that compares by bytes. */
 export const prefixRange = (prefix: string): { readonly from: string; readonly to: string } => ({ from: prefix, to: prefix + afterAll })
 
-/** Narrows to the terms that start with the text that is looked for. */
+/** Narrows to the terms that start with the search text. */
 const inRange = (query: Knex.QueryBuilder, p: (name: Range) => Knex.Value): Knex.QueryBuilder =>
   query.where('term', '>=', p('from')).where('term', '<', p('to'))
 
-/** What one audience finds at one place: the first terms of a range of the index, however many there are. */
+/** Selects what one audience finds at one place: the first terms of a range of the index, regardless of its size. */
 const slice = (k: Knex, p: SearchParameter, audience: number, place: number): Knex.QueryBuilder =>
   k.select('*').from(
     inRange(k('user_search_terms').where({ audience, place }), p).select('user_id', 'place', 'term').orderBy('term').limit(p('limit')).as('s'),
@@ -111,18 +114,18 @@ const joined = ([first, ...others]: readonly Knex.QueryBuilder[]): Knex.QueryBui
   return others.length === 0 ? first : first.unionAll([...others])
 }
 
-/** Matches of what a viewer may find; without a text all users match, so only whole names are asked for. */
+/** Selects the matches that a viewer may find. Without a search text all users match, so only whole names are read. */
 const matches = (db: SqlDatabase, kind: Kind, hasText: boolean): Statement =>
   db.prepare((k, p: SearchParameter) =>
     joined([
       ...(hasText ? [places.wholeName, places.insideName] : [places.wholeName]).flatMap((place) => audiences[kind].map((audience) => slice(k, p, audience, place))),
       ...(hasText && kind === 'siteAdmin' ? [addressSlice(k, p, 0), addressSlice(k, p, 1)] : []),
-      // A private user finds oneself.
+      // A private user can find their own account.
       ...(kind === 'signedIn' ? [inRange(k('user_search_terms').where('user_id', p('viewerId')), p).select('user_id', 'place', 'term')] : []),
     ]),
   )
 
-/** A user who matches, by one of the terms. */
+/** A matching user, with one of the terms. */
 export interface MatchRow {
   readonly user_id: Num
   readonly place: Num
@@ -132,12 +135,12 @@ export interface MatchRow {
 const byPlaceThenTerm = (a: MatchRow, b: MatchRow): number =>
   Number(a.place) - Number(b.place) || (a.term < b.term ? -1 : a.term > b.term ? 1 : Number(a.user_id) - Number(b.user_id))
 
-/** The users of matches: those who start with the text first, each once. */
+/** Returns the users of the matches, each once: those who start with the search text first. */
 export const usersOfMatches = (rows: readonly MatchRow[]): readonly UserId[] => [
   ...new Set([...rows].sort(byPlaceThenTerm).map((row) => Number(row.user_id) as UserId)),
 ]
 
-/** The statement that finds what a viewer may find, with as many rows for each place and audience as may be looked at. */
+/** Returns the statement that finds what a viewer may find. It is limited in rows for each place and audience. */
 export const searchStatements = (db: SqlDatabase): ((viewer: Viewer, text: string) => Statement) => {
   const kinds = ['anyone', 'signedIn', 'siteAdmin'] as const
   const of = (hasText: boolean) =>
@@ -149,7 +152,7 @@ export const searchStatements = (db: SqlDatabase): ((viewer: Viewer, text: strin
   }
 }
 
-/** Whether the user `u` has a term in the range. */
+/** Reports whether the user `u` has a term in the range. */
 export const isFound = (k: Knex, p: (name: Range | 'seesAll') => Knex.Value) =>
   (query: Knex.QueryBuilder): void => {
     query.where((any) =>
@@ -162,7 +165,10 @@ export const isFound = (k: Knex, p: (name: Range | 'seesAll') => Knex.Value) =>
     )
   }
 
-/** The users who match, with the place of their best match, for lists of all users: as far as such lists are counted. */
+/**
+ * Selects the matching users, with the place of their best match, for lists of all users. It stops where such lists stop
+ * counting.
+ */
 export const matchedUsers = (k: Knex, p: (name: Range) => Knex.Value): Knex.QueryBuilder => {
   const named = (place: number): Knex.QueryBuilder =>
     k.select('*').from(inRange(k('user_search_terms').whereIn('audience', [0, 1, 2]).where({ place }), p).select('user_id', 'place').limit(countCap + 1).as('s'))
@@ -173,7 +179,7 @@ export const matchedUsers = (k: Knex, p: (name: Range) => Knex.Value): Knex.Quer
   return k.from(joined([named(places.wholeName), named(places.insideName), addressed]).as('x')).select('x.user_id').min({ place: 'x.place' }).groupBy('x.user_id')
 }
 
-/** The addresses that match, with the place of their best match. */
+/** Selects the matching addresses, with the place of their best match. */
 export const matchedEmails = (k: Knex, p: (name: Range) => Knex.Value): Knex.QueryBuilder => {
   const at = (place: number): Knex.QueryBuilder =>
     k.select('*').from(inRange(k('email_search_terms').where({ place }), p).select('email_id', 'place').orderBy('term').limit(countCap + 1).as('s'))

@@ -48,19 +48,19 @@ const changeable = (p: P<RowBind>): Record<string, Knex.Value> => ({
   description: p('description'),
 })
 
-/** Whoever makes an account active ends its deactivation and its waiting for confirmation, so that no job removes it. */
+/** Activating an account ends its deactivation and its wait for confirmation, so that no job removes it. */
 const endsWaiting = (k: Knex, p: P<'isActive'>): Record<string, Knex.Raw> =>
   Object.fromEntries(
     ['deactivated_at', 'deactivated_by', 'unconfirmed_since'].map((column) => [column, k.raw('case when ? = 1 then null else ?? end', [p('isActive'), column])]),
   )
 
-/** Robot accounts are no people. */
+/** Selects users without robot accounts. */
 const people = (k: Knex): Knex.QueryBuilder => k('users as u').whereNull('u.robot_org_id')
 
 /**
- * A page of users whose ids are found first, in the order of the index: MariaDB would otherwise join, and then sort,
- * every user before it cuts the page out. Since a space sorts before every character of a login, the order of
- * `search_name` is the order of logins.
+ * Selects a page of users. Their ids are selected first, in the order of the index: otherwise MariaDB joins and sorts every
+ * user before it cuts out the page. A space sorts before every character of a login, so the order of `search_name` is the
+ * order of logins.
  */
 const pageOfUsers = (k: Knex, matching: Knex.QueryBuilder, p: (name: 'limit' | 'offset') => Knex.Value & number): Knex.QueryBuilder =>
   selectUsers(k)
@@ -124,7 +124,6 @@ const writes = (db: SqlDatabase) => ({
   remove: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).delete()),
 })
 
-/** Every statement of the user store. */
 export const userStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
   ...reads(db),
   ...writes(db),
@@ -133,14 +132,14 @@ export const userStatements = (db: SqlDatabase): ReturnType<typeof reads> & Retu
 type FilterBind = 'login' | 'isActive' | 'isAdmin' | 'restricted' | 'prohibitLogin' | 'hasSecondFactor' | 'visibility'
 type ListParameter = (name: FilterBind | 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number
 
-/** A bind that is null narrows nothing. */
+/** A bind that is null does not narrow the list. */
 const same = (k: Knex, p: ListParameter, column: string, bind: FilterBind): Knex.Raw => k.raw('?? = coalesce(?, ??)', [column, p(bind), column])
 
 const hasSecondFactor = 'case when exists (select 1 from two_factors sf where sf.user_id = u.id and sf.enrolled_at is not null) then 1 else 0 end'
 
 const narrowed = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.QueryBuilder =>
   query
-    // Robot accounts are no people.
+    // Robot accounts are excluded.
     .whereNull('u.robot_org_id')
     .whereRaw(same(k, p, 'a.lower_name', 'login'))
     .whereRaw(same(k, p, 'u.is_active', 'isActive'))
@@ -150,7 +149,7 @@ const narrowed = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.Que
     .whereRaw(same(k, p, 'u.visibility', 'visibility'))
     .whereRaw(k.raw(`(? is null or ${hasSecondFactor} = ?)`, [p('hasSecondFactor'), p('hasSecondFactor')]))
 
-/** Narrowed to the users who match a text as well. */
+/** Narrows the query to the users who match a search text. */
 const matching = (k: Knex, p: ListParameter, query: Knex.QueryBuilder): Knex.QueryBuilder => narrowed(k, p, query).join(matchedUsers(k, p).as('found'), 'found.user_id', 'u.id')
 
 const orders: Readonly<Record<UserOrder, readonly [string, 'asc' | 'desc']>> = {
@@ -184,8 +183,8 @@ const listsOf = (db: SqlDatabase, chosen: typeof narrowed, first: readonly strin
 })
 
 /**
- * All users, narrowed and ordered as an administrator asks: for a console, not for every request. With a text, those who
- * start with it come first unless another order is asked for.
+ * Lists all users, filtered and ordered for an administrator. It is meant for a console, not for every request. With a
+ * search text, users who start with it come first unless another order is requested.
  */
 export const userListStatements = (db: SqlDatabase): { readonly narrowed: UserLists; readonly matching: UserLists } => ({
   narrowed: listsOf(db, narrowed, []),

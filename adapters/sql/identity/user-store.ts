@@ -18,7 +18,7 @@ import { listingBinds, userListStatements, userStatements } from './user-stateme
 
 const maxSearchName = 160
 
-/** What users are found by: login and full name, lower case, cut to the column. */
+/** Returns the search name of a user: login and full name, lower case, cut to the column's length. */
 const searchNameOf = (login: string, fullName: string): string =>
   [...`${accountNameKey(login)} ${fullName.normalize('NFC').toLowerCase()}`].slice(0, maxSearchName).join('')
 
@@ -108,7 +108,7 @@ const searching = (s: Statements, matchesFor: ReturnType<typeof searchStatements
     const reached = found.slice(0, searchCountCap)
     const items = await byIds(reached.slice(pageOffset(page), pageOffset(page) + page.limit))
     return {
-      // Between the two statements a user may have become private.
+      // A user may have become private between the two statements.
       items: items.filter((user) => maySee(viewer, user)),
       total: reached.length,
       ...(rows.length > searchCountCap ? { totalIsCapped: true } : {}),
@@ -155,7 +155,7 @@ const naming = (s: Statements, terms: SearchTerms, runner: SqlRunner): Pick<User
   }
 }
 
-/** Users on SQL: statements composed once, the store bound to the pool or to a transaction. */
+/** Users on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlUserStore = (db: SqlDatabase): ((runner: SqlRunner) => UserStore) => {
   const s = userStatements(db)
   const lists = userListStatements(db)

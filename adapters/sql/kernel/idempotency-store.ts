@@ -6,11 +6,11 @@ import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 import { beatMilliseconds, deadMilliseconds } from './instance-register.ts'
 
-/** A process that missed no beat, as far as can be seen: a beat, and a second for its way. */
+/** A process that was silent for at most this long missed no heartbeat: one interval, and a second for the transfer. */
 const punctualMilliseconds = beatMilliseconds + 1_000
-/** Longer than any statement may take, so that an insert whose answer is still awaited is not swept away. */
+/** Longer than the limit of any statement, so that an insert whose answer is still pending is not removed. */
 const sweptMilliseconds = 6_000
-/** No request works for so long on its record. */
+/** Longer than any request works on its record. */
 const sweepWindowMilliseconds = 10 * 60 * 1000
 const keptMilliseconds = 48 * 3600 * 1000
 const purgeSlice = 1000
@@ -22,18 +22,18 @@ interface RecordRow {
   readonly status: number | null
   readonly headers: string | null
   readonly body: Uint8Array | null
-  /** Milliseconds since the process that began it showed a sign of life; null when it is not on the register. */
+  /** Milliseconds since the last heartbeat of the process that created the record; null if it is not registered. */
   readonly silence: number | null
 }
 
 type Place = (name: 'id' | 'keyHash' | 'requestHash' | 'instance' | 'status' | 'headers' | 'body' | 'age' | 'bound') => Knex.Value
 
-/** Idempotency records in the table `idempotency_records`; the unique key hash decides who is first. */
+/** Idempotency records in the table `idempotency_records`. The unique key hash decides which request is first. */
 export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: string): IdempotencyStore => {
   const statements = compose(database)
-  /** The records that a request of this process works on. */
+  /** The records of the current requests of this process. */
   const open = new Set<number>()
-  /** When a statement last failed that may have left a started record behind. */
+  /** When a statement last failed that may have left a started record. */
   let doubtfulSince: number | undefined
   const doubting = async <A>(step: Promise<A>): Promise<A> => {
     try {
@@ -55,7 +55,7 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
   }
   return {
     begin: async (keyHash, requestHash) => {
-      // A record may vanish between the two statements, or a dead one be taken away: then the next round inserts.
+      // A record may disappear between the two statements, or a dead one may be removed. The next round then inserts.
       for (let round = 0; round < 5; round++) {
         const id = await insert(keyHash, requestHash)
         if (id !== undefined) return { kind: 'fresh', id }
@@ -85,7 +85,7 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
       if (since === undefined) return
       const left = await database.all<{ id: number }>(statements.begunHere, { instance: instanceId, age: sweptMilliseconds, bound: sweepWindowMilliseconds })
       for (const { id } of left) if (!open.has(id)) await database.run(statements.forget, { id })
-      // What was begun just before the failure is old enough only then.
+      // A record created just before the failure is old enough only after this time.
       if (doubtfulSince === since && performance.now() - since > 2 * sweptMilliseconds) doubtfulSince = undefined
     },
     purge: () => purge(database, statements),
@@ -100,7 +100,7 @@ const judge = (row: RecordRow, requestHash: Uint8Array): BegunRequest | 'dead' =
   return row.state === 'applied' ? { kind: 'applied-without-answer' } : 'dead'
 }
 
-/** Of a process that lives, the answer may come at any moment; one that missed a beat has until it counts as dead. */
+/** A live process may answer at any moment. One that missed a heartbeat is considered dead after `deadMilliseconds`. */
 const retryAfter = (silence: number): number => (silence <= punctualMilliseconds ? 1 : Math.ceil((deadMilliseconds - silence + 1) / 1000))
 
 const storedAnswer = ({ status, headers, body }: RecordRow): StoredAnswer => {
@@ -110,7 +110,7 @@ const storedAnswer = ({ status, headers, body }: RecordRow): StoredAnswer => {
 
 type Statements = ReturnType<typeof compose>
 
-/** In slices, so that no statement holds its locks for long. */
+/** Deletes in slices, so that no statement holds its locks for long. */
 const purge = async (database: SqlDatabase, statements: Statements): Promise<number> => {
   let dropped = 0
   for (;;) {
@@ -139,7 +139,7 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
     find: prepare((k, p: Place) =>
       k(`${table} as r`).leftJoin('instances as i', 'i.id', 'r.instance_id').where('r.key_hash', p('keyHash'))
         .select('r.id', 'r.request_hash', 'r.state', 'r.status', 'r.headers', 'r.body', k.raw(`${now} - i.beat_at as silence`))),
-    // By age first: few records are begun within the window.
+    // Narrowed by age first: few records are created within the window.
     begunHere: prepare((k, p: Place) =>
       k(table).whereRaw(newer, bound(p)).whereRaw(older, age(p)).where({ instance_id: p('instance'), state: 'started' }).select('id')),
     answer: prepare((k, p: Place) =>

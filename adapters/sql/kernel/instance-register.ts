@@ -4,16 +4,15 @@ import { databaseNow } from '../kit/fragments.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 
-/** How often a process says that it lives. */
+/** The heartbeat interval of a process. */
 export const beatMilliseconds = 3_000
-/** A process that was silent for longer is dead. Three beats may be lost before. */
+/** A process that is silent for longer is considered dead. Three heartbeats may be lost before that. */
 export const deadMilliseconds = 10_000
-/** Rows of dead processes go after this long; until then they tell a person who looks. */
+/** How long the rows of dead processes are kept, for diagnosis. */
 const keptMilliseconds = 24 * 3600 * 1000
 
 type Place = (name: 'id') => Knex.Value
 
-/** Processes in the table `instances`. */
 export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: string): InstanceRegister => {
   const statements = compose(database)
   const id = { id: instanceId }
@@ -21,13 +20,13 @@ export const makeSqlInstanceRegister = (database: SqlDatabase, instanceId: strin
     try {
       await database.run(statements.enter, id)
     } catch (error) {
-      // An insert whose answer was lost has come first.
+      // An insert whose answer was lost was executed.
       if (!isUniqueViolation(error)) throw error
     }
     await database.run(statements.removeOld, {})
   }
   return {
-    // The row is missing at the first beat, and after so long a silence that another process removed it.
+    // The row does not exist at the first heartbeat, or after a silence so long that another process removed it.
     beat: async () => {
       if ((await database.run(statements.beat, id)).affected === 0) await register()
     },

@@ -8,7 +8,7 @@ type Place = (name: 'name' | 'holder' | 'fence' | 'ttl') => Knex.Value
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
 
-/** Leases in the table `leases`; each step is one statement that compares and sets. */
+/** Leases in the table `leases`. Each step is one compare-and-set statement. */
 export const makeSqlLeaseStore = (database: SqlDatabase): LeaseStore => {
   const statements = compose(database)
   return {
@@ -48,7 +48,7 @@ const compose = ({ dialect, prepare }: SqlDatabase) => {
     renew: prepare((k, p: Place) =>
       k('leases').where({ name: p('name'), holder: p('holder'), fence: p('fence') }).whereRaw(`?? > ${now}`, ['until'])
         .update({ until: later(k, p) })),
-    // The row stays, so that the fence goes on growing.
+    // The row is kept, so that the fence continues to grow.
     release: prepare((k, p: Place) =>
       k('leases').where({ name: p('name'), holder: p('holder'), fence: p('fence') }).update({ until: 0 })),
   }

@@ -18,19 +18,19 @@ const read = (error: unknown): DriverError => {
 }
 
 /**
- * Whether a unique key refused the row. With a hint, only a key whose name or columns contain it:
- * MySQL names the key (`roles_org_id_lower_name_unique`), SQLite the columns (`roles.org_id, roles.lower_name`),
- * so a column's name fits both.
+ * Reports whether a unique key refused the row. With a hint, only a key whose name or columns contain it: MySQL names the
+ * key (`roles_org_id_lower_name_unique`), SQLite the columns (`roles.org_id, roles.lower_name`), so a column's name fits
+ * both.
  */
 export const isUniqueViolation = (error: unknown, hint?: string): boolean => {
   const { code, number, message } = read(error)
   const unique = number === 1062 || number === 1586 || code === 'SQLITE_CONSTRAINT_UNIQUE' || code === 'SQLITE_CONSTRAINT_PRIMARYKEY'
   if (!unique || hint === undefined) return unique
-  // The value comes before the key in MySQL's message and may contain anything.
+  // In MySQL's message the value precedes the key and may contain any text.
   return message.slice(message.lastIndexOf(' for key ') + 1).includes(hint)
 }
 
-/** Whether a foreign key refused the change: the row's parent is gone, or the row still has children. */
+/** Reports whether a foreign key refused the change: the row's parent does not exist, or the row still has children. */
 export const isForeignKeyViolation = (error: unknown): boolean => {
   const { code, number } = read(error)
   return number === 1451 || number === 1452 || code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
@@ -39,7 +39,10 @@ export const isForeignKeyViolation = (error: unknown): boolean => {
 // 1213 deadlock, 1020 the row changed under a snapshot, 3101 group replication refused the commit, 9007/8022/8028 TiDB.
 const retryableNumbers = new Set([1213, 1020, 3101, 9007, 8022, 8028])
 
-/** Whether the database rolled the whole transaction back for no fault of its own, so that running it again may work. */
+/**
+ * Reports whether the database rolled back the whole transaction through no fault of the transaction, so that a retry may
+ * succeed.
+ */
 export const isRetryable = (error: unknown): boolean =>
   retryableNumbers.has(read(error).number) || read(error).code === 'SQLITE_BUSY_SNAPSHOT'
 
@@ -48,12 +51,12 @@ const lostCodes = new Set([
   'ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'MOORAGE_STATEMENT_TIMEOUT',
   'MOORAGE_CONNECTION_CLOSED',
 ])
-// The server shuts down, killed the connection, or says it has gone.
+// The server is shutting down, killed the connection, or reports that it is gone.
 const lostNumbers = new Set([1053, 1927, 2006, 2013])
-// 1317 and 3024/1969 end the statement, 1080/1077 are farewells of the server.
+// 1317 and 3024/1969 end the statement; 1080/1077 announce that the server closes the connection.
 const lostMessages = /connection is in closed state|Pool is closed|Connection lost|server closed the connection/i
 
-/** Whether the connection ended under the statement: what it did, if anything, is not known from this error. */
+/** Reports whether the connection was lost during the statement. The error does not show what the statement did, if anything. */
 export const isConnectionLost = (error: unknown): boolean => {
   const { code, number, message } = read(error)
   return lostCodes.has(code) || lostNumbers.has(number) || lostMessages.test(message)
@@ -71,7 +74,7 @@ const unavailableNumbers = new Set([
   1021, 1114, 1041, 1037, 1135, // disk or memory full, no thread
 ])
 
-/** Whether the database cannot serve now (away, full, read-only, overloaded) although nothing is wrong with the statement. */
+/** Reports whether the database cannot serve now (away, full, read-only, overloaded) although the statement is valid. */
 export const isUnavailable = (error: unknown): boolean => {
   if (error instanceof Unavailable) return true
   const { code, number } = read(error)
@@ -86,14 +89,14 @@ const words = (error: unknown): string => {
   return 'The database does not answer at present. Try again.'
 }
 
-/** What the runner throws for a driver's error: `Unavailable` where a retry later may work, else the error itself. */
+/** Returns what the runner throws for a driver's error: `Unavailable` if a later retry may succeed, otherwise the error itself. */
 export const toThrown = (error: unknown): unknown =>
   error instanceof Unavailable || isRetryable(error) || !isUnavailable(error) ? error : new Unavailable(words(error), { cause: error })
 
-// Table, column, key or foreign key exists; table, column or key to drop is gone.
+// A table, column, key or foreign key already exists; a table, column or key to drop does not.
 const alreadyDoneNumbers = new Set([1050, 1060, 1061, 1068, 1826, 1051, 1091])
 
-/** Whether a change of the schema was refused because it has been made already. */
+/** Reports whether a schema change was refused because it was already made. */
 export const isAlreadyDone = (error: unknown): boolean => {
   const { number, message } = read(error)
   return alreadyDoneNumbers.has(number) || (number === 1005 && message.includes('errno: 121'))

@@ -15,11 +15,11 @@ const SealedMail = t.intersection([
   t.partial({ action: t.type({ label: t.string, url: t.string }) }),
 ])
 
-/** A mail as the text that is sealed, the link included. */
+/** Returns a mail as the text to seal, including the link. */
 export const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
   secret(JSON.stringify({ to, subject, paragraphs, ...(action === undefined ? {} : { action: { label: action.label, url: action.url.reveal() } }) }))
 
-/** Throws when the text is none of `mailToText`. */
+/** Throws if the text was not made by `mailToText`. */
 export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail => {
   const decoded = SealedMail.decode(JSON.parse(text.reveal()))
   if (isLeft(decoded)) throw new Error('A sealed mail has an unknown form.')
@@ -33,7 +33,7 @@ export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail
   }
 }
 
-/** Where a sealed mail stands. */
+/** Returns the place of a sealed mail. */
 export const mailPlace = (ref: string, accountId: number | undefined): SealedPlace => ({
   table: 'mail_outbox',
   column: 'sealed',
@@ -43,7 +43,7 @@ export const mailPlace = (ref: string, accountId: number | undefined): SealedPla
 
 type InsertBind = 'ref' | 'accountId' | 'sealed' | 'at'
 
-/** Puts mail into the transaction that `runner` belongs to, sealed as a whole: a link in it may be a credential. */
+/** Adds mail in the transaction of `runner`. The whole mail is sealed: a link in it may be a credential. */
 export const makeSqlMailOutbox = (
   db: SqlDatabase,
   deps: { readonly secretBox: SecretBox; readonly clock: Clock },
@@ -84,7 +84,7 @@ const statements = (db: SqlDatabase) => ({
       .orderBy(['not_before', 'id'])
       .limit(p('limit')),
   ),
-  // Of several instances that saw the row due, one changes it.
+  // Of several instances that read the row as due, one changes it.
   take: db.prepare((k, p: (n: 'id' | 'seenAttempts' | 'seenNotBefore' | 'attempts' | 'until') => Knex.Value) =>
     k('mail_outbox')
       .where({ id: p('id'), attempts: p('seenAttempts'), not_before: p('seenNotBefore') })
@@ -96,7 +96,7 @@ const statements = (db: SqlDatabase) => ({
   ),
 })
 
-/** The queue on SQL. A claim moves the row's time and counts the attempt in one conditional update. */
+/** The queue on SQL. A claim moves the row's due time and counts the attempt in one conditional update. */
 export const makeSqlMailQueue = (db: SqlDatabase, secretBox: SecretBox): MailQueue => {
   const s = statements(db)
   const claimed = (row: MailRow): ClaimedMail => {

@@ -98,7 +98,7 @@ const invitationOf = (row: InvitationRow, teamIds: readonly TeamId[]): Invitatio
   expiresAt: new Date(Number(row.expires_at)),
 })
 
-/** Invitations on SQL: statements composed once, the store bound to the pool or to a transaction. */
+/** Invitations on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) => InvitationStore) => {
   const [r, w] = [reads(db), writes(db)]
   const withTeams = async (runner: SqlRunner, rows: readonly InvitationRow[]): Promise<readonly Invitation[]> => {

@@ -20,7 +20,7 @@ type Place = 'orgId' | 'userId'
 const accounts = (k: Knex): Knex.QueryBuilder =>
   k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').whereNull('u.robot_org_id').select('a.id', 'a.kind', 'a.name', 'u.is_active', 'u.prohibit_login', 'u.visibility')
 
-/** Every person, or with `onlyPublic` 1 those who show their membership. */
+/** Selects every person or, with `onlyPublic` 1, those with a public membership. */
 const listed = (k: Knex, p: Params<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =>
   k('org_members as m')
     .join('users as u', 'u.id', 'm.user_id')
@@ -28,7 +28,7 @@ const listed = (k: Knex, p: Params<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =
     .whereNull('u.robot_org_id')
     .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('m.is_public', 1))
 
-/** Three kinds of rows: `m` for the membership, `t` with a team's permission, `p` with a permission of a role. */
+/** Returns three kinds of rows: `m` for the membership, `t` with a team's permission, `p` with a permission of a role. */
 const standing = (k: Knex, p: Params<Place>): Knex.QueryBuilder => {
   const teamsOfUser = (): Knex.QueryBuilder =>
     k('team_members as tm').where('tm.user_id', p('userId')).where('tm.org_id', p('orgId'))
@@ -49,7 +49,7 @@ const standing = (k: Knex, p: Params<Place>): Knex.QueryBuilder => {
     )
 }
 
-/** Keeps the people without a team; robot accounts stay without one. */
+/** Narrows to the people without a team. Robot accounts may have none and are excluded. */
 const teamless =
   (k: Knex, p: Params<'orgId'>, m: string) =>
   (query: Knex.QueryBuilder): void => {
@@ -128,7 +128,7 @@ interface StandingRow {
 }
 const levelOf = (permission: string): Level => levels.find((level) => level === permission) ?? 'none'
 
-/** What the rows of `standing` come to. Teams count only for members. */
+/** Combines the rows of `standing`. Teams count only for members. */
 const standingOf = (rows: readonly StandingRow[]): Standing => {
   const isMember = rows.some(({ kind }) => kind === 'm')
   const held = isMember ? rows : []
@@ -140,7 +140,7 @@ const standingOf = (rows: readonly StandingRow[]): Standing => {
   }
 }
 
-/** Memberships on SQL: statements composed once, the store bound to the pool or to a transaction. */
+/** Memberships on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) => MembershipStore) => {
   const s = statements(db)
   return (runner) => ({
@@ -189,7 +189,7 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
 
 const confined = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder => k('access_tokens').where('only_org_id', p('orgId'))
 
-/** Tokens confined to one organization, on SQL. */
+/** Tokens limited to one organization, on SQL. */
 export const makeSqlOrganizationTokenStore = (db: SqlDatabase): ((runner: SqlRunner) => OrganizationTokenStore) => {
   const list = db.prepare((k, p: Params<'orgId' | 'limit' | 'offset'>) =>
     confined(k, p).select(...tokenColumns).orderBy('id').limit(p('limit')).offset(p('offset')),

@@ -25,7 +25,7 @@ const visible = (p: Params<VisibilityBind>): Knex.Value[] => [p('visible1'), p('
 const ofUser = (k: Knex, p: Params<'userId'>): Knex.QueryBuilder =>
   organizations(k).join('org_members as m', 'm.org_id', 'o.id').where('m.user_id', p('userId'))
 
-/** Public membership of an organization that is visible anyway, or an organization that the viewer is in. */
+/** Narrows to public memberships of organizations that are visible to the viewer, and to organizations of the viewer. */
 const seenBy = (k: Knex, p: Params<'userId' | 'viewerId' | VisibilityBind>): Knex.QueryBuilder =>
   ofUser(k, p).where((any) =>
     any
@@ -97,7 +97,7 @@ const writes = (db: SqlDatabase) => ({
       ...profile((_, bind) => p(bind)),
     }),
   ),
-  // A bind that is null leaves its column as it is.
+  // A bind that is null leaves its column unchanged.
   update: db.prepare((k, p: Params<'id' | 'expectedVersion' | ProfileBind>) =>
     k('organizations')
       .where('id', p('id'))
@@ -118,12 +118,11 @@ const writes = (db: SqlDatabase) => ({
   ),
   removeGrants: db.prepare((k, p: Params<'id'>) => k('object_grants').where('org_id', p('id')).delete()),
   removeTokens: db.prepare((k, p: Params<'id'>) => k('access_tokens').where('only_org_id', p('id')).delete()),
-  // One by one: with a subquery MariaDB would read, and lock, every account.
+  // Deleted one by one: with a subquery MariaDB would read, and lock, every account.
   removeRobot: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).where('kind', 'user').delete()),
   remove: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).where('kind', 'organization').delete()),
 })
 
-/** Every statement of the organization store. */
 export const organizationStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({
   ...reads(db),
   ...writes(db),
@@ -142,13 +141,13 @@ const profileBinds = (profile: Partial<OrganizationProfile>): Binds => ({
   fleetEndpoint: profile.fleetEndpoint ?? null,
 })
 
-/** Three binds, whatever the number; a repeated value finds nothing more. */
+/** Returns three binds, regardless of the number of visibilities; a repeated value matches nothing more. */
 const visibleBinds = (visible: readonly Visibility[]): Binds => {
   const last = visible.at(-1) ?? ''
   return { visible1: visible[0] ?? last, visible2: visible[1] ?? last, visible3: visible[2] ?? last }
 }
 
-/** Organizations on SQL: statements composed once, the store bound to the pool or to a transaction. */
+/** Organizations on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlOrganizationStore = (db: SqlDatabase): ((runner: SqlRunner) => OrganizationStore) => {
   const s = organizationStatements(db)
   return (runner) => ({ ...reading(s, runner), ...changing(s, runner) })
@@ -196,7 +195,7 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
 
 const nameTaken = (name: string) => left(OrganizationNameTaken(`The name "${name}" is taken by a user or an organization.`))
 
-/** At most as many as an organization may have. */
+/** Returns at most as many as an organization may have. */
 const robotsOf = (s: Statements, runner: SqlRunner, id: OrgId): Promise<readonly { readonly id: Num; readonly name: string }[]> =>
   runner.all<{ id: Num; name: string }>(s.robotNames, { id })
 

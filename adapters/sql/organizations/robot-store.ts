@@ -10,7 +10,7 @@ import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
-/** No hash of any password has this form, so none ever matches. */
+/** No password hash has this form, so no password matches. */
 const noPassword = '!'
 
 const robots = (k: Knex): Knex.QueryBuilder =>
@@ -52,7 +52,7 @@ const writes = (db: SqlDatabase) => ({
   addMember: db.prepare((k, p: Params<'id' | 'orgId' | 'at'>) =>
     k('org_members').insert({ org_id: p('orgId'), user_id: p('id'), is_public: 0, created_at: p('at') }),
   ),
-  // A bind that is null leaves its column as it is.
+  // A bind that is null leaves its column unchanged.
   update: db.prepare((k, p: Params<'orgId' | 'id' | 'description' | 'expectedVersion'>) =>
     k('robot_accounts')
       .where('org_id', p('orgId'))
@@ -92,7 +92,7 @@ const robotOf = (row: RobotRow, teamIds: readonly TeamId[]): Robot => ({
   version: Number(row.version),
 })
 
-/** Robot accounts on SQL: statements composed once, the store bound to the pool or to a transaction. */
+/** Robot accounts on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlRobotStore = (db: SqlDatabase): ((runner: SqlRunner) => RobotStore) => {
   const [r, w] = [reads(db), writes(db)]
   const withTeams = async (runner: SqlRunner, orgId: OrgId, rows: readonly RobotRow[]): Promise<readonly Robot[]> => {

@@ -30,7 +30,7 @@ const ownersFirst = (k: Knex, query: Knex.QueryBuilder, p: Params<PageBind>): Kn
     .limit(p('limit'))
     .offset(p('offset'))
 
-/** `memberId` 0 stands for no such condition, `inDescription` 1 for looking there as well. */
+/** `memberId` 0 disables that condition; `inDescription` 1 also searches the description. */
 const searched = (k: Knex, p: Params<SearchBind>): Knex.QueryBuilder =>
   teams(k)
     .where('t.org_id', p('orgId'))
@@ -48,7 +48,7 @@ const searched = (k: Knex, p: Params<SearchBind>): Knex.QueryBuilder =>
     )
 
 type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic' | EntrantBind
-/** `onlyOrgId` 0 stands for all organizations, `onlyPublic` 1 for the public ones. */
+/** `onlyOrgId` 0 means all organizations; `onlyPublic` 1 means only the public ones. */
 const ofUser = (k: Knex, p: Params<MineBind>): Knex.QueryBuilder =>
   teams(k)
     .join('team_members as m', 'm.team_id', 't.id')
@@ -128,7 +128,7 @@ const writes = (db: SqlDatabase) => ({
       created_at: p('at'),
     }),
   ),
-  // A bind that is null leaves its column as it is.
+  // A bind that is null leaves its column unchanged.
   update: db.prepare((k, p: Params<'id' | 'expectedVersion' | 'name' | 'key' | 'description' | 'permission' | 'type'>) =>
     k('teams')
       .where('id', p('id'))
@@ -158,7 +158,6 @@ const writes = (db: SqlDatabase) => ({
 
 export type TeamStatements = ReturnType<typeof reads> & ReturnType<typeof memberReads> & ReturnType<typeof writes>
 
-/** Every statement of the team store. */
 export const teamStatements = (db: SqlDatabase): TeamStatements => ({ ...reads(db), ...memberReads(db), ...writes(db) })
 
 type Binds = Readonly<Record<string, Bind>>
@@ -171,7 +170,7 @@ interface RolePermissionRow {
   readonly action: string | null
 }
 
-/** Teams on SQL: statements composed once, the store bound to the pool or to a transaction. */
+/** Teams on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamStore) => {
   const s = teamStatements(db)
   return (runner) => ({ ...reading(s, runner), ...members(s, runner), ...changing(s, runner) })
@@ -189,7 +188,7 @@ const withRoles = async (s: TeamStatements, runner: SqlRunner, rows: readonly Te
   )
 }
 
-/** Text that stands for itself in a LIKE pattern with `!` as escape. */
+/** Escapes a text for a LIKE pattern with `!` as the escape character. */
 const literally = (text: string): string => text.replace(/[!%_]/g, '!$&')
 
 const reading = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Reading> => {

@@ -15,7 +15,7 @@ const columns = (p: (n: Column) => Knex.Value): Record<string, Knex.Value> => ({
 const onlyRow = 1
 
 const statements = (db: SqlDatabase) => ({
-  // Held until the transaction ends, so that of two changes neither is lost.
+  // Locked until the transaction ends, so that no concurrent change is lost.
   read: db.prepare((k) => k('branding').where('id', onlyRow).select('logo', 'favicon', 'primary_color', 'show_app_tag', 'app_name').forUpdate()),
   put: db.prepare((k, p: (n: Column) => Knex.Value) =>
     k('branding').insert({ id: onlyRow, ...columns(p) }).onConflict('id').merge(columns(p)),
@@ -30,7 +30,7 @@ interface BrandingRow {
   readonly app_name: string
 }
 
-/** The look of the installation on SQL: one row, or none. */
+/** The branding of the installation on SQL: one row, or none. */
 export const makeSqlBrandingStore = (db: SqlDatabase): ((runner: SqlRunner) => BrandingStore) => {
   const s = statements(db)
   return (runner) => ({

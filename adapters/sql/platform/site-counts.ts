@@ -3,7 +3,7 @@ import type { SiteCounts, SiteFacts } from '../../../core/platform/ports.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 
 type Counted = keyof SiteCounts
-/** Robot accounts are no users to whoever administers the site. */
+/** Robot accounts are not counted as users. */
 const people = (k: Knex): Knex.QueryBuilder => k('users').whereNull('robot_org_id')
 
 const tables: Readonly<Record<Counted, (k: Knex) => Knex.QueryBuilder>> = {
@@ -17,7 +17,7 @@ const tables: Readonly<Record<Counted, (k: Knex) => Knex.QueryBuilder>> = {
   accessTokens: (k) => k('access_tokens'),
 }
 
-/** Counts rows and asks the server for its version. */
+/** Counts rows and reads the version of the server. */
 export const makeSqlSiteCounts = (db: SqlDatabase): Pick<SiteFacts, 'counts' | 'database'> => {
   const names = Object.keys(tables) as Counted[]
   const counting = names.map((name) => ({ name, statement: db.prepare((k) => tables[name](k).count({ total: '*' })) }))

@@ -56,7 +56,7 @@ export const taskOf = (row: TaskRow): Task => ({
   endedAt: instantOf(row.ended_at),
 })
 
-/** What the column `actor` holds. */
+/** The content of the column `actor`. */
 export interface Asked {
   readonly actor: Actor
   readonly origin: TaskOrigin

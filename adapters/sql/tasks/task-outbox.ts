@@ -8,14 +8,14 @@ import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { EventRow } from './rows.ts'
 import { eventColumns, eventOf } from './rows.ts'
 
-/** Until then the process that wrote an event publishes it, and nobody else. Shorter than any lease. */
+/** For this long only the process that wrote an event publishes it. Shorter than any lease. */
 export const heldMilliseconds = 15_000
 
 type EventBind = 'id' | 'seq' | 'at' | 'eventId' | 'status' | 'step' | 'msg' | 'level' | 'error' | 'data' | 'isNotable'
 
 /**
- * Numbers events, stores them and leaves them to the bus. The caller's transaction holds the task's row; `upTo` is the
- * number of the last of these events, which the row says already.
+ * Numbers and stores events and adds them to the outbox. The caller's transaction holds the task's row. `upTo` is the
+ * number of the last of these events, which the row already has.
  */
 export const makeAppendEvents = (db: SqlDatabase) => {
   const now = databaseNow(db.dialect)

@@ -11,7 +11,7 @@ import { makeEndTask } from './task-store.ts'
 
 const mostCandidates = 8
 
-/** The oldest queued task of each tenant, those first whose tenant has the fewest running. */
+/** Selects the oldest queued task of each tenant; tenants with the fewest running tasks come first. */
 const waiting = (k: Knex, p: Params<'exceptTenant'>, kinds: readonly string[]): Knex.QueryBuilder => {
   const oldest = k('tasks').where('state', 'queued').whereIn('kind', kinds).groupBy('tenant_id').select('tenant_id').min({ id: 'id' }).as('q')
   const running = k('tasks').where('state', 'running').groupBy('tenant_id').select('tenant_id').count({ running: '*' }).as('r')
@@ -24,7 +24,7 @@ const waiting = (k: Knex, p: Params<'exceptTenant'>, kinds: readonly string[]): 
     .limit(mostCandidates)
 }
 
-/** Statements of a queue that knows these kinds. Candidates are read without locks; a lock is taken, or passed over, by id. */
+/** Statements of a queue for these kinds. Candidates are read without locks; each is then locked, or skipped, by id. */
 export const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
   const now = databaseNow(db.dialect)
   const signed = db.dialect === 'mysql' ? 'signed' : 'integer'
@@ -49,7 +49,7 @@ export const queueStatements = (db: SqlDatabase, kinds: readonly string[]) => {
     renew: db.prepare((k, p: Params<'id' | 'fence' | 'lease'>) =>
       k('tasks').where({ id: p('id'), fence: p('fence') }).where('state', 'running').update({ lease_until: until(k, p) }),
     ),
-    // A task that somebody else had begun before stays one to recover.
+    // A task that another worker had started must still be recovered.
     expire: db.prepare((k, p: Params<'id' | 'fence'>) =>
       k('tasks').where({ id: p('id'), fence: p('fence') }).where('state', 'running').update({ lease_until: k.raw(now), holder: null }),
     ),
@@ -81,10 +81,9 @@ interface TakenRow extends TaskRow {
 }
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
-/** Whoever lost every row of one reading to others reads again: by then they have moved on. */
+/** A worker that loses every row of one read to other workers reads again. */
 const claimRounds = 5
 
-/** TaskQueues over `tasks`. */
 export const makeSqlTaskQueues = (db: SqlDatabase): TaskQueues => {
   const counts = countStatements(db)
   return {
@@ -110,7 +109,7 @@ const openQueue = (db: SqlDatabase, holder: string, kinds: readonly string[]): T
       const before = await rowOf(tx, id)
       const event = opening(taskOf(before), isTakenOver)
       await tx.run(s.take, { id, holder, lease: milliseconds(leaseSeconds), message: event.msg })
-      // In this order: a reader of the outbox must meet the earlier events of the task first.
+      // In this order: a reader of the outbox must see the earlier events of the task first.
       await tx.run(s.takeOutbox, { id, holder })
       const row = await rowOf(tx, id)
       await appendEvents(tx, id as TaskId, [event], Number(row.last_seq), holder)

@@ -16,8 +16,8 @@ export const endedStatements = (db: SqlDatabase) => {
 }
 
 /**
- * Removes of a tenant's ended tasks beyond the newest `kept` the oldest, with their events, and answers how many of at
- * most `limit`. Counting stops where the answer does not depend on it any more.
+ * Removes the oldest ended tasks of a tenant beyond the newest `kept`, with their events: at most `limit`. Returns the
+ * number removed. Counting stops where the result no longer depends on it.
  */
 export const makeRemoveEndedBeyond = (db: SqlDatabase) => {
   const { count, oldest, remove } = endedStatements(db)
@@ -30,7 +30,7 @@ export const makeRemoveEndedBeyond = (db: SqlDatabase) => {
   }
 }
 
-/** TaskRetention over `tasks`; events and what waits for the bus go with their task. */
+/** TaskRetention over `tasks`. Events and outbox entries are removed with their task. */
 export const makeSqlTaskRetention = (db: SqlDatabase): TaskRetention => {
   const now = databaseNow(db.dialect)
   const days = (p: Params<'days'>): Knex.RawBinding[] => [p('days')]

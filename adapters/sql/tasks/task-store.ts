@@ -26,7 +26,7 @@ const endBinds = ({ state, message, error, result }: TaskEnd): Record<EndBind, B
   result: result === undefined ? null : toWireJson(result),
 })
 
-/** The one change of a row that ends a task: what only unfinished work needs goes with it. */
+/** Updates a row once to end a task, and clears what only an unfinished task needs. */
 export const makeEndTask = (db: SqlDatabase) => {
   const ended = (k: Knex, p: Params<EndBind>) => ({
     state: p('state'), message: p('message'), error: p('error'), result: p('result'), ended_at: k.raw(databaseNow(db.dialect)),
@@ -40,17 +40,17 @@ export const makeEndTask = (db: SqlDatabase) => {
       .update({ ...ended(k, p), last_seq: k.raw('last_seq + ?', [p('count')]) }),
   )
   return {
-    /** The caller holds the row and knows that no worker has it. */
+    /** The caller must hold the row and know that no worker has the task. */
     unattended: async (tx: SqlRunner, id: TaskId, end: TaskEnd): Promise<void> => {
       await tx.run(unattended, { id, ...endBinds(end) })
     },
-    /** False when another worker has the task; `count` events follow. */
+    /** Returns false if another worker has the task; `count` events follow. */
     fenced: async (tx: SqlRunner, { id, fence }: { readonly id: TaskId; readonly fence: number }, end: TaskEnd, count: number): Promise<boolean> =>
       (await tx.run(fenced, { id, fence, count, ...endBinds(end) })).affected === 1,
   }
 }
 
-/** Keeps tasks of the actor's own account and of organizations that let the actor in as a member. */
+/** Narrows to tasks of the actor's own account and of organizations that the actor may enter as a member. */
 const whereBelonging = (k: Knex, actorId: UserId, entrant: Entrant) => (rows: Knex.QueryBuilder): void => {
   const binds = entrantBinds(entrant)
   const membership = k('org_members as m')
@@ -69,7 +69,7 @@ const matching = (k: Knex, rows: Knex.QueryBuilder, { actorId, entrant, tenantId
   return rows
 }
 
-/** TaskStore over `tasks` and `task_events`: reads outside of any transaction. */
+/** TaskStore over `tasks` and `task_events`. Reads are outside any transaction. */
 export const makeSqlTaskStore = (db: SqlDatabase): TaskStore => {
   const find = db.prepare((k, p: Params<'ref'>) =>
     k('tasks as t').join('accounts as a', 'a.id', 't.tenant_id').where('t.ref', p('ref')).select(...taskColumns.map((column) => `t.${column}`), 'a.name as tenant_name'),
@@ -146,7 +146,7 @@ const statements = (db: SqlDatabase) => {
   }
 }
 
-/** TaskChanges over `tasks`, bound to a transaction. `holder` is this process, which publishes what it wrote. */
+/** TaskChanges over `tasks`, bound to a transaction. `holder` is this process, which publishes the events that it writes. */
 export const makeSqlTaskChanges = (db: SqlDatabase, holder: string): ((tx: SqlRunner) => TaskChanges) => {
   const s = statements(db)
   const appendEvents = makeAppendEvents(db)

@@ -1,17 +1,17 @@
 import type { Failure, FailureKind, FailureSubject } from '../../../core/kernel/failure.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 
-/** The shapes of error bodies: see architecture §6. */
+/** The forms of error bodies: see architecture §6. */
 export type Dialect = NonNullable<Route['dialect']> | 'kubernetes'
 
-/** A refusal that is about to be sent. */
+/** A refusal to send. */
 export interface Refusal {
   readonly status: number
   readonly code: string
   readonly message: string
   readonly errors?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
-  /** For the audit log alone. */
+  /** Used only by the audit log. */
   readonly about?: FailureSubject
 }
 
@@ -30,18 +30,18 @@ const statusOfKind: Readonly<Record<FailureKind, number>> = {
   Unavailable: 503,
 }
 
-/** The status of a failure: the route's own where it has one, else its kind's. */
+/** Returns the status of a failure: the one that the route declares, or that of its kind. */
 export const statusOfFailure = (failure: Pick<Failure, 'tag' | 'kind'>, route?: Pick<Route, 'statusOf'>): number =>
   route?.statusOf?.[failure.tag] ?? statusOfKind[failure.kind]
 
-/** How a client may prove itself, as 401 must say. */
+/** The accepted authentication schemes, which a 401 must list. */
 export const challenges = 'Bearer realm="moorage", Basic realm="moorage", charset="UTF-8"'
 
 const headersOf = (status: number, failure: Failure, method: Route['method'] | undefined): Record<string, string> => ({
   ...(failure.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(failure.retryAfterSeconds))) }),
   ...(status === 401 ? { 'WWW-Authenticate': challenges } : {}),
   ...(failure.tag === 'OneTimeCodeRequired' ? { 'X-OTP': 'required; totp' } : {}),
-  // RFC 9110 wants Allow with each 405, also where the interface uses that status for a prohibited account.
+  // RFC 9110 requires Allow with each 405, also when the interface uses that status for a prohibited account.
   ...(status === 405 && method !== undefined ? { Allow: method } : {}),
 })
 
@@ -64,11 +64,14 @@ export const refusal = (status: number, code: string, message: string, extras: P
   ...extras,
 })
 
-/** Where the documentation shows an operation (composition/http/pages/docs-page.ts); the whole of it for no operation. */
+/**
+ * Returns the URL of the documentation of an operation (composition/http/pages/docs-page.ts), or of the whole page without an
+ * operation.
+ */
 export const operationPage = (docsUrl: string, operationId: string): string =>
   operationId === '' ? docsUrl : `${docsUrl}#operation/${encodeURIComponent(operationId)}`
 
-/** Every error body is a JSON object with a string `message`: clients of this interface rely on it. */
+/** Returns an error body. Each is a JSON object with a string `message`, which clients of this interface rely on. */
 export const errorBody = (dialect: Dialect, refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => {
   if (dialect === 'marketplace') return { message: refused.message }
   if (dialect === 'kubernetes') return kubernetesStatus(refused, docsUrl, requestId)
@@ -94,7 +97,7 @@ const reasonOfStatus: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 }
 
-/** What Kubernetes clients show to a person: anything that is no Status they call "unknown". */
+/** Returns the Status that Kubernetes clients show to users. They report anything that is not a Status as "unknown". */
 const kubernetesStatus = (refused: Refusal, docsUrl: string, requestId: string): Record<string, unknown> => ({
   kind: 'Status',
   apiVersion: 'v1',
@@ -107,7 +110,7 @@ const kubernetesStatus = (refused: Refusal, docsUrl: string, requestId: string):
   requestId,
 })
 
-/** No route has this path, or a parameter of it cannot be: the same to a client. */
+/** No route has this path, or a parameter of the path cannot exist. Clients cannot distinguish the two. */
 export const noSuchPath: Refusal = { status: 404, code: 'NotFound', message: 'There is nothing at this path.' }
 
 export const internalError: Refusal = {

@@ -10,8 +10,8 @@ import { internalError, refusal } from './failure-response.ts'
 import { writeRefusal } from './write-answer.ts'
 
 /**
- * Everything that was not expected: one 500 (503 where a store is away, 409 where another change was quicker). The
- * error's own text goes to the log, never to the wire.
+ * Answers an unexpected error: 500, 503 when a store is unavailable, or 409 when another change came first. The text of the
+ * error goes to the log and is never sent.
  */
 export const answerError = (
   deps: Pick<BinderDeps, 'log' | 'docsUrl'>,
@@ -34,14 +34,14 @@ const refusalOfThrown = (error: unknown): Refusal => {
   return refusal(503, 'Unavailable', error.message, { headers: { 'Retry-After': String(error.retryAfterSeconds) } })
 }
 
-/** The error goes to the log as it is: what of it may stand there, its causes included, is the log's to choose. */
+/** Logs an error as it is. The log decides which of its fields, including its causes, it writes. */
 const logThrown = ({ log }: Pick<BinderDeps, 'log'>, context: RequestContext, error: unknown): void =>
   log.error(
     { requestId: context.requestId, operation: context.routeId, error },
     error instanceof Unavailable ? 'a component is away' : 'request failed',
   )
 
-/** Tells the audit log of a refusal: each 403, each 401 but where no credential was sent, and whatever says what it was about. */
+/** Records a refusal in the audit log: each 403, each 401 except when no credential was sent, and every refusal that names its subject. */
 export const recordRefusal = (deps: Pick<BinderDeps, 'denials'>, call: Call, access: Access, refused: Refusal): void => {
   if (refused === nothingSent) return
   if (refused.status !== 403 && refused.status !== 401 && refused.about === undefined) return

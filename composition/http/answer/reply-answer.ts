@@ -13,7 +13,7 @@ import type { Answer } from './write-answer.ts'
 
 const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
-/** JSON with an entity tag on reads, so that a poller pays for the bytes once. No read of a token that was made for it is repeated. */
+/** Returns JSON, with an entity tag on reads so that a poller transfers the bytes once. A read that creates a token has no tag. */
 const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>, makesToken = false): Answer => {
   const body = toWireJson(value)
   if ((route.method !== 'GET' && version === undefined) || makesToken) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
@@ -29,7 +29,7 @@ const tagged = (route: Route, value: unknown, version: number | undefined, heade
   }
 }
 
-/** Bytes with a strong tag. Who holds them asks again each time, and is mostly told that nothing changed. */
+/** Returns bytes with a strong tag. A client that holds them revalidates each time, and usually gets 304. */
 const binaryAnswer = ({ contentType, bytes, headers: own }: Binary): Answer => {
   const etag = entityTag(bytes)
   const headers = { 'Cache-Control': 'no-cache', ...own, 'Content-Type': contentType, ETag: etag }
@@ -43,7 +43,7 @@ const binaryAnswer = ({ contentType, bytes, headers: own }: Binary): Answer => {
 
 const yamlType = { 'Content-Type': 'application/yaml; charset=utf-8' }
 
-/** As JSON is answered, with the tag of its own bytes on reads. */
+/** Returns YAML in the same way as JSON, with a tag of its own bytes on reads. */
 const yamlAnswer = (route: Route, { text }: YamlAnswer): Answer => {
   if (route.method !== 'GET') return { status: route.ok.status, headers: yamlType, body: text }
   const etag = entityTag(text)
@@ -55,17 +55,17 @@ const yamlAnswer = (route: Route, { text }: YamlAnswer): Answer => {
   }
 }
 
-/** The listener's root, from a path that the route's template matched. */
+/** Returns the listener's root of a path that matches the template of the route. */
 const rootOf = (route: Route, path: string): string => path.split('/').slice(0, 1 - route.path.split('/').length).join('/')
 
-/** By path alone, so that the client keeps to the scheme and host that it used. */
+/** Redirects by path alone, so that the client keeps the scheme and host that it used. */
 const redirected = (route: Route, context: RequestContext, { status, path }: Redirect): Answer => ({
   status,
   headers: { Location: rootOf(route, context.path) + path },
   body: undefined,
 })
 
-/** Makes the function that turns a handler's result into an answer, as the route declares it. */
+/** Returns the function that converts a handler's result to an answer, as the route declares it. */
 export const makeReply = (
   route: Route,
   deps: Pick<BinderDeps, 'secureCookies'>,

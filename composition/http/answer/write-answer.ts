@@ -9,15 +9,15 @@ const pieceBytes = 65_536
 
 /** Writes the body of an answer. */
 export interface Pieces {
-  /** False when the client has to take something first: then wait for `onDrain`. */
+  /** Returns false when the client must first read some of the output: then wait for `onDrain`. */
   write(chunk: Uint8Array): boolean
   onDrain(listener: () => void): void
   end(): void
 }
 
 /**
- * Writes a long chunk in pieces, each when the one before it was taken. Of a chunk that is written at once it shows only
- * whether all of it was taken: a slow client could not be told from one that takes nothing.
+ * Writes a long chunk in pieces, each after the client has taken the previous one. A chunk written at once shows only whether
+ * all of it was taken, so that a slow client would look like one that takes nothing.
  */
 export const makePieces = (res: ServerResponse): Pieces => {
   const waiting: Uint8Array[] = []
@@ -56,7 +56,7 @@ export const makePieces = (res: ServerResponse): Pieces => {
   }
 }
 
-/** Ends an answer with its whole body, of which the length in bytes is known. */
+/** Ends an answer with its whole body, whose length in bytes is known. */
 export const endInPieces = (res: ServerResponse, body: string | Uint8Array | undefined, length: number): void => {
   if (body === undefined || length <= pieceBytes) return void res.end(body)
   const pieces = makePieces(res)
@@ -64,7 +64,7 @@ export const endInPieces = (res: ServerResponse, body: string | Uint8Array | und
   pieces.end()
 }
 
-/** Sent with every answer: browsers must not guess types, frame, or keep what only the caller may see. */
+/** Sent with every answer: browsers must not guess content types, frame the answer, or cache what only the caller may see. */
 export const securityHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -73,34 +73,34 @@ export const securityHeaders = {
   'Cache-Control': 'no-store',
 } as const
 
-/** An answer that is complete in memory. */
+/** An answer that is completely in memory. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: string | Uint8Array | undefined
-  /** The 304 to send instead, when the client already holds this representation. */
+  /** Returns the 304 to send instead, when the client already holds this representation. */
   readonly notModifiedFor?: (ifNoneMatch: string | undefined) => Answer | undefined
 }
 
-/** The answer, or its 304 where the client says that it holds this representation already. */
+/** Returns the answer, or its 304 when the client already holds this representation. */
 export const orNotModified = (req: IncomingMessage, answer: Answer): Answer =>
   answer.notModifiedFor?.(req.headers['if-none-match']) ?? answer
 
-/** The largest unread body that is read away to keep a connection; beyond it closing is cheaper. */
+/** The largest unread body that is drained to keep a connection. For a larger body, closing is cheaper. */
 const drainableBytes = 65_536
 
-/** Whether the rest of the request's body would have to be read before this connection can carry another request. */
+/** Reports whether the rest of the request's body must be read before this connection can carry another request. */
 const leavesUnreadBody = (req: IncomingMessage): boolean => {
   if (req.complete || req.readableEnded) return false
   if (req.headers['transfer-encoding'] !== undefined) return true
   return Number(req.headers['content-length'] ?? 0) > drainableBytes
 }
 
-/** The cookies of a session that was opened on the way. Nobody keeps an answer that carries them. */
+/** Returns the cookies of a session that was opened by this request. An answer with these cookies must not be cached. */
 const sessionHeaders = ({ setCookies }: RequestContext, answer: Answer): Record<string, string | string[]> =>
   setCookies.length === 0 ? {} : { 'Set-Cookie': mergedCookies(setCookies, answer.headers['Set-Cookie']), 'Cache-Control': 'no-store' }
 
-/** Writes an answer. A client that has gone is no error. */
+/** Writes an answer. It is not an error when the client has disconnected. */
 export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: RequestContext, answer: Answer): void => {
   if (res.destroyed || res.headersSent) return
   const body = answer.body
@@ -121,13 +121,13 @@ export const writeAnswer = (req: IncomingMessage, res: ServerResponse, context: 
   endInPieces(res, body, length)
 }
 
-/** How long, and how much, a connection is still read after an early refusal. */
+/** How long, and how many bytes, a connection is still read after an early refusal. */
 const lingerMs = 500
 const lingerBytes = 1_048_576
 
 /**
- * Closing while the client still sends would reset the connection, and the answer with it. So the answer goes out whole,
- * what arrives is thrown away for a moment, and then the connection ends.
+ * Ends an answer while the client still sends. Closing immediately would reset the connection and lose the answer. The whole
+ * answer is sent, incoming bytes are discarded for a short time, and then the connection ends.
  */
 const endLingering = (req: IncomingMessage, res: ServerResponse, body: Answer['body']): void => {
   let drained = 0
@@ -158,7 +158,7 @@ export const jsonAnswer = (status: number, value: unknown, headers: Answer['head
 export const refusalAnswer = (refused: Refusal, dialect: Dialect, docsUrl: string, { operationId, ownAddress, requestId }: RequestContext): Answer =>
   jsonAnswer(refused.status, errorBody(dialect, refused, operationPage(ownAddress.url + docsUrl, operationId), requestId), refused.headers ?? {})
 
-/** Answers a refusal and notes its code for the access log. */
+/** Sends a refusal and records its code for the access log. */
 export const writeRefusal = (
   req: IncomingMessage,
   res: ServerResponse,

@@ -19,7 +19,7 @@ export interface Tag {
   readonly description: string
 }
 
-/** The specification's tag groups (its §1), in the order in which the documentation shows them. */
+/** The tag groups of the specification (its §1), in the order of the documentation. */
 export const documentTags: readonly Tag[] = [
   { name: 'Identity - Users & Settings', description: 'Users, access tokens, emails, follow relations, sign-in and sign-out, settings of the signed-in user.' },
   { name: 'Identity - Organizations & Teams', description: 'Organizations, their members and teams.' },
@@ -45,7 +45,7 @@ export const documentTags: readonly Tag[] = [
 
 type Requirement = Readonly<Record<string, readonly string[]>>
 
-/** Every way in which a credential may travel. */
+/** Returns every scheme by which a request can carry a credential. */
 export const securitySchemes = (sessionCookie: string): Readonly<Record<string, object>> => ({
   tokenHeader: {
     type: 'apiKey',
@@ -73,15 +73,15 @@ export const securitySchemes = (sessionCookie: string): Readonly<Record<string, 
 const alone = (name: string): Requirement => ({ [name]: [] })
 const anyCredential = ['tokenHeader', 'bearer', 'basic', 'queryToken', 'queryAccessToken', 'sessionCookie'].map(alone)
 
-/** The `security` of an operation. The empty requirement says that no credential is needed. */
+/** Returns the `security` of an operation. The empty requirement means that no credential is required. */
 export const securityOf = (access: Access): readonly Requirement[] => {
   if (access.kind === 'public') return [{}, ...anyCredential]
   return access.kind === 'password' ? [alone('basic')] : anyCredential
 }
 
-/** What the document must know of the installation that serves it. */
+/** The facts about the installation that the document depends on. */
 export interface DocumentFacts {
-  /** `{base_url}`, without a trailing slash; empty where the document is read from the service itself, whose address it then needs not name. */
+  /** `{base_url}`, without a trailing slash. Empty when the document is served by the service itself and need not name its address. */
   readonly baseUrl: string
   readonly sessionCookie: string
   readonly deployment: Deployment
@@ -156,7 +156,7 @@ const streamOperation = (route: StreamRoute, gate: Gate, method: string, registr
   'x-scope': `${method === 'get' ? 'read' : 'write'}:${route.scopeCategory}`,
 })
 
-/** A path as the document writes it: a trailing wildcard becomes the parameter `path`. */
+/** Returns a path in the form of the document: a trailing wildcard becomes the parameter `path`. */
 export const documentPath = (path: string): string => path.replace(/\*$/, '{path}')
 
 type Paths = Record<string, Record<string, Operation | readonly object[]>>
@@ -174,7 +174,7 @@ const info = (deployment: Deployment): OpenApiDocument['info'] => ({
   license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 })
 
-/** The document of the given routes: what this deployment serves, and nothing else. */
+/** Returns the document of the given routes: exactly what this deployment serves. */
 export const buildDocument = (routes: readonly AssembledRoute[], facts: DocumentFacts): OpenApiDocument => {
   const registry = makeSchemaRegistry()
   const paths: Paths = {}

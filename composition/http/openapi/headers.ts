@@ -3,7 +3,7 @@ import type { Route } from '../../../plugins/kit/route.ts'
 import { isKeyed } from './parameters.ts'
 import type { Schema } from './schema.ts'
 
-/** A header of an answer. `required`: it never lacks. */
+/** A header of an answer. `required` means that it is always present. */
 export interface Header {
   readonly description: string
   readonly required?: boolean
@@ -15,7 +15,7 @@ const text = (description: string): Header => ({ description, schema: { type: 's
 const number = (description: string): Header => ({ description, schema: { type: 'integer' } })
 const always = (header: Header): Header => ({ ...header, required: true })
 
-/** Headers that many answers share, by the name of their component: the header's own, or that with a word behind it. */
+/** Headers that many answers share, by component name: the name of the header, or that name with a suffix. */
 export const sharedHeaders: Readonly<Record<string, Header>> = {
   'X-Request-Id': always(text('Finds this request in the log.')),
   ETag: always(text('Changes with the body. `If-None-Match` with it answers 304 while nothing has changed.')),
@@ -62,15 +62,15 @@ const headersOfKind: Readonly<Record<ReplySpec<unknown>['kind'], readonly string
   feed: [],
 }
 
-/** Whether a route's answers carry a tag of their bytes. */
+/** Reports whether a route's answers carry an entity tag of their bytes. */
 const isTagged = ({ method, ok }: Route): boolean => method === 'GET' && (ok.kind === 'json' || ok.kind === 'list')
 
-/** Headers of what a route answers when all went well. */
+/** Returns the headers of a route's answer on success. */
 export const okHeaders = (route: Route): Headers =>
   refer(
     'X-Request-Id',
     ...(isTagged(route) ? [route.makesToken === true ? 'ETag-Tokenless' : 'ETag'] : []),
-    // A route that sets cookies says so itself.
+    // A route that sets cookies documents them itself.
     ...(route.ok.kind === 'cookies' ? [] : ['Set-Cookie-Session']),
     ...headersOfKind[route.ok.kind],
     ...(isKeyed(route) ? ['Idempotency-Replayed'] : []),
@@ -89,6 +89,6 @@ const headersOfStatus: Readonly<Record<number, readonly string[]>> = {
   503: ['Retry-After'],
 }
 
-/** Headers of a refusal. The refusal of a keyed change may be a replay. */
+/** Returns the headers of a refusal. The refusal of a keyed change may be a replay. */
 export const refusalHeaders = (status: number, isReplayable: boolean): Headers =>
   refer('X-Request-Id', 'Set-Cookie-Session', ...(headersOfStatus[status] ?? []), ...(isReplayable && status < 500 && status !== 429 ? ['Idempotency-Replayed'] : []))

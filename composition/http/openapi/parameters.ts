@@ -14,7 +14,7 @@ export interface Parameter {
   readonly style?: string
   readonly explode?: boolean
   readonly schema: Schema
-  /** The parameter stands for the rest of the path, with its slashes, which OpenAPI cannot say. */
+  /** The parameter matches the rest of the path, with its slashes, which OpenAPI cannot express. */
   readonly 'x-rest-of-path'?: true
 }
 export type ParameterRef = Parameter | { readonly $ref: string }
@@ -47,7 +47,7 @@ export const sharedParameters: Readonly<Record<string, Parameter>> = {
 }
 const shared = (name: string): ParameterRef => ({ $ref: `#/components/parameters/${name}` })
 
-/** The names in a path template, a trailing wildcard under the name `path`. */
+/** Returns the names in a path template. The name of a trailing wildcard is `path`. */
 export const pathNames = (path: string): readonly string[] => [...path.replace(/\*$/, '{path}').matchAll(/\{([^}]+)\}/g)].map((match) => match[1] as string)
 
 const described = (codec: t.Any): { readonly description?: string } => {
@@ -91,17 +91,20 @@ const queryParameters = (codec: t.Any | undefined, registry: SchemaRegistry): re
 
 const isUnsafe = (method: string): boolean => method !== 'GET'
 
-/** Whether a change of this route can be guarded by the version that it is meant for; what is new has none yet. */
+/** Reports whether a version can guard a change of this route. A new object has no version yet. */
 export const honoursIfMatch = ({ method, ok, honoursIfMatch: isSaid }: Route): boolean =>
   method !== 'GET' && (isSaid === true || (ok.kind === 'versioned' && method !== 'POST'))
 
-/** Whether an Idempotency-Key makes the route's effect happen at most once. */
+/** Reports whether an Idempotency-Key limits the route's effect to at most once. */
 export const isKeyed = (route: Route): boolean => route.method !== 'GET' && route.ok.kind !== 'cookies' && route.access.kind !== 'public'
 
-/** Whether a site admin may act as another user; a public route and one that wants the password know the header as well. */
+/** Reports whether a site admin may act as another user. Public routes and routes that require the password accept the header too. */
 export const honoursSudo = (route: Route): boolean => route.refusesSudo !== true
 
-/** Every change answers 412 to an `If-Match` that cannot be met; elsewhere than where it guards, that is any version. */
+/**
+ * Reports whether a route can answer 412. Every change does, to an `If-Match` that cannot be met; on a route that guards
+ * nothing, no version can be met.
+ */
 export const refusesIfMatch = (route: Route): boolean => route.method !== 'GET'
 
 const sharedOf = (route: Route): readonly ParameterRef[] => {
@@ -119,7 +122,7 @@ const sharedOf = (route: Route): readonly ParameterRef[] => {
   ]
 }
 
-/** Every parameter of a route: path, query (a GET's body among it), and the shared ones. */
+/** Returns every parameter of a route: path, query (including the body of a GET), and the shared ones. */
 export const parametersOf = (route: Route, registry: SchemaRegistry): readonly ParameterRef[] => {
   const fromBody = route.body?.orQuery === true ? queryParameters(route.body.codec, registry) : []
   const fromQuery = queryParameters(route.query, registry)

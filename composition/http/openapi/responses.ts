@@ -39,7 +39,7 @@ const okResponse = (route: Route, registry: SchemaRegistry): Response => {
   return { ...base, content: { 'application/json': { schema: kind === 'list' ? { type: 'array', items: schema } : schema, ...shown }, ...yaml } }
 }
 
-/** What each status says when no failure of the route explains it better. */
+/** The description of each status when no failure of the route gives a better one. */
 const generalMeaning: Readonly<Record<number, string>> = {
   400: 'The request or one of its parameters is malformed.',
   401: 'No credential, or one that is not valid.',
@@ -71,7 +71,7 @@ const generalStatuses = (route: Route): readonly number[] => {
     408,
     ...(refusesIfMatch(route) ? [412] : []),
     ...(isKeyed(route) ? [409, 422] : []),
-    // A body is read and bounded also where none is wanted.
+    // A body is read and limited even when the route takes none.
     413,
     415,
     ...(body === undefined ? [] : [body.refusedAs ?? 422]),
@@ -110,7 +110,7 @@ const errorSchemas: Readonly<Record<Dialect, (registry: SchemaRegistry) => Schem
   kubernetes: (registry) => registry.reference('KubernetesStatus', statusKeys, () => ({ type: 'object', properties: statusKeys, required: ['kind', 'status', 'message', 'code'] })),
 }
 
-/** What is no whole request has no route yet, nor the shape of error bodies that a route may have. */
+/** The statuses of incomplete requests. They have no route yet, so the error body does not have a form of the route's own. */
 const refusedBeforeRouting: readonly number[] = [408, 431, 501]
 
 const errorResponse = (status: number, tags: readonly string[], error: Schema, isReplayable: boolean): Response => {
@@ -146,7 +146,7 @@ const redirectResponse: Response = {
   headers: redirectHeaders,
 }
 
-/** Every status that a route may answer, with its body's shape. */
+/** Returns every status that a route may answer, with the form of its body. */
 export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
   [String(route.ok.status)]: okResponse(route, registry),
   ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.', headers: notModifiedHeaders } } : {}),
@@ -155,7 +155,7 @@ export const responsesOf = (route: Route, registry: SchemaRegistry): Responses =
   ...errorResponses(generalStatuses(route), route.failures, route, registry, isKeyed(route)),
 })
 
-/** A stream route answers whatever the other side answers, and its own refusals. */
+/** Returns the responses of a stream route: any answer of the remote side, and the route's own refusals. */
 export const streamResponsesOf = (route: StreamRoute, registry: SchemaRegistry): Responses => ({
   default: { description: "The other side's answer, passed on unchanged.", headers: streamHeaders, content: { '*/*': { schema: {} } } },
   ...errorResponses([400, 401, 403, 404, 408, 422, 429, 431, 500, 501, 503], route.failures, { dialect: 'kubernetes' }, registry, false),

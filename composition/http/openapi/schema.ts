@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import { listedItem, noteOf, optionalInner, repeatedItem } from '../../../plugins/kit/codecs.ts'
 
-/** A JSON Schema of OpenAPI 3.1, as far as this document uses it. */
+/** A JSON Schema of OpenAPI 3.1, limited to what this document uses. */
 export interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -24,11 +24,11 @@ export interface Schema {
   readonly allOf?: readonly Schema[]
 }
 
-/** The named schemas that a document's operations refer to, gathered as they are met. */
+/** The named schemas that the operations of a document refer to, collected as they occur. */
 export interface SchemaRegistry {
-  /** Answers a reference to a named schema, describing it on first sight. Throws when two shapes claim one name. */
+  /** Returns a reference to a named schema, which is described at its first use. Throws when two shapes have the same name. */
   reference(name: string, codec: object, describe: () => Schema): Schema
-  /** Every named schema, sorted by name. */
+  /** Returns every named schema, sorted by name. */
   all(): Readonly<Record<string, Schema>>
 }
 
@@ -50,7 +50,7 @@ export const makeSchemaRegistry = (): SchemaRegistry => {
   }
 }
 
-/** What io-ts leaves on its codecs at run time, as far as the walker reads it. */
+/** The properties of io-ts codecs at run time that the walker reads. */
 interface Tagged {
   readonly _tag?: string
   readonly name: string
@@ -120,12 +120,12 @@ const describers: Readonly<Record<string, Describe>> = {
 }
 
 const componentName = /^[A-Z][A-Za-z0-9]*$/
-/** Tags whose codecs stand for a shape of their own when they carry a name of the specification's form. */
+/** Tags of codecs that become components of their own when their names have the form of the specification. */
 const nameable = new Set(['InterfaceType', 'StrictType', 'PartialType', 'IntersectionType', 'UnionType', 'ExactType', 'ReadonlyType', 'RecursiveType', 'KeyofType'])
 
 const isNamed = ({ _tag, name }: Tagged): boolean => _tag !== undefined && nameable.has(_tag) && componentName.test(name)
 
-/** `exact` and `readonly` wrap a codec that often carries the same name: one component, not two. */
+/** Returns the codec inside `exact` and `readonly`. They often have the same name as the codec they wrap: one component, not two. */
 const shapeOf = (codec: Tagged): Tagged => {
   const wrapped = codec.type as Tagged | undefined
   const isWrapper = ['ExactType', 'ReadonlyType', 'RecursiveType'].includes(codec._tag ?? '')
@@ -135,8 +135,8 @@ const shapeOf = (codec: Tagged): Tagged => {
 const listSchema = (codec: t.Any, item: t.Any, walk: (codec: t.Any) => Schema): Schema => ({ type: 'array', ...noteOf(codec), items: walk(item) })
 
 /**
- * The JSON Schema of a codec: by what our own codecs note about themselves, else by io-ts's tags. Named objects and
- * unions go to the registry and are referred to. Throws on a codec that says nothing about itself.
+ * Returns the JSON Schema of a codec, from the notes of the codecs of this project or else from io-ts's tags. Named objects
+ * and unions are added to the registry and referenced. Throws on a codec that has neither.
  */
 export const schemaOf = (codec: t.Any, registry: SchemaRegistry): Schema => {
   const walk = (other: t.Any): Schema => schemaOf(other, registry)

@@ -23,7 +23,7 @@ interface AccountPage {
   readonly parts: string
 }
 
-/** A form without `action`: its script sends it, and the policy forbids any other way. */
+/** Returns a form without `action`: its script sends it, and the policy forbids any other submission. */
 const form = (id: string, fields: string, button: string, hidden = false): string => `<form id="${id}" method="post" autocomplete="on"${hidden ? ' hidden' : ''}>
 ${fields}
 <p><button type="submit">${button}</button></p>
@@ -138,7 +138,7 @@ ${parts}
 </html>
 `
 
-/** Nobody keeps a page whose address may carry a code. */
+/** Returns the answer of a page. It must not be cached, since the address may contain a code. */
 const pageAnswer = (name: string, page: AccountPage): Answer => ({
   status: 200,
   headers: { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': policy },
@@ -146,8 +146,8 @@ const pageAnswer = (name: string, page: AccountPage): Answer => ({
 })
 
 /**
- * The pages that mails lead to, the one for signing in, and their scripts, by path. They are clients of the API as any
- * other: opening one changes nothing.
+ * Returns the pages that mails link to, the sign-in page, and their scripts, by path. They are ordinary clients of the API:
+ * opening a page changes nothing.
  */
 export const makeAccountPages = (): ((path: string) => Answer | undefined) => {
   const answers = new Map<string, Answer>()

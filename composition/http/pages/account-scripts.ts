@@ -1,4 +1,4 @@
-/** What all scripts of the account pages share. Texts from the service are shown as text, never as HTML. */
+/** The module that all scripts of the account pages share. Texts from the service are shown as text, never as HTML. */
 const kit = `export const byId = (id) => document.getElementById(id)
 
 const csrfToken = () => {

@@ -11,7 +11,7 @@ import type { Answer } from '../answer/write-answer.ts'
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Swagger UI sets style attributes; it brings no style of others.
+  // Swagger UI sets style attributes. It loads no external styles.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -37,8 +37,8 @@ const page = `<!doctype html>
 </html>
 `
 
-// "Try it out" goes to the origin that showed the page, whatever name the service knows itself by. A link names an
-// operation by its id alone; Swagger UI wants its tag as well.
+// "Try it out" sends requests to the origin of the page, regardless of the configured address.
+// A link names an operation only by its id; Swagger UI also requires its tag.
 const starter = `const linked = () => /^#operation\\/(.+)$/.exec(location.hash)?.[1]
 
 const openLinked = (spec) => {
@@ -74,7 +74,7 @@ fetch('/api/v1/openapi.json', { credentials: 'omit' })
   })
 `
 
-/** The documentation page, for browsers. It loads nothing from elsewhere. */
+/** The documentation page, for browsers. It loads nothing from other origins. */
 export const docsPage: Answer = staticAnswer('text/html; charset=utf-8', page, { 'Content-Security-Policy': policy, Vary: 'Accept' })
 
 const assetTypes: Readonly<Record<string, string>> = {
@@ -84,7 +84,7 @@ const assetTypes: Readonly<Record<string, string>> = {
   'start.js': 'text/javascript; charset=utf-8',
 }
 
-// Its files are those of swagger-ui-dist, without the telemetry that runs where that package is installed.
+// The files are those of swagger-ui-dist, without the telemetry that runs where that package is installed.
 const assetFolder = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
 const compress = promisify(gzip)
 
@@ -92,10 +92,10 @@ const readAsset = (name: string): Uint8Array => (name === 'start.js' ? Buffer.fr
 
 const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
 
-/** Answers what the documentation page loads, by the name behind `/api/v1/docs/`; undefined for any other name. */
+/** Returns an asset of the documentation page by the name after `/api/v1/docs/`, or undefined for any other name. */
 export type DocsAssets = (name: string, acceptEncoding: string | undefined) => Answer | undefined
 
-/** Reads the assets into memory, at start. They are compressed off the event loop, and sent plain until that is done. */
+/** Reads the assets into memory at start. They are compressed off the event loop, and sent uncompressed until that is done. */
 export const makeDocsAssets = (): DocsAssets => {
   const plain = new Map<string, Answer>()
   const compressed = new Map<string, Answer>()
@@ -110,7 +110,7 @@ export const makeDocsAssets = (): DocsAssets => {
   return (name, acceptEncoding) => (acceptsGzip(acceptEncoding) ? (compressed.get(name) ?? plain.get(name)) : plain.get(name))
 }
 
-/** The OpenAPI document, serialised once. */
+/** Returns the OpenAPI document, serialised once. */
 export const openapiJson = (document: OpenApiDocument): Answer =>
   staticAnswer('application/json; charset=utf-8', toWireJson(document), { Vary: 'Accept' })
 
@@ -124,6 +124,6 @@ const weightOf = (accept: string, type: string): number => {
   return 0
 }
 
-/** `GET /api/v1/swagger`: the page for whoever asks for HTML by name, the document for every other client. */
+/** Returns the answer of `GET /api/v1/swagger`: the page for a client that explicitly accepts HTML, or else the document. */
 export const swaggerAnswer = (accept: string | undefined, document: Answer): Answer =>
   weightOf(accept ?? '', 'text/html') > weightOf(accept ?? '', 'application/json') ? docsPage : document

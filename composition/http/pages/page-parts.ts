@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Answer } from '../answer/write-answer.ts'
 import { noneMatch } from '../request/conditional.ts'
 
-/** An answer whose bytes never change while the process runs: serialised and tagged once. */
+/** Returns an answer whose bytes never change while the process runs. It is serialised and tagged once. */
 export const staticAnswer = (contentType: string, body: string | Uint8Array, headers: Answer['headers'] = {}): Answer => {
   const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`
   const all = { 'Content-Type': contentType, 'Cache-Control': 'no-cache', ETag: etag, ...headers }
@@ -10,10 +10,10 @@ export const staticAnswer = (contentType: string, body: string | Uint8Array, hea
   return { status: 200, headers: all, body, notModifiedFor: (header) => (noneMatch(header, etag) ? undefined : unchanged) }
 }
 
-/** The `sha256-...` source by which a content security policy admits one inline style or script. */
+/** Returns the `sha256-...` source by which a content security policy allows one inline style or script. */
 export const inlineSource = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`
 
-/** The one style of the pages that people see. */
+/** The single style of the pages for users. */
 export const pageStyle = `
 :root { color-scheme: light dark; --ink: #14212b; --soft: #52636f; --paper: #f6f8f9; --card: #fff; --line: #d5dee4; --accent: #0b6070; }
 @media (prefers-color-scheme: dark) {
@@ -52,9 +52,9 @@ h2[tabindex]:focus { outline: none; }
 footer { margin-top: 3rem; padding-bottom: 2rem; color: var(--soft); font-size: .9rem; }
 `
 
-/** A picture for the tab. */
+/** The icon of the browser tab. */
 export const pageIcon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%230b6070'/%3E%3Cpath d='M16 6v17M9 17c0 5 4 8 7 8s7-3 7-8M11 11h10' stroke='white' stroke-width='2.6' fill='none' stroke-linecap='round'/%3E%3C/svg%3E"
 
-/** Text as it stands in HTML, within attributes too. */
+/** Escapes text for HTML, including attributes. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)

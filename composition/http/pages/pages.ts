@@ -48,12 +48,12 @@ const html = (ownUrl: string): string => `<!doctype html>
 </html>
 `
 
-/** What a browser finds at the service's address: what this is and where to go on. `ownUrl` is that address. */
+/** Returns the page at the address of the service, which describes the service and links further. `ownUrl` is that address. */
 export const startPage = (ownUrl: string): Answer => staticAnswer('text/html; charset=utf-8', html(ownUrl), { 'Content-Security-Policy': policy })
 
 const docsPrefix = '/api/v1/docs/'
 
-/** What the API listener shows beside its routes. The document is made and serialised when it is first asked for. */
+/** Returns the pages that the API listener serves in addition to its routes. The document is built and serialised at its first request. */
 export const makePages = (makeDocument: () => OpenApiDocument): Pages => {
   const assets = makeDocsAssets()
   const accountPages = makeAccountPages()

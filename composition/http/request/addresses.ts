@@ -7,7 +7,7 @@ import { isHost } from './request-target.ts'
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Address, number]
 
-/** Parses `10.0.0.0/8`, `::1/128` or a single address; undefined when it is none of them. */
+/** Parses `10.0.0.0/8`, `::1/128` or a single address. Returns undefined for any other text. */
 export const parseRange = (text: string): Range | undefined => {
   try {
     if (text.includes('/')) return ipaddr.parseCIDR(text)
@@ -20,7 +20,7 @@ export const parseRange = (text: string): Range | undefined => {
 
 const parse = (text: string): Address | undefined => (ipaddr.isValid(text.trim()) ? ipaddr.process(text.trim()) : undefined)
 
-/** The other end of a connection. */
+/** The remote end of a connection. */
 interface Peer {
   readonly address: Address
   readonly text: string
@@ -29,19 +29,19 @@ interface Peer {
 const isIn = (address: Address, ranges: readonly Range[]): boolean =>
   ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network as ipaddr.IPv4, bits))
 
-/** What the proxies that the operator trusts say of a request. */
+/** The facts about a request that the proxies trusted by the operator report. */
 export interface TrustedProxies {
   /**
-   * The caller's address, canonical. Forwarded headers count only when the peer is a trusted proxy, and then the
-   * right-most hop that is not one itself: whatever stands left of it, the caller may have written.
+   * Returns the canonical address of the caller. Forwarded headers count only when the peer is a trusted proxy. The result is
+   * then the right-most hop that is not a trusted proxy: the caller may have forged every hop to its left.
    */
   clientIp(req: IncomingMessage): string
-  /** Whether the other end of the connection is such a proxy. */
+  /** Reports whether the remote end of the connection is a trusted proxy. */
   isPeer(req: Pick<IncomingMessage, 'socket'>): boolean
 }
 
 export const makeTrustedProxies = (trustedProxies: readonly string[]): TrustedProxies => {
-  // A peer never changes while its socket is open, and its address takes longer to read than a token to look up.
+  // A peer never changes while its socket is open, and parsing its address takes longer than looking up a token.
   const peers = new WeakMap<object, Peer>()
   const peerOf = ({ socket }: Pick<IncomingMessage, 'socket'>): Peer | undefined => {
     const known = peers.get(socket)
@@ -74,26 +74,26 @@ export const makeTrustedProxies = (trustedProxies: readonly string[]): TrustedPr
   }
 }
 
-/** How an operator says where the service is reached. */
+/** The operator's configuration of the address of the service. */
 export interface AddressChoice {
-  /** MOORAGE_BASE_URL; undefined where it is not set. */
+  /** MOORAGE_BASE_URL; undefined when it is not set. */
   readonly configured: string | undefined
-  /** Where the listener is bound, for requests that name no host. */
+  /** The address that the listener is bound to, for requests that name no host. */
   readonly listening: string
   readonly proxies: Pick<TrustedProxies, 'isPeer'>
 }
 
-/** Of a request: where its caller reaches this service. `host` is its Host header, checked; undefined where that is none. */
+/** Returns the address at which the caller of a request reaches this service. `host` is its validated Host header, or undefined. */
 export type OwnAddressOf = (req: Pick<IncomingMessage, 'headers' | 'socket'>, host: string | undefined) => OwnAddress
 
-/** The last value of a header that several proxies may have added to: what stands left of it, the caller may have written. */
+/** Returns the last value of a header that several proxies may have extended. The caller may have forged every value before it. */
 const lastOf = (header: string | readonly string[] | undefined): string | undefined => header?.toString().split(',').at(-1)?.trim()
 
 const schemes: readonly (string | undefined)[] = ['http', 'https']
 
 /**
- * The service's own address as a caller knows it. A request that came by https is answered with https addresses, or a
- * client that follows them would send its credential in clear.
+ * Returns the function that finds the service's own address as a caller sees it. A request that came over https gets https
+ * addresses: a client that follows http ones would send its credential in clear text.
  */
 export const makeOwnAddress = ({ configured, listening, proxies }: AddressChoice): OwnAddressOf => {
   const fixed = configured === undefined ? undefined : { url: configured, isDirect: !configured.startsWith('https:') }

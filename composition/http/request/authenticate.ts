@@ -16,17 +16,17 @@ import type { ProveByCookiesDeps } from './session-cookies.ts'
 import { carriedCookies, makeProveByCookies } from './session-cookies.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** What authentication needs to know of a route. */
+/** The facts about a route that authentication depends on. */
 export interface AuthenticatedRoute {
   readonly access: Access
   readonly scope: RequiredScope | undefined
   readonly refusesSudo: boolean
   readonly loads?: 'profile' | undefined
-  /** Absent: no. */
+  /** Defaults to false. */
   readonly servesConfined?: boolean
-  /** Absent: no. */
+  /** Defaults to false. */
   readonly servesClusterTokens?: boolean
-  /** Absent: no. */
+  /** Defaults to false. */
   readonly makesToken?: boolean
   readonly beforePasswordChange?: boolean
 }
@@ -34,7 +34,7 @@ export interface AuthenticatedRoute {
 const unauthenticated = (message: string): Refusal =>
   refusal(401, 'NotAuthenticated', message, { headers: { 'WWW-Authenticate': challenges } })
 
-/** The refusal of a request that sent no credential at all; no denial to be told of. */
+/** The refusal of a request without any credential. It is not recorded as a denial. */
 export const nothingSent = unauthenticated('Sign in, or send an access token.')
 
 const twoUsers = 'The request carries the credential of one user and the session cookie of another; send one.'
@@ -43,10 +43,10 @@ const wantsPassword = unauthenticated('This route takes HTTP Basic with the pass
 
 export type AuthenticateDeps = ProveByCookiesDeps & Pick<BinderDeps, 'isAccessToken' | 'takesQueryTokens'>
 
-/** Says that no token is wanted, in the query of a route that makes one. */
+/** The query value that requests no token, on a route that makes one. */
 const noToken = 'none'
 
-/** Whether the request asks for a token to be made. HEAD asks how the answer looks, and nobody would read the token. */
+/** Reports whether the request asks for a new token. HEAD only asks about the answer, and no client would read the token. */
 const makesToken = ({ method, params }: RequestContext, route: AuthenticatedRoute): boolean =>
   route.makesToken === true && method !== 'HEAD' && !params.has('token', noToken)
 
@@ -59,18 +59,18 @@ const sudoRefusal = (kind: Credential['kind'], sudo: ReturnType<typeof sudoOf>, 
   return undefined
 }
 
-/** A token for one organization, or for public objects. */
+/** Reports whether the token is for one organization or for public objects. */
 const isConfined = (principal: Principal): boolean => principal.scopes.publicOnly || principal.onlyOrgId !== undefined
 
-/** Tokens are not concerned: their principal does not know of it. */
+/** Reports whether the caller must first change the password. Tokens are exempt: their principal does not carry this fact. */
 const mustChangeFirst = (principal: Principal, route: AuthenticatedRoute): boolean =>
   principal.mustChangePassword === true && route.beforePasswordChange !== true
 
-/** A token for one cluster, on a route that is not its Kubernetes API. */
+/** Reports whether a token for one cluster is used on a route other than the Kubernetes API of that cluster. */
 const isElsewhere = (principal: Principal, route: AuthenticatedRoute): boolean =>
   principal.onlyClusterId !== undefined && route.servesClusterTokens !== true
 
-/** The query without the words of the route's own that stand where a token could. */
+/** Returns the query without the route's own value in the position of a token. */
 const credentialParams = (params: URLSearchParams, route: AuthenticatedRoute): URLSearchParams => {
   if (route.makesToken !== true || !params.has('token', noToken)) return params
   const rest = new URLSearchParams(params)
@@ -78,7 +78,7 @@ const credentialParams = (params: URLSearchParams, route: AuthenticatedRoute): U
   return rest
 }
 
-/** What the proven caller may not do on this route, whatever the object. */
+/** Returns the refusal of a proven caller on this route, regardless of the object. */
 const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refusal | undefined => {
   if (isElsewhere(principal, route)) return refusal(403, 'AccessDenied', 'This token is for the Kubernetes API of one cluster and reaches nothing else.')
   if (route.scope !== undefined && !allows(principal.scopes, route.scope)) {
@@ -91,7 +91,7 @@ const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refu
   if (route.access.kind === 'site-admin' && !principal.isSiteAdmin) {
     return refusal(403, 'AccessDenied', 'Only site administrators may do this.')
   }
-  // As in core/authz/evaluate.ts: outside of what such a token is for, its holder is nobody, also when a site admin.
+  // As in core/authz/evaluate.ts: outside of its purpose, such a token gives its holder no rights, even those of a site admin.
   if (route.access.kind === 'site-admin' && isConfined(principal)) {
     return refusal(403, 'AccessDenied', 'A token for public objects, or for one organization, cannot administer the site.')
   }
@@ -101,18 +101,19 @@ const principalRefusal = (principal: Principal, route: AuthenticatedRoute): Refu
   return undefined
 }
 
-/** A session counts for nothing on a public route where it proves nobody: a stale cookie must not lock a browser out. */
+/** On a public route, a session that proves no user is ignored: a stale cookie must not lock a browser out. */
 const orNobody = (route: AuthenticatedRoute, refused: Refusal): Either<Refusal, undefined> =>
   route.access.kind === 'public' ? right(undefined) : left(refused)
 
 /**
- * Proves the caller. No credential is fine on public routes only; a wrong one never is. The decision does not depend on
- * how the credential travels. Cookies count only where there is nothing else, and never together with `sudo`. `spendCode`
- * is asked last, before the handler: a request that is refused for another reason costs its client no one-time code.
+ * Returns the functions that prove the caller. A missing credential is accepted only on public routes; a wrong one never is.
+ * The decision does not depend on how the credential travels. Cookies count only when there is no other credential, and never
+ * together with `sudo`. `spendCode` runs last, before the handler: a request that is refused for another reason does not use
+ * up a one-time code.
  */
 export const makeAuthenticate = (deps: AuthenticateDeps) => {
   const proveByCookies = makeProveByCookies(deps)
-  /** Whom a password proved for a request that is still under way: asked again, it is no new attempt. */
+  /** The principal that a password proved for a request in progress. Checking that request again is not a new attempt. */
   const provenByPassword = new WeakMap<IncomingMessage, Principal>()
 
   const byCookies = async (req: IncomingMessage, context: RequestContext, route: AuthenticatedRoute): Promise<Either<Refusal, Principal | undefined>> => {
@@ -149,14 +150,14 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     return (await hasSessionOfAnother(req, context, actor.userId)) ? left(unauthenticated(twoUsers)) : proven
   }
 
-  /** Asked only where a request carries a session beside another credential; one that is over is none. */
+  /** Checked only when a request carries a session beside another credential. An expired session does not count. */
   const hasSessionOfAnother = async (req: IncomingMessage, context: RequestContext, userId: UserId): Promise<boolean> => {
     const sessionKey = carriedCookies(req, context, deps)?.sessionKey
     const other = sessionKey === undefined ? undefined : await deps.authenticator.userOfSession(sessionKey)
     return other !== undefined && other !== userId
   }
 
-  /** Uses up the one-time code of a caller's password. A public route wants no caller, and spends none. */
+  /** Uses up the one-time code of a caller's password. A public route requires no caller, and uses up no code. */
   const spendCode = async (req: IncomingMessage, context: RequestContext, access: Access): Promise<Refusal | undefined> => {
     const { principal, sourceIp } = context
     if (principal?.unspentCode === undefined || access.kind === 'public') return undefined

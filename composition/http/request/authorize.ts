@@ -7,7 +7,7 @@ import type { GrantedAccess, ObjectRef, ParamRef } from '../../../plugins/kit/ac
 import type { Refusal } from '../answer/failure-response.ts'
 import { refusal } from '../answer/failure-response.ts'
 
-/** The request's named values that an object reference can point at. */
+/** The named values of the request that an object reference can refer to. */
 export interface NamedValues {
   readonly path: Readonly<Record<string, string>>
   readonly query: URLSearchParams
@@ -22,7 +22,7 @@ const idOf = (text: string | undefined): number | undefined => {
   return Number.isSafeInteger(id) ? id : undefined
 }
 
-/** The locator that a reference names in this request, or undefined when nothing can be named so. */
+/** Returns the locator that a reference names in this request, or undefined when the values name no object. */
 const locatorOf = (object: ObjectRef, values: NamedValues): ObjectLocator | undefined => {
   switch (object.type) {
     case 'organization':
@@ -57,13 +57,13 @@ const hidden = (access: GrantedAccess): Refusal =>
     ? refusal(403, 'AccessDenied', `You have no access to this ${access.object.type}.`)
     : refusal(404, 'NotFound', `There is no such ${access.object.type}, or you may not see it.`)
 
-/** The name of the query parameter that an object reference cannot do without, when the request lacks it. */
+/** Returns the name of the query parameter that an object reference requires, when the request lacks it. */
 const missingQuery = (object: ObjectRef, values: NamedValues): string | undefined => {
   const refs = Object.values(object).filter((ref): ref is ParamRef => typeof ref === 'object')
   return refs.find((ref) => ref.in === 'query' && (valueOf(ref, values) ?? '') === '')?.name
 }
 
-/** Decides on a route's relation. Whoever may not see the object learns no more than that. */
+/** Decides on the relation of a route. A caller who may not see the object learns nothing else about it. */
 export const authorize = async (
   authorizer: Authorizer,
   principal: Principal,
@@ -78,6 +78,6 @@ export const authorize = async (
   if (!isLeft(decided)) return decided
   const { tag, message, about } = decided.left
   if (tag !== 'ObjectHidden') return left(refusal(403, tag, message, about === undefined ? {} : { about }))
-  // The Authorizer hides a role from insiders of its organization only, and only when it is missing.
+  // The Authorizer hides a role from members of its organization only, and only when the role is missing.
   return left(access.object.type === 'role' ? refusal(404, 'NotFound', message) : hidden(access))
 }

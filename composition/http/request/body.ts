@@ -3,15 +3,15 @@ import type { BusboyInstance } from '@fastify/busboy'
 import { Busboy } from '@fastify/busboy'
 import { toWireJson } from '../../../core/kernel/json.ts'
 
-/** The content type of a form with files. */
+/** Reports whether the content type is that of a form with files. */
 export const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)
 
 const limits = { fieldNameSize: 100, fieldSize: 65_536, fields: 50, files: 10, parts: 60, headerPairs: 20 }
 
 /**
- * A form as the JSON text of one object, so that it is decoded, digested and refused as any other body is: each field a
- * text, each file its bytes in base64. A name that stands twice counts once, the last wins. Undefined when it is no such
- * form, or larger than a form needs to be.
+ * Returns a form as the JSON text of one object, so that it is decoded, digested and refused like any other body: each field
+ * is a text, each file its bytes in base64. The last of several values with the same name wins. Returns undefined for a body
+ * that is not such a form, or is larger than a form needs to be.
  */
 export const formAsJson = (contentType: string, body: Uint8Array): Promise<string | undefined> =>
   new Promise((resolve) => {
@@ -43,7 +43,7 @@ export const formAsJson = (contentType: string, body: Uint8Array): Promise<strin
     form.end(Buffer.from(body.buffer, body.byteOffset, body.length))
   })
 
-/** Why a body was not taken. `status` is the answer's. */
+/** The reason why a body was refused. `status` is that of the answer. */
 export interface BodyRefusal {
   readonly status: 400 | 408 | 413 | 415
   readonly code: string
@@ -56,11 +56,11 @@ const refuse = (status: BodyRefusal['status'], code: string, message: string): B
   refusal: { status, code, message },
 })
 
-/** Whether the request announces a body at all. */
+/** Reports whether the request announces a body. */
 export const announcesBody = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
-// Spaces are bounded: two unbounded runs that meet are searched in time that grows with the square of their length.
+// Runs of spaces are bounded: two adjacent unbounded runs are matched in quadratic time.
 const jsonType = /^application\/(?:json|[\w.+-]+\+json) {0,8}(?:; {0,8}charset {0,8}= {0,8}"?utf-8"? {0,8})?;? {0,8}$/i
 
 const headRefusal = (req: IncomingMessage, limitBytes: number, takesForm: boolean): BodyResult | undefined => {
@@ -95,9 +95,9 @@ const decodeForm = async (contentType: string, chunks: readonly Uint8Array[]): P
 }
 
 /**
- * Reads a JSON body as text (a form, where the route takes one, as the JSON of its fields), and stops reading once it is
- * over the limit: what is announced, what arrives and what is kept are all bounded. The caller closes the connection
- * after a 413, since the rest of the body is never read.
+ * Reads a JSON body as text (or a form, when the route accepts one, as the JSON of its fields), and stops once it exceeds the
+ * limit: the announced, the received and the stored size are all bounded. The caller closes the connection after a 413, since
+ * the rest of the body is never read.
  */
 export const readBody = (req: IncomingMessage, limitBytes: number, takesForm = false): Promise<BodyResult> => {
   if (!announcesBody(req)) return Promise.resolve({ ok: true, text: undefined })

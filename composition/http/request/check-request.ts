@@ -20,18 +20,18 @@ import type { RequestContext } from './request-context.ts'
 import { pathValuesOf } from './request-context.ts'
 
 const defaultBodyLimitBytes = 1_048_576
-/** Milliseconds. A client that is slower with its body is proven anew: what it was allowed before may be taken from it by now. */
+/** Milliseconds. The caller is proven again when the body takes longer, since the rights of the caller may have been revoked in between. */
 const provenForMs = 1_000
 
-/** A handler's input with its types erased, as the binder handles it. */
+/** The input of a handler with its types erased, as the binder handles it. */
 export type AnyRouteInput = RouteInput<unknown, unknown, unknown, Access>
 
-/** A request that may reach its handler. */
+/** A request that may proceed to its handler. */
 export interface CheckedRequest {
   readonly input: Omit<AnyRouteInput, 'call'>
-  /** The body as it came, for the digest of an idempotent request. */
+  /** The body as received, for the digest of an idempotent request. */
   readonly bodyText: string | undefined
-  /** What the answer tells about the caller's rate. */
+  /** The rate headers of the answer. */
   readonly rateHeaders: Readonly<Record<string, string>>
 }
 
@@ -42,8 +42,8 @@ const reachOf = ({ servesConfined, beforePasswordChange, makesToken }: Route) =>
 })
 
 /**
- * Everything before the handler, in the order of architecture §5: authenticate, decode path and query, authorize, decode
- * the body. Nothing that could reveal existence is looked up before authorization.
+ * Runs every check before the handler, in the order of architecture §5: authenticate, decode path and query, authorize,
+ * decode the body. Before authorization, nothing is looked up that could reveal whether an object exists.
  */
 export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
   const { authenticate, spendCode } = makeAuthenticate(deps)
@@ -96,7 +96,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
   }
 }
 
-/** The request's body, as far as the route takes one. A body can be read once. */
+/** Reads the body of the request, if the route accepts one. A body can be read only once. */
 export const readRouteBody = (req: IncomingMessage, { body }: Route): Promise<BodyResult> =>
   readBody(req, body?.limitBytes ?? defaultBodyLimitBytes, body?.orForm)
 
@@ -110,7 +110,7 @@ const grantFor = async (
     ? authorize(deps.authorizer, context.principal, route.access, { path: pathValuesOf(req), query: context.params })
     : right(undefined)
 
-/** The version that `If-Match` names. A change that nothing would guard refuses the header. */
+/** Returns the version that `If-Match` names. A change without a guard refuses the header. */
 const expectedVersionOf = (route: Route, header: string | undefined): Either<Refusal, number | undefined> => {
   const ifMatch = parseIfMatch(header)
   const isGuarded = route.honoursIfMatch === true || route.ok.kind === 'versioned'

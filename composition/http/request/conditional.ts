@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** A strong entity tag: the row's version where there is one, and a digest of the bytes that are sent. */
+/** Returns a strong entity tag: the version of the row, if any, and a digest of the bytes that are sent. */
 export const entityTag = (body: string | Uint8Array, version?: number): string => {
   const digest = hash('sha256', body, 'base64url').slice(0, 22)
   return version === undefined ? `"${digest}"` : `"${version}-${digest}"`
@@ -9,18 +9,18 @@ export const entityTag = (body: string | Uint8Array, version?: number): string =
 const tagsOf = (header: string): readonly string[] => header.match(/(?:W\/)?"[^"]*"/g) ?? []
 const opaque = (tag: string): string => tag.replace(/^W\//, '')
 
-/** RFC 9110 §13.1.2, weak comparison: whether the client already holds this representation. */
+/** Reports whether the client already holds this representation (RFC 9110 §13.1.2, weak comparison). */
 export const noneMatch = (header: string | undefined, tag: string): boolean =>
   header === undefined || !(header.trim() === '*' || tagsOf(header).some((other) => opaque(other) === opaque(tag)))
 
-/** What an If-Match header asks for. */
+/** The condition of an If-Match header. */
 export type IfMatch =
   | { readonly kind: 'absent' }
   | { readonly kind: 'any' }
   | { readonly kind: 'version'; readonly version: number }
   | { readonly kind: 'never' }
 
-/** RFC 9110 §13.1.1, strong comparison: our tags start with the row's version, which the change then compares and sets. */
+/** Parses If-Match (RFC 9110 §13.1.1, strong comparison). A tag starts with the version of the row, which the change compares and sets. */
 export const parseIfMatch = (header: string | undefined): IfMatch => {
   if (header === undefined) return { kind: 'absent' }
   if (header.trim() === '*') return { kind: 'any' }

@@ -6,18 +6,21 @@ import { secret } from '../../../core/kernel/secret.ts'
 import type { CookieChange } from '../../../plugins/kit/reply.ts'
 
 const maxHeaderLength = 16_384
-/** The length that no value of ours reaches. */
+/** Longer than any cookie value of this service. */
 const maxValueLength = 4096
 
-/** Whether the connection is encrypted up to this process. */
+/** Reports whether the connection is encrypted up to this process. */
 export const isEncrypted = (req: Pick<IncomingMessage, 'socket'>): boolean => (req.socket as Partial<TLSSocket>).encrypted === true
 
-/** A cookie's name as browsers send it: `__Host-` pins it to this host, which they allow where it is Secure. */
+/**
+ * Returns the name of a cookie as browsers send it. `__Host-` binds the cookie to this host; browsers allow the prefix only
+ * on Secure cookies.
+ */
 export const hostCookieName = (name: string, secure: boolean): string => (secure ? `__Host-${name}` : name)
 
 /**
- * The value of a cookie, named as browsers send it. Two of one name count as none: a parent domain, or another path, may
- * have planted one.
+ * Returns the value of a cookie, named as browsers send it. Two cookies of the same name count as none: a parent domain or
+ * another path may have planted one.
  */
 export const cookieValueOf = (req: IncomingMessage, name: string): Secret | undefined => {
   const header = req.headers.cookie
@@ -38,7 +41,7 @@ export const setCookieHeader = (change: CookieChange, secure: boolean): string =
 
 const nameOf = (setCookie: string): string => setCookie.slice(0, setCookie.indexOf('='))
 
-/** The cookies of the request's session, less those that the answer itself decides on, and then the answer's. */
+/** Returns the cookies of the request's session that the answer does not set itself, followed by those of the answer. */
 export const mergedCookies = (ofRequest: readonly string[], ofAnswer: string | readonly string[] | undefined): string[] => {
   const own = ofAnswer === undefined ? [] : typeof ofAnswer === 'string' ? [ofAnswer] : ofAnswer
   const decided = new Set(own.map(nameOf))

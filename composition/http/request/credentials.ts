@@ -3,31 +3,34 @@ import type { Credential } from '../../../core/identity/ports.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { headerValues } from './request-target.ts'
 
-/** What a request carries: none, one, or a contradiction. */
+/** The credentials of a request: none, one, or a contradiction. */
 export type Carried =
   | { readonly kind: 'none' }
-  /** `owner` is the user name beside a token in HTTP Basic: it must be that of the token's owner. */
+  /** `owner` is the user name next to a token in HTTP Basic. It must be the name of the token's owner. */
   | { readonly kind: 'one'; readonly credential: Credential; readonly owner?: string }
   | { readonly kind: 'bad'; readonly message: string }
 
-/** The length no genuine credential reaches. */
+/** Longer than any genuine credential. */
 const maxCredentialLength = 4096
-/** Names under which clients send a one-time code; the first is ours, the others are those of existing clients. */
+/** Headers in which clients send a one-time code. The first is that of this service, the others are those of existing clients. */
 const oneTimeCodeHeaders = ['x-otp', 'x-gitea-otp', 'x-forgejo-otp'] as const
 
 const bad = (message: string): Carried => ({ kind: 'bad', message })
 const twoCredentials = bad('The request carries two different credentials; send one.')
 const tokenCredential = (text: string): Credential => ({ kind: 'token', token: secret(text) })
 
-/** The codes that the request carries, each once. */
+/** Returns the distinct codes of the request. */
 const oneTimeCodes = (req: IncomingMessage): readonly string[] => [
   ...new Set(oneTimeCodeHeaders.map((name) => req.headers[name]).filter((value): value is string => typeof value === 'string' && value !== '')),
 ]
 
-/** What stands for the name, or the password, that a token alone does not need. */
+/** Replaces the user name or the password, which a token alone does not need. */
 const placeholder = 'x-oauth-basic'
 
-/** A token that travels in a Basic header: as the password of its owner or of the placeholder, or as the user name, with the placeholder or nothing as password. */
+/**
+ * Reads a token in a Basic header: as the password of its owner or of the placeholder, or as the user name with the
+ * placeholder or an empty password.
+ */
 const basicToken = (login: string, password: string, isToken: (text: string) => boolean): Carried | undefined => {
   if (isToken(password)) return { kind: 'one', credential: tokenCredential(password), ...(login === placeholder ? {} : { owner: login }) }
   if ((password === '' || password === placeholder) && isToken(login)) return { kind: 'one', credential: tokenCredential(login) }
@@ -70,8 +73,8 @@ const sameCredential = (a: Credential, b: Credential): boolean =>
   a.kind === 'token' && b.kind === 'token' && a.token.reveal() === b.token.reveal()
 
 /**
- * Finds the explicit credential of a request; two that differ are refused rather than ranked. Cookies prove nobody where
- * there is one, since browsers add them unasked; those of another user are refused later.
+ * Returns the explicit credential of a request. Two different ones are refused rather than ranked. Cookies prove no user when
+ * there is an explicit credential, since browsers add them unasked; cookies of another user are refused later.
  */
 export const carriedCredential = (
   req: IncomingMessage,
@@ -101,7 +104,7 @@ export const carriedCredential = (
   return inHeader.kind === 'one' ? inHeader : { kind: 'one', credential: first }
 }
 
-/** Who a site admin wants to act as: query `sudo` first, then header `Sudo`. Two different names are a contradiction. */
+/** Returns the user that a site admin acts as: query `sudo` first, then header `Sudo`. Two different names are a contradiction. */
 export const sudoOf = (req: IncomingMessage, params: URLSearchParams): { readonly login: string | undefined; readonly contradicts: boolean } => {
   const inQuery = params.get('sudo') ?? undefined
   const inHeader = typeof req.headers['sudo'] === 'string' && req.headers['sudo'] !== '' ? req.headers['sudo'] : undefined

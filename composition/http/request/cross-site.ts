@@ -13,8 +13,9 @@ export const isSafe = (req: IncomingMessage, context: RequestContext): boolean =
 const crossSite = refusal(403, 'CrossSiteRequest', 'What a browser sends unasked (a session cookie, a remembered password) is not accepted on a request from another site.')
 
 /**
- * Cookies are sent by browsers unasked, so a request must come from a page of this very origin, or from no page. Browsers
- * say so in `Sec-Fetch-Site`; older ones only name the page's origin, and only where they do is there anything to compare.
+ * Refuses requests of pages of other origins, since browsers send cookies unasked. A request must come from a page of this
+ * origin, or from no page. Browsers report this in `Sec-Fetch-Site`. Older ones only name the origin of the page; only when
+ * they do can it be compared.
  */
 export const crossSiteRefusal = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): Refusal | undefined => {
   const site = req.headers['sec-fetch-site']
@@ -24,19 +25,23 @@ export const crossSiteRefusal = (req: IncomingMessage, context: RequestContext, 
   return crossSite
 }
 
-/** A page of another site signs nobody in, as another user than they believe to be, and nobody out. */
+/** Refuses sign-in and sign-out from pages of other sites, which could sign a user in under another account, or out. */
 export const crossSiteSignInRefusal = (...asked: Parameters<typeof crossSiteRefusal>): Refusal | undefined =>
   crossSiteRefusal(...asked) === undefined ? undefined : refusal(403, 'CrossSiteRequest', 'A page of another site cannot sign anybody in or out here.')
 
-/** Where pages of this service live: under the base URL, under the address that trusted proxies name, and under that which this request was sent to. */
+/**
+ * Returns the origins of the pages of this service: the base URL, the address that trusted proxies report, and the address
+ * that this request was sent to.
+ */
 const ownOrigins = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): readonly string[] => {
   const scheme = context.isEncrypted || deps.secureCookies ? 'https' : 'http'
   return [new URL(deps.baseUrl).origin, context.ownAddress.url, `${scheme}://${(req.headers.host ?? '').toLowerCase()}`]
 }
 
 /**
- * Browsers keep what was typed into the dialog for HTTP Basic, and add it to forms that other sites send here, and to
- * their websockets. Reading is left alone: a page of another site cannot see the answer.
+ * Refuses changes and upgrades with HTTP Basic from pages of other sites. Browsers store what was entered in the dialog of HTTP Basic, and
+ * add it to forms that other sites send here, and to their websockets. Reads are allowed, since a page of another site cannot
+ * see the answer.
  */
 export const crossSiteBasicRefusal = (req: IncomingMessage, context: RequestContext, deps: Pick<BinderDeps, 'baseUrl' | 'secureCookies'>): Refusal | undefined => {
   const isBasic = /^basic /i.test(req.headers.authorization?.trim() ?? '')
@@ -45,8 +50,9 @@ export const crossSiteBasicRefusal = (req: IncomingMessage, context: RequestCont
 }
 
 /**
- * A change with a session cookie needs proof that a script of our own page asked for it: only such can read `_csrf`. For a
- * GET that is a change the browser's own word that a page of this origin asked will do: links and pictures carry no header.
+ * Refuses a change with a session cookie that lacks proof that a script of this service's own page requested it: only such a
+ * script can read `_csrf`. For a GET that is a change, the browser's own report that a page of this origin requested it is
+ * sufficient, since links and pictures carry no header.
  */
 export const csrfRefusal = (req: IncomingMessage, context: RequestContext, sessionKey: Secret, csrf: BinderDeps['csrf']): Refusal | undefined => {
   if (isSafe(req, context)) return undefined

@@ -10,7 +10,7 @@ import { parseQuery, propsOf } from './query-string.ts'
 
 export type Decoded<A> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly errors: readonly string[] }
 
-/** More would help nobody, and an array of 10^5 bad items has as many. */
+/** More errors would not help a client, and an array of 10^5 bad items has as many. */
 const maxErrors = 20
 
 const pathOf = (context: t.Context): string =>
@@ -21,7 +21,7 @@ const pathOf = (context: t.Context): string =>
 
 const shapeTags: readonly (string | undefined)[] = ['InterfaceType', 'PartialType', 'ExactType', 'StrictType']
 
-/** A shape's name says nothing to whoever sent no object at all. */
+/** Returns what was expected. For input that is not an object at all, the name of the shape would mean nothing. */
 const expectedBy = ({ context, value }: t.ValidationError): string => {
   const type = context.at(-1)?.type
   if (type === undefined) return 'another value'
@@ -29,7 +29,7 @@ const expectedBy = ({ context, value }: t.ValidationError): string => {
   return !isObject && shapeTags.includes((type as { readonly _tag?: string })._tag) ? 'an object' : type.name
 }
 
-/** Says where and what was expected; never the value, which may be a secret. */
+/** Describes the location of an error and what was expected there; never the value, which may be a secret. */
 const describe = (error: t.ValidationError): string => {
   const path = pathOf(error.context)
   const expected = expectedBy(error)
@@ -37,7 +37,7 @@ const describe = (error: t.ValidationError): string => {
   return `${path === '' ? 'the value' : path.slice(0, 200)} ${missing} ${expected.slice(0, 200)}`
 }
 
-/** Decodes with a codec; on refusal lists at most 20 problems by path. */
+/** Decodes with a codec. On failure it returns at most 20 problems by path. */
 export const decodeWith = <A>(codec: t.Type<A, unknown, unknown>, input: unknown): Decoded<A> => {
   const result = codec.decode(input)
   if (isRight(result)) return { ok: true, value: result.right }
@@ -46,7 +46,7 @@ export const decodeWith = <A>(codec: t.Type<A, unknown, unknown>, input: unknown
   return { ok: false, errors: result.left.length > shown.length && errors.length > maxErrors ? [...shown, 'and more'] : shown }
 }
 
-/** The path's parameters as the route declares them. One that cannot exist is 404, or 400 where the route says so. */
+/** Decodes the path parameters as the route declares them. An id that cannot exist returns 404, or 400 where the route requires it. */
 export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>): Either<Refusal, unknown> => {
   if (route.params === undefined) return right({})
   const decoded = decodeWith(route.params, raw)
@@ -59,7 +59,7 @@ export const decodeParams = (route: Route, raw: Readonly<Record<string, string>>
   )
 }
 
-/** The query string as the route declares it: 400 where it is not. */
+/** Decodes the query string as the route declares it. Returns 400 when it does not decode. */
 export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refusal, unknown> => {
   const parsed = parseQuery(params, route.query)
   if (!parsed.ok) return left(refusal(400, 'InvalidQuery', parsed.message))
@@ -70,7 +70,10 @@ export const decodeQuery = (route: Route, params: URLSearchParams): Either<Refus
   return left(refusal(400, 'InvalidQuery', `The query is not valid: ${errors.join('; ')}.`, { errors }))
 }
 
-/** The body as the route declares it: 400 for what is no JSON, 422 (or the route's own statuses) for what does not decode. */
+/**
+ * Decodes the body as the route declares it. Returns 400 when it is not JSON, and 422 when it does not decode, or the
+ * statuses that the route declares instead.
+ */
 export const decodeBody = (route: Route, text: string | undefined, params: URLSearchParams): Either<Refusal, unknown> => {
   const spec = route.body
   if (spec === undefined) return right(undefined)
@@ -96,7 +99,7 @@ const unparsed = (spec: NonNullable<Route['body']>, parsed: ParsedJson & { reado
   }
 }
 
-/** A GET's body with those of its keys that stand in the query string instead; they win. */
+/** Returns the body of a GET with the keys that are in the query string. They take precedence. */
 const withQueryKeys = (value: unknown, keys: readonly string[], params: URLSearchParams): unknown => {
   const fromQuery = keys.filter((key) => params.has(key)).map((key) => [key, params.get(key)] as const)
   if (fromQuery.length === 0) return value

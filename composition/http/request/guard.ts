@@ -16,16 +16,16 @@ import { attachContext } from './request-context.ts'
 import type { Answer } from '../answer/write-answer.ts'
 import { orNotModified, writeAnswer, writeInternalError, writeRefusal } from '../answer/write-answer.ts'
 
-/** What is served beside the declared routes: documentation, and the frontend outside the API's root. */
+/** The content served in addition to the declared routes: documentation, and the frontend outside the API's root. */
 export interface Pages {
-  /** The documentation page, its assets and the API description, by checked path; undefined when it is none of them. */
+  /** Returns the documentation page, one of its assets or the API description, by validated path, or undefined. */
   documentation(path: string, headers: Pick<IncomingHttpHeaders, 'accept' | 'accept-encoding'>): Answer | undefined
-  /** Any other GET outside the API. */
+  /** Returns the answer of any other GET outside the API. */
   frontend(path: string, ownUrl: string): Answer
 }
 
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
-/** As wide as its column. */
+/** The width of the database column. */
 const maxUserAgentLength = 255
 const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const reading: readonly string[] = ['GET', 'HEAD']
@@ -35,7 +35,7 @@ const requestIdOf = (req: IncomingMessage): string => {
   return typeof sent === 'string' && requestIdPattern.test(sent) ? sent : randomUUID()
 }
 
-/** A request after the guard: `refused` says why it goes no further. */
+/** A request after the guard. `refused` is the reason when it does not proceed. */
 export interface Guarded {
   readonly context: RequestContext
   readonly refused: Refusal | undefined
@@ -67,7 +67,7 @@ const contextFor = (req: IncomingMessage, target: GuardedTarget, sourceIp: strin
   }
 }
 
-/** RFC 9112 §6.1: what is sent by another coding is not read as something else. */
+/** A body in an unsupported transfer coding must not be read as something else (RFC 9112 §6.1). */
 export const codingRefusal = refusal(501, 'UnsupportedTransferEncoding', 'Of transfer codings only "chunked" is understood.', { headers: { Connection: 'close' } })
 
 const refusalFor = (target: GuardedTarget, { method = '', headers }: IncomingMessage): Refusal | undefined => {
@@ -77,13 +77,16 @@ const refusalFor = (target: GuardedTarget, { method = '', headers }: IncomingMes
   return refusal(405, 'MethodNotAllowed', 'This method is not served here.', { headers: { Allow: methods.join(', ') } })
 }
 
-/** What the guard asks about a request's way here. */
+/** The facts about the origin of a request that the guard depends on. */
 export interface GuardDeps {
   readonly clientIp: (req: IncomingMessage) => string
   readonly ownAddress: OwnAddressOf
 }
 
-/** Makes the request's context from a checked target. Nothing before this has looked at the Host header or the path. */
+/**
+ * Returns the function that makes the context of a request from a validated target. Before it runs, no code reads the Host
+ * header or the path.
+ */
 export const makeGuard =
   ({ clientIp, ownAddress }: GuardDeps) =>
   (req: IncomingMessage): Guarded => {
@@ -95,7 +98,7 @@ export const makeGuard =
     return { context, refused: refusalFor(target, req) }
   }
 
-/** The shape of a refusal that no route answers, by the request target as sent: below a proxied API it is a Kubernetes Status. */
+/** The form of refusals that no route answers, by the request target as sent. Below a proxied API it is a Kubernetes Status. */
 export type DialectAt = (target: string) => Dialect
 
 export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
@@ -106,8 +109,8 @@ export const makeDialectAt = (routes: readonly AssembledRoute[]): DialectAt => {
 const isUnder = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`)
 
 /**
- * restify's `first`: the only code that runs before its router, which builds a URL from the Host header and throws on a
- * bad one. Answers true when a declared route may follow. It must never throw.
+ * Returns the `first` function of restify: the only code that runs before its router, which builds a URL from the Host header
+ * and throws on an invalid one. It returns true when a declared route may follow. It must never throw.
  */
 export const makeFirst = (
   deps: Pick<BinderDeps, 'accessLog' | 'docsUrl' | 'log' | 'secureCookies'> & { readonly dialectAt: DialectAt },
@@ -124,16 +127,16 @@ export const makeFirst = (
   const decide = (req: IncomingMessage, res: ServerResponse): boolean => {
     const { context, refused } = guard(req)
     deps.accessLog(res, context)
-    // Only where the operator says that the service is reached by https; written with each answer's own headers.
+    // Only when the operator configured that clients reach the service over https. It is written together with the headers of each answer.
     if (deps.secureCookies) res.setHeader('Strict-Transport-Security', 'max-age=31536000')
     if (refused === codingRefusal && !/(?:^|[ ,])chunked$/i.test(req.headers['transfer-encoding'] ?? '')) {
-      // Node finds no end of such a body either, and reports it right behind this event: that report is what is answered.
+      // Node finds no end of such a body either, and reports it directly after this event. That report is answered.
       context.status = refused.status
       context.code = refused.code
       return false
     }
     if (refused !== undefined) {
-      // The same refusal comes from Node's parser as well, which knows of no route.
+      // Node's parser returns the same refusal, without knowledge of routes.
       const dialect = refused === codingRefusal ? 'platform' : deps.dialectAt(req.url ?? '')
       writeRefusal(req, res, context, refused, dialect, deps.docsUrl)
       return false
@@ -146,7 +149,7 @@ export const makeFirst = (
         return false
       }
     }
-    // What was checked is what is routed. HEAD is routed as GET; Node has already decided to send no body for it.
+    // The checked target is the routed one. HEAD is routed as GET; Node has already decided to send no body for it.
     req.url = context.query === '' ? context.path : `${context.path}?${context.query}`
     if (context.method === 'HEAD') req.method = 'GET'
     return true
@@ -166,7 +169,7 @@ export const makeFirst = (
   }
 }
 
-/** The methods that the declared routes serve at a checked path; none where a parameter of it cannot be. */
+/** The methods that the declared routes serve at a validated path. Empty when a parameter of the path cannot exist. */
 export type MethodsAt = (path: string) => readonly string[]
 
 export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
@@ -180,7 +183,7 @@ export const makeMethodsAt = (routes: readonly AssembledRoute[]): MethodsAt => {
   }
 }
 
-/** Answers what restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
+/** Answers a request that restify could not route: 404, 405 with Allow, or OPTIONS from the route table. */
 export const answerUnrouted = (
   deps: Pick<BinderDeps, 'docsUrl'> & { readonly methodsAt: MethodsAt; readonly dialectAt: DialectAt },
   req: IncomingMessage,
@@ -192,7 +195,7 @@ export const answerUnrouted = (
   const dialect = deps.dialectAt(context.path)
   const allow = deps.methodsAt(context.path).join(', ')
   if (error.statusCode === 404 || allow === '') {
-    // restify names methods of every template that the path fits.
+    // restify lists the methods of every template that matches the path.
     res.removeHeader('Allow')
     return writeRefusal(req, res, context, noSuchPath, dialect, deps.docsUrl)
   }

@@ -11,29 +11,29 @@ import { refusal } from '../answer/failure-response.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Answer } from '../answer/write-answer.ts'
 
-/** A request that is the first one under its key. */
+/** The first request with its key. */
 export interface FreshRequest {
   readonly kind: 'fresh'
   readonly recordId: number
   readonly rowRef: string
 }
 
-/** What became of a request's idempotency key. */
+/** The state of a request with an idempotency key. */
 export type KeyedRequest =
   | { readonly kind: 'none' }
   | FreshRequest
   | { readonly kind: 'replay'; readonly answer: Answer }
 
-/** What goes through a use case with the call, and what came of it. */
+/** Passes through a use case with the call, and records its result. */
 export interface Keeping {
   readonly keyed: KeyedChange
-  /** The answer that was committed with the change. */
+  /** Returns the answer that was committed with the change. */
   kept(): Answer | undefined
 }
 
 const keyPattern = /^[\x21-\x7e]{1,255}$/
 
-/** SHA-256 over parts with their lengths, so that no two lists of parts have one digest. */
+/** Returns the SHA-256 of parts with their lengths, so that different lists of parts have different digests. */
 const digest = (...parts: readonly string[]): Uint8Array => {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
@@ -41,8 +41,8 @@ const digest = (...parts: readonly string[]): Uint8Array => {
 }
 
 /**
- * Whose key it is. Each kind of credential, and each token, has keys of its own: what a stronger one was answered (a
- * token or recovery codes, once) is not for it.
+ * Returns the owner of a key. Each kind of credential, and each token, has its own keys: a weaker credential must not get
+ * what a stronger one was answered (such as a token or recovery codes, shown once).
  */
 const ownerOf = ({ userId, method, tokenId, impersonator }: Principal): readonly string[] => [
   String(userId),
@@ -66,7 +66,7 @@ const appliedWithoutAnswer = refusal(
 const requestDigest = (context: RequestContext, bodyText: string | undefined): Uint8Array =>
   digest(context.method, context.path, context.query, bodyText ?? '')
 
-/** The digest under which the caller's key is kept. Undefined when there is nothing that a key could belong to. */
+/** Returns the digest under which the caller's key is stored, or undefined when the key has no possible owner. */
 const keyDigest = (key: string | string[] | undefined, { principal, routeId }: RequestContext): Uint8Array | undefined =>
   principal === undefined || typeof key !== 'string' || !keyPattern.test(key) ? undefined : digest(...ownerOf(principal), routeId, key)
 
@@ -75,8 +75,8 @@ const rowRefOf = (keyHash: Uint8Array): string => Buffer.from(keyHash).toString(
 const replayed = (headers: StoredAnswer['headers']) => ({ ...headers, 'Idempotency-Replayed': 'true' })
 
 /**
- * Makes changes with an Idempotency-Key happen at most once. The key belongs to a caller's credential and an operation; the same key
- * with another request is refused. Stored answers are sealed, since some hold a token that was shown once.
+ * Carries out changes with an Idempotency-Key at most once. A key belongs to a caller's credential and an operation; the same
+ * key with a different request is refused. Stored answers are sealed, since some contain a token that is shown only once.
  */
 export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) => {
   const sealed = async ({ status, headers, body }: Answer, rowRef: string): Promise<StoredAnswer> => {
@@ -114,8 +114,8 @@ export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) =
     },
 
     /**
-     * The answer of an earlier request that was carried out, to a retry that is refused only because of that: what it removed
-     * or renamed is not there any more. Nothing but an answer without a body, since the caller may no longer see more.
+     * Returns the answer of an earlier request that was carried out, for a retry that is refused only because that request
+     * removed or renamed its subject. Only an answer without a body is returned, since the caller may no longer see more.
      */
     async earlier(req: IncomingMessage, context: RequestContext, bodyText: () => Promise<string | undefined>): Promise<Answer | undefined> {
       const keyHash = keyDigest(req.headers['idempotency-key'], context)
@@ -125,7 +125,11 @@ export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) =
       return { status: found.answer.status, headers: replayed(found.answer.headers), body: undefined }
     },
 
-    /** @param answerOf makes the answer from what the transaction gives; undefined where it takes more than that. */
+    /**
+     * Returns what passes through the use case with the call.
+     * @param answerOf makes the answer from the result of the transaction; undefined when the answer depends on more than
+     * that.
+     */
     keep({ recordId, rowRef }: FreshRequest, answerOf: ((result: unknown) => Answer | Promise<Answer>) | undefined): Keeping {
       let prepared: Answer | undefined
       let kept: Answer | undefined
@@ -144,14 +148,14 @@ export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) =
     },
 
     async abandon({ recordId }: FreshRequest): Promise<void> {
-      // The store may be the very thing that failed; it drops the record once it is back.
+      // The store itself may have failed. It removes the record when it is available again.
       await store.forget(recordId).catch(() => undefined)
     },
 
-    /** Ends the work under a key. `isKept`: the answer was committed with the change. */
+    /** Finishes the work under a key. `isKept` means that the answer was committed with the change. */
     async finish({ recordId, rowRef }: FreshRequest, answer: Answer, isKept: boolean): Promise<void> {
       if (isKept) return store.settle(recordId)
-      // A refusal that a retry may overcome leaves no answer behind.
+      // A refusal that a retry may overcome is not stored.
       if (answer.status >= 500 || answer.status === 429) return store.forget(recordId)
       return store.answer(recordId, await sealed(answer, rowRef))
     },

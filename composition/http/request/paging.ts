@@ -1,12 +1,12 @@
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { defaultPageLimit, maxPageLimit } from '../../../core/kernel/page.ts'
 
-/** Beyond this a page number is a mistake, and its offset would be slow to skip. */
+/** A higher page number is a mistake, and skipping to its offset would be slow. */
 const maxPage = 1_000_000
 
 const wholeNumber = (text: string | null): number | undefined => (text !== null && /^-?\d{1,9}$/.test(text) ? Number(text) : undefined)
 
-/** Reads `page` and `limit` as the clients of this interface expect: nonsense and 0 mean the default, too much is clamped. */
+/** Reads `page` and `limit` as clients of this interface expect: invalid values and 0 mean the default, too large values are clamped. */
 export const pageRequest = (params: URLSearchParams): PageRequest => {
   const page = wholeNumber(params.get('page')) ?? 1
   const limit = wholeNumber(params.get('limit')) ?? 0
@@ -16,12 +16,15 @@ export const pageRequest = (params: URLSearchParams): PageRequest => {
   }
 }
 
-/** Characters. Each link repeats the caller's query, and clients refuse an answer whose headers are longer than 16 KiB. */
+/** The limit in characters. Each link repeats the query of the caller, and clients refuse an answer whose headers exceed 16 KiB. */
 const longestLink = 8 * 1024
 
 const secretParameters = ['token', 'access_token']
 
-/** `Link` (unless it would be too long), `X-Total-Count`: absolute URLs, the caller's filters kept, credentials left out, commas encoded. */
+/**
+ * Returns `Link` (unless it would be too long) and `X-Total-Count`. The URLs are absolute, keep the filters, omit
+ * credentials, and have commas encoded.
+ */
 export const pageHeaders = (url: string, params: URLSearchParams, request: PageRequest, page: Page<unknown>): Record<string, string> => {
   const last = Math.max(1, Math.ceil(page.total / request.limit))
   const link = (rel: string, number: number): string => {

@@ -5,7 +5,7 @@ export type QueryResult =
   | { readonly ok: true; readonly value: Record<string, string | string[]> }
   | { readonly ok: false; readonly message: string }
 
-/** The properties of a query or body codec, looking through `exact`. */
+/** Returns the properties of a query or body codec, including those inside `exact`. */
 export const propsOf = (codec: t.Any | undefined): Readonly<Record<string, t.Any>> => {
   const tagged = codec as { _tag?: string; props?: Record<string, t.Any>; type?: t.Any; types?: t.Any[] } | undefined
   if (tagged === undefined) return {}
@@ -20,12 +20,12 @@ const isRepeatable = (codec: t.Any | undefined): boolean => {
   return repeatedItem(codec) !== undefined || (inner !== undefined && repeatedItem(inner) !== undefined)
 }
 
-/** Platform parameters that every route understands; never part of a route's own query. */
+/** Platform parameters that every route accepts. They are never part of a route's own query. */
 export const platformParameters = ['token', 'access_token', 'sudo', 'org', 'page', 'limit'] as const
 
 /**
- * Parses a query string for a codec's properties. A key that may not repeat and does is refused: two readers of the
- * same request must not see two values. Keys that nobody declares are ignored.
+ * Parses a query string for the properties of a codec. A repeated key that may not repeat is refused: two readers of the same
+ * request must not see different values. Undeclared keys are ignored.
  */
 export const parseQuery = (params: URLSearchParams, codec: t.Any | undefined): QueryResult => {
   const props = propsOf(codec)

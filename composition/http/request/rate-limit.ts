@@ -3,7 +3,7 @@ import type { Refusal } from '../answer/failure-response.ts'
 import { refusal } from '../answer/failure-response.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** One caller's bucket: refilled continuously, spent by one a request. */
+/** The bucket of one caller. It is refilled continuously, and each request takes one token. */
 interface Bucket {
   tokens: number
   atMs: number
@@ -13,15 +13,15 @@ export interface RateDecision {
   readonly allowed: boolean
   readonly limit: number
   readonly remaining: number
-  /** Seconds until the bucket is full again; on refusal, until one request is allowed. */
+  /** Seconds until the bucket is full; on refusal, until one request is allowed. */
   readonly resetSeconds: number
 }
 
-/** Buckets beyond this are dropped oldest first; a dropped bucket starts full, which only ever favours the caller. */
+/** Above this number the oldest buckets are dropped. A dropped bucket starts full, which only favours the caller. */
 const maxBuckets = 50_000
 
 /**
- * A token bucket for each caller, in this process: the configured limit is per instance
+ * Returns a rate limit with a token bucket for each caller, in this process: the configured limit is per instance
  * (docs/decisions/rate-limits.md).
  */
 export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: string) => RateDecision) | undefined => {
@@ -45,7 +45,7 @@ export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: st
   }
 }
 
-/** Spends one request of the caller's rate: the headers that tell what is left, and the refusal where nothing is. */
+/** Takes one request from the caller's rate. Returns the headers with the remaining rate, and the refusal when none remains. */
 export const spendRate = (
   rateLimit: ReturnType<typeof makeRateLimit>,
   context: RequestContext,
@@ -64,6 +64,6 @@ export const spendRate = (
   }
 }
 
-/** A request that was refused before its caller was known is spent too, or guessing credentials would know no limit. */
+/** Spends one request of the rate for a request that was refused before its caller was known, so that guessing credentials is limited. */
 export const spendRefused = (rateLimit: ReturnType<typeof makeRateLimit>, context: RequestContext, refused: Refusal): Refusal =>
   spendRate(rateLimit, context).refused ?? refused

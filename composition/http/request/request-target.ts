@@ -1,20 +1,20 @@
 
 
-/** What the guard made of a request's Host and target. */
+/** The result of the guard's check of the Host header and the target. */
 export type GuardedTarget =
   | { readonly ok: true; readonly path: string; readonly query: string }
   | { readonly ok: false; readonly message: string }
 
-// A registered name or IPv4 literal, or a bracketed IPv6 literal, and an optional port. Nothing that a URL parser would
-// read as a path, a query or user information may pass: restify builds a URL from this header and routes by it.
+// A registered name or IPv4 literal, or a bracketed IPv6 literal, and an optional port. Characters that a URL parser would
+// read as a path, a query or user information must not pass: restify builds a URL from this header and routes by it.
 const hostPattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?$/
 
-// Raw forms that another parser would read as something else than this one does.
+// Forms that another parser would interpret differently.
 const refusedInPath = /[\\\0-\x20\x7f]|%(?:2f|5c|00|0a|0d)|[^\x21-\x7e]/i
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 const badPercent = /%(?![0-9A-Fa-f]{2})/
 
-/** Every value of a header that was sent; Node's `headers` keeps the first of some and joins others. */
+/** Returns every value of a header that was sent. Node's `headers` keeps only the first value of some headers and joins those of others. */
 export const headerValues = (rawHeaders: readonly string[], name: string): readonly string[] => {
   const values: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -34,8 +34,8 @@ export const isHost = (host: string | undefined): boolean => {
 const refuse = (message: string): GuardedTarget => ({ ok: false, message })
 
 /**
- * Checks the Host header and the request target before anything routes by them. Only origin-form is taken. The path
- * comes back as it was sent, less trailing slashes; what was checked is what is routed and forwarded.
+ * Validates the Host header and the request target before any routing. Only origin-form is accepted. The path is returned as
+ * it was sent, without trailing slashes; the checked path is the routed and forwarded one.
  */
 export const guardTarget = (hosts: readonly string[], target: string): GuardedTarget => {
   if (hosts.length !== 1 || !isHost(hosts[0])) return refuse('The Host header must name one host, and nothing else.')
@@ -55,7 +55,7 @@ export const guardTarget = (hosts: readonly string[], target: string): GuardedTa
   return { ok: true, path: trimmed, query }
 }
 
-/** Undefined where the escapes are no UTF-8. */
+/** Returns undefined when the escapes are not valid UTF-8. */
 const decodedOf = (value: string): string | undefined => {
   try {
     return decodeURIComponent(value)
@@ -64,12 +64,12 @@ const decodedOf = (value: string): string | undefined => {
   }
 }
 
-/** The parameters of a checked path under a template, percent-decoded; undefined where the template does not match. */
+/** Returns the parameters of a checked path under a template, percent-decoded, or undefined when the template does not match. */
 export type MatchPath = (path: string) => Readonly<Record<string, string>> | undefined
 
 /**
- * Matches a template of ours (`/authz/roles/{id}`). Where it ends in `/*` the rest of the path, also none, is the
- * parameter `path`.
+ * Returns a matcher for a template of a route (`/authz/roles/{id}`). A trailing `/*` binds the rest of the path, which may be
+ * empty, to the parameter `path`.
  */
 export const makeMatchPath = (template: string): MatchPath => {
   const isOpen = template.endsWith('/*')
@@ -86,7 +86,7 @@ export const makeMatchPath = (template: string): MatchPath => {
       if (name !== undefined) params[name] = decoded
     }
     if (!isOpen) return params
-    // The rest belongs to whoever it is handed to, which may know other escapes.
+    // The rest belongs to its receiver, which may define other escapes.
     const rest = given.slice(wanted.length).join('/')
     return { ...params, path: decodedOf(rest) ?? rest }
   }

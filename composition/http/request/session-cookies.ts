@@ -16,13 +16,13 @@ import { callOf } from './request-context.ts'
 
 export type ProveByCookiesDeps = Pick<BinderDeps, 'authenticator' | 'baseUrl' | 'csrf' | 'resumption' | 'secureCookies' | 'sessions'>
 
-/** The cookies of ours that a request carries. */
+/** The cookies of this service that a request carries. */
 export interface CarriedCookies {
   readonly sessionKey: Secret | undefined
   readonly remembered: Secret | undefined
 }
 
-/** Finds them under the names that this connection gives them; undefined where there are none. */
+/** Returns the cookies by the names that they have on this connection; undefined for those that are absent. */
 export const carriedCookies = (req: IncomingMessage, context: RequestContext, deps: ProveByCookiesDeps): CarriedCookies | undefined => {
   const secure = deps.secureCookies || context.isEncrypted
   const named = (name: string) => cookieValueOf(req, hostCookieName(name, secure))
@@ -32,7 +32,10 @@ export const carriedCookies = (req: IncomingMessage, context: RequestContext, de
   return sessionKey === undefined && !isOurs ? undefined : { sessionKey, remembered: isOurs ? remembered : undefined }
 }
 
-/** Proves the caller by a living session, else by a remembered login, which opens one: its cookies go out with the answer. */
+/**
+ * Proves the caller by a live session, or by a remembered login, which opens a session. The answer carries the cookies of the
+ * new session.
+ */
 export const makeProveByCookies =
   (deps: ProveByCookiesDeps) =>
   async (req: IncomingMessage, context: RequestContext, cookies: CarriedCookies): Promise<Either<Refusal, Principal>> => {
@@ -48,8 +51,8 @@ export const makeProveByCookies =
   }
 
 /**
- * Whether an answer will carry new cookies; without them, what the browser keeps would soon be a thief's. An upgrade and
- * an open stream, whose caller was proven before and is only asked again, have none.
+ * Reports whether the request gets an answer with new cookies. Without them, the cookies in the browser would soon count as
+ * stolen. An upgrade, and an open stream whose caller is only checked again, get no such answer.
  */
 const hasAnswerAhead = (req: IncomingMessage, context: RequestContext): boolean =>
   req.headers.upgrade === undefined && context.principal === undefined
@@ -71,7 +74,7 @@ const resume = async (deps: ProveByCookiesDeps, context: RequestContext, remembe
   const carry = (changes: readonly CookieChange[]): void => {
     context.setCookies = changes.map((change) => setCookieHeader(change, secure))
   }
-  // A client that leaves meanwhile is no reason to stop: it comes back with the cookie that it has.
+  // A client that disconnects does not stop this: it returns with the cookie that it has.
   const call = callOf(context, new AbortController().signal)
   const resumed = await deps.resumption.resume(call, remembered)
   if (isLeft(resumed)) {

@@ -17,25 +17,25 @@ import { callOf, clientSignal, contextOf } from '../request/request-context.ts'
 import { whileAdmitted } from './admission.ts'
 import { jsonAnswer, securityHeaders, writeAnswer, writeRefusal } from '../answer/write-answer.ts'
 
-/** Milliseconds. */
+/** The intervals of a feed, in milliseconds. */
 export interface FeedTimes {
-  /** So often something is sent, so that whatever stands in between sees that the connection lives. */
+  /** The interval at which data is sent, so that intermediaries see that the connection is alive. */
   readonly heartbeat?: number
-  /** So often it is asked whether the caller may still see it. */
+  /** The interval at which the caller's permission to see the feed is checked. */
   readonly recheck?: number
 }
 const heartbeatMs = 15_000
-/** When a client should come back after its connection was cut. */
+/** The delay in milliseconds after which a client should reconnect when its connection is cut. */
 const retryMs = 2_000
 
-/** Feeds that one caller may have open in this process: each costs a connection and asks the store every few seconds. */
+/** The most feeds that one caller may have open in this process. Each takes a connection and queries the store every few seconds. */
 const mostOfOneCaller = 100
 
 /** Counts the open feeds of each caller. */
 const makeFeedCount = () => {
   const open = new Map<number, number>()
   return {
-    /** False, and nothing is counted, when the caller has as many as there may be; else the feed counts until its connection closes. */
+    /** Counts a feed until its connection closes. Returns false, and counts nothing, when the caller has reached the limit. */
     take: (caller: number, res: ServerResponse): boolean => {
       const before = open.get(caller) ?? 0
       if (before >= mostOfOneCaller) return false
@@ -50,7 +50,7 @@ const makeFeedCount = () => {
   }
 }
 
-/** Events where they are asked for or nothing is said; an array for who asks for JSON alone. */
+/** Reports whether to send events: when they are requested or there is no preference. A client that requests only JSON gets an array. */
 const wantsEvents = ({ accept }: IncomingMessage['headers']): boolean =>
   accept === undefined || accept.includes('text/event-stream') || !accept.includes('application/json')
 
@@ -60,7 +60,7 @@ const startOf = (req: IncomingMessage, params: URLSearchParams): Either<Refusal,
   return /^[0-9]{1,15}$/.test(given) ? right(Number(given)) : left(refusal(400, 'BadLastEventId', 'Last-Event-ID is no number of an event.'))
 }
 
-/** Resolves when the client takes more; rejects when it is gone. One that takes nothing is cut with its connection. */
+/** Resolves when the client can take more, and rejects when it has disconnected. A client that takes nothing is cut with its connection. */
 const drained = (res: ServerResponse): Promise<void> =>
   new Promise((resolve, reject) => {
     const settle = (done: () => void) => () => {
@@ -96,8 +96,9 @@ const sendEvents = async (res: ServerResponse, context: RequestContext, encode: 
 }
 
 /**
- * Binds a route whose answer grows. It is checked like any other; while it is open it is asked again, every half a minute,
- * whether the caller may still see it. When the service stops it says so and ends, and its client comes back elsewhere.
+ * Binds a route whose answer grows. The request is checked like any other. While the feed is open, the caller's permission is
+ * checked again every 30 seconds. When the service stops, the feed announces this and ends, and its client reconnects to
+ * another instance.
  */
 export const bindFeedRoute = (deps: BinderDeps, { route, handler }: BoundRoute, noteEndless: NoteEndless, times: FeedTimes = {}): NodeHandler => {
   const checkRequest = makeCheckRequest(deps, route)

@@ -22,7 +22,7 @@ import type { RequestContext } from '../request/request-context.ts'
 import { callOf, clientSignal, contextOf, pathValuesOf } from '../request/request-context.ts'
 import { whileAdmitted } from './admission.ts'
 
-/** What a stream route's request was found to be allowed. */
+/** The result of authorizing a request of a stream route. */
 export interface Admission {
   readonly call: SignedInCall
   readonly grant: AccessGrant
@@ -31,7 +31,7 @@ export interface Admission {
 const readingMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 const stripped = new Set<string>(platformParameters.filter((name) => name !== 'page' && name !== 'limit'))
 
-/** The query as sent, less the platform's own parameters, byte for byte and in its order. */
+/** Returns the query as sent, without the platform's own parameters, byte for byte and in order. */
 export const forwardedQuery = (query: string): string =>
   query
     .split('&')
@@ -41,14 +41,14 @@ export const forwardedQuery = (query: string): string =>
     })
     .join('&')
 
-/** The part of the checked path below a route's wildcard; `/` when there is none. */
+/** Returns the part of the checked path below the wildcard of a route, or `/` when there is none. */
 export const pathBelow = (routePath: string, path: string): string => {
   const prefixSegments = routePath.split('/').length - 1
   const rest = path.split('/').slice(prefixSegments).join('/')
   return `/${rest}`
 }
 
-/** Authenticates and authorizes a streamed request or an upgrade, before a byte of it is read. */
+/** Returns the function that authenticates and authorizes a streamed request or an upgrade before any byte of it is read. */
 export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
   const { authenticate, spendCode } = makeAuthenticate(deps)
   return async (
@@ -78,10 +78,10 @@ export const makeAdmit = (deps: BinderDeps, route: StreamRoute) => {
   }
 }
 
-/** Whether a request only reads, for the token's scope. A read that upgrades (exec) counts as a write. */
+/** Returns the scope level that a token needs for a method. A read that upgrades (exec) counts as a write. */
 const scopeLevelOf = (method: string): 'read' | 'write' => (readingMethods.includes(method) ? 'read' : 'write')
 
-/** Node's request and response in the terms of the core. */
+/** Returns the exchange of the core for a request and response of Node. */
 const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestContext, route: StreamRoute, prefix: string, noteEndless: NoteEndless, pieces: Pieces): Exchange => ({
   method: context.method,
   path: pathBelow(prefix + route.path, context.path),
@@ -116,7 +116,7 @@ const exchangeOf = (req: IncomingMessage, res: ServerResponse, context: RequestC
 const finished = (res: ServerResponse): Promise<void> =>
   res.writableFinished || res.destroyed ? Promise.resolve() : new Promise((resolve) => res.once('close', resolve))
 
-/** Binds a streaming route: everything but the bodies is treated as for any other route. */
+/** Binds a stream route. Everything except the bodies is handled as for any other route. */
 export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefix: string, noteEndless: NoteEndless): NodeHandler => {
   const { route } = bound
   const admit = makeAdmit(deps, route)
@@ -135,7 +135,7 @@ export const bindStreamRoute = (deps: BinderDeps, bound: BoundStreamRoute, prefi
       res.once('close', whileAdmitted(ask, () => res.destroy()))
       const outcome = await bound.handler({ params, exchange, ...admitted.right })
       if (isLeft(outcome)) return writeRefusal(req, res, context, refusalOf(outcome.left), 'kubernetes', deps.docsUrl)
-      // restify counts the request as done when this resolves; a stream is done when its connection says so.
+      // restify counts the request as complete when this promise resolves; a stream is complete when its connection is.
       await finished(res)
     } catch (error) {
       answerError(deps, req, res, context, error, 'kubernetes')

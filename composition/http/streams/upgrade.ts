@@ -19,10 +19,10 @@ import { whileAdmitted } from './admission.ts'
 
 type Headers = readonly (readonly [string, string])[]
 
-/** Protocols that may leave HTTP here. Anything else is answered as the plain request that it also is. */
+/** Protocols that an upgrade may select. A request for any other protocol is answered as an ordinary request. */
 const protocols: readonly string[] = ['websocket', 'spdy/3.1']
 
-/** Whether Node should hand this request to the upgrade listener at all. */
+/** Reports whether Node should pass this request to the upgrade listener. */
 export const mayUpgrade = (req: IncomingMessage): boolean => protocols.includes((req.headers.upgrade ?? '').toLowerCase())
 
 const headerValue = (value: string): string => value.replace(/[\r\n\0]/g, ' ')
@@ -32,7 +32,7 @@ const writeHead = (socket: Duplex, status: number, headers: Headers): void => {
   socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Status'}`, ...lines, '', ''].join('\r\n'))
 }
 
-/** Answers an upgrade request with an ordinary response and closes: the connection is never reused (CVE-2018-1002105). */
+/** Answers an upgrade request with an ordinary response and closes. The connection is never reused (CVE-2018-1002105). */
 const answerAndClose = (socket: Duplex, status: number, headers: Headers, body: Uint8Array): void => {
   if (socket.destroyed) return
   const kept = headers.filter(([name]) => !['content-length', 'connection', 'transfer-encoding'].includes(name.toLowerCase()))
@@ -50,7 +50,7 @@ export const refuseUpgrade = (socket: Duplex, refused: Refusal, docsUrl: string,
   answerAndClose(socket, refused.status, headers, Buffer.from(toWireJson(errorBody(dialect, refused, docsUrl, requestId))))
 }
 
-/** As `refuseUpgrade`, and notes it for the access log. */
+/** Refuses like `refuseUpgrade`, and records the refusal for the access log. */
 export const refuseNoted = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
   context.code = refused.code
   context.status = refused.status
@@ -83,15 +83,15 @@ interface UpgradeRoute {
   readonly admit: ReturnType<typeof makeAdmit>
 }
 
-/** Refuses, unless the answer is out already: in a tunnel an answer would be data of the other protocol, so that is cut. */
+/** Refuses, or cuts the connection when the answer has already been sent: in a tunnel an answer would be data of the other protocol. */
 const giveUp = (socket: Duplex, refused: Refusal, docsUrl: string, context: RequestContext, dialect: Dialect): void => {
   if (context.status === 0) refuseNoted(socket, refused, docsUrl, context, dialect)
   else if (context.status === 101) socket.destroy()
 }
 
 /**
- * Serves `Connection: Upgrade`: restify's own way leaks its in-flight count and swallows every Upgrade header, so this
- * listens on Node's server and authenticates, authorizes and logs as for any request.
+ * Serves `Connection: Upgrade`. restify's own implementation leaks its in-flight count and swallows every Upgrade header, so
+ * this listens on Node's server, and authenticates, authorizes and logs as for any request.
  */
 export const makeUpgradeListener = (deps: BinderDeps & { readonly dialectAt: DialectAt }, routes: readonly BoundStreamRoute[], prefix: string) => {
   const upgradable: readonly UpgradeRoute[] = routes

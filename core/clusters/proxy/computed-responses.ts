@@ -21,10 +21,10 @@ export interface WiderInput {
 type UpstreamFailure = Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'>
 export type WiderFailure = UpstreamFailure | Failure<'ProxyBodyRefused'>
 
-/** One request as the caller. */
+/** Sends one request as the caller. */
 export type Ask = (request: ClusterRequest) => Outcome<UpstreamFailure, ClusterAnswer>
 
-/** A computed answer. The text is JSON, made by us or by the cluster. */
+/** A computed response. The text is JSON, made by this service or by the cluster. */
 export interface WiderAnswer {
   readonly status: number
   readonly text: string
@@ -33,15 +33,15 @@ export type Computed = Outcome<WiderFailure, WiderAnswer>
 
 export const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: JSON.stringify(value) })
 
-/** A Kubernetes Status, as a cluster itself would say that something is not there. */
+/** Returns a Kubernetes Status for a missing object, as a cluster would. */
 export const notFound = (message: string): WiderAnswer =>
   jsonAnswer(404, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'NotFound', code: 404 })
 
-/** An address that the policy refuses is our configuration's fault, not the request's. */
+/** An address that the policy rejects is a configuration error of this service, not of the request. */
 export const asUpstream = (failure: ReachFailure): UpstreamFailure =>
   failure.tag === 'AddressRefused' ? ClusterUnreachable(failure.message) : failure
 
-/** Bytes. */
+/** In bytes. */
 const limit = 256 * 1024
 
 /** Reads the JSON body of a computed form. */
@@ -63,7 +63,7 @@ export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined)
   }
 }
 
-/** The value of a key of a JSON object; undefined of anything else. */
+/** Returns the value at a path of keys of a JSON object; undefined for any other value. */
 export const at = (value: unknown, ...keys: readonly string[]): unknown =>
   keys.reduce<unknown>((from, key) => (typeof from === 'object' && from !== null && Object.hasOwn(from, key) ? (from as Record<string, unknown>)[key] : undefined), value)
 
@@ -77,7 +77,7 @@ export const listAt = (value: unknown, ...keys: readonly string[]): readonly unk
   return Array.isArray(found) ? found : []
 }
 
-/** Lists are read in one piece of at most so many. */
+/** Maximum number of items in a list, which is read in one request. */
 const listLimit = 500
 const metadataOnly = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json'
 
@@ -87,7 +87,7 @@ const groupPath = (group: string, version: string): string => (group === 'core' 
 
 const getObject = (ask: Ask, ref: ResourceRef) => ask({ method: 'GET', target: encodedResourcePath({ ...ref, subresource: undefined }) })
 
-/** The events about one object, as the cluster lists them. */
+/** Returns the events about one object, as the cluster lists them. */
 export const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
@@ -98,7 +98,7 @@ export const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
   return isLeft(listed) ? listed : right(asIs(listed.right))
 }
 
-/** The object that manages this one: its owner reference with `controller: true`. */
+/** Returns the object's controller: its owner reference with `controller: true`. */
 export const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
@@ -116,7 +116,7 @@ export const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
   return isLeft(controller) ? controller : right(asIs(controller.right))
 }
 
-/** The autoscalers of the namespace that scale this object. */
+/** Returns the autoscalers of the namespace that scale this object. */
 export const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef): Computed => {
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
@@ -132,7 +132,7 @@ export const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef): Co
   return right(jsonAnswer(200, { ...(listed.right.json as object), items }))
 }
 
-/** `{replicas}` alone sets the number; a whole Scale is put as it is. */
+/** Sets the number of replicas for `{replicas}` alone; puts a whole Scale unchanged. */
 export const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {
   const read = await readSmallJson(body)
   if (isLeft(read)) return read
@@ -151,7 +151,7 @@ export const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<
   return isLeft(put) ? put : right(asIs(put.right))
 }
 
-/** The names of every object of a group and version that the caller may list, by kind. */
+/** Returns the names of all objects of a group and version that the caller may list, by kind. */
 export const allAvailable = async (ask: Ask, group: string, version: string): Computed => {
   const base = groupPath(group, version)
   const discovered = await ask({ method: 'GET', target: base })
@@ -164,7 +164,7 @@ export const allAvailable = async (ask: Ask, group: string, version: string): Co
   for (const type of listable) {
     const listed = await ask({ method: 'GET', target: `${base}/${textAt(type, 'name')}?limit=${listLimit}`, headers: [['accept', metadataOnly]] })
     if (isLeft(listed)) return listed
-    // What the caller may not list is left out, as if it were not there.
+    // Kinds that the caller may not list are omitted.
     if (!isOk(listed.right)) continue
     const names = listAt(listed.right.json, 'items').map((each) => textAt(each, 'metadata', 'name'))
     if (names.length > 0) found[textAt(type, 'kind')] = names
@@ -174,7 +174,7 @@ export const allAvailable = async (ask: Ask, group: string, version: string): Co
 
 const maxResources = 100
 
-/** A resource of the request, by the same rules as a path. An empty group is the legacy group. */
+/** Reads a resource of the request by the rules for paths. An empty group is the legacy group. */
 const readRef = (item: unknown): Either<Failure<'ProxyBodyRefused'>, ResourceRef> => {
   const group = textAt(item, 'group')
   const namespace = textAt(item, 'namespace')
@@ -192,7 +192,7 @@ const readRef = (item: unknown): Either<Failure<'ProxyBodyRefused'>, ResourceRef
   return isSame && ref.name !== '' ? right(ref) : left(ProxyBodyRefused('`resources` must hold version, resource and name of Kubernetes objects.'))
 }
 
-/** Deletes each resource and tells each one's Status. One that fails does not stop the others. */
+/** Deletes each resource and returns a Status for each. A failure does not stop the others. */
 export const batchDelete = async (ask: Ask, body: AsyncIterable<Uint8Array> | undefined): Computed => {
   const read = await readSmallJson(body)
   if (isLeft(read)) return read
@@ -217,14 +217,14 @@ export const batchDelete = async (ask: Ask, body: AsyncIterable<Uint8Array> | un
       group,
       version,
       resource,
-      // Kubernetes answers some deletions with the object itself.
+      // Kubernetes responds to some deletes with the object itself.
       status: isStatus ? json : { kind: 'Status', apiVersion: 'v1', metadata: {}, status: status < 300 ? 'Success' : 'Failure', code: status, ...(status < 300 ? {} : { message: text.slice(0, 500) }) },
     })
   }
   return right(jsonAnswer(200, { resourcesStatus }))
 }
 
-/** Answers a form that is computed from several requests; undefined when the request is to be passed on as it is. */
+/** Responds to a form that is computed from several requests; undefined if the request is to be forwarded unchanged. */
 export type AnswerWiderForm = (input: WiderInput) => Outcome<WiderFailure, void> | undefined
 
 const compute = (target: ProxyTarget, exchange: Exchange, ask: Ask): Computed | undefined => {
@@ -250,7 +250,7 @@ const answer = (exchange: Exchange, { status, text }: WiderAnswer): void => {
   exchange.end()
 }
 
-/** The forms of the wider surface that no single request of the Kubernetes API answers. */
+/** Returns the handler for the forms of the wider API that no single request to the Kubernetes API can answer. */
 export const makeAnswerWiderForm = (deps: { readonly api: Pick<ClusterApi, 'request'> }): AnswerWiderForm =>
   ({ connection, target, exchange, as, signal }) => {
     const identity = as === undefined ? [] : impersonation(as)

@@ -3,7 +3,7 @@ import type { ImpersonatedUser } from '../ports.ts'
 
 export type HeaderList = readonly (readonly [string, string])[]
 
-/** What a client may tell a cluster. Identity is not among it. */
+/** Request headers that are forwarded to a cluster. None of them carries an identity. */
 const forwarded: readonly string[] = [
   'accept',
   'accept-encoding',
@@ -27,7 +27,10 @@ const forwardedOnUpgrade: readonly string[] = [
   'x-stream-protocol-version',
 ]
 
-/** What a cluster may tell a client: no cookies, no challenges, nothing that concerns our own origin. Caching is forbidden by the service. */
+/**
+ * Response headers that are returned to a client: no cookies, no challenges, nothing that affects this service's own origin.
+ * The service forbids caching.
+ */
 const returned: ReadonlySet<string> = new Set([
   'audit-id',
   'content-disposition',
@@ -59,7 +62,7 @@ const valuesOf = (headers: HeaderBag, name: string): readonly string[] => {
 const wordsOf = (headers: HeaderBag, name: string): readonly string[] =>
   valuesOf(headers, name).flatMap((value) => value.split(',').map((word) => word.trim())).filter((word) => word !== '')
 
-/** Visible ASCII and spaces: nothing that could end a header. */
+/** Visible ASCII and spaces only: nothing that could end a header. */
 const isClean = (value: string): boolean => /^[\x20-\x7e]*$/.test(value)
 
 const pick = (headers: HeaderBag, names: Iterable<string>): [string, string][] => {
@@ -72,23 +75,23 @@ const pick = (headers: HeaderBag, names: Iterable<string>): [string, string][] =
   return picked
 }
 
-/** The headers by which we act as a user; the cluster's credential must be allowed to impersonate. */
+/** Returns the headers that impersonate a user; the cluster's credential must be allowed to impersonate. */
 export const impersonation = (user: ImpersonatedUser): HeaderList => [
   ['impersonate-user', user.login],
   ...user.groups.map((group): readonly [string, string] => ['impersonate-group', group]),
   ['impersonate-extra-moorage-user-id', String(user.userId)],
 ]
 
-/** The request headers that go to a cluster. Authorization is added by the adapter that holds the credential. */
+/** Returns the request headers for a cluster. The adapter that holds the credential adds Authorization. */
 export const upstreamHeaders = (headers: HeaderBag, as: ImpersonatedUser | undefined): HeaderList => [
   ...pick(headers, forwarded),
   ...(as === undefined ? [] : impersonation(as)),
 ]
 
-/** A token that a browser's WebSocket carries in its subprotocols is ours, not the cluster's. */
+/** A token in the subprotocols of a browser's WebSocket is for this service, not for the cluster. */
 const isBearer = (subprotocol: string): boolean => subprotocol.toLowerCase().startsWith('base64url.bearer.authorization.')
 
-/** As `upstreamHeaders`, for a request that leaves HTTP. Answers undefined when it asks for something else than exec streams. */
+/** Like `upstreamHeaders`, for an upgrade request. Returns undefined if it requests anything but exec streams. */
 export const upgradeHeaders = (headers: HeaderBag, as: ImpersonatedUser | undefined): HeaderList | undefined => {
   const [protocol, ...others] = wordsOf(headers, 'upgrade')
   if (protocol === undefined || others.length > 0 || !/^(?:websocket|spdy\/3\.1)$/i.test(protocol)) return undefined
@@ -102,19 +105,19 @@ export const upgradeHeaders = (headers: HeaderBag, as: ImpersonatedUser | undefi
   ]
 }
 
-/** A page that a pod serves must not run scripts on our origin. */
+/** A page that a pod serves must not run scripts on this service's origin. */
 const guards: HeaderList = [['content-security-policy', 'sandbox']]
 
-/** A redirect to another host would send our own clients wherever the cluster likes. */
+/** Rejects redirects to another host: a cluster must not redirect this service's clients elsewhere. */
 const staysHere = ([name, value]: readonly [string, string]): boolean => name !== 'location' || /^\/(?![/\\])/.test(value)
 
-/** The answer's headers that go to the client. */
+/** Returns the response headers for the client. */
 export const clientHeaders = (headers: HeaderBag): HeaderList => [
   ...pick(headers, Object.keys(headers).filter((name) => returned.has(name) || name.startsWith('x-kubernetes-'))).filter(staysHere),
   ...guards,
 ]
 
-/** The headers of a 101. */
+/** Returns the headers of a 101. */
 export const acceptedHeaders = (headers: HeaderBag): HeaderList => [
   ['connection', 'Upgrade'],
   ...wordsOf(headers, 'upgrade').slice(0, 1).filter(isClean).map((protocol): readonly [string, string] => ['upgrade', protocol]),

@@ -2,7 +2,7 @@ import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../kernel/failure.ts'
 import { ProxyPathRefused } from '../ports.ts'
 
-/** One object or collection of a Kubernetes API, by the words of its path. */
+/** One object or collection of a Kubernetes API, by the segments of its path. */
 export interface ResourceRef {
   /** `core` for the legacy group. */
   readonly group: string
@@ -13,7 +13,7 @@ export interface ResourceRef {
   readonly subresource: string | undefined
 }
 
-/** What the path below `/proxy` asks for. `path` is encoded anew from the words that were understood. */
+/** The target of a path below `/proxy`. `path` is re-encoded from the parsed segments. */
 export type ProxyTarget =
   /** A path of the Kubernetes API itself. */
   | { readonly form: 'raw'; readonly path: string; readonly segments: readonly string[] }
@@ -25,7 +25,7 @@ export type ProxyTarget =
 type Parsed<A> = Either<Failure<'ProxyPathRefused'>, A>
 const refuse = (message: string): Parsed<never> => left(ProxyPathRefused(message))
 
-/** Everything that names of Kubernetes objects, ports and users consist of. No slash, backslash, percent sign, control or space. */
+/** All characters of the names of Kubernetes objects, ports and users. No slash, backslash, percent sign, control character or space. */
 const segmentPattern = /^[A-Za-z0-9._:@~!$'()*+,=-]{1,253}$/
 const groupPattern = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
 const versionPattern = /^v[0-9]{1,3}(?:(?:alpha|beta)[0-9]{1,3})?$/
@@ -45,7 +45,7 @@ const decodeSegment = (encoded: string): Parsed<string> => {
   return right(decoded)
 }
 
-/** Splits and decodes. A single trailing slash is no segment. */
+/** Splits and decodes a path. A single trailing slash is not a segment. */
 const readSegments = (path: string): Parsed<readonly string[]> => {
   if (!path.startsWith('/')) return refuse('The path must begin with a slash.')
   const trimmed = path.slice(1).replace(/\/$/, '')
@@ -61,7 +61,7 @@ const readSegments = (path: string): Parsed<readonly string[]> => {
 
 const encode = (segments: readonly string[]): string => `/${segments.map(encodeURIComponent).join('/')}`
 
-/** The path of a resource in the Kubernetes API. */
+/** Returns the path of a resource in the Kubernetes API. */
 export const resourcePath = (ref: ResourceRef): readonly string[] => [
   ...(ref.group === 'core' ? ['api', ref.version] : ['apis', ref.group, ref.version]),
   ...(ref.namespace === undefined ? [] : ['namespaces', ref.namespace]),
@@ -72,9 +72,9 @@ export const resourcePath = (ref: ResourceRef): readonly string[] => [
 
 export const encodedResourcePath = (ref: ResourceRef): string => encode(resourcePath(ref))
 
-/** `rest` are the words behind group and version. */
+/** `rest` contains the segments after group and version. */
 const readResource = (group: string, version: string, rest: readonly string[]): Parsed<ResourceRef> => {
-  // `namespaces/{ns}` alone is the namespace itself, and so are its own subresources.
+  // `namespaces/{ns}` alone is the namespace itself; its own subresources also belong to it.
   const ownWords: readonly (string | undefined)[] = ['status', 'finalize']
   const isNamespaced = rest[0] === 'namespaces' && rest.length > 2 && !(rest.length === 3 && ownWords.includes(rest[2]))
   const [namespace, words] = isNamespaced ? [rest[1], rest.slice(2)] : [undefined, rest]
@@ -110,8 +110,8 @@ const readWider = (segments: readonly string[]): Parsed<ProxyTarget> => {
 }
 
 /**
- * Understands the path below `/proxy`. The path that is sent on is made anew from what was understood,
- * so there is no second reading of it: whatever could be read in two ways is refused.
+ * Parses the path below `/proxy`. The forwarded path is rebuilt from the parsed segments, so that it cannot be interpreted
+ * differently; ambiguous paths are rejected.
  */
 export const parseProxyPath = (path: string): Parsed<ProxyTarget> => {
   const read = readSegments(path)
@@ -120,10 +120,10 @@ export const parseProxyPath = (path: string): Parsed<ProxyTarget> => {
   const [root] = segments
   if (root === undefined) return right({ form: 'raw', path: '/', segments })
   if (!rawRoots.has(root)) return readWider(segments)
-  // The API server redirects a service's own root to the same path with a slash, and the slash does not reach us.
+  // The API server redirects a service's root to the same path with a slash, and the slash does not reach this service.
   return right({ form: 'raw', path: isOwnRoot(segments) ? `${encode(segments)}/` : encode(segments), segments })
 }
 
-/** A query string as an HTTP parser lets through, and nothing else. */
+/** Accepts a query string with only the characters that an HTTP parser accepts. */
 export const checkProxyQuery = (query: string): Parsed<string> =>
   /^[\x21\x22\x24-\x7e]*$/.test(query) ? right(query) : refuse('The query contains a character that must be percent-encoded.')

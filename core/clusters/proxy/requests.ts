@@ -20,18 +20,18 @@ export type ProxyFailure =
   | Failure<'ClusterUnreachable'>
   | Failure<'CredentialRefused'>
 
-/** Who asks, and for which record; authorization has already found both. */
+/** The caller and the record, both already resolved by authorization. */
 export interface ProxyInput<E> {
   readonly clusterId: ClusterId
-  /** The record's version as authorization read it. */
+  /** The record's version as read by authorization. */
   readonly clusterVersion: number | undefined
   readonly exchange: E
 }
 
-/** As whom the cluster sees the caller; undefined when the stored credential speaks for itself. */
+/** Returns the identity under which the cluster sees the caller; undefined if the credential's own identity is used. */
 export const impersonated = (link: ClusterLink, caller: { readonly userId: UserId; readonly login: string }): ImpersonatedUser | undefined =>
   link.impersonatesUsers
-    ? // Of our own name space, so that no login inherits what the cluster gives to a user whom it knows by that name.
+    ? // A prefix of this platform, so that no login inherits the rights of a cluster user of the same name.
       { login: `moorage:${caller.login}`, userId: caller.userId, groups: ['moorage:authenticated', `moorage:org:${link.ownerName}`] }
     : undefined
 
@@ -40,7 +40,7 @@ const isOn = (value: string | null): boolean => value === '1' || value === 'true
 const isWatch = (segments: readonly string[], query: string): boolean =>
   !segments.includes('proxy') && (isOn(new URLSearchParams(query).get('watch')) || segments[2] === 'watch' || segments[3] === 'watch')
 
-/** A watch, a log that is followed, or a stream through a pod or service. */
+/** Reports whether a request is a watch, a followed log, or a stream through a pod or service. */
 const isLongLived = (segments: readonly string[], query: string): boolean =>
   isWatch(segments, query) || segments.at(-1) === 'log' || segments.includes('proxy')
 
@@ -68,7 +68,7 @@ const upstreamOf = (target: Streamed, exchange: Exchange, as: ImpersonatedUser |
   }
 }
 
-/** `convertToTable` is the wider surface's word for a media type. */
+/** `convertToTable` is the wider API's parameter for a media type. */
 const tableOf = (query: string): { readonly accept: string | undefined; readonly query: string } => {
   const pairs = query.split('&')
   const rest = pairs.filter((pair) => !/^convertToTable(?:=|$)/.test(pair))
@@ -79,7 +79,7 @@ const tableOf = (query: string): { readonly accept: string | undefined; readonly
   }
 }
 
-/** Kubernetes takes no patch of plain JSON; an object that shows the wished state is a merge patch. */
+/** Kubernetes does not accept a patch of type plain JSON; an object with the desired state is sent as a merge patch. */
 const asMergePatch =
   (method: string) =>
   (header: readonly [string, string]): readonly [string, string] =>
@@ -87,7 +87,7 @@ const asMergePatch =
       ? ['content-type', 'application/merge-patch+json']
       : header
 
-/** Carries one request of a caller to the Kubernetes API of a cluster and its answer back. */
+/** Forwards one request of a caller to the Kubernetes API of a cluster, and returns the response. */
 export const makeProxyRequest = (deps: {
   readonly connections: ClusterConnections
   readonly transport: Pick<ClusterTransport, 'relay'>
@@ -110,7 +110,7 @@ export const makeProxyRequest = (deps: {
     return isLeft(relayed) ? left(asUpstream(relayed.left)) : relayed
   }
 
-/** Carries a connection that leaves HTTP: exec, attach, port-forward. */
+/** Forwards an upgraded connection: exec, attach, port-forward. */
 export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnections; readonly transport: Pick<ClusterTransport, 'tunnel'> }) =>
   async (call: SignedInCall, { clusterId, clusterVersion, exchange }: ProxyInput<UpgradeExchange>): Outcome<ProxyFailure, void> => {
     const target = parseProxyPath(exchange.path)
@@ -138,7 +138,7 @@ export const makeProxyUpgrade = (deps: { readonly connections: ClusterConnection
 
 type RequestFailure = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'> | Failure<'ClusterUnreachable'> | Failure<'CredentialRefused'>
 
-/** One bounded request to a cluster that the caller may connect to, as the cluster sees the caller. */
+/** Sends one bounded request, with the caller's identity, to a cluster that the caller may connect to. */
 export const makeRequestAs = (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'request'> }) =>
   async (
     { principal, signal }: SignedInCall<never>,

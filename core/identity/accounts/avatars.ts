@@ -9,10 +9,10 @@ import { auditedUser } from '../types.ts'
 import type { ContentDigest } from './ports.ts'
 import type { IdentityChanges } from '../ports.ts'
 
-/** No picture is kept under this name. */
+/** No picture with this name exists. */
 export const AvatarMissing = defineFailure('AvatarMissing', 'NotFound')
 
-/** Pixels of a side: sharp on a dense screen at the sizes at which faces are shown. */
+/** The side length in pixels: sharp on a high-density screen at the sizes at which avatars are shown. */
 const side = 290
 
 export interface ChangeAvatarDeps {
@@ -22,7 +22,7 @@ export interface ChangeAvatarDeps {
   readonly clock: Clock
 }
 
-/** Gives the caller a picture, drawn anew. */
+/** Sets the caller's picture, re-encoded. */
 export const makeSetAvatar =
   (deps: ChangeAvatarDeps) =>
   async (call: SignedInCall, bytes: Uint8Array): Outcome<Failure<'PictureRefused'> | Failure<'PicturesBusy'>, void> => {
@@ -36,7 +36,7 @@ export const makeSetAvatar =
     })
   }
 
-/** Takes the caller's picture away; does nothing when there is none. */
+/** Removes the caller's picture. Does nothing if there is none. */
 export const makeRemoveAvatar =
   (deps: Pick<ChangeAvatarDeps, 'unitOfWork'>) =>
   async (call: SignedInCall): Outcome<never, void> =>
@@ -48,7 +48,7 @@ export const makeRemoveAvatar =
       return right(undefined)
     })
 
-/** The picture of a digest, for whoever knows it. */
+/** Returns the picture with a digest. It requires no other right than knowing the digest. */
 export const makeFindAvatar =
   (avatars: IdentityChanges['avatars']) =>
   async (digest: string): Outcome<Failure<'AvatarMissing'>, Uint8Array> => {

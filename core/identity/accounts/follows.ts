@@ -42,10 +42,10 @@ const makeChange = (
   }
 }
 
-/** Follows a user whom the caller may see; once is enough. */
+/** Follows a user whom the caller may see. It is idempotent. */
 export const makeFollowUser = (deps: FollowUserDeps): ReturnType<typeof makeChange> =>
   makeChange(deps, 'user.followed', (follows, call, target) => follows.follow(call.principal.userId, target.id, deps.clock.now()))
 
-/** Follows no longer; no change when it was so already. */
+/** Unfollows a user. It is idempotent. */
 export const makeUnfollowUser = (deps: FollowUserDeps): ReturnType<typeof makeChange> =>
   makeChange(deps, 'user.unfollowed', (follows, call, target) => follows.unfollow(call.principal.userId, target.id))

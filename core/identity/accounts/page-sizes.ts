@@ -13,7 +13,7 @@ export const PageSizeInvalid = defineFailure('PageSizeInvalid', 'Unprocessable')
 const maxPageSize = 1_000
 export const defaultPageSizes: PageSizes = { productUi: 10, consoleUi: 10, platformUi: 10 }
 
-/** Changes the caller's page sizes; what is absent stays as it is. */
+/** Changes the caller's page sizes. An absent one is unchanged. */
 export const makeChangePageSizes =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
   async (call: SignedInCall<PageSizes>, changes: Partial<PageSizes>): Outcome<Failure<'PageSizeInvalid'>, PageSizes> => {

@@ -18,15 +18,15 @@ import { auditedUser } from '../types.ts'
 import { isLastActingAdmin } from './user-changes.ts'
 import { userMissing } from './users.ts'
 
-/** Nobody else could take care of what the account holds; `errors` names it. */
+/** The account holds objects that no other account could take over; `errors` names them. */
 export const AccountInUse = defineFailure('AccountInUse', 'Unprocessable')
 
-/** So long a deactivated account can come back. */
+/** The number of days during which a deactivated account can be reactivated. */
 export const reactivationDays = 30
 
 export type DeactivateFailure = Failure<'UserMissing'> | Failure<'AccountInUse'>
 
-/** As `makeDeactivateAccount`, within a transaction that holds the user's row. */
+/** Like `makeDeactivateAccount`, within a transaction that holds the lock on the user's row. */
 export const deactivateHeld = async (stores: IdentityChanges, user: User, by: UserId, at: Date): Outcome<Failure<'AccountInUse'>, void> => {
   if (await isLastActingAdmin(stores, user)) {
     return left(AccountInUse('This is the last active site administrator.', { errors: ['last active site administrator'] }))
@@ -44,9 +44,10 @@ export const deactivateHeld = async (stores: IdentityChanges, user: User, by: Us
 }
 
 /**
- * Shuts an account to be deleted: it is inactive at once, its sessions end and its tokens go, its name stays taken. A
- * site admin can bring it back for 30 days, without the tokens. Not the last active site admin, not the only active
- * owner of an organization, not while clusters belong to the account. Who may ask is the caller's to decide.
+ * Deactivates an account, pending deletion: it is inactive at once, its sessions end, its tokens are deleted, and its
+ * name remains taken. A site admin can reactivate it for 30 days, without the tokens. Refuses the last active site
+ * admin, the only active owner of an organization, and an account that owns clusters. The caller must check who may
+ * request it.
  */
 export const makeDeactivateAccount =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>
@@ -56,7 +57,10 @@ export const makeDeactivateAccount =
       return user === undefined ? left(userMissing()) : deactivateHeld(stores, user, call.principal.userId, deps.clock.now())
     })
 
-/** Brings a deactivated account back as it was, without the credentials that ended. An account that is not deactivated is missing. */
+/**
+ * Reactivates a deactivated account, without the credentials that ended. Fails with UserMissing if the account is not
+ * deactivated.
+ */
 export const makeReactivateAccount =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
   (call: SignedInCall, userId: UserId): Outcome<Failure<'UserMissing'>, void> =>
@@ -67,7 +71,7 @@ export const makeReactivateAccount =
       return right(undefined)
     })
 
-/** The account is still needed; `errors` names by what. */
+/** The account is still in use; `errors` names the reasons. */
 export const UserInUse = defineFailure('UserInUse', 'Unprocessable')
 
 export interface DeleteUserDeps {
@@ -78,8 +82,9 @@ export interface DeleteUserDeps {
 type DeleteUserFailure = Failure<'UserMissing'> | Failure<'UserInUse'>
 
 /**
- * Removes a user with all credentials. Not the caller, not the last site admin, not while the account holds anything.
- * With `leavesOrganizations` its memberships are no obstacle, but for organizations of which nobody else is an owner.
+ * Deletes a user with all credentials. Refuses the caller, the last site admin, and an account that still holds
+ * anything. With `leavesOrganizations` its memberships are not an obstacle, except in organizations without another
+ * owner.
  */
 export const makeDeleteUser =
   (deps: DeleteUserDeps) =>
@@ -117,7 +122,7 @@ export interface DeleteOwnAccountDeps extends ProveAgainDeps, VerifyOwnPasswordD
 
 export interface DeleteOwnAccountInput {
   readonly password: Secret
-  /** A code of the authenticator, or a recovery code. HTTP Basic has brought one already. */
+  /** A code of the authenticator, or a recovery code. HTTP Basic has already supplied one. */
   readonly passCode: string | undefined
 }
 
@@ -127,7 +132,7 @@ export type DeleteOwnAccountFailure =
   | Failure<'OwnPasswordWrong'>
   | Failure<'NotAuthenticated'>
 
-/** To the owner, who asked for it. */
+/** Returns the mail to the owner, who requested the deletion. */
 const deletedMail = (user: User, at: Date, sourceIp: string): Mail => ({
   to: user.primaryEmail,
   subject: 'Your account was deleted',
@@ -140,8 +145,9 @@ const deletedMail = (user: User, at: Date, sourceIp: string): Mail => ({
 })
 
 /**
- * Shuts the caller's own account, after which an administrator can bring it back for a while. The password is asked for
- * whatever proved the caller, since programs send theirs unasked; so is the second factor, once a request.
+ * Deactivates the caller's own account; an administrator can reactivate it for a while. The password is required
+ * whatever the authentication method, since programs send credentials automatically. The second factor is also
+ * required, once per request.
  */
 export const makeDeleteOwnAccount = (deps: DeleteOwnAccountDeps) => {
   const proveAgain = makeProveAgain(deps)
@@ -165,7 +171,7 @@ export const makeDeleteOwnAccount = (deps: DeleteOwnAccountDeps) => {
   }
 }
 
-/** An account whose address nobody confirmed goes after this long. */
+/** The number of days after which an account with an unconfirmed address is deleted. */
 const confirmationDays = 7
 
 export interface PurgeAccountsDeps {
@@ -174,7 +180,7 @@ export interface PurgeAccountsDeps {
   readonly clock: Clock
 }
 
-/** How many accounts went, and how many stayed because something still depends on them. */
+/** The number of accounts deleted, and the number kept because other objects depend on them. */
 export interface Purged {
   readonly removed: number
   readonly kept: number
@@ -185,7 +191,10 @@ type State = 'unconfirmed' | 'deactivated'
 const StillNeeded = defineFailure('StillNeeded', 'Conflict')
 const accountsAtOnce = 100
 
-/** Removes one account that is still in this state; takes it out of its organizations first. False when it must stay. */
+/**
+ * Deletes one account that is still in this state, after removing it from its organizations. Returns false if it must
+ * be kept.
+ */
 const purgeOne = async (deps: PurgeAccountsDeps, call: Call, id: UserId, state: State): Promise<boolean> => {
   const purged = await deps.unitOfWork.run<Failure<'StillNeeded'>, void>(call, async (stores): Outcome<Failure<'StillNeeded'>, void> => {
     if ((await stores.accountLife.lockState(id)) !== state) return left(StillNeeded('The account is in use again.'))
@@ -207,10 +216,10 @@ const purgeOne = async (deps: PurgeAccountsDeps, call: Call, id: UserId, state: 
 }
 
 /**
- * Removes accounts for good: those that were deactivated, and those that nobody confirmed, so many days ago. One
- * transaction an account. What somebody must take care of first (an organization without another owner, clusters) keeps
- * its account, which is tried again the next time. An Idempotency-Key is not marked by any of the transactions: a run that
- * broke off is run again, and answers what the second run removed.
+ * Deletes accounts permanently: those that were deactivated, or were left unconfirmed, the given number of days ago.
+ * Each account has its own transaction. An account that needs action first (an organization without another owner,
+ * clusters) is kept and retried the next time. None of the transactions marks an Idempotency-Key: an interrupted run is
+ * repeated, and returns what the second run deleted.
  */
 export const makePurgeAccounts =
   (deps: PurgeAccountsDeps) =>

@@ -73,18 +73,18 @@ const signUpMail = (email: EmailAddress, holder: User): Mail => ({
 const recordSignUp = (stores: IdentityChanges, id: UserId, login: string): Promise<void> =>
   stores.audit.record({ action: 'user.signed_up', objectType: 'user', objectId: id, objectName: login, tenantId: id })
 
-/** What is known and made before the transaction. */
+/** The values computed before the transaction. */
 interface Prepared {
   readonly fresh: NewUser
   readonly email: EmailAddress
-  /** Whether the address may be sent one more such mail. */
+  /** Whether the address may receive another such mail. */
   readonly mayTell: boolean
   readonly postConfirmation: ReturnType<typeof makePostConfirmation>
 }
 
 /**
- * Makes the account that waits for its address to be confirmed. Of an address that somebody has already the account is
- * made without it: nobody can ever confirm that one, and the name answers in either case as a new account's does.
+ * Creates the account that waits for the confirmation of its address. If the address is already taken, the account is
+ * created without it: that account can never be confirmed, and in both cases the name looks like that of a new account.
  */
 const insertWaiting = async (
   stores: IdentityChanges,
@@ -108,9 +108,10 @@ const insertWaiting = async (
 }
 
 /**
- * Makes an account for whoever asks, while registration is open. It is inactive until its address is confirmed, so this
- * signs nobody in. The answer is the same, and costs the same, whether the address belongs to somebody or not; that
- * somebody is told by mail. Failures: RegistrationClosed before anything else, TooManyAttempts by address.
+ * Registers an account, while registration is open. It is inactive until its address is confirmed, so this does not
+ * sign in. The response, and its cost, are the same whether or not the address is already in use; the holder of the
+ * address is notified by mail.
+ * Failures: RegistrationClosed before any other check, TooManyAttempts by address.
  */
 export const makeSignUp = (deps: SignUpDeps) => {
   const postConfirmation = makePostConfirmation(deps)
@@ -140,7 +141,7 @@ export const makeSignUp = (deps: SignUpDeps) => {
       deps.unitOfWork.run<Failure<'UserNameTaken'> | Failure<'EmailTaken'>, void>(call, (stores) => insertWaiting(stores, prepared))
     for (;;) {
       const made = await attempt()
-      // Somebody else took the address between the look and the insert: the next look finds it.
+      // A concurrent request took the address between the query and the insert; the next query finds it.
       if (isLeft(made) && made.left.tag === 'EmailTaken') continue
       return made as Either<Failure<'UserNameTaken'>, void>
     }

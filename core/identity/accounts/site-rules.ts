@@ -12,21 +12,24 @@ import type { EmailAddress } from '../types.ts'
 import type { SiteRules } from './ports.ts'
 
 export const RegistrationClosed = defineFailure('RegistrationClosed', 'Forbidden')
-/** The address is of a domain that this site does not take. */
+/** The site does not accept the domain of the address. */
 export const EmailDomainRefused = defineFailure('EmailDomainRefused', 'Unprocessable')
 export const DomainInvalid = defineFailure('DomainInvalid', 'Unprocessable')
 
 const domainOf = (email: EmailAddress): string => email.key.slice(email.key.lastIndexOf('@') + 1)
 
-/** Whether an address may belong to an ordinary account: exactly one of the domains, not one below it. */
+/**
+ * Reports whether an ordinary account may have an address. Its domain must equal one of the allowed domains; subdomains
+ * do not match.
+ */
 export const isDomainAllowed = (rules: Pick<SiteRules, 'allowedDomains'>, email: EmailAddress): boolean =>
   rules.allowedDomains.length === 0 || rules.allowedDomains.includes(domainOf(email))
 
-/** What whoever gives an address of another domain is told. The domains are public. */
+/** The failure for an address of another domain. It names the allowed domains, which are public. */
 export const emailDomainRefused = (rules: Pick<SiteRules, 'allowedDomains'>): Failure<'EmailDomainRefused'> =>
   EmailDomainRefused(`Only addresses of these domains are taken here: ${rules.allowedDomains.join(', ')}.`)
 
-/** Reads a domain as it would stand in an address: ASCII, lower case, at least two labels. */
+/** Parses a domain in the form used in addresses: ASCII, lower case, at least two labels. */
 export const parseDomain = (text: string, domains: DomainNames): Either<Failure<'DomainInvalid'>, string> => {
   const address = parseEmailAddress(`a@${text}`, domains)
   const domain = isLeft(address) ? '' : domainOf(address.right)
@@ -41,7 +44,7 @@ export interface ChangeSiteRulesDeps {
   readonly domains: DomainNames
 }
 
-/** Opens or closes sign-up for everyone. Setting what is set already changes and records nothing. */
+/** Opens or closes registration. Setting the current value changes and records nothing. */
 export const makeOpenRegistration =
   (deps: Pick<ChangeSiteRulesDeps, 'unitOfWork'>) =>
   (call: SignedInCall, isOpen: boolean): Outcome<never, void> =>
@@ -54,7 +57,7 @@ export const makeOpenRegistration =
 
 type AllowFailure = Failure<'DomainInvalid'> | Failure<'DomainThere'>
 
-/** Lets addresses of one more domain in. The first one shuts out every other domain. */
+/** Adds a domain to the allowed ones. Adding the first one excludes all other domains. */
 export const makeAllowDomain =
   (deps: ChangeSiteRulesDeps) =>
   async (call: SignedInCall, text: string): Outcome<AllowFailure, void> => {
@@ -67,7 +70,7 @@ export const makeAllowDomain =
     })
   }
 
-/** Takes a domain off the list. Accounts that have addresses of it keep them. */
+/** Removes a domain from the list. Accounts with addresses of that domain keep them. */
 export const makeDisallowDomain =
   (deps: ChangeSiteRulesDeps) =>
   async (call: SignedInCall, text: string): Outcome<Failure<'DomainNotThere'>, void> => {
@@ -81,7 +84,7 @@ export const makeDisallowDomain =
     })
   }
 
-/** What a form is told about a name or address before it is sent. */
+/** The result of checking a name or address before a form is sent. */
 export interface Verdict {
   readonly status: 'VALID' | 'USER_EXISTS' | 'RESERVED' | 'INVALID' | 'NOT_ALLOWED'
   readonly message: string
@@ -89,7 +92,7 @@ export interface Verdict {
 
 const valid: Verdict = { status: 'VALID', message: '' }
 
-/** Judges the name of a new account, or of one that is `current` now: its own name in another spelling is fine. */
+/** Checks the name of a new account, or a new name of the account `current`. Its own name in another spelling is valid. */
 export const makeValidateName =
   (stores: IdentityStores) =>
   async (name: string, current?: string): Promise<Verdict> => {
@@ -100,7 +103,7 @@ export const makeValidateName =
     return kind === undefined ? valid : { status: 'USER_EXISTS', message: 'Another user or organization has this name.' }
   }
 
-/** So many addresses were asked about already. */
+/** The limit of address checks is reached. */
 export const TooManyAddressChecks = defineFailure('TooManyAddressChecks', 'Backoff')
 
 export interface ValidateEmailDeps {
@@ -109,7 +112,10 @@ export interface ValidateEmailDeps {
   readonly allowances: Allowances
 }
 
-/** Judges an e-mail address. Whether an account has it is told so often only, to the user and to the user's network. */
+/**
+ * Checks an e-mail address. Whether an account has the address is disclosed a limited number of times only, per user
+ * and per the user's network.
+ */
 export const makeValidateEmail =
   (deps: ValidateEmailDeps) =>
   async ({ principal, sourceIp }: SignedInCall, text: string): Outcome<Failure<'TooManyAddressChecks'>, Verdict> => {
@@ -125,7 +131,7 @@ export const makeValidateEmail =
     return right(isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is in use.' } : valid)
   }
 
-/** Posts a mail that says nothing but that mail works. */
+/** Posts a mail whose only content is that mail works. */
 export const makeSendTestMail =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly domains: DomainNames }) =>
   async (call: SignedInCall, address: string): Outcome<Failure<'EmailInvalid'>, void> => {

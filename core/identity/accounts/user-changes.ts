@@ -21,7 +21,7 @@ import { auditedUser } from '../types.ts'
 import { UserNameRefused } from './user-creation.ts'
 import { ProfileInvalid, readProfile, userMissing } from './users.ts'
 
-/** Nobody would be left to administer the installation. */
+/** The installation would have no administrator. */
 export const LastAdmin = defineFailure('LastAdmin', 'Conflict')
 
 export interface EditUserDeps extends SetPasswordDeps {
@@ -29,11 +29,11 @@ export interface EditUserDeps extends SetPasswordDeps {
   readonly clock: Clock
 }
 
-/** An absent field stays as it is; an empty text clears it. */
+/** An absent field is unchanged; an empty text clears it. */
 export interface EditUserInput extends UserChanges {
   readonly email?: string | undefined
   readonly password?: Secret | undefined
-  /** Removes the second factor, if there is one, and ends all sessions. */
+  /** Removes the second factor, if any, and ends all sessions. */
   readonly removesSecondFactor?: boolean
 }
 
@@ -49,21 +49,24 @@ export type EditUserFailure =
 const isActingAdmin = (user: Pick<User, 'isAdmin' | 'isActive' | 'prohibitLogin'>): boolean =>
   user.isAdmin && user.isActive && !user.prohibitLogin
 
-/** Locks all acting admins, so that two of them cannot lay each other down at once. */
+/** Locks all active site admins, so that two of them cannot demote each other concurrently. */
 export const isLastActingAdmin = async (stores: IdentityChanges, user: User): Promise<boolean> => {
   if (!isActingAdmin(user)) return false
   const acting = await stores.users.lockActiveAdmins()
   return acting.every((id) => id === user.id)
 }
 
-/** What is checked and hashed before the transaction. */
+/** The values checked and hashed before the transaction. */
 interface Prepared {
   readonly email: EmailAddress | undefined
   readonly phc: string | undefined
   readonly removesSecondFactor: boolean
 }
 
-/** Whoever signed up with somebody else's address has none. */
+/**
+ * Reports whether the account waits for confirmation without an address, because it was registered with one that is
+ * already in use.
+ */
 const waitsWithoutAddress = async (stores: IdentityChanges, user: User): Promise<boolean> =>
   user.primaryEmail === '' && (await stores.accountLife.lockState(user.id)) === 'unconfirmed'
 
@@ -110,8 +113,8 @@ const applyEdit = async (
 }
 
 /**
- * Changes any of a user's fields for an administrator, in one transaction. A new password, and shutting the account,
- * end all of its sessions. The last active site admin stays one.
+ * Changes any of a user's fields for an administrator, in one transaction. A new password, or deactivation, ends all of
+ * the user's sessions. The last active site admin cannot be demoted.
  */
 export const makeEditUser =
   (deps: EditUserDeps) =>
@@ -122,7 +125,7 @@ export const makeEditUser =
     const read = readProfile(fields)
     if (isLeft(read)) return read
     const changes = read.right
-    // Who has no address is shown an empty one.
+    // A user without an address is shown an empty one.
     const keepsEmail = emailText === undefined || (emailText === '' && found.primaryEmail === '')
     const email = keepsEmail ? right(undefined) : parseEmailAddress(emailText, deps.domains)
     if (isLeft(email)) return email
@@ -144,8 +147,8 @@ export const makeEditUser =
 type RenameFailure = Failure<'UserMissing'> | Failure<'UserNameRefused'> | Failure<'UserNameTaken'>
 
 /**
- * Gives a user another name. The old one leads to the user until somebody takes it. Tokens and sessions belong to the
- * account, not to its name, so they keep working.
+ * Renames a user. The old name redirects to the user until another account takes it. Tokens and sessions belong to the
+ * account, not to its name, so they remain valid.
  */
 export const makeRenameUser =
   (deps: { readonly stores: IdentityStores; readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
@@ -180,10 +183,10 @@ export interface UnlockUserDeps {
 }
 
 /**
- * Lets a user in again: one who was made inactive or prohibited from signing in, and one who is locked after failed
- * attempts, whose count starts anew. An account that was deactivated, or whose address nobody confirmed, stays as it is:
- * those have ways of their own. Answers whether something changed. The counters are on their own, so they go first:
- * a crash between leaves an unlocked account without the row that tells of it, never the other way round.
+ * Re-enables a user who was made inactive, was prohibited from signing in, or is locked after failed attempts; the
+ * failure count is reset. A deactivated account, or one with an unconfirmed address, is unchanged: these have their own
+ * operations. Returns whether anything changed. The counters are outside the transaction and are cleared first: a crash
+ * in between leaves an unlocked account without its audit row, never the reverse.
  */
 export const makeUnlockUser =
   (deps: UnlockUserDeps) =>
@@ -205,12 +208,12 @@ export const makeUnlockUser =
 
 const entryOf = (action: string, user: User) => ({ action, ...auditedUser(user) })
 
-/** An absent field stays as it is; an empty text clears it. */
+/** An absent field is unchanged; an empty text clears it. */
 export interface OwnProfileInput
   extends Pick<UserChanges, 'fullName' | 'website' | 'location' | 'language' | 'theme' | 'diffViewStyle' | 'hideActivity' | 'description' | 'hideEmail'> {
-  /** Only the name that the user has: renaming is not done here. */
+  /** Must be the user's current name: this operation does not rename. */
   readonly name?: string
-  /** A verified address of the user, which becomes the primary one. */
+  /** A verified address of the user. It becomes the primary one. */
   readonly email?: string
 }
 
@@ -225,7 +228,7 @@ const choosePrimary = async (stores: IdentityChanges, user: User, email: string,
   return isLeft(moved) ? refused : moved
 }
 
-/** Changes what users decide about themselves. */
+/** Changes the fields that users set for themselves. */
 export const makeEditOwnProfile =
   (deps: { readonly unitOfWork: UnitOfWork<IdentityChanges>; readonly clock: Clock }) =>
   async (call: SignedInCall<User>, input: OwnProfileInput): Outcome<ProfileFailure, User> => {
@@ -237,7 +240,7 @@ export const makeEditOwnProfile =
       const user = await stores.users.lock(call.principal.userId)
       if (user === undefined) throw new Error('the account of a proven caller is gone')
       if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
-      // Who has no address is shown an empty one.
+      // A user without an address is shown an empty one.
       const keepsEmail = email === undefined || email === user.primaryEmail
       const moved = keepsEmail ? right(false) : await choosePrimary(stores, user, email, { at: deps.clock.now(), sourceIp: call.sourceIp })
       if (isLeft(moved)) return moved

@@ -34,11 +34,11 @@ export interface CreateUserInput {
   readonly isAdmin?: boolean | undefined
   readonly restricted?: boolean | undefined
   readonly visibility?: UserVisibility | undefined
-  /** For a user who comes from elsewhere: since when there is the account (`creation-time.ts`). Absent: now. */
+  /** For an imported user: when the account was created (`creation-time.ts`). Defaults to now. */
   readonly createdAt?: Date | undefined
-  /** Tells the user by mail that there is an account now. */
+  /** Notifies the user by mail that the account exists. */
   readonly sendsNotice?: boolean | undefined
-  /** For the operator at the command line: a word of the routes is taken all the same. */
+  /** For the operator at the command line: permits a name that is a reserved word. */
   readonly allowsReservedName?: boolean
 }
 
@@ -50,7 +50,7 @@ export type CreateUserFailure =
   | Failure<'PasswordTooWeak'>
   | Failure<'TooManyAttempts'>
 
-/** Says no password: a mail is read by others. */
+/** Contains no password: other people may read a mail. */
 const noticeMail = (to: string, login: string, id: UserId): Mail => ({
   to,
   subject: 'An account was made for you',
@@ -66,8 +66,8 @@ const nameRefusal = (input: CreateUserInput): Failure<'UserNameRefused'> | undef
 }
 
 /**
- * Makes a user with a primary address that counts as verified, since an administrator gives it. One transaction.
- * The hash is made before it.
+ * Creates a user with a primary address that counts as verified, since an administrator supplies it. Takes one
+ * transaction; the password is hashed before it.
  */
 export const makeCreateUser =
   (deps: CreateUserDeps) =>
@@ -124,8 +124,8 @@ export interface FirstAdminInput {
 }
 
 /**
- * Makes the first site admin when the store has none; answers whether this call made one. Two instances that start
- * together try the same name, and the unique key lets one through: the other sees an admin and answers `false`.
+ * Creates the first site admin if the store has none, and returns whether this call created one. Two instances that
+ * start concurrently try the same name, and the unique key admits one: the other finds an admin and returns `false`.
  */
 export const makeCreateFirstAdmin = (deps: CreateFirstAdminDeps) => {
   const createUser = makeCreateUser(deps)

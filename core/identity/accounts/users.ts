@@ -9,10 +9,10 @@ import { maySee } from '../types.ts'
 
 export const UserMissing = defineFailure('UserMissing', 'NotFound')
 
-/** One message for a user who is not there and one who may not be seen. */
+/** Returns the same message for a user who does not exist and for one who may not be seen. */
 export const userMissing = (): Failure<'UserMissing'> => UserMissing('There is no such user.')
 
-/** Finds a user by name for a viewer. An organization's name is no user. */
+/** Finds a user by name for a viewer. An organization's name does not match. */
 export const makeFindUser =
   (stores: IdentityStores) =>
   async (viewer: Viewer, login: string): Outcome<Failure<'UserMissing'>, User> => {
@@ -25,20 +25,26 @@ export const ProfileInvalid = defineFailure('ProfileInvalid', 'Unprocessable')
 const webAddress = /^https?:\/\/[^\s/?#@]+(?:[/?#]\S*)?$/i
 const languageTag = /^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/
 
-/** The usual case of one part of a language tag, RFC 5646 §2.1.1. */
+/** Returns the conventional case of one subtag of a language tag, RFC 5646 §2.1.1. */
 const subtagCase = (subtag: string): string => {
   if (/^[a-z]{2}$/.test(subtag)) return subtag.toUpperCase()
   return /^[a-z]{4}$/.test(subtag) ? subtag.charAt(0).toUpperCase() + subtag.slice(1) : subtag
 }
 
-/** The usual spelling of a language tag: `de_de` is `de-DE`. What follows a part of one character stays in lower case. */
+/**
+ * Returns the conventional spelling of a language tag: `de_de` becomes `de-DE`. Subtags after a single-character subtag
+ * are lower case.
+ */
 const languageSpelling = (tag: string): string => {
   const subtags = tag.toLowerCase().split(/[-_]/)
   const single = subtags.findIndex((subtag) => subtag.length === 1)
   return subtags.map((subtag, i) => (i === 0 || (single !== -1 && i > single) ? subtag : subtagCase(subtag))).join('-')
 }
 
-/** The changes with their language in its usual spelling; an empty text clears a field. Lengths are the codec's to check. */
+/**
+ * Returns the changes with their language in its conventional spelling. An empty text clears a field. The codec checks
+ * lengths.
+ */
 export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>(changes: C): Either<Failure<'ProfileInvalid'>, C> => {
   const { website, language } = changes
   if (website !== undefined && website !== '' && !webAddress.test(website)) return left(ProfileInvalid('The website is no http or https address.'))
@@ -47,14 +53,14 @@ export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>
   return right({ ...changes, language: languageSpelling(language) })
 }
 
-/** The given fields alone: an absent one must not overwrite. */
+/** Returns only the fields that are set: an absent one must not overwrite. */
 export const presentFields = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
 
-/** No instant, or one to come. */
+/** The text is not an instant, or is in the future. */
 export const CreationTimeRefused = defineFailure('CreationTimeRefused', 'Unprocessable')
 
-/** Since when there is an account that comes from elsewhere, of an RFC 3339 text; undefined where nothing is said. */
+/** Parses the RFC 3339 creation time of an imported account; undefined if it is absent. */
 export const creationTime = (text: string | undefined, now: Date): Either<Failure<'CreationTimeRefused'>, Date | undefined> => {
   if (text === undefined) return right(undefined)
   const at = parseInstant(text)

@@ -15,15 +15,15 @@ import type { User } from '../types.ts'
 import type { CheckCredentialsDeps } from './credentials.ts'
 import { badCredentials, credentialOutdated, makeCheckCredentials } from './credentials.ts'
 
-/** Credentials remembered as marked; one that is forgotten is marked once more, which does no harm. */
+/** The number of marked credentials kept in memory. A forgotten one is marked again, which is harmless. */
 const maxMarked = 10_000
 
-/** Runs `write` in the background when the credential's mark is due in this process as well. */
+/** Runs `write` in the background if the credential's mark is due in this process too. */
 export type MarkUsed = (key: string, now: Date, write: () => Promise<void>) => void
 
 /**
- * Marks credentials as used, at most once a minute each: of a burst of requests, all but one read the row before the mark
- * was there, so this process remembers what it marked.
+ * Marks credentials as used, at most once a minute each. In a burst of requests, all but one read the row before the
+ * mark is written, so this process remembers what it has marked.
  */
 export const makeMarkUsed = (background: Background): MarkUsed => {
   const marked = new Map<string, Date>()
@@ -46,7 +46,7 @@ export const makeMarkUsed = (background: Background): MarkUsed => {
 
 export type ImpersonateFailure = Failure<'NotPermitted'> | Failure<'SudoTargetMissing'> | Failure<'SudoTargetNoUser'>
 
-/** Makes the principal of a site admin who acts as another user: rights are the other's, the actor stays known. */
+/** Returns the principal of a site admin who acts as another user. The rights are the other user's; the actor is kept. */
 export const makeImpersonate =
   (credentials: CredentialStore) =>
   async (actor: Principal, login: string): Outcome<ImpersonateFailure, Principal> => {
@@ -65,7 +65,7 @@ export const makeImpersonate =
     })
   }
 
-/** Only a site admin, and with a token only one that was given this power. */
+/** Checks that the actor is a site admin, did not authenticate by session and, with a token, has the scope `sudo`. */
 const mayImpersonate = (actor: Principal): Either<Failure<'NotPermitted'>, void> => {
   if (!actor.isSiteAdmin) return left(NotPermitted('Only site administrators may act as another user.'))
   if (actor.method === 'session') return left(NotPermitted('A session cannot act as another user; use a token.'))
@@ -81,7 +81,7 @@ export interface ProveTokenDeps {
 
 const badToken = (): Failure<'NotAuthenticated'> => NotAuthenticated('The access token is not valid.')
 
-/** Proves the owner of an access token: one query; the profile comes along in it when asked for. */
+/** Authenticates the owner of an access token in one query, which includes the profile if requested. */
 export const makeProveToken =
   (deps: ProveTokenDeps, mark: MarkUsed) =>
   async (token: string, loads: 'profile' | undefined): Outcome<Failure<'NotAuthenticated'>, Principal> => {
@@ -113,7 +113,7 @@ const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: Use
   ...(grant.profile === undefined ? {} : { profile: grant.profile }),
 })
 
-/** The profile that authentication brought along, if the route asked for it and the credential was one that could. */
+/** Returns the profile loaded by authentication, if the route requested it and the credential's query includes it. */
 export const profileOf = (principal: Principal & { readonly profile?: User }): User | undefined => principal.profile
 
 export interface ProveSessionDeps {
@@ -125,7 +125,7 @@ export interface ProveSessionDeps {
 
 const badSession = (): Failure<'NotAuthenticated'> => NotAuthenticated('The session is over; sign in again.')
 
-/** Proves whose session a cookie names: one query. Use moves the end of its idle time, never of its whole time. */
+/** Authenticates the session of a cookie in one query. Use extends the idle expiry, never the absolute expiry. */
 export const makeProveSession =
   (deps: ProveSessionDeps, mark: MarkUsed) =>
   async (key: string): Outcome<Failure<'NotAuthenticated'>, Principal> => {
@@ -147,7 +147,10 @@ export interface ProvePasswordDeps extends CheckCredentialsDeps {
 
 export type ProvePasswordFailure = Failure<'NotAuthenticated'> | Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>
 
-/** Proves a caller who sent name and password and, where a second factor is enrolled, a code that has not been used. The code is left unspent. */
+/**
+ * Authenticates a caller by name and password and, if a second factor is enrolled, an unused code. The code is not
+ * spent.
+ */
 export const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
   const checkCredentials = makeCheckCredentials(deps)
   return async (credential: Credential & { kind: 'password' }, sourceIp: string): Outcome<ProvePasswordFailure, Principal> => {
@@ -169,9 +172,10 @@ export const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
 }
 
 /**
- * For a request that goes on after its password was proven (a stream, a slow body): whether password and second factor are still those that were proven
- * and its account may still sign in, with the rights of now. No new attempt: no hash, no code, no count, so that a lock
- * cuts nobody off who is in, and a one-time code need not be right twice.
+ * Re-checks a long-running request (a stream, a slow body) after its password was verified. It checks that the password
+ * and the second factor are unchanged and that the account may still sign in, with current rights. It is not a new
+ * attempt and does not hash, use a code or count a failure: a lock does not interrupt requests that are already
+ * authenticated, and a one-time code need not be correct twice.
  */
 export const makeProvePasswordAgain = (credentials: CredentialStore) => {
   const impersonate = makeImpersonate(credentials)
@@ -195,7 +199,7 @@ export interface AuthenticateDeps extends ProveTokenDeps, ProveSessionDeps, Prov
   readonly spendOneTimeCode: SpendOneTimeCode
 }
 
-/** Proves callers over a credential store; see the port for its promises. */
+/** Returns an Authenticator over a credential store. See the port for its guarantees. */
 export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
   const mark = makeMarkUsed(deps.background)
   const proveToken = makeProveToken(deps, mark)

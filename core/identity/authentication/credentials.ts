@@ -31,8 +31,8 @@ export interface PresentedPassword {
 const maxLoginLength = 254
 
 /**
- * The one answer to an unknown name, a wrong password and a locked account: same bytes, so that it tells nobody which.
- * `userId`, where the account exists, is for that account's own log.
+ * Returns the same failure for an unknown name, a wrong password and a locked account: identical bytes, so that the
+ * response does not disclose which. `userId`, if the account exists, is for that account's own log.
  */
 export const badCredentials = (userId?: UserId): Failure<'NotAuthenticated'> =>
   NotAuthenticated(
@@ -41,8 +41,9 @@ export const badCredentials = (userId?: UserId): Failure<'NotAuthenticated'> =>
   )
 
 /**
- * Checks a name (or verified address) and a password. An unknown name and a locked subject cost the same hash as a wrong
- * password, are counted alike and get the same answer. Says nothing about whether the account may sign in.
+ * Checks a name (or verified address) and a password. An unknown name and a locked subject cost the same hash as a
+ * wrong password, are counted in the same way and return the same failure. Does not check whether the account may sign
+ * in.
  */
 export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
   const judgeGuess = makeJudgeGuess(deps)
@@ -69,24 +70,24 @@ export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
 export const credentialOutdated = (): Failure<'NotAuthenticated'> =>
   NotAuthenticated('The credential was replaced or revoked meanwhile. Send the current one.')
 
-/** Where it stands what proves a caller. */
+/** The stores that hold what authenticates a caller. */
 export type ProvenStores = Pick<IdentityStores, 'users' | 'tokens' | 'sessions' | 'secondFactors'>
 
-/** What a right password, and code, were compared with. */
+/** The values that a correct password, and code, were verified against. */
 export interface ProvenSecrets {
   readonly phc: Secret
-  /** Undefined where the account had no second factor. */
+  /** Undefined if the account had no second factor. */
   readonly secondFactorRef: string | undefined
 }
 
-/** Whether password and second factor are still those that were proven; the user's row is locked. */
+/** Reports whether the password and the second factor are unchanged since they were verified. The user's row is locked. */
 export const areStillTheirs = async (stores: Pick<IdentityStores, 'users' | 'secondFactors'>, userId: UserId, proven: ProvenSecrets): Promise<boolean> =>
   (await stores.users.passwordPhc(userId)) === proven.phc.reveal() && enrolledRef(await stores.secondFactors.find(userId)) === proven.secondFactorRef
 
 /**
- * Whether what proved the caller is still in force, inside a transaction: for changes whose result outlives the credential.
- * Locks the user's row, as whoever replaces the password does, so that such a change sees this one's result or this one
- * sees that.
+ * Reports whether the caller's credential is still in force, inside a transaction: for changes whose result outlives
+ * the credential. Locks the user's row, as a password change does, so that of two concurrent changes one sees the
+ * other's result.
  */
 export const isStillProven = async (
   stores: ProvenStores,
@@ -103,8 +104,8 @@ export const isStillProven = async (
 }
 
 /**
- * Locks the caller's row until the transaction ends, and answers the user while what proved the caller is still in force, and
- * what the caller proved again, if anything.
+ * Locks the caller's row until the transaction ends. Returns the user if the caller's credential, and anything the
+ * caller verified again, is still in force.
  */
 export const lockProvenUser = async (
   stores: ProvenStores,
@@ -117,7 +118,7 @@ export const lockProvenUser = async (
   return again === undefined || (await areStillTheirs(stores, user.id, again)) ? right(user) : left(credentialOutdated())
 }
 
-/** The caller is known, but did not prove the password (and code) in this very request. */
+/** The caller is authenticated, but did not supply the password (and code) in this request. */
 export const ProofRequired = defineFailure('ProofRequired', 'Forbidden')
 
 export interface ProveAgainDeps extends CheckCredentialsDeps {
@@ -132,7 +133,7 @@ export interface Proof {
 
 export type ProveAgainFailure = Failure<'ProofRequired'> | Failure<'TooManyAttempts'>
 
-/** One answer to what is missing, wrong, used, or locked for now. */
+/** Returns the same failure for a proof that is missing, wrong, used, or temporarily locked. */
 const required = ({ principal }: SignedInCall<never>): Failure<'ProofRequired'> =>
   ProofRequired(
     'Prove in this request that it is you: HTTP Basic with the password and a one-time code, or the keys password and passCode in the body. After too many failed attempts wait before the next one.',
@@ -140,9 +141,9 @@ const required = ({ principal }: SignedInCall<never>): Failure<'ProofRequired'> 
   )
 
 /**
- * Proves anew that the caller holds the account's password and, where one is enrolled, second factor: a session or token
- * alone may be stolen. Answers what was proven, for the change to compare inside its transaction; undefined for HTTP
- * Basic, which has proven both for this request already and whose principal says so.
+ * Verifies again that the caller knows the account's password and, if enrolled, has the second factor: a session or
+ * token alone may be stolen. Returns what was verified, for the change to compare inside its transaction; undefined for
+ * HTTP Basic, which has already verified both for this request and records that in its principal.
  */
 export const makeProveAgain = (deps: ProveAgainDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
@@ -153,7 +154,7 @@ export const makeProveAgain = (deps: ProveAgainDeps) => {
     if (proof.password === undefined) return left(required(call))
     const checked = await checkCredentials({ login: principal.login, password: proof.password, sourceIp })
     if (isLeft(checked)) return left(checked.left.tag === 'TooManyAttempts' ? (checked.left as Failure<'TooManyAttempts'>) : required(call))
-    // The name may have gone to somebody else since the caller was proven.
+    // Another account may have taken the name since the caller was authenticated.
     if (checked.right.account.userId !== principal.userId) return left(required(call))
     const { phc, hasSecondFactor, secondFactorRef } = checked.right
     const proven = { phc: secret(phc), secondFactorRef }
@@ -164,7 +165,7 @@ export const makeProveAgain = (deps: ProveAgainDeps) => {
   }
 }
 
-/** The password that a signed-in user was asked for again is wrong, or there were too many wrong ones. */
+/** The password entered again by a signed-in user is wrong, or there were too many wrong ones. */
 export const OwnPasswordWrong = defineFailure('OwnPasswordWrong', 'Forbidden')
 
 export interface VerifyOwnPasswordDeps extends JudgeGuessDeps {
@@ -180,9 +181,9 @@ const wrong = (call: SignedInCall): Failure<'OwnPasswordWrong'> =>
   })
 
 /**
- * Asks a signed-in user for the password again, before a change that a found session or token must not make. Counted with
- * the sign-ins of the account. Answers the hash that was proven: a change compares it in its transaction, so that a
- * password that was replaced meanwhile proves nothing.
+ * Verifies the password of a signed-in user again, before a change that a stolen session or token must not make.
+ * Attempts are counted with the sign-ins of the account. Returns the verified hash: a change compares it in its
+ * transaction, so that a password replaced in between is not accepted.
  */
 export const makeVerifyOwnPassword = (deps: VerifyOwnPasswordDeps) => {
   const judgeGuess = makeJudgeGuess(deps)

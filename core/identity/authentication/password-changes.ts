@@ -40,8 +40,8 @@ export interface ChangeOwnPasswordInput {
 export type ChangeOwnPasswordFailure = Failure<'OwnPasswordWrong'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
 /**
- * Replaces the caller's password, ends all sessions but the one of this call and, when told to, removes all access
- * tokens. Of two changes at once with the same old password one is refused.
+ * Replaces the caller's password, ends all sessions except the current one and, if requested, deletes all access
+ * tokens. Of two concurrent changes with the same old password one is refused.
  */
 export const makeChangeOwnPassword =
   (deps: ChangeOwnPasswordDeps) =>
@@ -75,9 +75,9 @@ export const makeChangeOwnPassword =
 const dayMilliseconds = 24 * 3600 * 1000
 
 /**
- * Whether a forgotten password may be reset by mail to this address: a verified one that has been so for a day. A found
- * session or token can add and confirm an address; it must not thereby become the whole account before the owner, who is
- * told by mail, can do something about it. The addresses of an account that is younger than a day need not wait.
+ * Reports whether a forgotten password may be reset by mail to this address: it must have been verified for a day. A
+ * stolen session or token can add and confirm an address; it must not gain the whole account before the owner, who is
+ * notified by mail, can react. Addresses of an account younger than a day need not wait.
  */
 export const servesReset = (user: Pick<User, 'createdAt'>, email: Pick<EmailRecord, 'verified' | 'verifiedAt'>, now: Date): boolean => {
   const dayAgo = now.getTime() - dayMilliseconds
@@ -94,15 +94,15 @@ export interface AskPasswordResetDeps extends IssueLinkCodeDeps {
 }
 
 /**
- * Posts a mail with a reset code when the address is a verified one of an account that may sign in. The address that a
- * signed-up account waits for gets its confirmation once more: whoever lost that mail cannot sign in to ask for it.
- * Everything that depends on the address happens after the answer, so that neither the answer nor its time tells whether
- * there is an account.
+ * Posts a mail with a reset code if the address is a verified one of an account that may sign in. If a newly registered
+ * account waits for the address, its confirmation is sent again: without that mail its user cannot sign in to request
+ * it. All work that depends on the address happens after the response, so that neither the response nor its time
+ * discloses whether an account exists.
  */
 export const makeAskPasswordReset =
   (deps: AskPasswordResetDeps) =>
   (call: Call, address: string): void => {
-    // The answer does not wait, so neither its end nor its idempotency record is this work's.
+    // The response does not wait for this work, so the call has its own signal and no idempotency record.
     const later: Call = {
       principal: undefined,
       requestId: call.requestId,
@@ -119,14 +119,14 @@ const postReset = async (deps: AskPasswordResetDeps, call: Call, address: string
   const record = await deps.credentials.passwordByKey(email.right.key)
   if (record === undefined) return confirmAgain(deps, call, email.right)
   if (!record.account.isEnabled) return
-  // Nobody is told: whoever asks learns nothing from it.
+  // No error is returned: the response must not disclose anything.
   if ((await deps.allowances.take('password-reset', call.sourceIp)) !== undefined) return
   const { userId, login } = record.account
   const issue = makeIssueLinkCode(deps)
   await deps.unitOfWork.run<Failure<'TooManyMails'>, void>(call, async (stores) => {
-    // Requests for one account come one after the other, so that the limit holds.
+    // Requests for one account are serialized, so that the limit holds.
     const user = await stores.users.lock(userId)
-    // The address as the account has it, not as whoever asks wrote it.
+    // The address as stored, not as entered.
     const own = (await stores.emails.list(userId)).find((record) => record.email.toLowerCase() === email.right.key)
     if (user === undefined || own === undefined || !servesReset(user, own, deps.clock.now())) return right(undefined)
     const code = await issue(stores, 'password-reset', { userId, emailKey: email.right.key })
@@ -147,7 +147,10 @@ const postReset = async (deps: AskPasswordResetDeps, call: Call, address: string
   })
 }
 
-/** Whose sign-up waits for this address: an inactive account's primary address that nobody confirmed. Locks that account. */
+/**
+ * Returns the registration that waits for this address: an inactive account whose unconfirmed primary address it is.
+ * Locks that account.
+ */
 const waitingFor = async (stores: IdentityChanges, key: string): Promise<AddressClaim | undefined> => {
   const userId = await stores.emails.ownerOf(key)
   const user = userId === undefined ? undefined : await stores.users.lock(userId)
@@ -183,15 +186,15 @@ export interface ResetPasswordInput {
 
 export type ResetPasswordFailure = Failure<'LinkCodeInvalid'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
-/** A code that counts, and whose it is. */
+/** A valid code and its user. */
 interface Proven {
   readonly hash: Uint8Array
   readonly user: User
 }
 
 /**
- * Sets a new password for whoever has the code of a mail. The code survives a password that the policy refuses. Ends all
- * sessions and remembered logins; access tokens and the second factor stay, and nobody is signed in.
+ * Sets a new password for the holder of a reset code. A password that the policy refuses does not use up the code. Ends
+ * all sessions and remembered logins; access tokens and the second factor remain. Does not sign in.
  */
 export const makeResetPassword = (deps: ResetPasswordDeps) => {
   const judge = makeJudgeGuess(deps)

@@ -9,7 +9,7 @@ export const PasswordTooWeak = defineFailure('PasswordTooWeak', 'Unprocessable')
 
 export const maxPasswordLength = 256
 
-/** What a password must not resemble. */
+/** The words that a password must not resemble. */
 export interface PasswordContext {
   readonly login: string
   readonly emails: readonly string[]
@@ -19,24 +19,27 @@ export interface PasswordContext {
 export interface PasswordPolicy {
   readonly minLength: number
   readonly common: CommonPasswords
-  /** What everybody here thinks of first besides the product's name: the host where users sign in. */
+  /** Words that are obvious guesses besides the product's name: the host where users sign in. */
   readonly siteWords?: () => readonly string[]
 }
 
 const productName = 'moorage'
-/** The setting behind `minLength`, for messages. */
+/** The name of the setting for `minLength`, for messages. */
 const lengthSetting = 'MOORAGE_PASSWORD_MIN_LENGTH'
 
-/** Words of a person's context that a guess would start from; short ones would forbid too much. */
+/**
+ * Returns the words of a user's context that a guess would start from. Short words are omitted: they would forbid too
+ * much.
+ */
 const contextWords = (context: PasswordContext, siteWords: readonly string[]): readonly string[] =>
   [productName, ...siteWords, context.login, ...context.emails.flatMap((email) => [email, ...email.split('@')]), context.fullName ?? '']
     .map((word) => word.toLowerCase())
     .filter((word) => word.length >= 4)
 
-/** The middle of a password without the digits and signs that people put around a word. */
+/** Returns the middle of a password without the digits and symbols commonly put around a word. */
 const stem = (text: string): string => text.replace(/^[^a-z]+/, '').replace(/[^a-z]+$/, '')
 
-/** A unit of at most half the text, repeated to its end. */
+/** Reports whether the text is a repeated unit of at most half its length. */
 const isRepetition = (text: string): boolean => {
   const second = (text + text).indexOf(text, 1)
   return second < text.length
@@ -48,8 +51,8 @@ const isRun = (text: string): boolean => {
 }
 
 /**
- * Decides whether a password may be chosen, and says which rule refuses it: its length, not what it is made of; and not one that is guessed first.
- * Length counts Unicode characters. No truncation, no change of case.
+ * Checks a password and names the rule that refuses it. The rules are its length, not its character classes, and that
+ * it is not an early guess. Length counts Unicode characters. No truncation, no case folding.
  */
 export const checkPassword = (
   policy: PasswordPolicy,

@@ -27,7 +27,7 @@ export interface SetPasswordInput {
 
 export type SetPasswordFailure = Failure<'UserMissing'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
-/** Gives a user a new password without asking for the old one, and ends all of the user's sessions. Tokens stay. */
+/** Sets a user's password without requiring the old one, and ends all of the user's sessions. Tokens remain. */
 export const makeSetPassword =
   (deps: SetPasswordDeps) =>
   async (call: Call, input: SetPasswordInput): Outcome<SetPasswordFailure, void> => {

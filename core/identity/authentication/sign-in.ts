@@ -19,11 +19,11 @@ import { newSessionKey, openSession } from '../sessions/sessions.ts'
 import type { CheckCredentialsDeps } from './credentials.ts'
 import { badCredentials, makeCheckCredentials } from './credentials.ts'
 
-/** Unknown user and wrong password are one answer. */
+/** An unknown user or a wrong password. Both give the same answer. */
 export const SignInRefused = defineFailure('SignInRefused', 'NotFound')
-/** The password is right, but this account may not sign in. */
+/** The password is correct, but the account may not sign in. */
 export const SignInProhibited = defineFailure('SignInProhibited', 'Prohibited')
-/** The password is right, and a one-time code is wanted besides. */
+/** The password is correct, and a one-time code is also required. */
 export const SecondFactorNeeded = defineFailure('SecondFactorNeeded', 'Prohibited')
 
 export interface SignInDeps extends CheckCredentialsDeps {
@@ -43,17 +43,17 @@ export interface SignInInput {
 
 export interface SignedIn {
   readonly sessionKey: Secret
-  /** Set when the login is to be remembered. */
+  /** Set if the login is to be remembered. */
   readonly remembered: RememberedCookie | undefined
   readonly busPass: Secret | undefined
 }
 
-/** What the account is was changed between the check of the password and the session's begin. */
+/** The account changed between the password check and the creation of the session. */
 const AccountChanged: FailureType<'AccountChanged'> = defineFailure('AccountChanged', 'Conflict')
 
 export type SignInFailure = Failure<'SignInRefused'> | Failure<'SignInProhibited'> | Failure<'TooManyAttempts'>
 
-/** What else is asked of an account that may sign in and whose password was right. May be asked twice in one sign-in. */
+/** A further check on an account that may sign in and whose password was correct. It may run twice in one sign-in. */
 export type SecondStep<F extends Failure> = (record: PasswordRecord) => Outcome<F, void>
 
 const prohibited = (): Failure<'SignInProhibited'> =>
@@ -62,8 +62,8 @@ const prohibited = (): Failure<'SignInProhibited'> =>
   )
 
 /**
- * Opens a session with a key of its own; a session that the call came with ends. Everything after the password's check
- * is one transaction, in which the account is still what it was at the check: a hash of old parameters is replaced in it.
+ * Opens a session with a new key; a session that the call came with ends. Everything after the password check is one
+ * transaction, in which the account must be unchanged since the check. A hash with old parameters is replaced in it.
  */
 export const makeSignInBy = (deps: SignInDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
@@ -79,7 +79,7 @@ export const makeSignInBy = (deps: SignInDeps) => {
   }
 
   return async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, SignedIn> => {
-    // Changed may also mean hashed anew by another sign-in: the second check tells.
+    // Another sign-in may have rehashed the password; a second check decides.
     for (let attempts = 2; attempts > 0; attempts--) {
       const proven = await proveOnce(call, input, secondStep)
       if (isLeft(proven)) return proven
@@ -91,14 +91,14 @@ export const makeSignInBy = (deps: SignInDeps) => {
   }
 }
 
-/** The same words and the same trace as for a refused Basic header, under this route's own status. */
+/** Returns the same message and audit data as a refused Basic header, with this route's own status. */
 const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> => SignInRefused(message, about === undefined ? {} : { about })
 
-/** None for a user who may do nothing before the password is changed. */
+/** Returns undefined for a user who must change the password first. */
 const passFor = async (deps: SignInDeps, { account: { userId, login, mustChangePassword } }: PasswordRecord): Promise<Secret | undefined> =>
   mustChangePassword ? undefined : deps.busPasses.passFor({ userId, login }, deps.settings.sessionSeconds)
 
-/** The new hash of a password whose old one is too cheap by today's parameters. */
+/** Returns the new hash of a password whose old hash uses weaker parameters than the current ones. */
 const rehashed = async (deps: SignInDeps, record: PasswordRecord, password: Secret): Promise<string | undefined> => {
   if (!deps.hasher.needsRehash(record.phc)) return undefined
   const phc = await deps.hasher.hash(password)
@@ -117,7 +117,8 @@ const open = async (
   const cookie = { series: newSeries(deps.entropy), secret: newRememberSecret(deps.entropy) }
   const remembers = input.remember && deps.settings.rememberSeconds > 0
   return deps.unitOfWork.run<Failure<'SignInProhibited'> | Failure<'AccountChanged'>, Omit<SignedIn, 'busPass'>>(call, async (stores) => {
-    // Whoever changes the password locks the user and ends the sessions: none may begin after that with the old one.
+    // A password change locks the user and ends the sessions: no session may be created after it with the old
+    // password.
     const refused = await changedSince(stores, record)
     if (refused !== undefined) return left(refused)
     const now = deps.clock.now()
@@ -140,7 +141,7 @@ const open = async (
   })
 }
 
-/** Locks the user, and compares with what was proven. */
+/** Locks the user and compares the account with what was verified. */
 const changedSince = async (
   stores: IdentityChanges,
   { account, phc, secondFactorRef }: PasswordRecord,
@@ -167,7 +168,7 @@ const remember = async (stores: IdentityChanges, deps: SignInDeps, call: Call, {
   return { id, expiresAt }
 }
 
-/** Signs in with a password alone. An account with a second factor is prohibited here, and told so after the password was right. */
+/** Signs in with a password only. An account with a second factor is refused, after the password was correct. */
 export const makeSignIn = (deps: SignInDeps) => {
   const signIn = makeSignInBy(deps)
   return (call: Call, input: SignInInput): Outcome<SignInFailure | Failure<'SecondFactorNeeded'>, SignedIn> =>
@@ -184,13 +185,13 @@ export interface SignInWithCodeInput extends SignInInput {
 }
 
 /**
- * Signs in with password and, where a second factor is enrolled, a code that nobody has used. The code is not looked at
- * before the password was right, nor where there is no second factor.
+ * Signs in with a password and, if a second factor is enrolled, an unused code. The code is not read before the
+ * password was correct, nor if there is no second factor.
  */
 export const makeSignInWithCode = (deps: SignInDeps & { readonly useOneTimeCode: UseOneTimeCode }) => {
   const signIn = makeSignInBy(deps)
   return (call: Call, input: SignInWithCodeInput): Outcome<SignInFailure | Failure<'OneTimeCodeRequired'>, SignedIn> => {
-    // A second attempt of one sign-in must not ask for a second code: the first is used up.
+    // A second attempt within one sign-in must not require a second code: the first is used up.
     let provenFor: UserId | undefined
     return signIn<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>>(call, input, async ({ account: { userId }, hasSecondFactor }) => {
       if (!hasSecondFactor || provenFor === userId) return right(undefined)

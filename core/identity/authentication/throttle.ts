@@ -16,14 +16,14 @@ export interface JudgeGuessDeps {
   readonly onLocked: OnLocked
 }
 
-/** An address is told that it is blocked: that says nothing about any account. */
+/** The failure for a blocked address. It discloses nothing about any account. */
 const addressBlocked = (retryAfterSeconds: number): Failure<'TooManyAttempts'> =>
   TooManyAttempts('Too many failed attempts from this address; wait and try again.', { retryAfterSeconds })
 
 /**
- * Every check of something that can be guessed goes through here. `check` answers undefined for a wrong guess; `refused`
- * is the one answer to a wrong guess and to a locked subject. With `whenLocked`, that runs in the check's place on a
- * locked subject, so that it costs as much.
+ * Every check of a guessable secret goes through this function. `check` returns undefined for a wrong guess; `refused`
+ * is the one failure for a wrong guess and for a locked subject. `whenLocked`, if set, runs instead of the check on a
+ * locked subject, so that the cost is the same.
  */
 export const makeJudgeGuess =
   ({ throttle, onLocked }: JudgeGuessDeps) =>
@@ -63,14 +63,14 @@ const whatFailed: Readonly<Record<AttemptKind, string>> = {
 }
 
 /**
- * Tells the owner of a locked account by mail, and the account's log, in one transaction. After the answer: one that
- * came later for an account that exists would tell strangers that it does.
+ * Notifies the owner of a locked account by mail and in the account's log, in one transaction. It runs after the
+ * response: a slower response for existing accounts would disclose that they exist.
  */
 export const makeTellLocked = (deps: TellLockedDeps): OnLocked => {
   const ownCall = makeOwnCall(deps.entropy)
   return ({ kind, subject, sourceIp }) =>
     deps.background.run('telling of a locked account', async () => {
-      // The attempt has no call of its own yet: authentication comes before it.
+      // The attempt has no call yet: authentication precedes it.
       const told = await deps.unitOfWork.run({ ...ownCall('identity.lock'), sourceIp }, async (stores) => {
         const user = await stores.users.byId(subject)
         if (user === undefined) return right(undefined)

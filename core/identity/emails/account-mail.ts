@@ -1,16 +1,16 @@
 import type { Mail, MailOutbox } from '../../kernel/mail.ts'
 import type { User } from '../types.ts'
 
-/** When and from where something was done. */
+/** The time and source address of an event. */
 export interface MailOccasion {
   readonly at: Date
   readonly sourceIp: string
 }
 
-/** Not every account has an address. */
+/** Posts the mail if it has a recipient. Not every account has an address. */
 export const postIfAddressed = (outbox: MailOutbox, mail: Mail): Promise<void> => (mail.to === '' ? Promise.resolve() : outbox.post(mail))
 
-/** Who did it, as far as the owner of the account may know. */
+/** The author of a change, as far as the owner of the account may know. */
 export type ChangedBy = { readonly kind: 'user' | 'reset'; readonly sourceIp: string } | { readonly kind: 'administrator' }
 
 type Owner = Pick<User, 'id' | 'login'>
@@ -20,7 +20,7 @@ const byWhom = (by: ChangedBy): string => {
   return by.kind === 'reset' ? `with a code that was sent by mail, from the address ${by.sourceIp}` : `from the address ${by.sourceIp}`
 }
 
-/** To the owner, whoever changed the password. */
+/** Sent to the owner, regardless of who changed the password. */
 export const passwordChangedMail = (user: Owner & Pick<User, 'primaryEmail'>, at: Date, by: ChangedBy): Mail => ({
   to: user.primaryEmail,
   subject: 'Your password was changed',
@@ -32,7 +32,7 @@ export const passwordChangedMail = (user: Owner & Pick<User, 'primaryEmail'>, at
   accountId: user.id,
 })
 
-/** To the owner: the name is what the account signs in with. */
+/** Sent to the owner: the name is used to sign in. */
 export const renamedMail = (user: Pick<User, 'id' | 'primaryEmail'>, from: string, to: string): Mail => ({
   to: user.primaryEmail,
   subject: 'Your account has another name',
@@ -43,7 +43,7 @@ export const renamedMail = (user: Pick<User, 'id' | 'primaryEmail'>, from: strin
   accountId: user.id,
 })
 
-/** To the primary address: an administrator who acts as the user did it, not the user. */
+/** Sent to the primary address: an administrator who acts as the user made the change, not the user. */
 export const emailsChangedMail = (user: Owner & Pick<User, 'primaryEmail'>, done: 'added' | 'removed', texts: readonly string[], at: Date): Mail => ({
   to: user.primaryEmail,
   subject: `An administrator ${done} e-mail addresses of your account`,
@@ -54,7 +54,7 @@ export const emailsChangedMail = (user: Owner & Pick<User, 'primaryEmail'>, done
   accountId: user.id,
 })
 
-/** To the address that was the primary one until now. */
+/** Sent to the former primary address. */
 export const primaryEmailChangedMail = (user: Owner, oldEmail: string, at: Date, by: ChangedBy): Mail => ({
   to: oldEmail,
   subject: 'Your account has another primary e-mail address',
@@ -65,7 +65,7 @@ export const primaryEmailChangedMail = (user: Owner, oldEmail: string, at: Date,
   accountId: user.id,
 })
 
-/** To the primary address: whoever reads the mail of the other one may set a new password from now on. */
+/** Sent to the primary address: the confirmed address can reset the password from now on. */
 export const emailConfirmedMail = (user: Owner & Pick<User, 'primaryEmail'>, email: string, { at, sourceIp }: MailOccasion): Mail => ({
   to: user.primaryEmail,
   subject: 'Another e-mail address belongs to your account',
@@ -100,7 +100,7 @@ export const disabledMail = (user: User, occasion: MailOccasion): Mail =>
     'From now on the password alone signs in. The recovery codes are void.',
   ])
 
-/** Says no address: it would be the administrator's. */
+/** Contains no source address: it would be the administrator's. */
 export const resetByAdminMail = (user: User, at: Date): Mail =>
   mailTo(user, 'An administrator removed your second factor', [
     `An administrator removed the second factor of the account ${user.login} at ${at.toISOString()}.`,
@@ -121,7 +121,7 @@ export const recoveryCodeUsedMail = (user: User, occasion: MailOccasion, codesLe
       : `Recovery codes left: ${codesLeft}. New ones can be made in your security settings.`,
   ])
 
-/** Tells a user that a copy of the own remember cookie was used. */
+/** Notifies a user that a copy of the user's remember cookie was used. */
 export const stolenLoginMail = (user: User, { at, sourceIp }: MailOccasion): Mail => ({
   to: user.primaryEmail,
   subject: 'Your remembered login was used from two places',

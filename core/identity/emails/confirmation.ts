@@ -20,8 +20,8 @@ export interface ConfirmEmailDeps extends JudgeGuessDeps {
 type ConfirmFailure = Failure<'LinkCodeInvalid'> | Failure<'TooManyAttempts'>
 
 /**
- * Confirms the address that a code was sent to, while it is still an address of that user. Signs nobody in. An account
- * that waited for its primary address becomes active; of any other address the primary one is told.
+ * Confirms the address that a code was sent to, if it still belongs to that user. Does not sign in. If the account
+ * waited for its primary address, it becomes active; for any other address the primary one is notified.
  */
 export const makeConfirmEmail = (deps: ConfirmEmailDeps) => {
   const judge = makeJudgeGuess(deps)

@@ -9,23 +9,23 @@ export const EmailInvalid = defineFailure('EmailInvalid', 'Unprocessable')
 
 const maxLength = 254
 const maxLocalLength = 64
-/** Atoms of RFC 5322 with single dots between them. */
+/** RFC 5322 atoms separated by single dots. */
 const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~][A-Za-z0-9!#$%&'*+/=?^_`{|}~-]*(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
 const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** A domain in ASCII: labels of 1 to 63 characters, the last not all digits (that would be an IPv4 address). */
+/** A domain in ASCII: labels of 1 to 63 characters. The last is not all digits, which would be an IPv4 address. */
 const isAsciiDomain = (domain: string): boolean => {
   const labels = domain.split('.')
   return domain.length <= 253 && labels.every((label) => domainLabel.test(label)) && !/^[0-9]+$/.test(labels.at(-1) ?? '')
 }
 
-// Control characters and spaces never pass: the reader of international names would drop some of them in silence.
+// Control characters and spaces are refused: the IDNA conversion would silently drop some of them.
 const hasControlOrSpace = (text: string): boolean => /[\s\p{Cc}]/u.test(text)
 const isAscii = (text: string): boolean => !/[^\x21-\x7e]/.test(text)
 
 /**
- * Reads an e-mail address: `local@domain`, at most 254 characters, no quoted parts, no address literals. The domain is
- * brought to lower-case ASCII, so that two spellings of one domain are one address.
+ * Parses an e-mail address: `local@domain`, at most 254 characters, without quoted parts or address literals. The
+ * domain is converted to lower-case ASCII, so that two spellings of one domain are one address.
  */
 export const parseEmailAddress = (text: string, domains: DomainNames): Either<Failure<'EmailInvalid'>, EmailAddress> => {
   const refused = left(EmailInvalid('This is not an e-mail address.'))

@@ -14,9 +14,9 @@ import { randomBase62 } from '../tokens/token-format.ts'
 import { auditedUser } from '../types.ts'
 import type { LinkCode, LinkCodeKind } from './ports.ts'
 
-/** Unknown, used, replaced or too old: the answer is the same. */
+/** The code is unknown, used, replaced or expired. All cases give the same answer. */
 export const LinkCodeInvalid = defineFailure('LinkCodeInvalid', 'Unprocessable')
-/** So many codes went to the address already that another one must wait. */
+/** The limit of codes to the address is reached; the next one must wait. */
 export const TooManyMails = defineFailure('TooManyMails', 'Backoff')
 
 export const linkCodeInvalid = (): Failure<'LinkCodeInvalid'> =>
@@ -26,16 +26,19 @@ export const linkCodeInvalid = (): Failure<'LinkCodeInvalid'> =>
 const codeLength = 32
 const codeForm = /^[0-9A-Za-z]{32}$/
 
-/** How long a code is good for. */
+/** The lifetime of each kind of code, in minutes. */
 export const linkCodeMinutes: Readonly<Record<LinkCodeKind, number>> = { 'email-confirmation': 180, 'password-reset': 30 }
 
-/** So many codes of all kinds go to one address within an hour, whoever asks. */
+/** The maximum number of codes of all kinds sent to one address within an hour, regardless of who requests them. */
 export const mailsPerHour = 5
 const hourSeconds = 3600
-/** A row counts what was sent for an hour; a day leaves room to look into what went wrong. */
+/** A row counts toward the limit for an hour; it is kept for a day to allow diagnosis. */
 export const keepLinkCodesSeconds = 24 * hourSeconds
 
-/** When the next code may go to an address; undefined when one may go now. `sent`: within the last hour, oldest first. */
+/**
+ * Returns when the next code may be sent to an address; undefined if one may be sent now. `sent` holds the times within
+ * the last hour, oldest first.
+ */
 export const nextMailAt = (sent: readonly Date[]): Date | undefined => {
   const oldestThatCounts = sent.at(-mailsPerHour)
   return oldestThatCounts === undefined ? undefined : laterBySeconds(oldestThatCounts, hourSeconds)
@@ -48,8 +51,8 @@ export interface IssueLinkCodeDeps {
 }
 
 /**
- * Makes a code for a user and an address, within the surrounding transaction, and closes what it replaces: an older
- * confirmation of the same address, or any older reset of the user.
+ * Creates a code for a user and an address, within the surrounding transaction, and closes the codes that it replaces:
+ * an older confirmation of the same address, or any older reset of the user.
  */
 export const makeIssueLinkCode =
   (deps: IssueLinkCodeDeps) =>
@@ -67,11 +70,11 @@ export const makeIssueLinkCode =
     return right(secret(code))
   }
 
-/** The digest of what may be a code; what cannot be one is not looked up. */
+/** Returns the digest of a text in the form of a code. Any other text is not looked up. */
 export const linkCodeHash = (digest: TokenDigest, text: string): Either<Failure<'LinkCodeInvalid'>, Uint8Array> =>
   codeForm.test(text) ? right(digest.digest(text)) : left(linkCodeInvalid())
 
-/** `{base_url}/page?code=...`, as a console opens it. */
+/** Returns `{base_url}/page?code=...`, as a console opens it. */
 export const linkWithCode = (baseUrl: string, page: 'confirm-email' | 'reset-password', code: Secret): Secret =>
   secret(`${baseUrl}/${page}?code=${code.reveal()}`)
 
@@ -79,15 +82,15 @@ export interface PostConfirmationDeps extends IssueLinkCodeDeps {
   readonly settings: Pick<IdentitySettings, 'baseUrl'>
 }
 
-/** Who says to have an address. */
+/** A user's claim to an address. */
 export interface AddressClaim {
   readonly userId: UserId
   readonly login: string
-  /** As it was written; compared without regard to case. */
+  /** In its original spelling; compared without regard to case. */
   readonly email: string
 }
 
-/** Posts the mail that asks whether an address is the user's, within the surrounding transaction. */
+/** Posts the mail that asks to confirm an address, within the surrounding transaction. */
 export const makePostConfirmation = (deps: PostConfirmationDeps) => {
   const issue = makeIssueLinkCode(deps)
   return async (stores: IdentityChanges, { userId, login, email }: AddressClaim): Outcome<Failure<'TooManyMails'>, void> => {
@@ -108,7 +111,10 @@ export const makePostConfirmation = (deps: PostConfirmationDeps) => {
   }
 }
 
-/** Whether a user may have this many more mails sent to addresses that nobody confirmed: an address that is added and removed again is a stranger's. */
+/**
+ * Reports whether a user may have this many more mails sent to unconfirmed addresses. Without a limit, adding and
+ * removing an address repeatedly would send mail to strangers.
+ */
 export const mayPostConfirmations = async (allowances: Allowances, userId: UserId, count: number): Outcome<Failure<'TooManyMails'>, void> => {
   for (let n = 0; n < count; n++) {
     const retryAfterSeconds = await allowances.take('email-confirmation', String(userId))
@@ -118,8 +124,8 @@ export const mayPostConfirmations = async (allowances: Allowances, userId: UserI
 }
 
 /**
- * Makes room for whoever gives an address now: one that somebody added and did not confirm while its first code was good
- * is theirs no longer, so that nobody keeps the address of another by merely naming it. Recorded for that account.
+ * Releases an address for a new owner. If another user added it and did not confirm it while the first code was valid,
+ * it is removed from that user: naming an address must not be enough to keep it. Recorded in that account's log.
  */
 export const releaseLapsedClaim = async (stores: IdentityChanges, key: string, now: Date): Promise<void> => {
   const before = laterBySeconds(now, -linkCodeMinutes['email-confirmation'] * 60)

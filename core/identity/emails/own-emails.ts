@@ -16,12 +16,12 @@ import type { PostConfirmationDeps } from './link-codes.ts'
 import { makePostConfirmation, mayPostConfirmations, releaseLapsedClaim } from './link-codes.ts'
 import { movePrimaryEmail } from './primary-email.ts'
 
-/** The address is none of the caller's. */
+/** The address is not one of the caller's. */
 export const EmailMissing = defineFailure('EmailMissing', 'Unprocessable')
-/** The primary address stays until another one is primary. */
+/** The primary address cannot be removed until another one is primary. */
 export const EmailIsPrimary = defineFailure('EmailIsPrimary', 'Unprocessable')
 
-/** More addresses than a person needs are a way to send mail to strangers. */
+/** The maximum number of addresses is reached. Unlimited addresses would be a way to send mail to strangers. */
 export const TooManyEmails = defineFailure('TooManyEmails', 'Unprocessable')
 const maxEmails = 10
 
@@ -41,7 +41,10 @@ const parseAll = (texts: readonly string[], domains: DomainNames): Either<Failur
   return right([...byKey.values()])
 }
 
-/** Records the change; the owner learns of one that an administrator made, since such an address leads to a new password. */
+/**
+ * Records the change. The owner is notified of a change by an administrator, since a new address can reset the
+ * password.
+ */
 const recordChange = async (
   stores: IdentityChanges,
   { principal }: SignedInCall<never>,
@@ -54,7 +57,7 @@ const recordChange = async (
   if (principal.impersonator !== undefined) await postIfAddressed(stores.mail, emailsChangedMail(user, done, texts, at))
 }
 
-/** The caller's row, locked until the transaction ends. */
+/** Returns the caller's row, locked until the transaction ends. */
 const lockCaller = async (stores: IdentityChanges, { principal }: SignedInCall<never>): Promise<User> => {
   const user = await stores.users.lock(principal.userId)
   if (user === undefined) throw new Error('the account of a proven caller is gone')
@@ -65,7 +68,7 @@ export type AddEmailsFailure = Failure<'EmailInvalid'> | Failure<'EmailTaken'> |
 
 const tooMany = (): Failure<'TooManyEmails'> => TooManyEmails(`An account has at most ${maxEmails} e-mail addresses.`)
 
-/** Whether the caller may have these addresses too. Site admins are not bound by the domains. */
+/** Checks whether the caller may add these addresses. Site admins are exempt from the domain rules. */
 const checkAdded = async (
   stores: IdentityChanges,
   { principal }: SignedInCall<never>,
@@ -78,8 +81,8 @@ const checkAdded = async (
 }
 
 /**
- * Adds addresses to the caller's, all or none; they are unverified, and a mail to each asks for confirmation (unless
- * enough mail went there already). Answers all that there are then.
+ * Adds addresses to the caller's, all or none. They are unverified, and a mail to each asks for confirmation, unless
+ * its limit is reached. Returns all of the caller's addresses.
  */
 export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
   const postConfirmation = makePostConfirmation(deps)
@@ -113,7 +116,7 @@ export const makeRemoveOwnEmails =
   (deps: Pick<ChangeOwnEmailsDeps, 'unitOfWork' | 'domains' | 'clock'>) =>
   async (call: SignedInCall, texts: readonly string[]): Outcome<RemoveFailure, void> => {
     const emails = parseAll(texts, deps.domains)
-    // What is no address is none of the caller's either.
+    // A text that is not an address is not one of the caller's either.
     if (isLeft(emails)) return left(EmailMissing('You have no such e-mail address.'))
     return deps.unitOfWork.run<RemoveFailure, void>(call, async (stores) => {
       const user = await lockCaller(stores, call)
@@ -127,7 +130,7 @@ export const makeRemoveOwnEmails =
     })
   }
 
-/** There is nothing to confirm. */
+/** The address is already verified. */
 export const EmailIsVerified = defineFailure('EmailIsVerified', 'Unprocessable')
 
 interface Deps {
@@ -154,7 +157,7 @@ const onOwnEmail = <F extends Failure>(
 const record = (stores: IdentityChanges, user: User, action: string): Promise<void> =>
   stores.audit.record({ action, ...auditedUser(user) })
 
-/** Makes a verified address of the caller the primary one; the old one is told. */
+/** Makes a verified address of the caller the primary one; the old one is notified. */
 export const makeChoosePrimaryEmail =
   (deps: Deps) =>
   (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailNotVerified'>, void> =>
@@ -165,11 +168,11 @@ export const makeChoosePrimaryEmail =
       return right(undefined)
     })
 
-/** Posts the confirmation mail of an address of the caller once more; the older code counts no longer. */
+/** Sends the confirmation mail of an address of the caller again. The older code becomes invalid. */
 export const makeResendConfirmation = (deps: Deps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
   const postConfirmation = makePostConfirmation(deps)
   return async (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailIsVerified'> | Failure<'TooManyMails'>, void> => {
-    // Counted on its own, so before the transaction.
+    // Counted outside the transaction, therefore before it.
     const allowed = await mayPostConfirmations(deps.allowances, call.principal.userId, 1)
     if (isLeft(allowed)) return allowed
     return onOwnEmail<Failure<'EmailIsVerified'> | Failure<'TooManyMails'>>(deps, call, emailId, async (stores, user, { email, verified }) => {
@@ -182,7 +185,7 @@ export const makeResendConfirmation = (deps: Deps & PostConfirmationDeps & { rea
   }
 }
 
-/** Removes one address of the caller by its id; the primary one stays. */
+/** Removes one address of the caller by its id. The primary one cannot be removed. */
 export const makeRemoveOwnEmail =
   (deps: Pick<Deps, 'unitOfWork'>) =>
   (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailIsPrimary'>, void> =>

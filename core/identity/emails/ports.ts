@@ -1,11 +1,11 @@
 import type { UserId } from '../../kernel/ids.ts'
 
-/** What a code that was sent by mail is good for. */
+/** The purpose of a code that was sent by mail. */
 export type LinkCodeKind = 'email-confirmation' | 'password-reset'
 
 export interface LinkCode {
   readonly userId: UserId
-  /** The address that it was sent to, in lower case. */
+  /** The address that the code was sent to, in lower case. */
   readonly emailKey: string
 }
 
@@ -17,17 +17,17 @@ export interface NewLinkCode extends LinkCode {
   readonly expiresAt: Date
 }
 
-/** Codes that went out by mail; only their hashes are kept. */
+/** Codes sent by mail. Only their hashes are stored. */
 export interface LinkCodeStore {
   insert(code: NewLinkCode): Promise<void>
-  /** One that is open and has not expired at `now`. */
+  /** Returns a code that is open and has not expired at `now`. */
   find(kind: LinkCodeKind, hash: Uint8Array, now: Date): Promise<LinkCode | undefined>
-  /** Uses it up by one conditional update: of several at once one gets true. */
+  /** Uses up the code with one conditional update: of several concurrent calls one returns true. */
   use(kind: LinkCodeKind, hash: Uint8Array, now: Date): Promise<boolean>
-  /** Closes the user's open codes of a kind; with `emailKey`, those that were sent there. */
+  /** Closes the user's open codes of a kind; with `emailKey`, only those sent to that address. */
   closeAll(userId: UserId, kind: LinkCodeKind, emailKey: string | undefined, now: Date): Promise<void>
-  /** When codes of any kind were sent to an address after `since`, by whomever, oldest first; at most 100. */
+  /** Returns when codes of any kind were sent to an address after `since`, for any user, oldest first; at most 100. */
   sentSince(emailKey: string, since: Date): Promise<readonly Date[]>
-  /** Drops those that were made before `at`, at most 1,000; answers how many. */
+  /** Deletes at most 1,000 codes created before `at` and returns their number. */
   purge(at: Date): Promise<number>
 }

@@ -8,12 +8,12 @@ import type { IdentityChanges } from '../ports.ts'
 import { EmailTaken } from '../ports.ts'
 import type { EmailAddress, EmailRecord, User } from '../types.ts'
 
-/** Only an address that was confirmed can be the primary one. */
+/** The primary address must be a verified one. */
 export const EmailNotVerified = defineFailure('EmailNotVerified', 'Unprocessable')
 
 /**
- * Makes a verified address of the user the primary one and tells the old one by mail. The caller has locked the user.
- * False when it is the primary one already.
+ * Makes a verified address of the user the primary one and notifies the old one by mail. The caller must hold the lock
+ * on the user. Returns false if it is already the primary one.
  */
 export const movePrimaryEmail = async (
   stores: IdentityChanges,
@@ -29,8 +29,8 @@ export const movePrimaryEmail = async (
 }
 
 /**
- * Makes an address that an administrator gives the primary one: the user's own when it is there already, else a new
- * one, verified. The old primary address goes, and is told so by mail.
+ * Makes an address supplied by an administrator the primary one: the user's own if it exists, else a new, verified one.
+ * The old primary address is removed and notified by mail.
  */
 export const replacePrimaryEmail = async (
   stores: IdentityChanges,
@@ -54,7 +54,7 @@ export const replacePrimaryEmail = async (
   await releaseLapsedClaim(stores, email.key, now)
   if (await stores.emails.isTaken(email.key)) return left(EmailTaken('This e-mail address is in use.'))
   const added = await stores.emails.insert(user.id, email, true, true, now)
-  // An administrator's word is worth as much as the account's first address: it need not age.
+  // An address supplied by an administrator is trusted like the account's first address: it need not wait.
   if (!isLeft(added)) await stores.emails.verify(user.id, email.key, user.createdAt)
   return added
 }

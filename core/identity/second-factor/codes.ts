@@ -9,37 +9,40 @@ import type { SealedPlace, Secret, SecretBox } from '../../kernel/secret.ts'
 import type { TokenDigest } from '../ports.ts'
 import type { SecondFactorRecord } from './ports.ts'
 
-/** How many codes a user is given at once. */
+/** The number of codes that a user is given at once. */
 export const recoveryCodeCount = 10
-/** Crockford's base32 without letters that people mistake; 24 of them are 120 bits, enough for a plain digest to keep. */
+/** Crockford's base32, which omits easily confused letters. 24 of them are 120 bits, enough to store a plain digest. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const codeLength = 24
 const groupLength = 4
 
-/** A code as it is shown: six groups of four. 32 divides 256, so each letter is equally likely. */
+/** Returns a code in its displayed form: six groups of four. 32 divides 256, so each letter is equally likely. */
 export const makeRecoveryCode = (entropy: Entropy): string => {
   const letters = [...entropy.bytes(codeLength)].map((byte) => alphabet.charAt(byte % alphabet.length)).join('')
   return Array.from({ length: codeLength / groupLength }, (_, i) => letters.slice(i * groupLength, (i + 1) * groupLength)).join('-')
 }
 
-/** What of a code is kept as a digest: case, blanks and dashes do not matter to whoever types it. Left when it is no code. */
+/**
+ * Returns the normalized form of a typed code, of which a digest is stored: case, spaces and dashes are ignored. Left
+ * if the text is not a code.
+ */
 export const recoveryCodeKey = (typed: string): Either<'malformed', string> => {
   const key = typed.toLowerCase().replaceAll(/[\s-]/g, '')
   return key.length === codeLength && [...key].every((letter) => alphabet.includes(letter)) ? right(key) : left('malformed')
 }
 
-/** What is kept of a code that was made here. */
+/** Returns the stored digest of a generated code. */
 export const recoveryCodeHash = (digest: TokenDigest, code: string): Uint8Array => {
   const key = recoveryCodeKey(code)
   if (isLeft(key)) throw new Error('a recovery code that was made here is malformed')
   return digest.digest(key.right)
 }
 
-/** The account has a second factor already. */
+/** The account already has a second factor. */
 export const SecondFactorEnrolled = defineFailure('SecondFactorEnrolled', 'Conflict')
-/** The account has none. */
+/** The account has no second factor. */
 export const SecondFactorMissing = defineFailure('SecondFactorMissing', 'Conflict')
-/** The first code does not belong to the seed that was offered last. */
+/** The first code does not match the most recently offered seed. */
 export const OneTimeCodeWrong = defineFailure('OneTimeCodeWrong', 'Unprocessable')
 
 export const alreadyEnrolled = (): Failure<'SecondFactorEnrolled'> =>
@@ -48,14 +51,14 @@ export const notEnrolled = (): Failure<'SecondFactorMissing'> => SecondFactorMis
 
 export const isEnrolled = (record: SecondFactorRecord | undefined): boolean => record?.enrolledAt !== undefined
 
-/** What tells an enrolled second factor from every other; undefined where none is enrolled. */
+/** Returns the unique reference of an enrolled second factor; undefined if none is enrolled. */
 export const enrolledRef = (record: SecondFactorRecord | undefined): string | undefined => (isEnrolled(record) ? record?.ref : undefined)
 
 export const makeRecoveryCodes = (entropy: Entropy): readonly string[] =>
   Array.from({ length: recoveryCodeCount }, () => makeRecoveryCode(entropy))
 
 const refBytes = 16
-/** A reference that no other seed has: 32 hexadecimal digits. */
+/** Returns a unique reference for a seed: 32 hexadecimal digits. */
 export const makeSeedRef = (entropy: Entropy): string => hex(entropy.bytes(refBytes))
 
 /** Seals and opens seeds, each bound to its own row. */

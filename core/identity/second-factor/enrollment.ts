@@ -35,22 +35,28 @@ export interface OfferSecondFactorDeps {
 }
 
 export interface OfferedSecondFactor {
-  /** The only time that it is shown. */
+  /** The seed. It is shown only here. */
   readonly seed: Secret
-  /** The same for an authenticator app. */
+  /** The seed in the form for an authenticator app. */
   readonly uri: Secret
 }
 
 export type OfferSecondFactorFailure = Failure<'SecondFactorEnrolled'> | Failure<'NotAuthenticated'>
 
-/** How an app tells this site from others: the host, without what would end a label (a port, the colons of IPv6). */
+/**
+ * Returns the name of this site for authenticator apps: the host, without characters that would end a label (a port,
+ * the colons of IPv6).
+ */
 export const issuerOf = (baseUrl: string): string => {
   const authority = baseUrl.replace(/^[a-z]+:\/\//, '').replace(/\/.*$/, '')
   const host = authority.replace(/:\d+$/, '').replaceAll(/[^\w.-]+/g, ' ').trim()
   return `Moorage (${host})`
 }
 
-/** Makes a seed that waits for its first code, in place of one that waited before. Nothing is enrolled by that, so nothing is audited. */
+/**
+ * Creates a seed that waits for its first code, and replaces one that is still waiting. It enrolls nothing, so it is
+ * not audited.
+ */
 export const makeOfferSecondFactor = (deps: OfferSecondFactorDeps) => {
   const seeds = makeSeedSafe(deps.secretBox)
   return async (call: SignedInCall): Outcome<OfferSecondFactorFailure, OfferedSecondFactor> => {
@@ -86,8 +92,8 @@ const wrong = (): Failure<'OneTimeCodeWrong'> =>
   OneTimeCodeWrong('The code does not belong to the secret that was shown last; scan it and send the current code.')
 
 /**
- * Makes the offered seed count once its first code was right, and answers the recovery codes, once. That code is used
- * up. All sessions but the one of this call end: whoever holds them never proved the second factor.
+ * Enrolls the offered seed once its first code is correct, and returns the recovery codes, once. That code is used up.
+ * All sessions except the current one end: their holders have not proved the second factor.
  */
 export const makeEnrollSecondFactor = (deps: EnrollSecondFactorDeps) => {
   const judgeFirstCode = makeJudgeFirstCode({ ...deps, seeds: makeSeedSafe(deps.secretBox) })
@@ -130,7 +136,7 @@ export interface ReplaceRecoveryCodesDeps extends ProveAgainDeps {
 
 export type ReplaceRecoveryCodesFailure = ProveAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
 
-/** Voids all recovery codes and answers new ones, once. */
+/** Invalidates all recovery codes and returns new ones, once. */
 export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
   const proveAgain = makeProveAgain(deps)
   return async (call: SignedInCall<readonly Secret[]>, proof: Proof): Outcome<ReplaceRecoveryCodesFailure, readonly Secret[]> => {
@@ -164,7 +170,7 @@ export interface DisableSecondFactorDeps extends ProveAgainDeps {
 
 export type DisableSecondFactorFailure = ProveAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
 
-/** Removes the caller's second factor and recovery codes and ends all sessions but the one of this call. */
+/** Removes the caller's second factor and recovery codes and ends all sessions except the current one. */
 export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
   const proveAgain = makeProveAgain(deps)
   return async (call: SignedInCall, proof: Proof): Outcome<DisableSecondFactorFailure, void> => {

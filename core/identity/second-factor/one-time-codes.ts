@@ -34,12 +34,12 @@ export interface UseRecoveryCodeDeps {
   readonly clock: Clock
 }
 
-/** True once for each code. */
+/** Returns true once for each code. */
 export type UseRecoveryCode = (presented: PresentedCode & { readonly code: string }) => Promise<boolean>
 
 const CodeNotTaken: FailureType<'CodeNotTaken'> = defineFailure('CodeNotTaken', 'Unprocessable')
 
-/** Authentication comes before the request's own call: its author is who the password proved. */
+/** Authentication precedes the request's own call. The author is the user whose password was verified. */
 const callOf = (user: User, sourceIp: string): Call => ({
   principal: { userId: user.id, login: user.login, isSiteAdmin: user.isAdmin, method: 'password', scopes: fullScope },
   requestId: '',
@@ -48,7 +48,7 @@ const callOf = (user: User, sourceIp: string): Call => ({
   signal: new AbortController().signal,
 })
 
-/** Uses a recovery code up; its owner is told, in the same transaction, that one was used and how many are left. */
+/** Uses up a recovery code. In the same transaction, notifies the user that one was used and how many are left. */
 export const makeUseRecoveryCode =
   (deps: UseRecoveryCodeDeps): UseRecoveryCode =>
   async ({ userId, code, sourceIp }) => {
@@ -90,7 +90,7 @@ const required = (userId: UserId): Failure<'OneTimeCodeRequired'> =>
   )
 
 const attemptOf = (userId: UserId, sourceIp: string): Attempt => ({ kind: 'one-time-code', subject: userId, sourceIp })
-/** Apps show a code in two groups. */
+/** Removes spaces: apps show a code in two groups. */
 const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '')
 const isOfAuthenticator = (code: string): boolean => /^\d{6}$/.test(code)
 
@@ -105,8 +105,8 @@ const useStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): 
 }
 
 /**
- * Judges a code and uses it up at once: a code of the authenticator by one conditional
- * update of its time step, else a recovery code by one of its row. A wrong, old or used code counts as a failed attempt.
+ * Judges a code and uses it up at once: a code of the authenticator with one conditional update of its time step, else
+ * a recovery code with one of its row. A wrong, old or used code counts as a failed attempt.
  */
 export const makeUseOneTimeCode = (deps: UseOneTimeCodeDeps): UseOneTimeCode => {
   const judgeGuess = makeJudgeGuess(deps)
@@ -119,7 +119,7 @@ export const makeUseOneTimeCode = (deps: UseOneTimeCodeDeps): UseOneTimeCode => 
   }
 }
 
-/** The step of an authenticator's code that is newer than the last one used. */
+/** Returns the time step of an authenticator's code if it is newer than the last one used. */
 const unusedStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): Promise<UnspentCode | undefined> => {
   const record = await deps.secondFactors.find(userId)
   if (record?.enrolledAt === undefined) return undefined
@@ -133,7 +133,7 @@ const unusedRecoveryCode = async (deps: UseOneTimeCodeDeps, userId: UserId, code
   return { recoveryCode: secret(code) }
 }
 
-/** Judges a code and leaves it for `makeSpendOneTimeCode`; see the port for its promises. */
+/** Judges a code and leaves it for `makeSpendOneTimeCode`. See the port for its guarantees. */
 export const makeJudgeOneTimeCode = (deps: UseOneTimeCodeDeps): JudgeOneTimeCode => {
   const judgeGuess = makeJudgeGuess(deps)
   return async ({ userId, code: typed, sourceIp }) => {
@@ -144,7 +144,10 @@ export const makeJudgeOneTimeCode = (deps: UseOneTimeCodeDeps): JudgeOneTimeCode
   }
 }
 
-/** Spends a code that `makeJudgeOneTimeCode` found right. One that another request has spent meanwhile was no guess, and is not counted as one. */
+/**
+ * Spends a code that `makeJudgeOneTimeCode` found correct. A code spent by a concurrent request was not a guess and is
+ * not counted as one.
+ */
 export const makeSpendOneTimeCode =
   (deps: UseOneTimeCodeDeps): SpendOneTimeCode =>
   async (userId, code, sourceIp) => {
@@ -155,7 +158,7 @@ export const makeSpendOneTimeCode =
     return isSpent ? right(undefined) : left(required(userId))
   }
 
-/** The step of the first code of a seed that waits for it; `SecondFactorStore.enroll` then uses that step up. */
+/** Returns the time step of the first code of a waiting seed. `SecondFactorStore.enroll` then uses up that step. */
 export const makeJudgeFirstCode = (deps: JudgeCodeDeps) => {
   const judgeGuess = makeJudgeGuess(deps)
   return (record: SecondFactorRecord, code: string, sourceIp: string): Outcome<UseOneTimeCodeFailure, number> =>

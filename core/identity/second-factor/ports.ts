@@ -4,77 +4,84 @@ import type { UnspentCode } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { token } from '../../kernel/token.ts'
 
-/** A user's second factor as it is kept. */
+/** A user's second factor as stored. */
 export interface SecondFactorRecord {
   readonly userId: UserId
   /** The seed, sealed for this row. */
   readonly sealedSeed: Uint8Array
   /** The random reference that the seal is bound to. */
   readonly ref: string
-  /** Undefined until the first code was right: the second factor does not count before that. */
+  /** Undefined until the first code was correct: the second factor is not in force before that. */
   readonly enrolledAt: Date | undefined
-  /** The time step of the newest code that was used; undefined before the first. */
+  /** The time step of the newest code used; undefined before the first. */
   readonly lastStep: number | undefined
 }
 
-/** Second factors and recovery codes. Each method stays inside one user. */
+/** Second factors and recovery codes. Each method is limited to one user. */
 export interface SecondFactorStore {
   find(userId: UserId): Promise<SecondFactorRecord | undefined>
-  /** Puts a seed in place that waits for its first code; replaces one that waits. False when the user is enrolled. */
+  /** Stores a seed that waits for its first code, and replaces one that waits. Returns false if the user is enrolled. */
   offer(userId: UserId, sealedSeed: Uint8Array, ref: string, at: Date): Promise<boolean>
-  /** Makes the offered seed `ref` count, its first code used. False when it is not the one that waits. */
+  /** Enrolls the offered seed `ref`, with its first code used. Returns false if it is not the one that waits. */
   enroll(userId: UserId, ref: string, step: number, at: Date): Promise<boolean>
-  /** Uses the code of a time step of the seed `ref`: one conditional update, true once for each step and never for an older one. */
+  /**
+   * Uses up the code of a time step of the seed `ref`, with one conditional update. Returns true once per step, and
+   * never for an older one.
+   */
   useStep(userId: UserId, ref: string, step: number): Promise<boolean>
-  /** Removes seed and recovery codes. False when there was none. */
+  /** Removes seed and recovery codes. Returns false if there was none. */
   remove(userId: UserId): Promise<boolean>
-  /** SHA-256 of each code, 32 bytes. */
+  /** The hashes are SHA-256, 32 bytes each. */
   replaceRecoveryCodes(userId: UserId, hashes: readonly Uint8Array[], at: Date): Promise<void>
-  /** True once for each code. */
+  /** Returns true once for each code. */
   useRecoveryCode(userId: UserId, hash: Uint8Array, at: Date): Promise<boolean>
-  /** Whether the code is one of the user's and unused. */
+  /** Reports whether the code is one of the user's and unused. */
   hasRecoveryCode(userId: UserId, hash: Uint8Array): Promise<boolean>
   countRecoveryCodes(userId: UserId): Promise<number>
 }
 
-/** Time-based one-time passwords: RFC 6238, SHA-1, 6 digits, 30 seconds, as every authenticator app does them. */
+/** Time-based one-time passwords: RFC 6238, SHA-1, 6 digits, 30 seconds, the parameters of common authenticator apps. */
 export interface OneTimePasswords {
-  /** 160 random bits in base32. */
+  /** Returns 160 random bits in base32. */
   newSeed(): Secret
-  /** `otpauth://totp/...` as an app reads it. */
+  /** Returns `otpauth://totp/...`, which apps read. */
   uri(seed: Secret, issuer: string, accountName: string): Secret
-  /** The time step whose code this is, at most one step off; undefined when it is none. */
+  /** Returns the time step of a code, at most one step from the current one; undefined if the code is wrong. */
   stepOf(seed: Secret, code: string, now: Date): number | undefined
 }
 export const OneTimePasswordsToken = token<OneTimePasswords>('identity.OneTimePasswords')
 
 export interface PresentedCode {
   readonly userId: UserId
-  /** Six digits of the authenticator, or a recovery code as it was typed. */
+  /** Six digits from the authenticator, or a recovery code as typed. */
   readonly code: string | undefined
   /** Canonical IP text. */
   readonly sourceIp: string
 }
 
 /**
- * Judges a code and uses it up, for every surface. Failures: OneTimeCodeRequired (none, wrong, old, used, or the account
- * is locked after too many), TooManyAttempts (this address).
+ * Judges a code and uses it up, for every surface.
+ * Failures: OneTimeCodeRequired (missing, wrong, old or used, or the account is locked after too many), TooManyAttempts
+ * (this address).
  */
 export type UseOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, void>
 export const UseOneTimeCodeToken = token<UseOneTimeCode>('identity.UseOneTimeCode')
 
 /**
- * Judges a code as `UseOneTimeCode` does, counts a wrong one, and leaves a right one unused: it is right again until
- * `SpendOneTimeCode` was asked. For requests that may be refused for other reasons than their caller.
+ * Judges a code as `UseOneTimeCode` does and counts a wrong one, but does not use up a correct one: it remains correct
+ * until `SpendOneTimeCode` is called. For requests that may be refused for reasons other than their caller.
  */
 export type JudgeOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, UnspentCode>
 
-/** Uses up a code that was judged right: true once for each. Failure: OneTimeCodeRequired, where another request was quicker. */
+/**
+ * Uses up a code that was judged correct. Returns true once for each. Failure: OneTimeCodeRequired, if a concurrent
+ * request has used it.
+ */
 export type SpendOneTimeCode = (userId: UserId, code: UnspentCode, sourceIp: string) => Outcome<Failure<'OneTimeCodeRequired'>, void>
 
-/** A text as a picture that a phone reads. */
+/** Encodes a text as a QR code. */
 export interface QrCodes {
-  /** A PNG as `data:` URL. */
+  /** Returns a PNG as a `data:` URL. */
   dataUrl(text: Secret): Promise<string>
 }
 export const QrCodesToken = token<QrCodes>('identity.QrCodes')

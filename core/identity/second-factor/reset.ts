@@ -12,10 +12,10 @@ import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User } from '../types.ts'
 import { isEnrolled, notEnrolled } from './codes.ts'
 
-/** An administrator's own second factor goes by the way that asks for a proof. */
+/** An administrator must remove the own second factor through the operation that requires a proof. */
 export const OwnSecondFactor = defineFailure('OwnSecondFactor', 'Forbidden')
 
-/** Why this account's second factor is not the caller's to reset; undefined when nothing is in the way. */
+/** Returns why the caller may not reset this account's second factor; undefined if there is no reason. */
 export const ownSecondFactorRefusal = ({ principal }: Call<never>, userId: UserId): Failure<'OwnSecondFactor'> | undefined =>
   userId === principal?.userId || userId === principal?.impersonator?.userId
     ? OwnSecondFactor('Switch your own second factor off in your security settings.')
@@ -29,7 +29,10 @@ export interface ResetSecondFactorDeps {
 
 export type ResetSecondFactorFailure = Failure<'UserMissing'> | Failure<'SecondFactorMissing'> | Failure<'OwnSecondFactor'>
 
-/** Within a transaction that holds the user's row: removes seed and codes, ends all sessions, tells the user. */
+/**
+ * Removes seed and codes, ends all sessions and notifies the user. The surrounding transaction must hold the lock on
+ * the user's row.
+ */
 export const resetSecondFactorOf = async (stores: IdentityChanges, user: User, now: Date): Outcome<Failure<'SecondFactorMissing'>, void> => {
   if (!isEnrolled(await stores.secondFactors.find(user.id))) return left(notEnrolled())
   await stores.secondFactors.remove(user.id)
@@ -43,7 +46,10 @@ export const resetSecondFactorOf = async (stores: IdentityChanges, user: User, n
   return right(undefined)
 }
 
-/** For a site admin, or the operator at the command line: removes the second factor of a user who lost it, and ends all sessions of that user. */
+/**
+ * Removes the second factor of a user who lost it, and ends all sessions of that user. For a site admin, or the
+ * operator at the command line.
+ */
 export const makeResetSecondFactor =
   (deps: ResetSecondFactorDeps) =>
   async (call: Call, login: string): Outcome<ResetSecondFactorFailure, void> => {

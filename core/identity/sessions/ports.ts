@@ -5,17 +5,20 @@ import type { Secret } from '../../kernel/secret.ts'
 import { token } from '../../kernel/token.ts'
 import type { RememberedId } from '../types.ts'
 
-/** What a browser was given so that it need not ask for the password again; of its series and secret only hashes are kept. */
+/**
+ * A remembered login, with which a browser signs in without the password. Only hashes of its series and secret are
+ * stored.
+ */
 export interface RememberedLogin {
   readonly id: RememberedId
   readonly userId: UserId
-  /** SHA-256 of the secret that counts now, 32 bytes. */
+  /** SHA-256 of the current secret, 32 bytes. */
   readonly secretHash: Uint8Array
-  /** SHA-256 of the secret before it; undefined until the first change. */
+  /** SHA-256 of the previous secret; undefined until the first rotation. */
   readonly previousHash: Uint8Array | undefined
   readonly rotatedAt: Date | undefined
   readonly createdAt: Date
-  /** From then on the password is needed again, however often it was used. */
+  /** The instant from which the password is required again, regardless of use. */
   readonly expiresAt: Date
 }
 
@@ -30,16 +33,22 @@ export interface NewRememberedLogin {
   readonly expiresAt: Date
 }
 
-/** Remembered logins. Each has at least one session, over or not, and ends with any of them: `SessionStore` sees to that. */
+/**
+ * Remembered logins. Each has at least one session, expired or not, and ends with any of them; `SessionStore` ensures
+ * that.
+ */
 export interface RememberedLoginStore {
-  /** Without regard to its end. */
+  /** Also returns an expired login. */
   bySeries(hash: Uint8Array): Promise<RememberedLogin | undefined>
-  /** The current state, locked until the transaction ends. */
+  /** Returns the current state, locked until the transaction ends. */
   lock(id: RememberedId): Promise<RememberedLogin | undefined>
   insert(login: NewRememberedLogin): Promise<RememberedId>
-  /** Puts `next` in the place of `expected`, which becomes the previous one: one conditional update, false where `expected` counts no more. */
+  /**
+   * Replaces the secret `expected` by `next`; `expected` becomes the previous one. One conditional update: returns
+   * false if `expected` is no longer current.
+   */
   rotate(id: RememberedId, expected: Uint8Array, next: Uint8Array, at: Date): Promise<boolean>
-  /** Notes when and from where it was used last. */
+  /** Records when and from where it was last used. */
   markUsed(id: RememberedId, at: Date, sourceIp: string, userAgent: string): Promise<void>
 }
 
@@ -47,35 +56,38 @@ export interface RememberedLoginStore {
 export interface ResumedSession {
   readonly principal: Principal
   readonly sessionKey: Secret
-  /** What the browser keeps from now on; undefined where what it has still counts, or another answer of this moment brings it. */
+  /**
+   * The new value for the browser; undefined if its current value is still valid, or a concurrent response delivers the
+   * new one.
+   */
   readonly remembered: RememberedCookie | undefined
   readonly busPass: Secret | undefined
 }
 
-/** The value of a remember cookie, and for how long. */
+/** The value of a remember cookie, and its lifetime. */
 export interface RememberedCookie {
   readonly value: Secret
   readonly validSeconds: number
 }
 
-/** Opens sessions for browsers that were told to remember their login. */
+/** Opens sessions for browsers with a remembered login. */
 export interface SessionResumption {
   /**
-   * Proves whose login the cookie `value` is and opens a session of its own key; the cookie's secret changes by one
-   * conditional update. A secret that was changed less than 30 seconds ago still opens a session, for tabs that load at
-   * once; an older one was copied, so everything that the user has open ends, with audit and mail.
-   * Failures: NotAuthenticated (unknown, over, stolen, disabled account): the cookie is worth nothing then.
+   * Authenticates the cookie `value` and opens a session with its own key; one conditional update rotates the cookie's
+   * secret. A secret that was rotated less than 30 seconds ago still opens a session, for tabs that load concurrently.
+   * An older one is a copy, so all of the user's sessions and remembered logins end, with audit and mail.
+   * Failure: NotAuthenticated (unknown, expired, stolen, disabled account); the cookie is then invalid.
    */
   resume(call: Call, value: Secret): Outcome<Failure<'NotAuthenticated'>, ResumedSession>
 }
 export const SessionResumptionToken = token<SessionResumption>('identity.SessionResumption')
 
-/** Passes for the message bus, which browsers carry to its websocket in a cookie. */
+/** Passes for the message bus. Browsers send them to its websocket in a cookie. */
 export interface BusPasses {
   /**
-   * A bearer JWT that lets the user, and nobody else, onto the bus for `validSeconds` from now, as far as the user's own
-   * subjects go. Undefined where the bus gives none, or does not answer soon: a sign-in never waits or fails for it. Never
-   * throws. Asked outside of transactions.
+   * Returns a bearer JWT that admits only this user to the bus for `validSeconds` from now, limited to the user's own
+   * subjects. Returns undefined if the bus issues none, or does not respond soon: a sign-in never waits or fails for
+   * it. Never throws. Must be called outside transactions.
    */
   passFor(user: { readonly userId: UserId; readonly login: string }, validSeconds: number): Promise<Secret | undefined>
 }

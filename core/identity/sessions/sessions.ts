@@ -14,10 +14,10 @@ import type { RememberedId, SessionRecord } from '../types.ts'
 import { auditedUser } from '../types.ts'
 import { maxSessionsPerUser, newSessionTimes } from './session-rules.ts'
 
-/** 43 base62 characters are a little more than 256 bits. */
+/** 43 base62 characters are slightly more than 256 bits. */
 const sessionKeyLength = 43
 
-/** What a browser presents from now on. Never one that came with a request: nobody can plant a session. */
+/** Returns a new session key for a browser. A key from a request is never reused, which prevents session fixation. */
 export const newSessionKey = (entropy: Entropy): string => randomBase62(entropy, sessionKeyLength)
 
 export interface OpenSessionDeps {
@@ -28,12 +28,12 @@ export interface OpenSessionDeps {
 export interface OpenedWith {
   readonly userId: UserId
   readonly key: string
-  /** The remembered login that it belongs to; the session is over no later than this. */
+  /** The remembered login of the session. The session ends no later than the login. */
   readonly remembered: { readonly id: RememberedId; readonly expiresAt: Date } | undefined
   readonly now: Date
 }
 
-/** Opens a session inside of a transaction, after the user's row was locked; the oldest beyond the limit end. */
+/** Opens a session inside a transaction that has locked the user's row. The oldest sessions beyond the limit end. */
 export const openSession = async (
   stores: Pick<IdentityStores, 'sessions'>,
   deps: OpenSessionDeps,
@@ -59,7 +59,7 @@ interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
 }
 
-/** Ends the session that the call came with, and its remembered login; a call with another credential changes nothing. */
+/** Ends the session that the call came with, and its remembered login. A call with another credential changes nothing. */
 export const makeSignOut =
   (deps: Deps) =>
   async (call: SignedInCall): Outcome<never, void> => {
@@ -76,7 +76,7 @@ export const makeSignOut =
     })
   }
 
-/** Ends all of the caller's own sessions and remembered logins but the one of this call; answers the sessions that are left. */
+/** Ends all of the caller's sessions and remembered logins except the current one, and returns the remaining sessions. */
 export const makeRevokeOtherSessions =
   (deps: Deps & { readonly clock: Clock }) =>
   async (call: SignedInCall<readonly SessionRecord[]>): Outcome<never, readonly SessionRecord[]> =>
@@ -92,7 +92,7 @@ export const makeRevokeOtherSessions =
       return right(await stores.sessions.list(userId, deps.clock.now()))
     })
 
-/** For a site admin: ends all sessions and remembered logins of a user. Access tokens stay. */
+/** For a site admin: ends all sessions and remembered logins of a user. Access tokens remain. */
 export const makeEndUserSessions =
   (deps: Deps & { readonly stores: Pick<IdentityStores, 'users'> }) =>
   async (call: SignedInCall, login: string): Outcome<Failure<'UserMissing'>, void> => {
@@ -111,7 +111,7 @@ export const makeEndUserSessions =
     })
   }
 
-/** Ends one of the caller's own sessions, with the remembered login that it belongs to; answers the sessions that are left. */
+/** Ends one of the caller's sessions, with its remembered login, and returns the remaining sessions. */
 export const makeRevokeSession =
   (deps: Deps & { readonly clock: Clock }) =>
   async (call: SignedInCall<readonly SessionRecord[]>, id: SessionId): Outcome<Failure<'SessionMissing'>, readonly SessionRecord[]> =>
@@ -126,7 +126,7 @@ export const makeRevokeSession =
       return right(await stores.sessions.list(userId, deps.clock.now()))
     })
 
-/** So long after its end a session, or a remembered login, is still kept: whoever looks into something wants to see it. */
+/** The number of days for which an ended session or remembered login is kept, to allow investigation. */
 const keepOverSessionsDays = 7
 
 export interface DropOverSessionsDeps {
@@ -134,7 +134,7 @@ export interface DropOverSessionsDeps {
   readonly clock: Clock
 }
 
-/** Removes remembered logins and sessions that have been over for a week, some at a time. Answers how many. */
+/** Removes remembered logins and sessions that ended at least a week ago, in batches. Returns the number removed. */
 export const makeDropOverSessions = (deps: DropOverSessionsDeps) => async (signal: AbortSignal): Promise<number> => {
   const before = laterByDays(deps.clock.now(), -keepOverSessionsDays)
   let dropped = 0

@@ -17,7 +17,7 @@ import { lastEightOf, makeAccessToken } from './token-format.ts'
 
 export const TokenNameInvalid = defineFailure('TokenNameInvalid', 'Unprocessable')
 export const TokenExpiryInvalid = defineFailure('TokenExpiryInvalid', 'Unprocessable')
-/** The owner is no member of such an organization, or the token that asks is confined to another one. */
+/** The owner is not a member of the organization, or the requesting token is restricted to another one. */
 export const TokenOrgInvalid = defineFailure('TokenOrgInvalid', 'Unprocessable')
 
 export interface CreateTokenDeps {
@@ -29,15 +29,18 @@ export interface CreateTokenDeps {
 
 export interface CreateTokenInput {
   readonly name: string
-  /** Absent: everything that the caller may. */
+  /** Absent: everything that the caller may do. */
   readonly scopes: readonly string[] | undefined
-  /** Absent: never. */
+  /** Absent: never expires. */
   readonly expiresAt: Date | undefined
-  /** The name of the one organization that it reaches, of which its owner is a member. Absent: as far as the caller reaches. */
+  /**
+   * The name of the one organization that the token is restricted to; its owner must be a member. Absent: the caller's
+   * own reach.
+   */
   readonly org?: string | undefined
 }
 
-/** Whose token it becomes. */
+/** The owner of the token. */
 export interface TokenOwner {
   readonly userId: UserId
   readonly login: string
@@ -55,11 +58,11 @@ export type CreateTokenFailure =
 
 export interface CreatedToken {
   readonly record: AccessTokenRecord
-  /** The only time that the value is known. */
+  /** The plain value. It is available only here. */
   readonly value: Secret
 }
 
-/** A token made with a token grants no more, and lives no longer, than that one. */
+/** A token created with a token grants no more, and expires no later, than that one. */
 const grantedScopes = (principal: Principal | undefined, asked: readonly string[] | undefined): Either<CreateTokenFailure, readonly string[]> => {
   if (principal === undefined || principal.method !== 'token') return parseScopeWords(asked)
   const words = asked === undefined ? right(wordsOfScope(principal.scopes)) : parseScopeWords(asked)
@@ -83,7 +86,7 @@ interface Confinement {
   readonly onlyOrgName?: string
 }
 
-/** A token made with a confined token is confined to the same organization. */
+/** A token created with a restricted token is restricted to the same organization. */
 const grantedReach = async (
   stores: Pick<IdentityStores, 'holdings'>,
   held: OrgId | undefined,
@@ -97,7 +100,10 @@ const grantedReach = async (
     : right({ onlyOrgId: found.id, onlyOrgName: found.name })
 }
 
-/** Makes an access token for `owner` and answers its value, once. What proved the caller must still be in force then. */
+/**
+ * Creates an access token for `owner` and returns its value, once. The caller's credential must still be in force at
+ * that time.
+ */
 export const makeCreateToken =
   (deps: CreateTokenDeps) =>
   async (call: Call<CreatedToken>, owner: TokenOwner, input: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
@@ -146,7 +152,7 @@ interface Deps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
 }
 
-/** Removes a token of the caller, and records it. False when the caller has no such token. */
+/** Deletes a token of the caller, and records it. Returns false if the caller has no such token. */
 const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: SignedInCall<never>, id: TokenId): Promise<boolean> => {
   const name = await stores.tokens.remove(userId, id)
   if (name === undefined) return false
@@ -156,7 +162,7 @@ const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: Sig
 
 const tokenMissing = (): Failure<'AccessTokenMissing'> => AccessTokenMissing('You have no such token.')
 
-/** Removes those of the ids that are tokens of the caller; answers how many. The next request with one of them is 401. */
+/** Deletes the tokens of the caller among the ids and returns their number. The next request with one of them is 401. */
 export const makeDeleteTokens =
   (deps: Deps) =>
   async (call: SignedInCall<number>, ids: readonly TokenId[]): Outcome<never, number> =>
@@ -166,7 +172,7 @@ export const makeDeleteTokens =
       return right(removed)
     })
 
-/** Removes one token of the caller. */
+/** Deletes one token of the caller. */
 export const makeDeleteToken =
   (deps: Deps) =>
   async (call: SignedInCall, id: TokenId): Outcome<Failure<'AccessTokenMissing'>, void> =>
@@ -174,10 +180,10 @@ export const makeDeleteToken =
       (await removeOwn(stores, call, id)) ? right(undefined) : left(tokenMissing()),
     )
 
-/** An id as it stands in a path; one beyond 2^53-1 is no token's. */
+/** An id in a path. An id beyond 2^53-1 matches no token. */
 const idForm = /^[1-9][0-9]{0,15}$/
 
-/** Removes one token of the caller, named by its id or by its name. Digits are an id first. */
+/** Deletes one token of the caller by id or by name. Digits are tried as an id first. */
 export const makeDeleteNamedToken =
   (deps: Deps) =>
   async (call: SignedInCall, idOrName: string): Outcome<Failure<'AccessTokenMissing'>, void> =>
@@ -192,7 +198,10 @@ export type RotateTokenFailure = Failure<'NotAuthenticated'> | Failure<'AccessTo
 const couldHaveMade = ({ method, scopes, onlyOrgId }: Principal, token: AccessTokenRecord): boolean =>
   method !== 'token' || (scopeCovers(scopes, scopeSetOf(token.scopeWords)) && (onlyOrgId === undefined || onlyOrgId === token.onlyOrgId))
 
-/** The same length of life once more, from `from`; a token that asks gives no life beyond its own. */
+/**
+ * Returns the expiry after another lifetime of the same length, from `from`. It is limited by that of the requesting
+ * token.
+ */
 const renewedExpiry = ({ tokenExpiresAt: bound }: Principal, { createdAt, expiresAt }: AccessTokenRecord, from: Date): Date | undefined => {
   if (expiresAt === undefined) return bound
   const wanted = new Date(from.getTime() + expiresAt.getTime() - createdAt.getTime())
@@ -200,8 +209,8 @@ const renewedExpiry = ({ tokenExpiresAt: bound }: Principal, { createdAt, expire
 }
 
 /**
- * Gives one of the caller's tokens another value, and answers it, once: the former value is refused from then on, while
- * id, name, scopes and organization stay.
+ * Replaces the value of one of the caller's tokens and returns it, once. The old value is refused from then on; id,
+ * name, scopes and organization are unchanged.
  */
 export const makeRotateToken =
   (deps: CreateTokenDeps) =>
@@ -212,7 +221,7 @@ export const makeRotateToken =
       const token = await stores.tokens.lock(principal.userId, id)
       if (token === undefined) return left(AccessTokenMissing('You have no such token.'))
       if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
-      // A value is told from the one before it by its instant, so no two share one.
+      // Values are distinguished by their creation times, so these must be unique.
       const createdAt = new Date(Math.max(deps.clock.now().getTime(), token.createdAt.getTime() + 1))
       const value = makeAccessToken(deps.entropy)
       const life = { lastEight: lastEightOf(value), createdAt, expiresAt: renewedExpiry(principal, token, createdAt) }

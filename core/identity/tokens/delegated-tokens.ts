@@ -20,11 +20,11 @@ import { ConfinedTokenExceeds, ConfinedTokenRefused } from './ports.ts'
 import { exceeds, parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from './scopes.ts'
 import { lastEightOf, makeAccessToken } from './token-format.ts'
 
-/** How many of one person live for one cluster. */
+/** The maximum number of live tokens of one user for one cluster. */
 const mostOfOneCluster = 10
 
 export interface ClusterTokenDeps extends CreateTokenDeps {
-  /** How long such a token lives at most. */
+  /** The maximum lifetime of such a token. */
   readonly lifeSeconds: number
 }
 
@@ -33,13 +33,13 @@ const scopeWordsOf = ({ scopes }: Principal): readonly string[] => [
   allows(scopes, { category: 'cluster', level: 'write' }) ? 'write:cluster' : 'read:cluster',
 ]
 
-/** A robot account has tokens and nothing else, so its row is not among those that `isStillProven` locks. */
+/** A robot account authenticates with tokens only, so its row is not among those that `isStillProven` locks. */
 const isInForce = (stores: IdentityChanges, { clock }: Pick<CreateTokenDeps, 'clock'>, principal: Principal): Promise<boolean> =>
   principal.tokenId === undefined
     ? isStillProven(stores, clock, principal)
     : stores.tokens.isInForce(principal.userId, principal.tokenId, principal.tokenCreatedAt)
 
-/** Makes room for one more: what has expired goes, then the oldest. */
+/** Makes room for one more token: removes expired ones, then the oldest. */
 const makeRoom = async ({ tokens, audit }: IdentityChanges, { principal }: SignedInCall, cluster: TokenCluster, now: Date): Promise<void> => {
   const all = await tokens.ofCluster(principal.userId, cluster.id)
   const living = all.filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > now.getTime())
@@ -57,7 +57,10 @@ const makeRoom = async ({ tokens, audit }: IdentityChanges, { principal }: Signe
   }
 }
 
-/** ClusterTokens over identity's stores: the token, those that make room for it and the audit rows are one transaction. */
+/**
+ * Returns ClusterTokens over identity's stores. The new token, the removal of old ones and the audit rows are one
+ * transaction.
+ */
 export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
   const expiryOf = ({ tokenExpiresAt }: Principal, { maxTokenLifeDays }: TokenCluster, asked: number | undefined, now: Date): Date => {
     const life = Math.min(deps.lifeSeconds, asked ?? Infinity) * 1000
@@ -95,7 +98,7 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
         const facts = { scopes: row.scopeWords, expires_at: expiresAt.toISOString(), cluster: `${cluster.ownerName}/${cluster.name}` }
         await stores.audit.record({ action: 'token.created', objectType: 'token', objectId: id.right, objectName: row.name, tenantId: userId, changes: facts })
         if (cluster.ownerId !== userId) {
-          // Whoever owns the cluster wants to know who took a way in.
+          // The owner of the cluster must see who obtained access.
           const about = { objectType: 'cluster', objectId: cluster.id, objectName: cluster.name, tenantId: cluster.ownerId }
           await stores.audit.record({ action: 'cluster.token_created', ...about, changes: { token: row.name, scopes: facts.scopes, expires_at: facts.expires_at } })
         }
@@ -110,12 +113,12 @@ type Refusal = Failure<'ConfinedTokenRefused'> | Failure<'ConfinedTokenExceeds'>
 const workCategories: readonly ScopeCategory[] = ['organization', 'authz', 'cluster', 'contract', 'billing', 'marketplace', 'misc']
 
 /**
- * The most that a token of such an account may do: it looks at its own profile and changes nothing there, so that it
- * never gets an address or a password, and it neither administers the site nor acts as others.
+ * The most that a token of such an account may grant. It may read its own profile but not change it, so that the
+ * account never gets an address or a password; it may neither administer the site nor act as others.
  */
 const ceiling: ScopeSet = scopeSetOf(['read:user', ...workCategories.map((category) => `write:${category}`)])
 
-/** What both allow. */
+/** Returns the intersection with the ceiling. */
 const meet = (held: ScopeSet): ScopeSet => ({
   all: false,
   sudo: false,
@@ -156,7 +159,7 @@ const grantedExpiry = (maker: Principal, asked: Date | undefined, now: Date): Ei
   return right(asked ?? bound)
 }
 
-/** Prepares access tokens for accounts that are no persons. */
+/** Prepares access tokens for non-human accounts. */
 export const makeConfinedTokens = (deps: {
   readonly digest: TokenDigest
   readonly entropy: Entropy
@@ -192,10 +195,10 @@ export interface IssueCustomTokenDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
 }
 
-/** An hour is what providers accept at most. */
+/** An hour, the maximum that providers accept. */
 const longestMilliseconds = 3_600_000
 
-/** Signs a token for the caller, good for an hour at most and no longer than the access token that asks. */
+/** Signs a token for the caller, valid for at most an hour and no longer than the requesting access token. */
 export const makeIssueCustomToken =
   ({ stores, issuer, clock, unitOfWork }: IssueCustomTokenDeps) =>
   async (call: SignedInCall): Outcome<Failure<'CustomTokensOff' | 'UserMissing'>, Secret> => {

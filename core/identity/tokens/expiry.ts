@@ -9,9 +9,12 @@ import { keepLinkCodesSeconds } from '../emails/link-codes.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { ExpiringToken } from './ports.ts'
 
-/** How many days before its end a token's owner is told, the last warning first: it makes the earlier ones needless. */
+/** How many days before expiry a token's owner is warned, the last warning first: it makes the earlier ones unnecessary. */
 const warningDays = [1, 7] as const
-/** An expired token stays in the lists for so long, so that its owner sees why something stopped working. */
+/**
+ * The number of days for which an expired token remains in the lists, so that its owner can see why something stopped
+ * working.
+ */
 const keepExpiredDays = 30
 const batch = 100
 
@@ -32,7 +35,7 @@ const warningMail = (token: ExpiringToken, days: number): Mail => ({
   accountId: token.userId,
 })
 
-/** Mails the owners of tokens that end soon, once for each of the periods. Answers how many mails were posted. */
+/** Mails the owners of tokens that expire soon, once for each period. Returns the number of mails posted. */
 export const makeWarnOfExpiringTokens = (deps: HousekeepingDeps) => async (signal: AbortSignal): Promise<number> => {
   let posted = 0
   for (const days of warningDays) {
@@ -55,7 +58,7 @@ export const makeWarnOfExpiringTokens = (deps: HousekeepingDeps) => async (signa
   return posted
 }
 
-/** Removes tokens that expired long ago. Answers how many. */
+/** Deletes tokens that expired long ago. Returns the number deleted. */
 export const makeRemoveExpiredTokens = (deps: HousekeepingDeps) => async (signal: AbortSignal): Promise<number> => {
   let removed = 0
   while (!signal.aborted) {
@@ -81,7 +84,7 @@ export const makeRemoveExpiredTokens = (deps: HousekeepingDeps) => async (signal
   return removed
 }
 
-/** Drops link codes that neither open anything nor count for anything any more. Answers how many. */
+/** Deletes link codes that are no longer valid and no longer count toward a limit. Returns the number deleted. */
 export const makeDropOldLinkCodes = (deps: Pick<HousekeepingDeps, 'stores' | 'clock'>) => async (signal: AbortSignal): Promise<number> => {
   let dropped = 0
   while (!signal.aborted) {

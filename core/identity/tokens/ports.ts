@@ -7,49 +7,51 @@ import type { Secret } from '../../kernel/secret.ts'
 import { token } from '../../kernel/token.ts'
 import type { NewAccessToken } from '../types.ts'
 
-/** The cluster that a token is made for. */
+/** The cluster that a token is created for. */
 export interface TokenCluster {
   readonly id: ClusterId
   readonly name: string
   readonly ownerId: AccountId
   readonly ownerName: string
-  /** The longest life of a token, in days, that the owner lets in; 0 when any. */
+  /** The maximum token lifetime that the owner of the cluster accepts, in days; 0 means no limit. */
   readonly maxTokenLifeDays: number
 }
 
 export interface ClusterToken {
-  /** The only time that the value is known. */
+  /** The plain value. It is available only here. */
   readonly value: Secret
   readonly expiresAt: Date
 }
 
-/** Access tokens that reach the Kubernetes API of one cluster and nothing else. */
+/** Access tokens for the Kubernetes API of one cluster only. */
 export interface ClusterTokens {
   /**
-   * Makes one for the caller, who may connect to the cluster. It does no more, and lives no longer, than the token that
-   * asks; `lifeSeconds` shortens what is set for all. At most ten of a person and cluster live at a time: the oldest goes.
-   * Failures: NotAuthenticated (what proved the caller is no longer in force), NotPermitted (a site admin acts as the user).
+   * Creates a token for the caller, who may connect to the cluster. It grants no more, and expires no later, than the
+   * requesting token; `lifeSeconds` shortens the configured lifetime. At most ten tokens per user and cluster are live
+   * at a time: the oldest is removed.
+   * Failures: NotAuthenticated (the caller's credential is no longer in force), NotPermitted (a site admin acts as the
+   * user).
    */
   issue(call: SignedInCall, cluster: TokenCluster, lifeSeconds: number | undefined): Outcome<Failure<'NotAuthenticated' | 'NotPermitted'>, ClusterToken>
 }
 export const ClusterTokensToken = token<ClusterTokens>('identity.ClusterTokens')
 
-/** Name, scopes or expiry of a token are none that it could have. */
+/** The name, scopes or expiry are not valid for such a token. */
 export const ConfinedTokenRefused = defineFailure('ConfinedTokenRefused', 'Unprocessable')
-/** The token would do more, or live longer, than the one that makes it. */
+/** The token would grant more, or expire later, than the one that creates it. */
 export const ConfinedTokenExceeds = defineFailure('ConfinedTokenExceeds', 'Forbidden')
 
 export interface ConfinedTokenInput {
   readonly name: string
-  /** Absent: everything that such a token may have. */
+  /** Absent: everything that such a token may grant. */
   readonly scopes: readonly string[] | undefined
-  /** Absent: never, or as long as the token that makes it. */
+  /** Absent: never, or the expiry of the requesting token. */
   readonly expiresAt: Date | undefined
 }
 
-/** Access tokens of accounts that are no persons: confined to one organization, without power over the account itself. */
+/** Access tokens of non-human accounts: restricted to one organization, without rights over the account itself. */
 export interface ConfinedTokens {
-  /** Judges what is asked for and makes the row to insert and the value, which nobody learns again. */
+  /** Checks the request and returns the row to insert and the value, which cannot be retrieved later. */
   prepare(
     maker: Principal,
     owner: { readonly userId: UserId; readonly onlyOrgId: OrgId },
@@ -58,10 +60,10 @@ export interface ConfinedTokens {
 }
 export const ConfinedTokensToken = token<ConfinedTokens>('identity.ConfinedTokens')
 
-/** Nobody gave this deployment a key to sign with, or it cannot be used. The message names the setting. */
+/** The deployment has no signing key, or it cannot be used. The message names the setting. */
 export const CustomTokensOff = defineFailure('CustomTokensOff', 'Unavailable')
 
-/** What an external identity provider is told about a user. */
+/** The claims about a user for an external identity provider. */
 export interface CustomTokenSubject {
   readonly userId: UserId
   readonly login: string
@@ -75,12 +77,12 @@ export interface CustomTokenIssuer {
 }
 export const CustomTokenIssuerToken = token<CustomTokenIssuer>('identity.CustomTokenIssuer')
 
-/** A token that ends soon, and whoever is to be told. */
+/** A token that expires soon, and the recipient of the warning. */
 export interface ExpiringToken {
   readonly id: TokenId
   readonly userId: UserId
   readonly login: string
-  /** The user's primary address, verified. */
+  /** The user's primary address. It is verified. */
   readonly email: string
   readonly name: string
   readonly lastEight: string
@@ -93,15 +95,15 @@ export interface ExpiredToken {
   readonly name: string
 }
 
-/** What becomes of access tokens at their end. */
+/** The expiry of access tokens. */
 export interface TokenExpiryStore {
   /**
-   * Tokens of active users that end after `now` and within `days`, were made more than `days` before their end, and
-   * whose owner has had no warning of this or of fewer days. At most `limit`, soonest first.
+   * Returns tokens of active users that expire after `now` and within `days`, were created more than `days` before
+   * their expiry, and whose owner has had no warning of this or of fewer days. At most `limit`, soonest first.
    */
   dueWarnings(days: number, now: Date, limit: number): Promise<readonly ExpiringToken[]>
-  /** False when a warning of this or of fewer days was noted already. */
+  /** Returns false if a warning of this or of fewer days is already recorded. */
   markWarned(id: TokenId, days: number): Promise<boolean>
-  /** Tokens that ended before `at`; at most `limit`, longest ended first. */
+  /** Returns at most `limit` tokens that expired before `at`, earliest expiry first. */
   endedBefore(at: Date, limit: number): Promise<readonly ExpiredToken[]>
 }

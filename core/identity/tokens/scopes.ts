@@ -7,10 +7,10 @@ import { allows, scopeCategories } from '../../kernel/principal.ts'
 
 export const ScopeUnknown = defineFailure('ScopeUnknown', 'Unprocessable')
 export const ScopesEmpty = defineFailure('ScopesEmpty', 'Unprocessable')
-/** A token cannot hand on more than it has. */
+/** A token cannot grant more than it has. */
 export const ScopeExceeded = defineFailure('ScopeExceeded', 'Forbidden')
 
-/** Categories of older servers: understood so that existing scripts work, without any effect. */
+/** Categories of older servers. They are accepted so that existing scripts work, but have no effect. */
 const legacyCategories = ['repository', 'issue', 'package', 'notification', 'activitypub'] as const
 const flags = ['all', 'public-only', 'sudo'] as const
 const levels: readonly ScopeLevel[] = ['read', 'write']
@@ -20,13 +20,13 @@ const knownWords: ReadonlySet<string> = new Set([
   ...[...scopeCategories, ...legacyCategories].flatMap((category) => levels.map((level) => `${level}:${category}`)),
 ])
 
-/** The words without repetition and without `read:x` beside `write:x`, in a fixed order. */
+/** Returns the words without duplicates and without `read:x` beside `write:x`, in a fixed order. */
 const canonical = (words: readonly string[]): readonly string[] =>
   [...knownWords].filter(
     (word) => words.includes(word) && !(word.startsWith('read:') && words.includes(`write:${word.slice('read:'.length)}`)),
   )
 
-/** Reads the scopes of a request: absent means everything, an empty list means a mistake. */
+/** Parses the scopes of a request. Absent means everything; an empty list is an error. */
 export const parseScopeWords = (
   words: readonly string[] | undefined,
 ): Either<Failure<'ScopeUnknown'> | Failure<'ScopesEmpty'>, readonly string[]> => {
@@ -40,7 +40,7 @@ export const parseScopeWords = (
   return right(canonical(words))
 }
 
-/** What granted words allow. Unknown words grant nothing. */
+/** Returns what the granted words allow. Unknown words grant nothing. */
 export const scopeSetOf = (words: readonly string[]): ScopeSet => {
   const granted: Partial<Record<ScopeCategory, ScopeLevel>> = {}
   for (const category of scopeCategories) {
@@ -51,7 +51,7 @@ export const scopeSetOf = (words: readonly string[]): ScopeSet => {
   return { all, sudo: all || words.includes('sudo'), publicOnly: words.includes('public-only'), levels: granted }
 }
 
-/** Whether everything that `asked` allows, `held` allows too. */
+/** Reports whether `held` allows everything that `asked` allows. */
 export const scopeCovers = (held: ScopeSet, asked: ScopeSet): boolean =>
   (held.all || !asked.all) &&
   (held.sudo || !asked.sudo) &&
@@ -61,7 +61,7 @@ export const scopeCovers = (held: ScopeSet, asked: ScopeSet): boolean =>
     return level === undefined || allows(held, { category, level })
   })
 
-/** The words of a scope set; the inverse of `scopeSetOf` up to words without effect. */
+/** Returns the words of a scope set. It is the inverse of `scopeSetOf`, except for words without effect. */
 export const wordsOfScope = (scope: ScopeSet): readonly string[] =>
   canonical([
     ...(scope.all ? ['all'] : []),
@@ -73,14 +73,14 @@ export const wordsOfScope = (scope: ScopeSet): readonly string[] =>
     }),
   ])
 
-/** The words of `asked` that `held` does not cover. */
+/** Returns the words of `asked` that `held` does not cover. */
 const wordsBeyond = (held: ScopeSet, asked: ScopeSet): readonly string[] => [
   ...wordsOfScope(asked).filter((word) => word !== 'public-only' && !scopeCovers({ ...held, publicOnly: false }, scopeSetOf([word]))),
-  // A token for public objects alone makes no token for all objects.
+  // A token limited to public objects cannot create a token for all objects.
   ...(held.publicOnly && !asked.publicOnly ? ['a scope without public-only'] : []),
 ]
 
-/** Says which scopes are beyond the token that asks. */
+/** Returns a message that names the scopes beyond those of the requesting token. */
 export const exceeds = (verb: 'make' | 'rotate', held: ScopeSet, asked: ScopeSet): string => {
   const beyond = wordsBeyond(held, asked)
   const named = beyond.length === 0 ? '' : ` It does not carry: ${beyond.join(', ')}.`

@@ -6,7 +6,7 @@ const table: readonly number[] = Array.from({ length: 256 }, (_, byte) => {
   return value >>> 0
 })
 
-/** CRC-32 (IEEE 802.3, as in zip) of ASCII text, in 0..2^32-1. */
+/** Returns the CRC-32 (IEEE 802.3, as in zip) of ASCII text, in 0..2^32-1. */
 export const crc32 = (ascii: string): number => {
   let value = 0xffffffff
   for (let i = 0; i < ascii.length; i += 1) {
@@ -17,17 +17,17 @@ export const crc32 = (ascii: string): number => {
 
 const prefix = 'moor_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** 62^30 is a little more than 2^178. */
+/** 62^30 is slightly more than 2^178. */
 const randomLength = 30
 /** 62^6 is more than 2^32. */
 const checkLength = 6
 
-/** Text of `length` base62 characters, each equally likely. */
+/** Returns a text of `length` base62 characters, each equally likely. */
 export const randomBase62 = (entropy: Entropy, length: number): string => {
   let text = ''
   while (text.length < length) {
     for (const byte of entropy.bytes(length - text.length + 8)) {
-      // 248 is the greatest multiple of 62 in a byte; what lies above would favour the first letters.
+      // 248 is the greatest multiple of 62 in a byte. Greater values would favour the first letters.
       if (byte < 248 && text.length < length) text += alphabet.charAt(byte % 62)
     }
   }
@@ -44,22 +44,25 @@ const checkOf = (random: string): string => {
   return text
 }
 
-/** A new access token: prefix, 30 random characters, and their checksum, so that scanners find it and typos need no look-up. */
+/**
+ * Returns a new access token: prefix, 30 random characters, and their checksum, so that scanners recognize it and typos
+ * need no look-up.
+ */
 export const makeAccessToken = (entropy: Entropy): string => {
   const random = randomBase62(entropy, randomLength)
   return prefix + random + checkOf(random)
 }
 
 const own = /^moor_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/
-/** What other servers of this lineage made; such tokens come in by import. */
+/** The token format of related servers. Such tokens are imported. */
 const hex40 = /^[0-9a-f]{40}$/
 
-/** Whether a text can be an access token at all; one that cannot is not looked up. */
+/** Reports whether a text has the form of an access token. Any other text is not looked up. */
 export const hasAccessTokenForm = (text: string): boolean => {
   if (hex40.test(text)) return true
   const parts = own.exec(text)
   return parts !== null && checkOf(parts[1] ?? '') === parts[2]
 }
 
-/** The characters that lists show of a token. */
+/** Returns the characters of a token that lists show. */
 export const lastEightOf = (token: string): string => token.slice(-8)

@@ -13,16 +13,16 @@ import type { Organization, Team } from '../types.ts'
 import { mayInvite } from './invitations.ts'
 import type { Invitation, InvitationStore, InvitationTokens } from './ports.ts'
 
-/** One answer for all ways in which an invitation can be gone, an invented token included. */
+/** The one failure for every way in which an invitation can be invalid, including an unknown token. */
 export const invitationGone = (): Failure<'InvitationGone'> =>
   InvitationGone('This invitation is not valid: it has expired, was withdrawn or used. Ask for a new one.')
 
-/** A token that is confined to one organization, or to public objects, makes its holder a member of no other. */
+/** A token restricted to one organization, or to public objects, cannot make its holder a member of another one. */
 const reaches = ({ onlyOrgId, scopes }: Principal, invitation: Invitation): boolean =>
   !scopes.publicOnly && (onlyOrgId === undefined || onlyOrgId === invitation.orgId)
 
 /**
- * The invitation that a token stands for, if it is the caller's: the caller has confirmed its address.
+ * Returns the invitation of a token if it is the caller's: the caller must have confirmed its address.
  * Failures: InvitationGone, InvitationForAnother.
  */
 export const findOwnInvitation = async (
@@ -45,7 +45,7 @@ export interface ShownInvitation {
   readonly organization: Organization
 }
 
-/** What the invited person is about to accept. */
+/** Shows the invitation to the invited user before it is accepted. */
 export const makeShowInvitation =
   (deps: {
     readonly invitations: InvitationStore
@@ -64,8 +64,8 @@ export const makeShowInvitation =
 type AcceptInvitationFailure = Failure<'InvitationGone' | 'InvitationForAnother' | 'AlreadyMember' | 'TeamNameTaken'>
 
 /**
- * Makes the caller a member as the invitation says: once, and only while its maker could still give as much.
- * The organization is held meanwhile, so that leaving owners and changed teams are seen or wait.
+ * Makes the caller a member as the invitation says: once, and only while its inviter could still give as much. The
+ * organization is locked, so that concurrent changes of owners and teams are seen or wait.
  */
 export const makeAcceptInvitation =
   (deps: TeamChangeDeps & { readonly clock: Clock; readonly invitationTokens: InvitationTokens }) =>
@@ -95,7 +95,7 @@ export const makeAcceptInvitation =
       return right(undefined)
     })
 
-/** What the inviter holds now; undefined when the inviter may do nothing any more. */
+/** Returns what the inviter holds now; undefined if the inviter no longer has any rights. */
 const rightsOfInviter = async (
   stores: OrganizationStores,
   catalogue: PermissionLevels,

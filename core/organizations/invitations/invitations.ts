@@ -22,7 +22,7 @@ export const invitationDays = 7
 export const maxPendingInvitations = 100
 export const maxTeamsOfInvitation = 50
 
-/** Reads teams by id; refuses any that is not the organization's. */
+/** Reads teams by id. Refuses any team of another organization. */
 export const readTeams = async (
   { stores, organization }: Pick<HeldOrganization, 'stores' | 'organization'>,
   teamIds: readonly TeamId[],
@@ -37,8 +37,8 @@ export const readTeams = async (
 }
 
 /**
- * Whether someone with these rights may make another a member in this role and these teams. Judged when an invitation is
- * made and, by the rights that its maker holds then, once more when it is accepted.
+ * Checks whether a user with these rights may give another user this role and these teams. It is checked when an
+ * invitation is created and, with the inviter's rights at that time, again when it is accepted.
  */
 export const mayInvite = async (
   { stores, organization }: Pick<HeldOrganization, 'stores' | 'organization'>,
@@ -67,7 +67,7 @@ export interface InviteMemberDeps extends TeamChangeDeps {
   readonly addresses: AddressReader
   readonly invitationTokens: InvitationTokens
   readonly allowances: Allowances
-  /** `{base_url}`, asked for at each use. */
+  /** Returns `{base_url}`; called at each use. */
   readonly baseUrl: () => string
 }
 
@@ -80,8 +80,8 @@ export interface InviteMemberInput {
 type InviteMemberFailure = Failure<'InvitationRefused' | 'AlreadyMember' | 'BeyondOwnRights' | 'OrganizationMissing' | 'TooManyInvitations'>
 
 /**
- * Invites whoever reads the mail of an address. The answer, and the work, are the same whether an account has that
- * address or not; only a member who shows the address to the other members is told apart (AlreadyMember).
+ * Invites the user of an e-mail address. The response, and the work, are the same whether an account has that address
+ * or not. The exception is a member who shows the address to the other members (AlreadyMember).
  */
 export const makeInviteMember =
   (deps: InviteMemberDeps) =>
@@ -125,7 +125,7 @@ export const makeInviteMember =
     })
   }
 
-/** An invitation is mail to an address that somebody else chose: there is only so much of it. */
+/** Limits invitations: each is mail to an address that another user chose. */
 const mayMail = async (
   allowances: Allowances,
   { principal }: SignedInCall<never>,
@@ -135,7 +135,8 @@ const mayMail = async (
   const wait =
     (await allowances.take('invitation', String(principal.impersonator?.userId ?? principal.userId))) ??
     (await allowances.take('invitation-address', `${orgId} ${key}`)) ??
-    // Organizations cost nothing: without this one, forty of them are two hundred mails a day to one person.
+    // Organizations are free to create: without this limit, forty of them could send two hundred mails a day to one
+    // person.
     (await allowances.take('invitation-mailbox', key))
   return wait === undefined
     ? right(undefined)
@@ -175,7 +176,7 @@ const invitationMail = (
   action: { label: 'Accept the invitation', url },
 })
 
-/** Takes an invitation back; its link is worth nothing then. */
+/** Withdraws an invitation; its link becomes invalid. */
 export const makeWithdrawInvitation =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
   async (call: SignedInCall, orgId: OrgId, id: InvitationId): Outcome<Failure<'InvitationMissing'>, void> =>

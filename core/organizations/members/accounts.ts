@@ -15,16 +15,16 @@ export type UserRef = { readonly name: string } | { readonly id: number }
 export const findAccount = (memberships: MembershipStore, ref: UserRef): Promise<AccountSummary | undefined> =>
   'name' in ref ? memberships.findAccount(ref.name) : memberships.findAccountById(ref.id)
 
-/** No user has this id. */
+/** An id that no user has. */
 const noUser = 0 as UserId
 
 /**
- * The user's id, whatever the user's state; an id that no user has for anything else. So a question about a missing user
- * costs the queries of one about a user whom the caller does not see, and has the same answer.
+ * Returns the user's id, whatever the user's state, or an id that no user has. A question about a missing user thus
+ * costs the same queries as one about a hidden user, and gets the same answer.
  */
 export const userIdOf = (account: AccountSummary | undefined): UserId => (account?.kind === 'user' ? (account.id as UserId) : noUser)
 
-/** Whether the caller may learn that the user exists, apart from organizations that they share. */
+/** Reports whether the caller may learn that the user exists, not counting organizations that they share. */
 export const isShown = (call: SignedInCall, account: AccountSummary | undefined): boolean => {
   const id = userIdOf(account)
   if (account?.seenAs === undefined) return false
@@ -33,13 +33,13 @@ export const isShown = (call: SignedInCall, account: AccountSummary | undefined)
   return call.principal.userId === id || maySee(viewer, { id, ...account.seenAs })
 }
 
-/** The user's id, whatever the user's state, for those who see all users. */
+/** Returns the user's id, whatever the user's state, for callers who see all users. */
 export const asUser = (account: AccountSummary | undefined): Either<Failure<'MemberMissing'>, UserId> =>
   account?.kind === 'user' ? right(account.id as UserId) : left(MemberMissing('There is no such user.'))
 
 /**
- * Finds the user who is to become a member: no organization, nobody who is switched off. A private user whom the caller
- * does not see is not there: otherwise every owner of an organization could read anyone's profile by adding them to it.
+ * Finds the user who is to become a member. It must be an active user, not an organization. A private user whom the
+ * caller may not see does not exist: otherwise an owner could read any profile by adding its user to an organization.
  */
 export const findNewMember = async (
   memberships: MembershipStore,

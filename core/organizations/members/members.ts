@@ -16,7 +16,10 @@ import type { UserRef } from './accounts.ts'
 import { findAccount, isShown, userIdOf } from './accounts.ts'
 import { mayChange, mustHold } from './rights.ts'
 
-/** What a user holds in an organization; told to the user, to members of the organization and to site admins. */
+/**
+ * Returns what a user holds in an organization. It is shown to the user, to members of the organization and to site
+ * admins.
+ */
 export const makeTellPermissions = (deps: {
   readonly organizations: OrganizationStore
   readonly memberships: MembershipStore
@@ -43,7 +46,10 @@ export const makeTellPermissions = (deps: {
   }
 }
 
-/** Why the organization does not let the caller in, for a change that also members may ask for whom it does not let in. */
+/**
+ * Returns why the caller may not enter the organization, for a change that is also open to members who do not meet its
+ * requirements.
+ */
 export const barredIn = async (
   { memberships }: Pick<OrganizationStores, 'memberships'>,
   clock: Clock,
@@ -54,7 +60,7 @@ export const barredIn = async (
 
 type SetMemberVisibilityFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing'> | EntryRefusal
 
-/** Shows a membership to everyone or hides it from outsiders: each member's own choice, and the owners'. */
+/** Shows a membership to everyone or hides it from outsiders. Each member may set their own; owners may set any. */
 export const makeSetMemberVisibility =
   (deps: MemberChangeDeps) =>
   (call: SignedInCall, id: OrgId, ref: UserRef, isPublic: boolean): Outcome<SetMemberVisibilityFailure, void> =>
@@ -80,7 +86,10 @@ export const makeSetMemberVisibility =
 
 type RemoveMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
 
-/** Takes a member out of the organization and all of its teams: anyone themselves, whatever the organization demands, others only below the caller. */
+/**
+ * Removes a member from the organization and all of its teams. A member may always leave, whatever the organization
+ * requires; another member must be below the caller.
+ */
 export const makeRemoveMember =
   (deps: MemberChangeDeps) =>
   (call: SignedInCall, id: OrgId, ref: UserRef): Outcome<RemoveMemberFailure, void> =>
@@ -118,7 +127,7 @@ export const makeRemoveMember =
 
 type ActOnMemberFailure = Failure<'MembershipActionUnknown' | 'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
 
-/** The one-route form of showing and hiding a membership, removing a member and leaving. */
+/** The single-route form of showing and hiding a membership, removing a member and leaving. */
 export const makeActOnMember =
   (deps: {
     readonly remove: ReturnType<typeof makeRemoveMember>
@@ -140,7 +149,7 @@ export const makeActOnMember =
     }
   }
 
-/** Revokes a token that is confined to the organization, whoever made it. */
+/** Revokes any token that is restricted to the organization, regardless of its creator. */
 export const makeRevokeOrganizationToken =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
   async (call: SignedInCall, orgId: OrgId, id: TokenId): Outcome<Failure<'OrganizationTokenMissing'>, void> =>

@@ -15,13 +15,19 @@ import type { MembershipRole, Organization, Team } from '../types.ts'
 import { findNewMember } from './accounts.ts'
 import { levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './rights.ts'
 
-/** A member needs some team at or below the role's level; admins and owners one of exactly that level. */
+/**
+ * Reports whether the teams match the role. A member needs a team at or below the role's level; admins and owners need
+ * one of exactly that level.
+ */
 const isInRole = (teams: readonly Team[], role: MembershipRole): boolean =>
   role === 'member'
     ? teams.some((team) => !reaches(levelOfTeam(team.permission), 'admin'))
     : teams.some((team) => team.permission === role)
 
-/** Puts a user, who is in these teams, into a team of the role, and so into the organization. Right true when the user entered one. */
+/**
+ * Puts a user, who is in these teams, into a team of the role, and so into the organization. Right is true if the user
+ * entered a team.
+ */
 export const enterRole = async (
   held: HeldOrganization,
   teams: readonly Team[],
@@ -42,7 +48,7 @@ export const enterRole = async (
   return right(true)
 }
 
-/** The oldest team of the role's level; one is made where the organization has none. */
+/** Returns the oldest team of the role's level. If the organization has none, it is created. */
 const teamForRole = async (
   { stores, organization }: HeldOrganization,
   role: MembershipRole,
@@ -84,8 +90,9 @@ type SetMembershipFailure = Failure<
 >
 
 /**
- * Makes a user a member in exactly this role: into the oldest team of the role's level, out of every team above it.
- * A role `member` leaves someone who is in lower teams where they are. Everyone may lower themselves.
+ * Sets a user's membership to exactly this role: adds the user to the oldest team of the role's level, and removes the
+ * user from every team above it. With role `member`, a user who is only in lower teams is unchanged. Every member may
+ * lower their own role.
  */
 export const makeSetMembership =
   (deps: TeamChangeDeps & { readonly clock: Clock; readonly users: Pick<UserStore, 'byLogin'> }) =>
@@ -120,7 +127,7 @@ export const makeSetMembership =
     })
   }
 
-/** Right with the number of teams that were left. */
+/** Right is the number of teams that the user left. */
 const leaveTeamsAbove = async (
   { stores, rights }: HeldOrganization,
   teams: readonly Team[],

@@ -7,18 +7,18 @@ import { BeyondOwnRights } from '../failures.ts'
 import type { PermissionLevels } from '../ports.ts'
 import type { MembershipRole, Standing, TeamPermission } from '../types.ts'
 
-/** What one caller may do in one organization, once for a use case. */
+/** The rights of one caller in one organization, computed once per use case. */
 export interface Rights {
-  /** Owners, and site admins everywhere. */
+  /** True for owners, and for site admins in every organization. */
   readonly isOwner: boolean
   readonly level: Level
   holds(permission: PermissionRef): boolean
 }
 
-/** The level that a team's permission stands for; a custom team has none of its own. */
+/** Returns the level of a team's permission. A custom team has no level of its own. */
 export const levelOfTeam = (permission: TeamPermission): Level => (permission === 'custom' ? 'none' : permission)
 
-/** Joins a standing with the catalogue: a level includes every permission of that level and below. */
+/** Combines a standing with the catalogue: a level includes every permission of that level and below. */
 export const rightsOf = (isSiteAdmin: boolean, standing: Standing, catalogue: PermissionLevels): Rights => ({
   isOwner: isSiteAdmin || standing.level === 'owner',
   level: isSiteAdmin ? 'owner' : standing.level,
@@ -29,7 +29,10 @@ export const rightsOf = (isSiteAdmin: boolean, standing: Standing, catalogue: Pe
   },
 })
 
-/** Nobody gives more than they hold: no level above one's own, only permissions that one holds. Owners hold all. */
+/**
+ * Checks that the caller gives no level above the caller's own, and only permissions that the caller holds. Owners hold
+ * all.
+ */
 export const mayGive = (
   rights: Rights,
   level: Level,
@@ -47,17 +50,20 @@ export const mayGive = (
   return right(undefined)
 }
 
-/** Only owners change a team, or take rights from a member, of their own level or above. */
+/**
+ * Checks that the caller may change a team, or take rights from a member. At the caller's own level or above, only
+ * owners may.
+ */
 export const mayChange = (rights: Rights, level: Level): Either<Failure<'BeyondOwnRights'>, void> =>
   rights.isOwner || level === 'none' || !reaches(level, rights.level)
     ? right(undefined)
     : left(BeyondOwnRights(`The level "${level}" is not below yours, so only owners may change it.`))
 
-/** The permission itself, for commands that several routes lead to. */
+/** Checks the permission itself, for commands that several routes use. */
 export const mustHold = (rights: Rights, action: string): Either<Failure<'BeyondOwnRights'>, void> =>
   rights.holds({ namespace: 'org_mgmt', action })
     ? right(undefined)
     : left(BeyondOwnRights(`You may not "${action}" here.`))
 
-/** The level of the team that a role puts someone into. */
+/** Returns the level of the team that a role puts a user into. */
 export const levelOfRole = (role: MembershipRole): Level => (role === 'member' ? 'read' : role)

@@ -10,7 +10,7 @@ import { OrganizationMissing } from '../failures.ts'
 import type { OrganizationStores } from '../ports.ts'
 import type { Organization } from '../types.ts'
 
-/** Pixels of a side, as for the pictures of people. */
+/** The side length in pixels, the same as for users' pictures. */
 const side = 290
 
 export interface ChangeOrganizationAvatarDeps {
@@ -25,7 +25,7 @@ const missing = (): Failure<'OrganizationMissing'> => OrganizationMissing('There
 const audited = (organization: Organization, action: string) =>
   ({ action, objectType: 'organization', objectId: organization.id, objectName: organization.name, tenantId: organization.id }) as const
 
-/** Gives an organization a picture, drawn anew; answers the organization with it. */
+/** Sets an organization's picture, re-encoded, and returns the organization with it. */
 export const makeSetOrganizationAvatar =
   (deps: ChangeOrganizationAvatarDeps) =>
   async (call: SignedInCall<Organization>, id: OrgId, bytes: Uint8Array): Outcome<Failure<'PictureRefused' | 'PicturesBusy' | 'OrganizationMissing'>, Organization> => {
@@ -41,7 +41,7 @@ export const makeSetOrganizationAvatar =
     })
   }
 
-/** Takes an organization's picture away; does nothing when there is none. */
+/** Removes an organization's picture. Does nothing if there is none. */
 export const makeRemoveOrganizationAvatar =
   (deps: Pick<ChangeOrganizationAvatarDeps, 'uow'>) =>
   async (call: SignedInCall, id: OrgId): Outcome<Failure<'OrganizationMissing'>, void> =>

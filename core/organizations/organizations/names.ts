@@ -7,7 +7,7 @@ import { teamNameKey } from '../types.ts'
 
 export const ownersTeamName = 'Owners'
 export const maxTeamNameLength = 255
-/** Linear in its input. */
+/** Matching takes linear time. */
 export const teamNamePattern = /^[0-9A-Za-z][-.\w]*$/
 
 const reservedTeamNames: ReadonlySet<string> = new Set(['new'])
@@ -17,7 +17,10 @@ export const parseOrganizationName = (text: string): Either<Failure<'Organizatio
   return name._tag === 'Left' ? left(OrganizationNameRefused(name.left.message)) : right(name.right)
 }
 
-/** `Owners` is taken in every organization, so the store refuses it; `new` is a word of the console's routes. */
+/**
+ * Parses a team's name. `Owners` exists in every organization, so the store refuses it; `new` is a word of the
+ * console's routes.
+ */
 export const parseTeamName = (text: string): Either<Failure<'TeamNameRefused'>, string> => {
   if (text.length > maxTeamNameLength || !teamNamePattern.test(text)) {
     return left(

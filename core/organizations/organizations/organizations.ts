@@ -27,7 +27,7 @@ import { canSee, viewerIn, viewerOf, visibleWithoutMembership } from './visibili
 
 export interface CreateOrganizationInput extends ProfileInput {
   readonly name: string
-  /** Whose it becomes when a site admin makes it for somebody; the caller's unless told. */
+  /** The owner, if a site admin creates the organization for another user. Defaults to the caller. */
   readonly ownerId?: UserId
 }
 
@@ -41,7 +41,7 @@ const firstTeams: readonly Pick<NewTeam, 'name' | 'permission' | 'description'>[
   { name: 'Viewers', permission: 'read', description: 'Members who may look' },
 ]
 
-/** Creates an organization with its three teams, the caller (or `ownerId`) the only member of Owners: all of it or nothing. */
+/** Creates an organization with its three teams, and the caller (or `ownerId`) as the only member of Owners, atomically. */
 export const makeCreateOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
   async (call: SignedInCall<Organization>, input: CreateOrganizationInput): Outcome<CreateOrganizationFailure, Organization> => {
@@ -90,19 +90,22 @@ const addFirstTeams = async (stores: OrganizationStores, orgId: OrgId, ownerId: 
   }
 }
 
-/** An organization as one caller finds it. */
+/** An organization as one caller sees it. */
 export interface FoundOrganization {
   readonly organization: Organization
-  /** The caller, as far as this organization is concerned. */
+  /** The caller as a viewer of this organization. */
   readonly viewer: Viewer
   readonly isMember: boolean
-  /** Why the organization does not let this member further in than to its profile, if it does not. */
+  /** Why this member may see no more of the organization than its profile; undefined if there is no restriction. */
   readonly barred: EntryRefusal | undefined
-  /** The name that was asked for is a former one. */
+  /** The requested name is a former one. */
   readonly isFormerName: boolean
 }
 
-/** Finds an organization by its name, on request by one that it had; whoever may not see it learns nothing. */
+/**
+ * Finds an organization by its name or, on request, by a former one. A caller who may not see it gets the same answer
+ * as for a missing one.
+ */
 export const makeFindOrganization =
   (deps: { readonly organizations: OrganizationStore; readonly memberships: MembershipStore; readonly clock: Clock }) =>
   async (call: Call, name: string, formerNames: 'found' | 'missing'): Outcome<Failure<'OrganizationMissing'>, FoundOrganization> => {
@@ -125,20 +128,20 @@ type Stores = { readonly organizations: OrganizationStore; readonly memberships:
 
 const none: Page<Organization> = { items: [], total: 0 }
 
-/** The one organization that a token is confined to, if its user is a member of it. */
+/** Returns the one organization that a token is restricted to, if its user is a member of it. */
 const confined = async (stores: Stores, onlyOrgId: OrgId, userId: UserId): Promise<Page<Organization>> => {
   if ((await stores.memberships.find(onlyOrgId, userId)) === undefined) return none
   const organization = await stores.organizations.findById(onlyOrgId)
   return organization === undefined ? none : { items: [organization], total: 1 }
 }
 
-/** Organizations that the caller may see without being a member. */
+/** Lists the organizations that the caller may see without being a member. */
 export const makeListOrganizations =
   (deps: Stores) =>
   (call: Call, page: PageRequest): Promise<Page<Organization>> =>
     deps.organizations.list(visibleWithoutMembership(viewerOf(call)), page)
 
-/** The caller's own organizations; only the public ones for a token that is limited to public objects. */
+/** Lists the caller's own organizations; only the public ones for a token that is limited to public objects. */
 export const makeListOwnOrganizations =
   (deps: Stores) =>
   async (call: SignedInCall, page: PageRequest): Promise<Page<Organization>> => {
@@ -150,8 +153,8 @@ export const makeListOwnOrganizations =
   }
 
 /**
- * Another user's organizations, as far as the caller may know of them. Of a user whom the caller does not see, those that
- * they share; without any, the user is not there.
+ * Lists another user's organizations that the caller may see. If the caller may not see the user, these are the
+ * organizations that they share; without any, the user does not exist.
  */
 export const makeListOrganizationsOfUser =
   (deps: Stores) =>
@@ -174,7 +177,7 @@ type EditOrganizationFailure = Failure<'OrganizationFieldRefused' | 'Organizatio
 const organizationMissing = () => OrganizationMissing('There is no such organization.')
 const organizationChanged = () => OrganizationChanged('The organization was changed in the meantime.')
 
-/** Changes the fields that are given and differ, and no others. */
+/** Changes only the fields that are given and differ. */
 export const makeEditOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
   (
@@ -211,7 +214,7 @@ export const makeEditOrganization =
 
 type RenameOrganizationFailure = Failure<'OrganizationNameRefused' | 'OrganizationNameTaken' | 'OrganizationMissing'>
 
-/** Gives an organization another name; the old one leads to it until somebody takes it. */
+/** Renames an organization. The old name redirects to it until another account takes it. */
 export const makeRenameOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
   async (call: SignedInCall, id: OrgId, newName: string): Outcome<RenameOrganizationFailure, void> => {
@@ -237,20 +240,20 @@ export const makeRenameOrganization =
 
 type DeleteOrganizationFailure = Failure<'OrganizationMissing' | 'OrganizationInUse'>
 
-/** How many blocking objects an answer names. */
+/** The maximum number of blocking objects in a failure. */
 const namedObjects = 20
 
 interface DeleteDeps {
   readonly uow: UnitOfWork<OrganizationStores>
 }
 
-/** Deletes an organization that nothing refers to any more. */
+/** Deletes an organization that no object refers to any more. */
 export const makeDeleteOrganization =
   (deps: DeleteDeps) =>
   (call: SignedInCall, id: OrgId): Outcome<DeleteOrganizationFailure, void> =>
     deps.uow.run<DeleteOrganizationFailure, void>(call, (stores) => deleteWithin(stores, id))
 
-/** As `makeDeleteOrganization`, of organizations without an owner only, who could delete it. */
+/** Like `makeDeleteOrganization`, but only for organizations without an owner, which no owner can delete. */
 export const makeDeleteOrphanedOrganization =
   (deps: DeleteDeps) =>
   (call: SignedInCall, id: OrgId): Outcome<DeleteOrganizationFailure | Failure<'OrganizationHasOwner'>, void> =>

@@ -32,7 +32,10 @@ const checked = (input: PolicyInput): Either<Failure<'PolicyRefused'>, void> => 
     : left(PolicyRefused(`Tokens may live 1 to ${maxTokenLifeDays} days, or with 0 for ever.`))
 }
 
-/** The grace counts from the moment at which the demand was switched on, also when its length changes later. */
+/**
+ * The grace period is counted from the moment at which the requirement was switched on, even if its length changes
+ * later.
+ */
 const changedPolicy = (before: PolicyContent, input: PolicyInput, now: Date): PolicyContent => {
   const graceDays = input.graceDays ?? before.graceDays
   const { secondFactorFrom } = before
@@ -49,8 +52,8 @@ const isSame = (a: PolicyContent, b: PolicyContent): boolean =>
   a.secondFactorFrom?.getTime() === b.secondFactorFrom?.getTime() && a.graceDays === b.graceDays && a.maxTokenLifeDays === b.maxTokenLifeDays
 
 /**
- * Changes what an organization demands of its members. Whoever demands a second factor, or changes from when, has one,
- * so that nobody locks themselves out. Members are told by mail afterwards (`tellSecondFactor`).
+ * Changes what an organization requires of its members. A caller who requires a second factor, or changes its start,
+ * must have one, to avoid a lock-out. Members are notified by mail afterwards (`tellSecondFactor`).
  */
 export const makeChangePolicy =
   (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
@@ -88,14 +91,15 @@ export const makeChangePolicy =
 
 const changedSince = () => PolicyChanged('The policy was changed by somebody else meanwhile.')
 
-/** How long before the end of the grace a member is told once more. */
+/** How long before the end of the grace period a member is notified again. */
 const nearDays = 3
 const batch = 100
 
 /**
- * Tells members without a second factor, by mail, that their organization demands one: when it is switched on or they
- * join, and once more three days before the grace ends. Answers how many mails it posted; run it until that is 0.
- * A mail is posted in the transaction that notes it, so that nobody is told twice, whoever runs this.
+ * Notifies members without a second factor, by mail, that their organization requires one: when it is switched on or
+ * they join, and again three days before the grace period ends. Returns the number of mails posted; run it until that
+ * is 0. A mail is posted in the transaction that records it, so that no member is notified twice, even by concurrent
+ * runs.
  */
 export const makeTellSecondFactor =
   (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock; readonly baseUrl: () => string }) =>

@@ -1,25 +1,25 @@
 import type { OrgId, UserId } from '../../kernel/ids.ts'
 import { token } from '../../kernel/token.ts'
 
-/** What an organization demands of its members beyond their rights. */
+/** What an organization requires of its members beyond their rights. */
 export interface OrganizationPolicy {
-  /** From then on members need a second factor; undefined when they need none. */
+  /** The instant from which members need a second factor; undefined if none is required. */
   readonly secondFactorFrom: Date | undefined
-  /** How long after the switch that is. */
+  /** The number of days between switching the requirement on and that instant. */
   readonly graceDays: number
-  /** 0: tokens may live for ever. */
+  /** In days; 0 means no limit. */
   readonly maxTokenLifeDays: number
-  /** Raised by one at each change. */
+  /** Incremented by each change. */
   readonly version: number
 }
 
 export type PolicyContent = Omit<OrganizationPolicy, 'version'>
 
-/** What a member was told of the need for a second factor; each includes those before it. */
+/** The notices about the second factor that a member has received; each includes those before it. */
 export const notices = ['none', 'comes', 'near'] as const
 export type SecondFactorNotice = (typeof notices)[number]
 
-/** A member who has no second factor where one is needed, and was not told all there is to tell. */
+/** A member who lacks a required second factor and has not received all notices. */
 export interface DueNotice {
   readonly orgId: OrgId
   readonly orgName: string
@@ -30,17 +30,20 @@ export interface DueNotice {
   readonly told: SecondFactorNotice
 }
 
-/** Policies of organizations, and who was told of them. */
+/** The policies of organizations, and the notices sent. */
 export interface PolicyStore {
   find(orgId: OrgId): Promise<OrganizationPolicy | undefined>
-  /** False when the organization is gone or its policy has another version than `expectedVersion`. */
+  /** Returns false if the organization does not exist or its policy has another version than `expectedVersion`. */
   replace(orgId: OrgId, content: PolicyContent, expectedVersion: number): Promise<boolean>
   hasSecondFactor(userId: UserId): Promise<boolean>
-  /** All members are to be told anew. */
+  /** Resets the notices, so that all members are notified again. */
   forgetNotices(orgId: OrgId): Promise<void>
-  /** Members to tell at `now`: at once when it comes, once more when it begins before `nearBefore`. At most `limit`. */
+  /**
+   * Returns at most `limit` members to notify: at once when the requirement is set, and again when it starts before
+   * `nearBefore`.
+   */
   dueNotices(nearBefore: Date, limit: number): Promise<readonly DueNotice[]>
-  /** One conditional update: false when somebody else told the member already, or the member left. */
+  /** Updates conditionally. Returns false if a concurrent run notified the member already, or the member left. */
   markTold(orgId: OrgId, userId: UserId, told: SecondFactorNotice): Promise<boolean>
 }
 export const PolicyStoreToken = token<PolicyStore>('organizations.PolicyStore')

@@ -4,13 +4,16 @@ import type { Failure } from '../../kernel/failure.ts'
 import { OrganizationFieldRefused } from '../failures.ts'
 import type { OrganizationProfile, Visibility } from '../types.ts'
 
-/** Longest texts, in UTF-16 units. */
+/** The maximum lengths, in UTF-16 units. */
 export const profileLimits = { fullName: 100, email: 254, description: 255, website: 255, location: 50, fleetEndpoint: 255 } as const
 
-/** What a caller may ask for: an absent field stays as it is, empty text clears it, an empty visibility is no change. */
+/** The requested changes. An absent field is unchanged, an empty text clears it, an empty visibility is no change. */
 export interface ProfileInput extends Partial<Omit<OrganizationProfile, 'visibility'>> {
   readonly visibility?: Visibility | ''
-  /** A word that older clients send, or the number that is shown; `client` is a kind of organization that is not made here. */
+  /**
+   * A word that older clients send, or the number that is shown. `client` is a kind of organization that cannot be
+   * created here.
+   */
   readonly orgType?: string | number
 }
 
@@ -50,10 +53,13 @@ const problemsOf = (input: ProfileInput, orgType: number): readonly string[] => 
   return problems
 }
 
-/** What an organization is that is of no special kind. */
+/** The type of an organization without a special kind. */
 export const ordinaryOrgType = 0
 
-/** Checks the fields that are there and answers exactly those. `orgType` is the organization's own, which stays. */
+/**
+ * Checks the fields that are present and returns exactly those. `orgType` is the organization's current type, which
+ * cannot change.
+ */
 export const parseProfile = (
   input: ProfileInput,
   orgType: number,

@@ -3,7 +3,7 @@ import type { Call } from '../../kernel/principal.ts'
 import { allows } from '../../kernel/principal.ts'
 import type { Organization, Visibility } from '../types.ts'
 
-/** Someone who looks: what decides which organizations they see. */
+/** A viewer: determines which organizations are visible. */
 export interface Viewer {
   readonly userId: UserId | undefined
   readonly isSiteAdmin: boolean
@@ -13,7 +13,7 @@ export interface Viewer {
 
 const stranger: Viewer = { userId: undefined, isSiteAdmin: false, publicOnly: true, onlyOrgId: undefined }
 
-/** A token without a scope for organizations sees what a stranger sees. */
+/** Returns the viewer of a call. A token without a scope for organizations sees what a stranger sees. */
 export const viewerOf = (call: Call): Viewer => {
   const principal = call.principal
   if (principal === undefined || !allows(principal.scopes, { category: 'organization', level: 'read' })) return stranger
@@ -25,17 +25,20 @@ export const viewerOf = (call: Call): Viewer => {
   }
 }
 
-/** The viewer as far as one organization is concerned: a token that is confined to another sees it as a stranger. */
+/**
+ * Returns the viewer with respect to one organization. A token restricted to another organization sees it as a stranger
+ * does.
+ */
 export const viewerIn = (viewer: Viewer, orgId: OrgId): Viewer =>
   viewer.onlyOrgId === undefined || viewer.onlyOrgId === orgId ? viewer : stranger
 
-/** The visibilities that need no membership. */
+/** Returns the visibilities that need no membership. */
 export const visibleWithoutMembership = (viewer: Viewer): readonly Visibility[] => {
   if (viewer.userId === undefined || viewer.publicOnly || viewer.onlyOrgId !== undefined) return ['public']
   return viewer.isSiteAdmin ? ['public', 'limited', 'private'] : ['public', 'limited']
 }
 
-/** Whether an organization is to be shown. `viewer` is already the viewer in this organization. */
+/** Reports whether an organization is visible. `viewer` must already be the viewer in this organization. */
 export const canSee = (viewer: Viewer, organization: Pick<Organization, 'visibility'>, isMember: boolean): boolean => {
   if (organization.visibility === 'public') return true
   if (viewer.userId === undefined || viewer.publicOnly) return false

@@ -7,17 +7,17 @@ import { token } from '../../kernel/token.ts'
 /** Another robot account of the organization has this name. */
 export const RobotNameTaken = defineFailure('RobotNameTaken', 'Unprocessable')
 
-/** An account that is no person: no password, no address, and nothing outside of its organization. */
+/** A non-human account: it has no password, no address, and no rights outside its organization. */
 export interface Robot {
   readonly id: UserId
   readonly orgId: OrgId
   /** Unique within the organization; lower case. */
   readonly name: string
-  /** The organization's name, `+`, and the robot's: no person's name has a plus sign. */
+  /** The organization's name, `+`, and the robot's name. No user's name contains a plus sign. */
   readonly login: string
   readonly description: string
   readonly isActive: boolean
-  /** Teams of the organization, ascending: they alone give the robot its rights. */
+  /** Teams of the organization, ascending. They are the only source of the robot's rights. */
   readonly teamIds: readonly TeamId[]
   readonly createdAt: Date
   readonly version: number
@@ -32,22 +32,22 @@ export interface NewRobot {
 }
 export type RobotChanges = Partial<Pick<Robot, 'description' | 'isActive'>>
 
-/** Robot accounts, each read and change within one organization. */
+/** Robot accounts. Each read and change is limited to one organization. */
 export interface RobotStore {
-  /** By name. */
+  /** Sorted by name. */
   list(orgId: OrgId, page: PageRequest): Promise<Page<Robot>>
   find(orgId: OrgId, id: UserId): Promise<Robot | undefined>
-  /** Counts all of the organization. */
+  /** Returns the number of robot accounts of the organization. */
   count(orgId: OrgId): Promise<number>
-  /** Inserts account, user, robot and membership, in no team. */
+  /** Inserts account, user, robot and membership, without a team. */
   insert(robot: NewRobot): Outcome<Failure<'RobotNameTaken'>, UserId>
-  /** Raises the version. False when it is gone or, with `expectedVersion`, has another version. */
+  /** Increments the version. Returns false if the robot does not exist or, with `expectedVersion`, has another version. */
   update(orgId: OrgId, id: UserId, changes: RobotChanges, expectedVersion: number | undefined): Promise<boolean>
-  /** Removes the account with its tokens, teams and grants. */
+  /** Deletes the account with its tokens, teams and grants. */
   remove(orgId: OrgId, id: UserId): Promise<void>
 }
 export const RobotStoreToken = token<RobotStore>('organizations.RobotStore')
 
 export const maxRobotNameLength = 22
-/** The login of a robot. */
+/** Returns the login of a robot. */
 export const robotLogin = (orgName: string, name: string): string => `${orgName}+${name}`

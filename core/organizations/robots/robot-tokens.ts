@@ -24,11 +24,14 @@ type RobotTokenFailure = Failure<
 
 export interface CreatedRobotToken {
   readonly record: AccessTokenRecord
-  /** The only time that the value is known. */
+  /** The plain value. It is available only here. */
   readonly value: Secret
 }
 
-/** Makes an access token for a robot account, confined to its organization. Its maker holds all that the robot holds. */
+/**
+ * Creates an access token for a robot account, restricted to its organization. The caller must hold all that the robot
+ * holds.
+ */
 export const makeCreateRobotToken =
   (deps: TeamChangeDeps & { readonly confinedTokens: ConfinedTokens }) =>
   (call: SignedInCall<CreatedRobotToken>, orgId: OrgId, robotId: UserId, input: ConfinedTokenInput): Outcome<RobotTokenFailure, CreatedRobotToken> =>
@@ -60,7 +63,7 @@ export const makeCreateRobotToken =
       return right({ record: { ...row, id: id.right, lastUsedAt: undefined }, value })
     })
 
-/** A token that the organization would not let in is not made. */
+/** Checks the lifetime of a token against the organization's policy. A token that the policy refuses is not created. */
 const fitsPolicy = async (
   { stores, organization }: HeldOrganization,
   { createdAt, expiresAt }: NewAccessToken,

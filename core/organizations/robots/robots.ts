@@ -17,13 +17,13 @@ import { maxRobotNameLength } from './ports.ts'
 export const maxRobots = 100
 const maxTeamsOfRobot = 50
 
-/** Lower case, so that one name is written in one way. */
+/** Parses a robot's name. It is lower case, so that each name has a single spelling. */
 export const parseRobotName = (text: string): Either<Failure<'RobotRefused'>, string> =>
   text.length <= maxRobotNameLength && accountNamePattern.test(text)
     ? right(text.toLowerCase())
     : left(RobotRefused(`A robot account's name has 1 to ${maxRobotNameLength} letters or digits, with single "-", "_" or "." between them.`))
 
-/** Reads teams for a robot; refuses foreign ones and the team Owners, which is for people. */
+/** Reads teams for a robot. Refuses foreign teams and the team Owners, which is for people. */
 export const readRobotTeams = async (
   { stores, organization }: HeldOrganization,
   teamIds: readonly TeamId[],
@@ -40,7 +40,7 @@ export const readRobotTeams = async (
   return right(teams)
 }
 
-/** Whoever puts a robot into teams, or makes a token for one in them, holds all that these teams give. */
+/** Checks that a caller who puts a robot into teams, or creates a token for it, holds all that these teams give. */
 export const mayWield = async ({ stores, rights }: HeldOrganization, teams: readonly Team[]): Outcome<Failure<'BeyondOwnRights'>, void> => {
   for (const team of teams) {
     const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
@@ -57,7 +57,7 @@ export interface CreateRobotInput {
 
 type CreateRobotFailure = Failure<'RobotRefused' | 'RobotNameTaken' | 'BeyondOwnRights' | 'OrganizationMissing'>
 
-/** Makes a robot account that holds no more than its maker. */
+/** Creates a robot account that holds no more than the caller. */
 export const makeCreateRobot =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
   async (call: SignedInCall<Robot>, orgId: OrgId, input: CreateRobotInput): Outcome<CreateRobotFailure, Robot> => {
@@ -102,8 +102,8 @@ export interface EditRobotInput {
 type EditRobotFailure = Failure<'RobotRefused' | 'RobotMissing' | 'RobotChanged' | 'BeyondOwnRights' | 'OrganizationMissing'>
 
 /**
- * Changes a robot account. Whoever puts it into teams, or wakes it up, holds all that the teams which it is in afterwards
- * give; taking it out of teams and putting it to sleep needs no more than the right to manage robot accounts.
+ * Changes a robot account. To add it to teams or to activate it, the caller must hold all that its teams give
+ * afterwards. To remove it from teams or to deactivate it, the right to manage robot accounts is sufficient.
  */
 export const makeEditRobot =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
@@ -135,7 +135,7 @@ export const makeEditRobot =
       return right(after)
     })
 
-/** Whether the teams changed. */
+/** Reports whether the teams changed. */
 const moveTeams = async (
   held: HeldOrganization,
   robot: Robot,

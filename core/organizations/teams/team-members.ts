@@ -14,8 +14,8 @@ import { inTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
 type AddTeamMemberFailure = Failure<'MemberMissing' | 'AccountNotEligible' | 'BeyondOwnRights' | 'TeamMissing' | 'AlreadyTeamMember'>
 
 /**
- * Puts a user into a team and so into its organization. The caller must hold all that the team gives.
- * `whenMember` says what a user who is in the team already means.
+ * Adds a user to a team, and so to its organization. The caller must hold all that the team gives. `whenMember` selects
+ * the result for a user who is already in the team.
  */
 export const makeAddTeamMember =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
@@ -49,7 +49,10 @@ export const makeAddTeamMember =
 
 type RemoveTeamMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'TeamMissing' | 'LastOwner'>
 
-/** Takes a user out of a team: anyone themselves, others from a team below the caller. With the last team goes the membership. */
+/**
+ * Removes a user from a team. A member may always leave; other members may be removed from a team below the caller.
+ * Leaving the last team ends the membership.
+ */
 export const makeRemoveTeamMember =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall, id: TeamId, ref: UserRef): Outcome<RemoveTeamMemberFailure, void> =>
@@ -96,7 +99,7 @@ type ActOnTeamFailure = Failure<
   | 'LastOwner'
 >
 
-/** The one-route form of joining, leaving, adding and removing; the team must be of the organization that is named. */
+/** The single-route form of joining, leaving, adding and removing. The team must belong to the named organization. */
 export const makeActOnTeam =
   (deps: {
     readonly teams: TeamStore

@@ -23,11 +23,11 @@ export const parseTeamType = (type: string): Either<Failure<'TeamTypeUnknown'>, 
     ? right(type)
     : left(TeamTypeUnknown(`There is no team type "${type}".`))
 
-/** `owner` belongs to the team Owners alone. */
+/** Parses a team's permission. `owner` is reserved for the team Owners. */
 export const parseNewPermission = (permission: TeamPermission): Either<Failure<'TeamLevelRefused'>, TeamPermission> =>
   permission === 'owner' ? left(TeamLevelRefused('Only the team Owners has the permission "owner".')) : right(permission)
 
-/** What may be changed of the team Owners: its description and roles, nothing else. */
+/** Checks a change to the team Owners: only its description and roles may change. */
 export const guardOwnersTeam = (
   team: Team,
   changes: { readonly name?: string; readonly permission?: TeamPermission },
@@ -41,7 +41,7 @@ export const guardOwnersTeam = (
     : right(undefined)
 }
 
-/** Reads what the roles carry; refuses more roles than a team takes, and any that is not the organization's. */
+/** Returns the permissions of the roles. Refuses more roles than a team may have, and any role of another organization. */
 export const readRoles = async (
   teams: TeamStore,
   orgId: OrgId,
@@ -56,7 +56,7 @@ export const readRoles = async (
     : right(roles)
 }
 
-/** Everything that a team's roles carry. */
+/** Returns all permissions of a team's roles. */
 export const permissionsOfTeam = async (
   teams: TeamStore,
   team: Pick<Team, 'orgId' | 'roleIds'>,
@@ -66,7 +66,7 @@ export const permissionsOfTeam = async (
   return [...roles.right.values()].flat()
 }
 
-/** The caller's rights, as they are inside the transaction. */
+/** Returns the caller's rights as seen inside the transaction. */
 export const rightsIn = async (
   stores: { readonly memberships: MembershipStore },
   catalogue: PermissionLevels,
@@ -80,7 +80,7 @@ export interface TeamChangeDeps {
   readonly catalogue: PermissionLevels
 }
 
-/** A team whose organization is held, and what the caller may do there. */
+/** A team whose organization is locked, and the caller's rights there. */
 export interface HeldTeam {
   readonly stores: OrganizationStores
   readonly team: Team
@@ -89,8 +89,8 @@ export interface HeldTeam {
 }
 
 /**
- * Runs a change of one team while its organization is held: the team is read again after the lock, so that what the
- * rules judge is what will be changed.
+ * Runs a change of one team with its organization locked. The team is read again after the lock, so that the rules see
+ * the state that will be changed.
  */
 export const inTeam = <F extends Failure, A>(
   deps: TeamChangeDeps,
@@ -108,7 +108,7 @@ export const inTeam = <F extends Failure, A>(
     return work({ stores, team, organization, rights })
   })
 
-/** What a change needs that is also open to members whom the organization does not let in. */
+/** The dependencies of a change that is also open to members who do not meet the organization's requirements. */
 export interface MemberChangeDeps extends TeamChangeDeps {
   readonly clock: Clock
 }
@@ -119,7 +119,7 @@ export interface HeldOrganization {
   readonly rights: Rights
 }
 
-/** Runs a change of memberships while the organization is held, with the caller's rights as they are then. */
+/** Runs a change of memberships with the organization locked and the caller's current rights. */
 export const inOrganization = <F extends Failure, A>(
   deps: TeamChangeDeps,
   call: SignedInCall<A>,
@@ -133,8 +133,8 @@ export const inOrganization = <F extends Failure, A>(
   })
 
 /**
- * Takes a user out of one team, inside a transaction that holds the organization. Never the last owner.
- * Whether the user still belongs to the organization is for the caller to settle.
+ * Removes a user from one team, inside a transaction that holds the organization's lock. Refuses to remove the last
+ * owner. The caller must decide whether the user still belongs to the organization.
  */
 export const leaveTeam = async (
   stores: OrganizationStores,

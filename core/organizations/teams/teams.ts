@@ -19,7 +19,7 @@ import { defaultTeamType, guardOwnersTeam, inTeam, isOwnersTeam, parseNewPermiss
 export interface CreateTeamInput {
   readonly name: string
   readonly description: string
-  /** Absent: `custom` for a team that comes with roles, else `read`. */
+  /** Defaults to `custom` for a team with roles, else to `read`. */
   readonly permission: TeamPermission | undefined
   readonly type: string | undefined
   readonly roleIds: readonly RoleId[]
@@ -35,7 +35,7 @@ type CreateTeamFailure = Failure<
   | 'OrganizationMissing'
 >
 
-/** Creates a team that gives no more than its maker holds. */
+/** Creates a team that gives no more than the caller holds. */
 export const makeCreateTeam =
   (deps: {
     readonly uow: UnitOfWork<OrganizationStores>
@@ -129,7 +129,7 @@ export interface TeamQuery {
   readonly includesDescription: boolean
 }
 
-/** Owners and site admins search all teams, others their own. */
+/** Searches teams. Owners and site admins search all teams, others their own. */
 export const makeSearchTeams =
   (deps: Stores) =>
   async (
@@ -146,7 +146,7 @@ export const makeSearchTeams =
     return right(within(found, organization))
   }
 
-/** The caller's teams, as far as the caller's token reaches, in the organizations that let the caller in now. */
+/** Lists the caller's teams within the token's reach, in the organizations that the caller may enter now. */
 export const makeListOwnTeams =
   (deps: Pick<Stores, 'organizations' | 'teams'> & { readonly clock: Clock }) =>
   async (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
@@ -162,7 +162,7 @@ export const makeListOwnTeams =
     return { ...found, items }
   }
 
-/** An absent field stays as it is. */
+/** An absent field is unchanged. */
 export interface EditTeamInput {
   readonly name?: string
   readonly description?: string
@@ -176,7 +176,7 @@ type EditTeamFailure =
   | TeamFormFailure
   | Failure<'TeamNameTaken' | 'TeamRolesRefused' | 'BeyondOwnRights' | 'TeamMissing' | 'TeamChanged'>
 
-/** Changes a team that stands below the caller, to something that gives no more than the caller holds. */
+/** Changes a team below the caller into one that gives no more than the caller holds. */
 export const makeEditTeam =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall<TeamInOrganization>, id: TeamId, input: EditTeamInput, expectedVersion: number | undefined): Outcome<EditTeamFailure, TeamInOrganization> =>
@@ -232,7 +232,10 @@ const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormF
   })
 }
 
-/** The team as it is must be below the caller; what it comes to give beyond that, the caller must hold. */
+/**
+ * Checks a change of a team: the current team must be below the caller, and the caller must hold everything that the
+ * change adds.
+ */
 const judge = async (
   { stores, team, rights }: HeldTeam,
   changes: TeamChanges,
@@ -250,7 +253,7 @@ const judge = async (
 
 type DeleteTeamFailure = Failure<'OwnersTeamFixed' | 'BeyondOwnRights' | 'TeamMissing'>
 
-/** Deletes a team; whoever was in no other team leaves the organization with it. */
+/** Deletes a team. Members without another team leave the organization. */
 export const makeDeleteTeam =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall, id: TeamId): Outcome<DeleteTeamFailure, void> =>

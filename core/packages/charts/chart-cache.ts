@@ -7,21 +7,24 @@ import type { Chart, ChartFailure, ChartSource, FetchedChart } from './ports.ts'
 import { makeSharedWork } from './concurrency.ts'
 import type { ChartRef } from '../types.ts'
 
-/** On whose behalf a chart is opened. */
+/** The caller on whose behalf a chart is opened. */
 export interface ChartReader {
   readonly cluster: MemberCluster
   readonly userId: UserId
 }
 
-/** A chart for looking at: the same one is not fetched again for each page of its form. */
+/** Returns a chart for display. The pages of one form do not fetch the same chart again. */
 export type OpenChart = (ref: ChartRef, reader: ChartReader, signal: AbortSignal) => Outcome<ChartFailure, FetchedChart>
 
 export interface ChartCacheLimits {
-  /** Unpacked bytes of all kept charts. */
+  /** Total size in bytes of the cached charts, unpacked. */
   readonly maxBytes: number
-  /** Larger charts are not kept. */
+  /** Charts larger than this are not cached. */
   readonly maxChartBytes: number
-  /** A chart that was replaced in its repository, or that the caller may no longer fetch, is seen for so long. */
+  /**
+   * Maximum age of an entry. Until then a chart stays visible after it was replaced in its repository or the caller lost the
+   * right to fetch it.
+   */
   readonly keepMs: number
 }
 export const chartCacheLimits: ChartCacheLimits = { maxBytes: 64 * 1024 * 1024, maxChartBytes: 16 * 1024 * 1024, keepMs: 60_000 }
@@ -33,25 +36,25 @@ interface Kept {
 }
 
 /**
- * Nobody is given what somebody else's rights fetched: a source in a cluster is read with the rights of one user there, a
- * named repository with credentials of one account.
+ * Entries are not shared between callers with different rights: a source in a cluster is read with the rights of one cluster
+ * user, a named repository with the credentials of one account.
  */
 const keyOf = ({ name, version, source }: ChartRef, { cluster, userId }: ChartReader): string =>
   JSON.stringify([cluster.ownerId, cluster.id, userId, source.apiGroup, source.kind, source.namespace, source.name, name, version])
 
-/** What a chart holds on to, its parsed forms counted as another copy. */
+/** Returns the memory that a chart uses. Its parsed forms count as a second copy. */
 const sizeOf = ({ files, subcharts }: Chart): number => {
   let bytes = 1024
   for (const [path, content] of files) bytes += path.length * 2 + content.length * 2
   return subcharts.reduce((sum, chart) => sum + sizeOf(chart), bytes)
 }
 
-/** Opens charts over a cache in memory, the least recently used leaving first. */
+/** Returns an OpenChart with an in-memory cache. The least recently used charts are evicted first. */
 export const makeOpenChart = (deps: { readonly source: ChartSource; readonly clock: Clock }, limits = chartCacheLimits): OpenChart => {
-  // In the order of use: the first one was not asked for the longest.
+  // Ordered by last use; the first entry is the least recently used.
   const kept = new Map<string, Kept>()
   let total = 0
-  // The page of a chart asks for several views of it at once.
+  // One chart page requests several views of the same chart at once.
   const shared = makeSharedWork<Awaited<ReturnType<OpenChart>>>()
 
   const drop = (key: string): void => {
@@ -62,7 +65,7 @@ export const makeOpenChart = (deps: { readonly source: ChartSource; readonly clo
   const recall = (key: string): FetchedChart | undefined => {
     const found = kept.get(key)
     if (found === undefined) return undefined
-    // Also over when the clock went back.
+    // The entry also expires when the clock moves backwards.
     if (Math.abs(deps.clock.now().getTime() - found.keptAt) >= limits.keepMs) return void drop(key)
     kept.delete(key)
     kept.set(key, found)
@@ -85,7 +88,7 @@ export const makeOpenChart = (deps: { readonly source: ChartSource; readonly clo
     const bytes = sizeOf(fetched.right.chart)
     if (bytes > limits.maxChartBytes) return fetched
     keep(key, fetched.right, bytes)
-    // The version that it resolved to is asked for next, by whoever was shown it.
+    // Clients request the resolved version next, so it is cached under its own key as well.
     const resolved = keyOf(fetched.right.ref, reader)
     if (resolved !== key) keep(resolved, fetched.right, bytes)
     return fetched

@@ -7,12 +7,12 @@ interface Running<A> {
   waiting: number
 }
 
-/** Does for all who ask at once what one of them asked for. */
+/** Runs work once for all concurrent callers with the same key. */
 export type SharedWork<A> = (key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<A>) => Promise<A>
 
 /**
- * Work under the same key is done once while it lasts, and everybody is given its outcome. Who leaves is told so at once;
- * the work itself is stopped when the last one has left.
+ * Concurrent work under the same key runs once, and all callers receive its result. A caller that aborts is released at
+ * once; the work itself is aborted when the last caller has left.
  */
 export const makeSharedWork = <A>(): SharedWork<A> => {
   const running = new Map<string, Running<A>>()
@@ -50,7 +50,10 @@ export const makeSharedWork = <A>(): SharedWork<A> => {
   }
 }
 
-/** Does the work for each item, `width` at a time, and answers in the order of the items. Begins nothing more after a Left, and answers the first one. */
+/**
+ * Runs the work for each item, `width` at a time, and returns the results in the order of the items. Starts no more work
+ * after a Left, and returns the first Left.
+ */
 export const atATime = async <A, E, B>(items: readonly A[], width: number, work: (item: A) => Promise<Either<E, B>>): Promise<Either<E, readonly B[]>> => {
   const done = new Map<number, B>()
   let next = 0

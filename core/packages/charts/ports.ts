@@ -4,15 +4,15 @@ import { token } from '../../kernel/token.ts'
 import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import type { ChartRef } from '../types.ts'
 
-/** The source has no such chart, or not that version. */
+/** The source does not contain the chart, or not that version. */
 export const ChartMissing = defineFailure('ChartMissing', 'NotFound')
-/** The source kind, its address or its credentials are not ones that this service uses, or no server answers there; the message says why. */
+/** The source kind, its address or its credentials are not supported, or no server responds at the address; the message gives the reason. */
 export const ChartSourceRefused = defineFailure('ChartSourceRefused', 'Unprocessable')
-/** The source answered, but not in time or not as a repository does. The caller named it: it is no fault of this service. */
+/** The source timed out or did not respond as a repository does. The caller chose the source, so this is not an error of this service. */
 export const ChartSourceUnreachable = defineFailure('ChartSourceUnreachable', 'Unprocessable')
-/** The archive breaks a limit or a rule: links, absolute paths, `..`, too large, no Chart.yaml. */
+/** The archive exceeds a limit or violates a rule: links, absolute paths, `..`, size, missing Chart.yaml. */
 export const ChartRefused = defineFailure('ChartRefused', 'Unprocessable')
-/** The values do not fit the chart's schema; `errors` has one line a problem, `path: what`. */
+/** The values do not match the chart's schema; `errors` has one line per problem, `path: what`. */
 export const ValuesRefused = defineFailure('ValuesRefused', 'Unprocessable')
 
 export type ChartFailure =
@@ -22,70 +22,79 @@ export type ChartFailure =
   | Failure<'ChartRefused'>
   | MemberFailure
 
-/** An unpacked chart, in memory. All paths are relative to the chart's root, with `/`. */
+/** An unpacked chart, in memory. All paths are relative to the chart's root and use `/`. */
 export interface Chart {
   readonly name: string
   readonly version: string
   /** Chart.yaml. */
   readonly metadata: FreeObject
-  /** values.yaml, parsed; empty when there is none. */
+  /** Parsed values.yaml; empty if the file does not exist. */
   readonly values: FreeObject
-  /** Raw files, those of subcharts under `charts/…` included. */
+  /** Raw files, including those of subcharts under `charts/…`. */
   readonly files: ReadonlyMap<string, Uint8Array>
-  /** Charts under `charts/`, unpacked ones and archives alike. */
+  /** Charts under `charts/`, both unpacked and archived. */
   readonly subcharts: readonly Chart[]
 }
 
-/** A chart as it came from its source. */
+/** A chart as fetched from its source. */
 export interface FetchedChart {
   readonly chart: Chart
-  /** With the version that it resolved to. */
+  /** Contains the resolved version. */
   readonly ref: ChartRef
-  /** `sha256:<hex>` of the archive as it came. */
+  /** `sha256:<hex>` of the archive as received. */
   readonly digest: string
-  /** Bytes of that archive. */
+  /** Size of that archive in bytes. */
   readonly size: number
 }
 
-/** Fetches charts. Bytes are bounded, addresses are guarded, archives are checked; never unpacked to a disk. */
+/** Fetches charts. Sizes are limited, addresses are guarded, and archives are checked; they are never unpacked to disk. */
 export interface ChartSource {
   /**
-   * @param cluster holds the Flux objects that a source of kind `HelmRepository` names; read as the caller.
-   * @param tenant is whose named repositories `ChartRepository` sources are looked up among.
+   * @param from `cluster` holds the Flux objects that a source of kind `HelmRepository` names and is read as the caller;
+   * `tenantId` is the account whose named repositories `ChartRepository` sources refer to.
    */
   fetch(ref: ChartRef, from: { readonly cluster: MemberCluster | undefined; readonly tenantId: number }, signal: AbortSignal): Outcome<ChartFailure, FetchedChart>
 }
 export const ChartSourceToken = token<ChartSource>('packages.ChartSource')
 
-/** Packs a checked chart for helm, and judges values. */
+/** Packs checked charts for helm and validates values. */
 export interface ChartTools {
-  /** A `.tgz` that holds just these files under the chart's name; `Chart.yaml` with these annotations added. The same chart packs to the same bytes. */
+  /**
+   * Returns a `.tgz` that contains only these files under the chart's name, with these annotations added to `Chart.yaml`. The
+   * output is deterministic.
+   */
   pack(chart: Chart, changes?: { readonly annotations?: Readonly<Record<string, string>> }): Promise<Uint8Array>
-  /** Against `values.schema.json` of the chart and of each enabled subchart; a `$ref` that leaves the document is ValuesRefused and fetches nothing. */
+  /**
+   * Validates values against the `values.schema.json` of the chart and of each enabled subchart. A `$ref` outside the document
+   * returns ValuesRefused and is not fetched.
+   */
   checkValues(chart: Chart, values: FreeObject): Outcome<Failure<'ValuesRefused'>, void>
 }
 export const ChartToolsToken = token<ChartTools>('packages.ChartTools')
 
-/** YAML and JSON of charts and of what becomes of them, as YamlText has them; long ones are read aside, so that nothing else waits for them. */
+/**
+ * YAML and JSON of charts and of their renderings, as in YamlText. Long texts are parsed in the background, so that other
+ * requests do not wait.
+ */
 export interface ChartTexts {
-  /** All documents that are not empty. */
+  /** Returns all non-empty documents. */
   parseAll(bytes: Uint8Array): Outcome<Failure<'TextUnreadable'>, readonly Json[]>
-  /** The one document in another notation; several are TextUnreadable, none is null. */
+  /** Converts the single document to another format. Several documents return TextUnreadable; none returns null. */
   convert(bytes: Uint8Array, to: 'json' | 'yaml'): Outcome<Failure<'TextUnreadable'>, string>
-  /** Of one JSON object only these members, those that it has. */
+  /** Returns only the given members of one JSON object, as far as they exist. */
   pick(bytes: Uint8Array, keys: readonly string[]): Outcome<Failure<'TextUnreadable'>, FreeObject>
-  /** A value as YAML. */
+  /** Returns a value as YAML. */
   print(value: Json): Promise<string>
 }
 export const ChartTextsToken = token<ChartTexts>('packages.ChartTexts')
 
-/** A chart that is part of this service: texts by path, Chart.yaml among them. */
+/** A chart embedded in this service: texts by path, including Chart.yaml. */
 export interface EmbeddedChart {
   readonly name: string
   readonly version: string
   readonly files: Readonly<Record<string, string>>
 }
 
-/** What sources of kind `Embed` hold, by the source's name. */
+/** Charts of sources of kind `Embed`, by the source's name. */
 export type EmbeddedCharts = ReadonlyMap<string, readonly EmbeddedChart[]>
 export const EmbeddedChartsToken = token<EmbeddedCharts>('packages.EmbeddedCharts')

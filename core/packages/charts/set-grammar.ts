@@ -3,29 +3,29 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { asTable } from './value-tables.ts'
 
-/** One step of a path: into a map, or into a list. */
+/** One step of a path: a map key or a list index. */
 export type PathStep = { readonly key: string } | { readonly index: number }
 export interface Assignment {
   readonly path: readonly PathStep[]
   readonly value: Json
 }
 
-/** As Helm: a list that is written by index grows to this at most. */
+/** Largest list index, as in Helm. */
 const maxIndex = 65_536
-/** As Helm: levels of names. */
+/** Maximum nesting of names, as in Helm. */
 const maxLevels = 30
 
-/** `texts`: every value stays text (`--set-string`); `typed`: true, false, null and integers are recognised (`--set`). */
+/** `texts`: every value is a string (`--set-string`). `typed`: true, false, null and integers are recognised (`--set`). */
 export type SetMode = 'typed' | 'texts'
 
 interface Word {
   readonly text: string
-  /** The sign that ended it; undefined at the end of the line. */
+  /** The character that ended the word; undefined at the end of the line. */
   readonly stop: string | undefined
   readonly next: number
 }
 
-/** Reads up to one of the signs; a backslash takes the next sign as it is. */
+/** Reads up to one of the stop characters; a backslash escapes the next character. */
 const wordFrom = (line: string, from: number, stops: string): Word => {
   let text = ''
   let at = from
@@ -88,7 +88,7 @@ const indexFrom = (line: string, from: number): Either<string, Read<number>> => 
   return index > maxIndex ? left(`an index is at most ${maxIndex}`) : right({ value: index, next: word.next })
 }
 
-/** A path up to its `=`. */
+/** Reads a path up to its `=`. */
 const pathFrom = (line: string, from: number): Either<string, Read<readonly PathStep[]>> => {
   const path: PathStep[] = []
   let at = from
@@ -116,8 +116,8 @@ const pathFrom = (line: string, from: number): Either<string, Read<readonly Path
 }
 
 /**
- * What one `--set` line assigns, in its order: `a.b=c`, `list[0].x=1`, `args={one,two}`, several parted by commas;
- * a backslash before a sign takes its meaning away. Left says what is wrong, without the value.
+ * Parses one `--set` line into its assignments, in order: `a.b=c`, `list[0].x=1`, `args={one,two}`, several separated by
+ * commas; a backslash escapes the next character. Left describes the error and does not contain the value.
  */
 export const parseSet = (line: string, mode: SetMode): Either<string, readonly Assignment[]> => {
   const assignments: Assignment[] = []
@@ -133,7 +133,7 @@ export const parseSet = (line: string, mode: SetMode): Either<string, readonly A
   return right(assignments)
 }
 
-/** Maps and lists that are written into: each is copied when it is first touched, so that what was given stays as it is. */
+/** Maps and lists that were already copied. Each is copied on first write, so that the input is not modified. */
 type Touched = WeakSet<object>
 
 const writableTable = (touched: Touched, base: Json | undefined): Record<string, Json | undefined> => {
@@ -159,7 +159,7 @@ const assigned = (touched: Touched, base: Json | undefined, path: readonly PathS
     const { key } = step
     const table = writableTable(touched, base)
     const below = assigned(touched, Object.hasOwn(table, key) ? table[key] : undefined, path, at + 1, value)
-    // `__proto__` is a key like any other.
+    // `__proto__` is treated as an ordinary key.
     Object.defineProperty(table, key, { value: below, writable: true, enumerable: true, configurable: true })
     return table as FreeObject
   }
@@ -169,13 +169,13 @@ const assigned = (touched: Touched, base: Json | undefined, path: readonly PathS
   return list
 }
 
-/** The values with the assignments made, one after the other. What is no map or list on the way is replaced by one. */
+/** Applies the assignments to the values in order. Anything on a path that is not a map or list is replaced by one. */
 export const assignAll = (base: FreeObject, assignments: readonly Assignment[]): FreeObject => {
   const touched: Touched = new WeakSet()
   return assignments.reduce<FreeObject>((values, { path, value }) => asTable(assigned(touched, values, path, 0, value)) ?? {}, base)
 }
 
-/** How many places in lists the assignments may make. */
+/** Returns the number of list elements that the assignments may create. */
 export const listPlaces = (assignments: readonly Assignment[]): number => {
   let places = 0
   for (const { path } of assignments) for (const step of path) if ('index' in step) places += step.index + 1

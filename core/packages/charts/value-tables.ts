@@ -1,18 +1,21 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
 
-/** A map of values, or undefined when it is anything else. */
+/** Returns a map of values, or undefined for any other value. */
 export const asTable = (value: Json | undefined): FreeObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Number) ? (value as FreeObject) : undefined
 
 const fromEntries = (entries: readonly (readonly [string, Json])[]): FreeObject => Object.fromEntries(entries) as FreeObject
 
-/** Keys that are there; one that is undefined is not. */
+/** Returns the entries whose value is not undefined. */
 export const entriesOf = (table: FreeObject): readonly (readonly [string, Json])[] =>
   Object.entries(table).filter((entry): entry is [string, Json] => entry[1] !== undefined)
 
 const has = (table: FreeObject, key: string): boolean => Object.hasOwn(table, key) && table[key] !== undefined
 
-/** Values as Helm merges them: maps key by key, everything else is replaced; `null` stays, for it says that a default must go. Keys keep the order of the base, new ones follow. */
+/**
+ * Merges values as Helm does: maps key by key, all other values are replaced. `null` is kept, because it removes a default.
+ * Keys keep the order of the base; new keys follow.
+ */
 export const mergeTables = (base: FreeObject, over: FreeObject): FreeObject =>
   fromEntries([
     ...entriesOf(base).map(([key, value]): readonly [string, Json] => {
@@ -24,8 +27,8 @@ export const mergeTables = (base: FreeObject, over: FreeObject): FreeObject =>
   ])
 
 /**
- * The complete set as a helm that puts the chart's defaults below it needs it: each default that the set lacks is given
- * as `fallback` has it (what a subchart brings itself), else as `null`, which takes it away.
+ * Converts a complete set of values for a helm that merges the chart's defaults below it. Each default that is missing from
+ * the set is added with its value in `fallback` (a subchart's own default), or else as `null`, which removes it.
  */
 export const overDefaults = (defaults: FreeObject, complete: FreeObject, fallback: FreeObject = {}): FreeObject =>
   fromEntries([
@@ -40,13 +43,13 @@ export const overDefaults = (defaults: FreeObject, complete: FreeObject, fallbac
       .map(([key, value]): readonly [string, Json] => [key, has(fallback, key) ? broughtOver(value, fallback[key] ?? null) : null]),
   ])
 
-/** A default of a subchart's own, where its parent has said more at the same place. */
+/** Returns a subchart's own default where its parent sets more at the same path. */
 const broughtOver = (said: Json, own: Json): Json => {
   const [below, behind] = [asTable(said), asTable(own)]
   return below === undefined || behind === undefined ? own : overDefaults(below, {}, behind)
 }
 
-/** JSON as it is passed on: numbers that a reader marked as written with a point are plain numbers. */
+/** Returns plain JSON: numbers that the reader marked as written with a decimal point become ordinary numbers. */
 export const plainJson = (value: Json): Json => {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Number) return value.valueOf()
@@ -54,7 +57,7 @@ export const plainJson = (value: Json): Json => {
   return fromEntries(entriesOf(value as FreeObject).map(([key, item]) => [key, plainJson(item)]))
 }
 
-/** Every text and number in a value, as text. */
+/** Returns every string and number in a value, as text. */
 export const textsOf = (value: Json | undefined): readonly string[] => {
   if (typeof value === 'string') return [value]
   if (typeof value === 'number' || typeof value === 'bigint') return [String(value)]
@@ -63,7 +66,7 @@ export const textsOf = (value: Json | undefined): readonly string[] => {
   return table === undefined ? [] : entriesOf(table).flatMap(([, item]) => textsOf(item))
 }
 
-/** Whether two values are the same, the order of keys included. */
+/** Reports whether two values are equal, including the order of keys. */
 export const isSame = (a: Json | undefined, b: Json | undefined): boolean => {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return Object.is(a, b)
   if (a instanceof Number || b instanceof Number) return Object.is(a.valueOf(), b.valueOf())
@@ -72,7 +75,7 @@ export const isSame = (a: Json | undefined, b: Json | undefined): boolean => {
   return left.length === right.length && left.every(([key, value], at) => key === right[at]?.[0] && isSame(value, right[at][1]))
 }
 
-/** `/a~1b/c`: a JSON pointer below another one. */
+/** Appends a key to a JSON pointer: `/a~1b/c`. */
 const pointer = (base: string, key: string): string => `${base}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 const isSameValue = (one: Json | undefined, other: Json): boolean => {
@@ -88,8 +91,8 @@ const isSameValue = (one: Json | undefined, other: Json): boolean => {
 }
 
 /**
- * The patch that lays overrides on values: `add` for new keys, `replace` for others, lists as a whole. It takes nothing
- * away: a `null` among the overrides is written as such, which tells Helm to drop a default.
+ * Returns the JSON patch that applies overrides to values: `add` for new keys, `replace` for existing ones, lists as a
+ * whole. It removes nothing: a `null` among the overrides is written as null, which makes Helm remove a default.
  */
 export const overridePatch = (values: FreeObject, overrides: FreeObject, base = ''): readonly FreeObject[] =>
   entriesOf(overrides).flatMap(([key, given]): readonly FreeObject[] => {

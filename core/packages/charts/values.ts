@@ -7,20 +7,20 @@ import type { JsonPatches } from '../ports.ts'
 import { assignAll, listPlaces, parseSet, type Assignment, type SetMode } from './set-grammar.ts'
 import { asTable, mergeTables, overDefaults, plainJson } from './value-tables.ts'
 
-/** What a caller says about values, as it travels in a task's input. */
+/** The values that a caller specifies, as stored in a task's input. */
 export interface ValuesSpec {
-  /** The whole set, as it is; nothing else counts beside it. */
+  /** The complete set of values; the other fields are ignored. */
   readonly replaceValues?: FreeObject
-  /** A file of the chart that is the base; `values.yaml` unless told. */
+  /** The file of the chart to use as the base; `values.yaml` by default. */
   readonly valuesFile?: string
-  /** RFC 6902 on the base; what follows does not count beside it. */
+  /** RFC 6902 patch on the base; the fields below are ignored. */
   readonly valuesPatch?: readonly Json[]
-  /** YAML documents, merged one over the other. */
+  /** YAML documents, merged in order. */
   readonly valueTexts?: readonly string[]
-  /** Lines of `--set`, then of `--set-string`. */
+  /** Lines of `--set`, followed by those of `--set-string`. */
   readonly values?: readonly string[]
   readonly stringValues?: readonly string[]
-  /** Dotted paths with values; a backslash keeps a dot in a name. */
+  /** Dotted paths with values; a backslash escapes a dot in a name. */
   readonly kvPairs?: readonly KeyValue[]
 }
 export interface KeyValue {
@@ -39,7 +39,7 @@ type Composing<A> = Outcome<Failure<'ValuesRefused'>, A>
 const refused = (field: string, what: string): Failure<'ValuesRefused'> =>
   ValuesRefused(`${field}: ${what}.`, { errors: [`${field}: ${what}`] })
 
-/** Whether anything is said about values at all. */
+/** Reports whether the spec sets anything. */
 export const saysValues = (spec: ValuesSpec): boolean => Object.values(spec).some((part) => part !== undefined)
 
 const readTable = async (readers: ValueReaders, field: string, bytes: Uint8Array): Composing<FreeObject> => {
@@ -50,7 +50,7 @@ const readTable = async (readers: ValueReaders, field: string, bytes: Uint8Array
   return table === undefined ? left(refused(field, 'must be a map of values')) : right(table)
 }
 
-/** Places in lists that all lines of one field may make: a short line can name the last place of lists within lists. */
+/** Maximum number of list elements that all lines of one field may create: a short line can address the last element of nested lists. */
 const mostListPlaces = 262_144
 
 const setLines = (lines: readonly string[] | undefined, field: string, mode: SetMode): Composed<readonly Assignment[]> => {
@@ -63,7 +63,7 @@ const setLines = (lines: readonly string[] | undefined, field: string, mode: Set
   return listPlaces(all) > mostListPlaces ? left(refused(field, 'its indexes make lists that are too long')) : right(all)
 }
 
-/** Parts of a dotted path. */
+/** Splits a dotted path. */
 const partsOf = (path: string): readonly string[] =>
   (path.match(/(?:\\[\s\S]|[^.\\])+/g) ?? []).map((part) => part.replace(/\\([\s\S])/g, '$1'))
 
@@ -99,8 +99,8 @@ const baseOf = async (readers: ValueReaders, chart: Pick<Chart, 'values' | 'file
 }
 
 /**
- * The complete set of values: `replaceValues` as it is; else the base with the patch; else the base with everything else
- * over it, in the order of ValuesSpec. Left names the field and never a value.
+ * Returns the complete set of values: `replaceValues` unchanged; else the patched base; else the base merged with all other
+ * fields in the order of ValuesSpec. Left names the field and never a value.
  */
 export const composeValues = async (readers: ValueReaders, chart: Pick<Chart, 'values' | 'files'>, spec: ValuesSpec): Composing<FreeObject> => {
   if (spec.replaceValues !== undefined) return right(asTable(plainJson(spec.replaceValues)) ?? {})
@@ -113,17 +113,17 @@ export const composeValues = async (readers: ValueReaders, chart: Pick<Chart, 'v
   return table === undefined ? left(refused('valuesPatch', 'must leave a map of values')) : right(table)
 }
 
-/** Only what the caller sets themselves, for an upgrade that keeps the former values below it. */
+/** Returns only what the caller sets, for an upgrade that keeps the previous values below it. */
 export const composeOverrides = (readers: ValueReaders, spec: ValuesSpec): Composing<FreeObject> => overridden(readers, {}, spec)
 
-/** What can be seen to be wrong before the chart is there. */
+/** Validates what can be checked before the chart is fetched. */
 export const checkValuesSpec = async (readers: ValueReaders, spec: ValuesSpec): Composing<void> => {
   if (spec.replaceValues !== undefined || spec.valuesPatch !== undefined) return right(undefined)
   const read = await overridden(readers, {}, spec)
   return isLeft(read) ? read : right(undefined)
 }
 
-/** The names under which a chart's subcharts get their values. */
+/** Returns a chart's subcharts with the keys of their values. */
 const subchartKeys = (chart: Chart): readonly (readonly [string, Chart])[] => {
   const declared = (Array.isArray(chart.metadata.dependencies) ? (chart.metadata.dependencies as readonly Json[]) : []).map(asTable)
   return chart.subcharts.flatMap((sub): readonly (readonly [string, Chart])[] => {
@@ -132,13 +132,13 @@ const subchartKeys = (chart: Chart): readonly (readonly [string, Chart])[] => {
   })
 }
 
-/** What subcharts bring by themselves, under the names of their parents. */
+/** Returns the subcharts' own defaults, under the keys that their parents use. */
 const subchartDefaults = (chart: Chart): FreeObject =>
   Object.fromEntries(subchartKeys(chart).map(([key, sub]) => [key, mergeTables(subchartDefaults(sub), sub.values)]))
 
 /**
- * A complete set as helm is to be given it. Helm always puts the chart's own defaults below: those that the set lacks are
- * taken away by `null`; where a subchart has a default of its own at that place, that one stands, as if the chart had
- * said nothing.
+ * Returns a complete set of values in the form that helm needs. Helm always merges the chart's own defaults below: defaults
+ * that are missing from the set are removed by `null`, except that a subchart's own default at that path is kept, as if the
+ * chart had set nothing.
  */
 export const exactValues = (chart: Chart, complete: FreeObject): FreeObject => overDefaults(chart.values, complete, subchartDefaults(chart))

@@ -13,11 +13,11 @@ export interface ApiResource {
   readonly isNamespaced: boolean
 }
 
-/** What the cluster's API serves. Each list is asked for once. */
+/** The resources that the cluster's API serves. Each list is requested once. */
 export interface ApiResources {
-  /** Undefined where the cluster serves no such kind. */
+  /** Undefined if the cluster does not serve the kind. */
   ofKind(apiVersion: string, kind: string): Outcome<MemberFailure, ApiResource | undefined>
-  /** With version, plural, kind and scope, wherever the cluster knows them; what was given stays. */
+  /** Fills in version, plural, kind and scope as far as the cluster knows them; given fields are kept. */
   complete(resource: ResourceId): Outcome<MemberFailure, ResourceId>
 }
 
@@ -34,7 +34,7 @@ const itemsOf = (json: unknown, key: string): readonly FreeObject[] => {
 
 const toResource = (item: FreeObject): ApiResource => ({ plural: ownText(item, 'name'), kind: ownText(item, 'kind'), isNamespaced: own(item, 'namespaced') === true })
 
-/** Versions of a group, the preferred one first; none where the cluster does not serve the group. */
+/** Returns the versions of a group, the preferred one first; empty if the cluster does not serve the group. */
 const versionsOf = async (cluster: MemberCluster, group: string, signal: AbortSignal): Outcome<MemberFailure, readonly string[]> => {
   if (group === '') return right(['v1'])
   const answer = await cluster.request({ method: 'GET', target: `/apis/${group}` }, signal)
@@ -59,7 +59,7 @@ const makeLists = (cluster: MemberCluster, signal: AbortSignal): Lists => {
   }
 }
 
-/** Asks the cluster as the caller, as long as one piece of work lasts. */
+/** Returns an ApiResources that queries the cluster as the caller, for the duration of one unit of work. */
 export const makeApiResources = (cluster: MemberCluster, signal: AbortSignal): ApiResources => {
   const lists = makeLists(cluster, signal)
   return {
@@ -85,7 +85,7 @@ export const makeApiResources = (cluster: MemberCluster, signal: AbortSignal): A
 const safeName = /^[A-Za-z0-9][A-Za-z0-9:._-]{0,252}$/
 const safeNamespace = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Path of one object, or of all of a kind where no name is given; undefined for names that no object can have. */
+/** Returns the path of one object, or of the collection if no name is given; undefined for names that no object can have. */
 export const objectPath = (apiVersion: string, resource: ApiResource, namespace: string, name?: string): string | undefined => {
   if (!safeApiVersion.test(apiVersion) || !safeNamespace.test(namespace) || (name !== undefined && !safeName.test(name))) return undefined
   const inNamespace = resource.isNamespaced ? `/namespaces/${namespace}` : ''
@@ -95,7 +95,7 @@ export const objectPath = (apiVersion: string, resource: ApiResource, namespace:
 /** `apps/v1` or `v1`. */
 export const apiVersionOf = ({ group, version }: { readonly group: string; readonly version: string }): string => (group === '' ? version : `${group}/${version}`)
 
-/** Kinds of Kubernetes itself that belong to no namespace, as `group/Kind`. */
+/** Cluster-scoped kinds of Kubernetes itself, as `group/Kind`. */
 const clusterKinds: ReadonlySet<string> = new Set([
   '/Namespace',
   '/Node',
@@ -119,7 +119,7 @@ const clusterKinds: ReadonlySet<string> = new Set([
   'storage.k8s.io/VolumeAttachment',
 ])
 
-/** Whether objects of a kind belong to no namespace: known, or said by `metadata.resource` of the editor that is for it. */
+/** Reports whether a kind is cluster-scoped: by the built-in list, or by `metadata.resource` of its editor. */
 export const isClusterScoped = ({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }, ofEditor: FreeObject): boolean => {
   const { group } = groupVersionOf(apiVersion)
   const isEdited = ownText(ofEditor, 'kind') === kind && ownText(ofEditor, 'group') === group

@@ -25,11 +25,11 @@ const declaredKeys = (chart: Chart, annotation: string): readonly string[] =>
     .map((key) => key.trim())
     .filter((key) => key !== '')
 
-/** The refusal of a chart that cannot do an editor's work. */
+/** Returns EditorUnfit for a chart that cannot serve as an editor. */
 export const unfit = (chart: Chart, what: string): Either<Failure<'EditorUnfit'>, never> =>
   left(EditorUnfit(`The chart ${chart.name} ${chart.version} cannot serve as an editor: ${what}.`))
 
-/** Whose editor a chart says that it is, `{"group", "version", "resource"}` in its annotation; undefined for charts that are none. */
+/** Returns the resource that an editor chart declares in its annotation, `{"group", "version", "resource"}`; undefined for other charts. */
 export const editedResourceOf = (metadata: FreeObject): Pick<ResourceId, 'group' | 'name'> | undefined => {
   try {
     const named = JSON.parse(ownText(ownObject(metadata, 'annotations'), editorAnnotation)) as Json
@@ -39,7 +39,7 @@ export const editedResourceOf = (metadata: FreeObject): Pick<ResourceId, 'group'
   }
 }
 
-/** What the values and annotations of an editor chart say. Failure: EditorUnfit. */
+/** Reads the values and annotations of an editor chart. Failure: EditorUnfit. */
 export const readEditorChart = (chart: Chart): Either<Failure<'EditorUnfit'>, EditorChart> => {
   const resource = own(ownObject(chart.values, 'metadata'), 'resource')
   if (!isObject(resource)) return unfit(chart, 'its values have no metadata.resource')
@@ -60,14 +60,14 @@ export const readEditorChart = (chart: Chart): Either<Failure<'EditorUnfit'>, Ed
 
 const defaultsFile = 'values.yaml'
 
-/** The chart without its default values: helm would merge them into what it is given. */
+/** Returns the chart without its default values, which helm would merge into the given values. */
 export const withoutDefaults = (chart: Chart): Chart => ({
   ...chart,
   values: {},
   files: new Map([...chart.files].filter(([path]) => path !== defaultsFile)),
 })
 
-/** The editor of what a request is about, and the way to its charts. */
+/** The editor of the requested resource, with access to its charts. */
 export interface OpenedEditor {
   readonly subject: EditorSubject
   readonly editor: ResourceEditor
@@ -85,7 +85,7 @@ export interface OpenChartsDeps {
   readonly chartSource: ChartSource
 }
 
-/** Finds the editor. The resource is completed by the cluster's API where the client left out its version or plural. */
+/** Finds the editor. A missing version or plural of the resource is filled in from the cluster's API. */
 export const makeOpenEditor =
   ({ editorCatalog }: Pick<OpenChartsDeps, 'editorCatalog'>) =>
   async (cluster: MemberCluster, subject: EditorSubject, signal: AbortSignal): Outcome<MemberFailure | Failure<'EditorMissing'>, OpenedEditor> => {
@@ -105,11 +105,11 @@ const fetchFor = async (deps: OpenChartsDeps, cluster: MemberCluster, ref: Chart
   return isLeft(fetched) ? fetched : right(fetched.right.chart)
 }
 
-/** The chart that turns options into a model. Failures: EditorMissing where the editor has none, ChartFailure. */
+/** Fetches the chart that turns options into a model. Failures: EditorMissing if the editor has none, ChartFailure. */
 export const fetchOptionsChart = async (deps: OpenChartsDeps, cluster: MemberCluster, { editor }: OpenedEditor, signal: AbortSignal): Outcome<OpenFailure, Chart> =>
   editor.options === undefined ? left(EditorMissing(`The editor of ${nameOf(editor)} has no options chart.`)) : fetchFor(deps, cluster, editor.options, signal)
 
-/** The chart that turns a model into objects, with what it says of itself. Failures: EditorMissing, EditorUnfit, ChartFailure. */
+/** Fetches the chart that turns a model into objects, with its metadata. Failures: EditorMissing, EditorUnfit, ChartFailure. */
 export const fetchEditorChart = async (deps: OpenChartsDeps, cluster: MemberCluster, { editor }: OpenedEditor, signal: AbortSignal): Outcome<OpenFailure, OpenedChart> => {
   if (editor.editor === undefined) return left(EditorMissing(`The editor of ${nameOf(editor)} has no editor chart.`))
   const chart = await fetchFor(deps, cluster, editor.editor, signal)
@@ -127,7 +127,7 @@ export interface RenderChartDeps {
 }
 export type RenderFailure = HelmFailure | Failure<'ValuesRefused'>
 
-/** Renders a chart with just these values: its own defaults count for nothing. Look-ups see the cluster as the caller does; nothing is written. */
+/** Renders a chart with exactly these values and without its defaults. `lookup` reads the cluster as the caller; nothing is written. */
 export const makeRenderChart =
   ({ helm, chartTools, driverOf }: RenderChartDeps) =>
   async (cluster: MemberCluster, release: ReleaseKey, chart: Chart, values: FreeObject, signal: AbortSignal): Outcome<RenderFailure, HelmRendering> => {

@@ -38,7 +38,7 @@ type DeletionRefusal = RecordFailure | Failure<'ModelRefused'> | Failure<'Releas
 export type DeleteFailure = SubmitReleaseFailure | DeletionRefusal
 
 const deletionKind = 'packages.deleteEditor'
-/** A name typed wrong must not remove, or replace, a release that the editor did not make. */
+/** Reports whether the editor made the release. A mistyped name must not remove or replace another release. */
 export const isMadeBy = ({ resource }: EditorSubject, release: Release): boolean => {
   const edited = editedResourceOf(release.chart.metadata ?? {})
   return edited?.group === resource.group && (resource.name === '' || edited.name === resource.name)
@@ -54,7 +54,7 @@ const judgeDeletion = async (deps: DeleteEditorDeps, { cluster, driver }: Opened
   return ModelRefused(`Nothing was removed: ${problem}.`, { errors: [problem] })
 }
 
-/** Accepts the removal of what an editor installed, its history included. */
+/** Accepts the removal of what an editor installed, including its history. */
 export const makeDeleteEditor =
   (deps: DeleteEditorDeps) =>
   async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, about: FreeObject, responseId: string | undefined): Outcome<DeleteFailure, SubmittedTask> => {
@@ -67,21 +67,20 @@ export const makeDeleteEditor =
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeDeletion(deps, opened.right, subject.right, standing, call.signal))
   }
 
-/** Does what was accepted. */
 export const deleteEditorKind = (deps: UninstallTaskDeps): TaskKind => removalKind(deletionKind, deps)
 
 export const applyEditorKindName = 'packages.applyEditor'
 
-/** What is to be applied, as it travels in the task's input. */
+/** The model to apply, as stored in the task's input. */
 export interface ModelChange {
-  /** A whole model, or with `patch` what it is about. */
+  /** A complete model; with `patch`, only the metadata that identifies its subject. */
   readonly model: FreeObject
-  /** RFC 6902 on the model of what is installed. */
+  /** RFC 6902 patch on the model of the installed objects. */
   readonly patch?: Json
 }
 
 export interface ApplyRequest extends ModelChange {
-  /** Also create the definitions that come with the chart. */
+  /** Also create the CRDs that the chart contains. */
   readonly installCrds: boolean
   readonly wait: boolean
   readonly timeoutSeconds: number | undefined
@@ -97,8 +96,8 @@ type ApplicationRefusal = ResolveFailure | FillFailure | Failure<'HelmMissing'> 
 export type ApplyFailure = SubmitReleaseFailure | ApplicationRefusal
 
 /**
- * The whole model that is meant. A patch is applied to the model of what is there now; removing what is not there does
- * nothing. Refused while the caller may not read all of it: what they do not see would be taken away.
+ * Returns the complete model to apply. A patch is applied to the current model; a `remove` of a missing path is ignored.
+ * Fails if the caller cannot read the whole model, because the unreadable part would be removed.
  */
 export const makeResolveModel = (deps: ResolveModelDeps) => {
   const load = makeLoadModel(deps)
@@ -130,11 +129,11 @@ const inputOf = ({ model, patch, installCrds, wait, timeoutSeconds }: ApplyReque
 
 const resourceWord = ({ resource }: EditorSubject): string => `${resource.name || resource.kind}${resource.group === '' ? '' : `.${resource.group}`}`
 
-/** Accepts a model, or a change of one, for installation: judged now against the editor's chart, applied by a task. */
+/** Accepts a model, or a patch of one, for installation. It is validated now against the editor's chart and applied by a task. */
 export const makeApplyModel = (deps: ApplyModelDeps) => {
   const resolve = makeResolveModel(deps)
   const fill = makeFillModel(deps)
-  /** An upgrade by the editor's chart would remove whatever another chart installed. */
+  /** Rejects a release that another chart installed: an upgrade with the editor's chart would remove that chart's objects. */
   const judgeFormer = async (place: OpenedCluster, subject: EditorSubject, { newest }: Standing, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
     const { name, namespace } = subject.release
     if (newest === undefined || newest.status === 'uninstalled') return undefined
@@ -179,7 +178,7 @@ interface ApplyInput extends ModelChange {
   readonly flags: HelmFlags
 }
 
-/** Only a namespace that is known to be missing is created: to try takes a right that hardly anybody has. */
+/** Reports whether the namespace is known to be missing. Only then is it created, because an attempt needs a right that few users have. */
 const lacksNamespace = async (cluster: MemberCluster, namespace: string, signal: AbortSignal): Promise<boolean> => {
   const answer = await cluster.request({ method: 'GET', target: `/api/v1/namespaces/${encodeURIComponent(namespace)}` }, signal)
   return !isLeft(answer) && answer.right.status === 404
@@ -204,7 +203,7 @@ const makePrepare = (deps: ApplyEditorTaskDeps) => {
   }
 }
 
-/** Installs or upgrades what a model says, with nothing but the model as values of the editor's chart. */
+/** Installs or upgrades a model. The model is the only source of values for the editor's chart. */
 export const applyEditorKind = (deps: ApplyEditorTaskDeps): TaskKind => {
   const prepare = makePrepare(deps)
   const applyChart = makeApplyChart(deps)

@@ -18,16 +18,19 @@ const hasEvent = (hook: FreeObject, event: string): boolean => {
 const hookText = (hook: FreeObject): string => `---\n# Source: ${ownText(hook, 'path')}\n${ownText(hook, 'manifest').trim()}\n`
 const hooksOf = ({ hooks }: HelmRendering, event: string): string => hooks.filter((hook) => hasEvent(hook, event)).map(hookText).join('')
 
-/** All that an installation would make, in its order: hooks before, manifests, hooks after. Each after a `# Source:` comment. */
+/** Returns everything that an installation creates, in order: hooks before, manifests, hooks after. Each follows a `# Source:` comment. */
 export const renderedText = (rendering: HelmRendering): string => {
   const manifest = rendering.manifest.trim()
   return hooksOf(rendering, 'pre-install') + (manifest === '' ? '' : `${manifest.startsWith('---') ? '' : '---\n'}${manifest}\n`) + hooksOf(rendering, 'post-install')
 }
 
-/** Objects of one installation that editors deal with at most. */
+/** Maximum number of objects of one installation. */
 export const maxObjects = 2000
 
-/** The objects of a manifest, in its order; items of lists each for itself. Failure: EditorUnfit, when one of them has no name, or there are too many. */
+/**
+ * Returns the objects of a manifest, in order; list items are separate objects. Failure: EditorUnfit if an object has no
+ * name or there are too many.
+ */
 export const parseManifest = async (texts: Pick<ChartTexts, 'parseAll'>, text: string): Outcome<Failure<'EditorUnfit'>, readonly ManifestObject[]> => {
   const objects = await objectsOf(texts, text)
   if (isLeft(objects)) return left(EditorUnfit(`The chart renders what cannot be read: ${objects.left.message}`))
@@ -36,7 +39,7 @@ export const parseManifest = async (texts: Pick<ChartTexts, 'parseAll'>, text: s
   return isWhole ? objects : left(EditorUnfit('The chart renders an object without apiVersion or metadata.name.'))
 }
 
-/** Prints one object in the format that was asked for. */
+/** Prints one object in the requested format. */
 export interface ObjectPrinter {
   readonly ending: 'json' | 'yaml'
   print(object: FreeObject): Promise<string>
@@ -45,7 +48,7 @@ export interface ObjectPrinter {
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const byKind = (a: ManifestObject, b: ManifestObject): number => compare(a.apiVersion, b.apiVersion) || compare(a.kind, b.kind) || compare(a.name, b.name)
 
-/** Files of the objects, by apiVersion, kind and name. */
+/** Returns one file per object, named by apiVersion, kind and name. */
 export const resourceFiles = async (objects: readonly ManifestObject[], releaseName: string, printer: ObjectPrinter): Promise<readonly ResourceFile[]> => {
   const sorted = [...objects].sort(byKind)
   const filenames = resourceFilenames(sorted, releaseName)
@@ -59,14 +62,14 @@ export const resourceFiles = async (objects: readonly ManifestObject[], releaseN
 
 const isCrdFile = (path: string): boolean => /^(charts\/[^/]+\/)*crds\/.+\.(ya?ml|json)$/.test(path)
 
-/** Texts of the files under `crds/` of a chart and its subcharts, by path. */
+/** Returns the files under `crds/` of a chart and its subcharts, by path. */
 export const crdFilesOf = (chart: Chart): readonly { readonly path: string; readonly bytes: Uint8Array }[] =>
   [...chart.files]
     .filter(([path]) => isCrdFile(path))
     .map(([path, bytes]) => ({ path, bytes }))
     .sort((a, b) => compare(a.path, b.path))
 
-/** One file for each definition, named after its own file, with a number where that holds several. */
+/** Returns one file per CRD, named after its source file, with a number if that file contains several. */
 export const crdFiles = async (files: readonly { readonly path: string; readonly objects: readonly ManifestObject[] }[], printer: ObjectPrinter): Promise<readonly ResourceFile[]> => {
   const printed: ResourceFile[] = []
   for (const { path, objects } of files) {
@@ -78,11 +81,11 @@ export const crdFiles = async (files: readonly { readonly path: string; readonly
   return printed
 }
 
-/** Why an object does not stand in a text, as one comment line. */
+/** Returns the reason why an object is missing from a text, as one comment line. */
 const missingLine = ({ apiVersion, kind, namespace, name, reason }: MissingObject): string =>
   `# ${reason === 'forbidden' ? 'Not shown to you' : 'Not in the cluster'}: ${apiVersion} ${kind} ${namespace}/${name}`.replace(/[^\x20-\x7e]/g, '?') + '\n'
 
-/** Objects as documents of one YAML text; what is missing is told above them. */
+/** Returns objects as one multi-document YAML text, preceded by comments on missing objects. */
 export const documentsText = async (objects: readonly ManifestObject[], missing: readonly MissingObject[], texts: Pick<ChartTexts, 'print'>): Promise<string> => {
   const parts = missing.map(missingLine)
   for (const { body } of objects) parts.push(`---\n${await texts.print(body)}`)

@@ -23,7 +23,7 @@ import { resourceKey } from './resource-keys.ts'
 import { isFeatureSet, readSubject } from './subjects.ts'
 import type { AppRelease, MissingObject } from './types.ts'
 
-/** What of a release is there, as the caller may see it. */
+/** The live objects of a release, as visible to the caller. */
 export interface LiveObjects {
   readonly found: readonly ManifestObject[]
   readonly missing: readonly MissingObject[]
@@ -34,7 +34,7 @@ const maxListBytes = 16 * 1024 * 1024
 const serverOnly = new Set(['status'])
 const bookkeeping = new Set(['managedFields'])
 
-/** The object without what the cluster reports about it. */
+/** Returns the object without the fields that the cluster writes. */
 const toManifestObject = (json: FreeObject, named: { readonly apiVersion: string; readonly kind: string }): ManifestObject => {
   const metadata = ownObject(json, 'metadata')
   const body = { ...named, ...withKey(withoutKeys(json, new Set([...serverOnly, 'apiVersion', 'kind'])), 'metadata', withoutKeys(metadata, bookkeeping)) }
@@ -62,8 +62,8 @@ const readOne = async (cluster: MemberCluster, resources: ApiResources, wanted: 
 }
 
 /**
- * The objects of a manifest as they are now, read one by one as the caller, in the manifest's order. What is gone, or may
- * not be read, is told. `home` is the namespace of objects that name none.
+ * Reads the live objects of a manifest one by one as the caller, in the manifest's order. Objects that do not exist or
+ * cannot be read are reported as missing. `home` is the namespace of objects that name none.
  */
 export const readLiveObjects = async (cluster: MemberCluster, resources: ApiResources, wanted: readonly ManifestObject[], home: string, signal: AbortSignal): Outcome<MemberFailure, LiveObjects> => {
   const reads = await atATime(wanted, atOnce, (each) => readOne(cluster, resources, each, home, signal))
@@ -77,8 +77,8 @@ const listedObjects = (json: unknown, named: { readonly apiVersion: string; read
 }
 
 /**
- * The objects of an installation that another program recorded: those of its kinds that its selector finds in the
- * namespace. Kinds that the cluster does not serve are passed over. Failure: ObjectRefused, when a kind may not be listed.
+ * Lists the objects of an installation that another program recorded: those of its kinds that match its selector in the
+ * namespace. Kinds that the cluster does not serve are skipped. Failure: ObjectRefused if the caller may not list a kind.
  */
 export const listLiveObjects = async (cluster: MemberCluster, resources: ApiResources, app: AppRelease, namespace: string, signal: AbortSignal): Outcome<MemberFailure | Failure<'ObjectRefused'> | Failure<'EditorUnfit'>, LiveObjects> => {
   const found: ManifestObject[] = []
@@ -107,17 +107,17 @@ export interface LoadModelDeps extends OpenChartsDeps {
 }
 export type LoadModelFailure = OpenFailure | RecordFailure | Failure<'ModelRefused'> | Failure<'ReleaseMissing'> | Failure<'ObjectRefused'>
 
-/** An installation as it is now. */
+/** The current state of an installation. */
 export interface LoadedModel {
   readonly model: FreeObject
-  /** All objects of the installation, those that a model leaves out included. */
+  /** All objects of the installation, including those that the model omits. */
   readonly objects: readonly ManifestObject[]
   readonly missing: readonly MissingObject[]
-  /** What the names of the objects begin with, for their keys; empty for feature sets. */
+  /** Prefix of the objects' names, used for their keys; empty for feature sets. */
   readonly keyPrefix: string
 }
 
-/** Objects of an installation, which of them a model holds, and the form that they came from. */
+/** The objects of an installation, which of them belong to the model, and the form that they were made from. */
 interface Installation extends LiveObjects {
   readonly resourceKeys: ReadonlySet<string>
   readonly form: FreeObject | undefined
@@ -130,7 +130,7 @@ interface Place {
   readonly signal: AbortSignal
 }
 
-/** The record of what is live, else the newest; undefined where the release is not, or no longer. */
+/** Returns the deployed record, or else the newest one; undefined if the release does not exist or was uninstalled. */
 const findRecord = async ({ releases, driverOf }: LoadModelDeps, { cluster, opened, signal }: Place): Outcome<RecordFailure, Release | undefined> => {
   const driver = await driverOf(cluster)
   const standing = await readStanding(releases, { cluster, driver, release: opened.subject.release }, signal)
@@ -152,7 +152,7 @@ const ofRecord = async ({ chartTexts }: LoadModelDeps, { cluster, opened, chart,
   return right({ ...live.right, resourceKeys: chart.facts.resourceKeys, form: isObject(form) ? form : undefined })
 }
 
-/** What another program of the same interface installed: only objects of keys that it wrote down belong to it. */
+/** Reads what another program of the same interface installed. Only objects with recorded keys belong to it. */
 const ofAppRelease = async (deps: LoadModelDeps, { cluster, opened, keyPrefix, signal }: Place): Outcome<LoadModelFailure, Installation> => {
   const { release } = opened.subject
   const app = await deps.appReleases.find(cluster, release, signal)
@@ -165,7 +165,7 @@ const ofAppRelease = async (deps: LoadModelDeps, { cluster, opened, keyPrefix, s
   return right({ found: live.right.found.filter(isOwn), missing: [], resourceKeys, form })
 }
 
-/** What is missing, with its key. */
+/** Adds the key to a missing object. */
 export const missingOf = (missing: MissingObject, keyPrefix: string): MissingObject & { readonly key: string } => ({ key: resourceKey(missing, keyPrefix), ...missing })
 
 const modelOf = ({ found, missing, resourceKeys, form }: Installation, { opened, chart, keyPrefix }: Place): FreeObject => {
@@ -180,8 +180,8 @@ const modelOf = ({ found, missing, resourceKeys, form }: Installation, { opened,
 }
 
 /**
- * The model of an installation, from its objects as they are now, read as the caller. Objects that are gone, or that the
- * caller may not read, are told and left out. Failures: ReleaseMissing, those of reading.
+ * Returns the model of an installation from its live objects, read as the caller. Objects that do not exist or that the
+ * caller cannot read are reported and omitted. Failures: ReleaseMissing, read failures.
  */
 export const makeLoadModel =
   (deps: LoadModelDeps) =>
@@ -217,8 +217,8 @@ const repeatedKey = (keys: readonly string[]): string | undefined => {
 }
 
 /**
- * Turns options into a model: renders the options chart with the whole body as its values, and puts each object under its
- * key. With a `form`, only the keys that the editor's chart keeps in a model. Nothing is written.
+ * Turns options into a model: renders the options chart with the whole body as its values and stores each object under its
+ * key. With a `form`, only the keys that the editor's chart keeps in a model remain. Nothing is written.
  */
 export const makeMakeModel =
   (deps: MakeModelDeps) =>

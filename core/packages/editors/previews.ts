@@ -18,13 +18,13 @@ import { nameOfKey, nameSuffixOf, resourceKey } from './resource-keys.ts'
 import { isFeatureSet, readSubject } from './subjects.ts'
 import type { EditorChart } from './types.ts'
 
-/** What a model is filled by. */
+/** The inputs for filling a model. */
 export interface Refill {
   readonly chart: EditorChart
   readonly release: ReleaseKey
-  /** Objects have names of their own, which must belong to their keys. */
+  /** Objects have names of their own, which must match their keys. */
   readonly isFeatureSet: boolean
-  /** Maps in objects of the kind whose instance label follows the release. */
+  /** Paths in objects of the kind to maps whose instance label follows the release. */
   readonly labelPaths: (kind: { readonly apiVersion: string; readonly kind: string }) => readonly (readonly string[])[]
 }
 interface Filling extends Refill {
@@ -33,22 +33,22 @@ interface Filling extends Refill {
 
 const maxResources = 200
 const instanceLabel = 'app.kubernetes.io/instance'
-/** Written by the API server alone; a value that came from a live object would make the next change conflict. */
+/** Fields that only the API server writes; a value copied from a live object would make the next change conflict. */
 const serverFields = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'managedFields', 'selfLink', 'generateName']
 const setFields = new Set([...serverFields, 'name', 'namespace', 'annotations'])
-/** With one of these an object would leave the release, to be run or kept apart from it. */
+/** Reports whether an annotation is a hook annotation: with one an object would be run or kept separately from the release. */
 const isHookAnnotation = (name: string): boolean => /^helm\.sh\/hook(-|$)/.test(name)
-/** Keys of a model that say what is asked, not what is to be made. */
+/** Keys of a model that describe the request, not the objects. */
 const asideKeys = new Set(['metadata', 'resources', 'patch', 'missing'])
 
-/** An object where one may stand; an empty one where there is none, or where something else was refused. */
+/** Returns the object at a path; an empty one if there is none or the value was rejected. */
 const objectAt = (value: Json | undefined, at: string, { problems }: Filling): FreeObject => {
   if (isObject(value)) return value
   if (value !== undefined && value !== null) problems.push(`${at}: an object is expected`)
   return {}
 }
 
-/** The instance label at a path set to the release, where there is one. */
+/** Sets the instance label at a path to the release, if the label exists. */
 const followRelease = (object: FreeObject, path: readonly string[], at: string, filling: Filling): FreeObject => {
   const [key, ...rest] = path
   if (key === undefined) return own(object, instanceLabel) === undefined ? object : withKey(object, instanceLabel, filling.release.name)
@@ -63,7 +63,7 @@ const annotationsOf = (metadata: FreeObject, defaults: FreeObject, at: string, f
   return Object.fromEntries([...free, ...fixed])
 }
 
-/** The name that the key demands. A feature set's object keeps its own where the key is made of it. */
+/** Returns the name that the key requires. An object of a feature set keeps its own name if the key is derived from it. */
 const nameOf = (key: string, name: string, defaults: FreeObject, { release, isFeatureSet, problems }: Filling): string => {
   if (!isFeatureSet) return nameOfKey(key, release.name)
   if (name === '') return nameSuffixOf(key)
@@ -99,7 +99,7 @@ const refillResources = (resources: FreeObject, filling: Filling): FreeObject =>
   const filled = Object.entries(resources).slice(0, maxResources).flatMap(([key, value]) => {
     const fixed = defaults.get(key)
     if (fixed !== undefined) return [[key, refillObject(key, value, fixed, filling)] as const]
-    // What a chart makes from its form may stand in what a client saw; the chart makes it anew.
+    // A model that a client read may contain objects that the chart makes from its form; the chart makes them again.
     if (!usesForm) filling.problems.push(`resources.${key.slice(0, 100)}: the editor has no such resource`)
     return []
   })
@@ -108,15 +108,15 @@ const refillResources = (resources: FreeObject, filling: Filling): FreeObject =>
 }
 
 /**
- * The values for an editor's chart. What a caller may not choose comes from the chart and the release: in each resource
- * apiVersion, kind, name, namespace and hook annotations, and the instance label wherever there is one. What an API
- * server writes goes. A key that the chart's defaults lack is refused, or left out where the chart uses a form.
- * Failure: ModelRefused, which says where.
+ * Returns the values for an editor's chart. Fields that the caller must not choose come from the chart and the release:
+ * apiVersion, kind, name, namespace and hook annotations of each resource, and every instance label. Fields that the API
+ * server writes are removed. A key that the chart's defaults lack is rejected, or omitted if the chart uses a form. Failure:
+ * ModelRefused, with the position.
  */
 export const refillModel = (model: FreeObject, refill: Refill): Either<Failure<'ModelRefused'>, FreeObject> => {
   const filling: Filling = { ...refill, problems: [] }
   const given = own(model, 'resources') ?? undefined
-  // Without them all that is installed would go: only what a form makes can stand alone.
+  // Without resources everything installed would be removed; only a model with a form can do without them.
   if (given === undefined && !(refill.chart.usesForm && isObject(own(model, 'form')))) filling.problems.push('resources: an object is expected')
   const resources = refillResources(objectAt(given, 'resources', filling), filling)
   const errors = filling.problems.slice(0, 20)
@@ -135,14 +135,14 @@ const ofOneKind = async (catalog: EditorCatalog, cluster: MemberCluster, { edito
   if (editor.resource.group === group && editor.resource.kind === kind.kind) return right(editor.instanceLabelPaths)
   const resource = await resources.ofKind(kind.apiVersion, kind.kind)
   if (isLeft(resource)) return resource
-  // Its definition may come with this very release.
+  // Its CRD may be part of this release.
   if (resource.right === undefined) return right([])
   const found = await catalog.find(cluster, { group, version, name: resource.right.plural, kind: kind.kind, scope: '' }, signal)
   if (!isLeft(found)) return right(found.right.instanceLabelPaths)
   return found.left.tag === 'EditorMissing' ? right([]) : left(found.left as MemberFailure)
 }
 
-/** Where the objects of an editor carry the instance label, as the editor of each of their kinds says. */
+/** Returns the instance label paths in an editor's objects, as declared by the editor of each kind. */
 export const findLabelPaths = async (catalog: EditorCatalog, cluster: MemberCluster, opened: OpenedEditor, chart: EditorChart, signal: AbortSignal): Outcome<MemberFailure, Refill['labelPaths']> => {
   const kinds = new Map([...chart.defaults.values()].map((object) => ({ apiVersion: ownText(object, 'apiVersion'), kind: ownText(object, 'kind') })).map((kind) => [wordOf(kind), kind] as const))
   const found = new Map<string, Paths>()
@@ -161,25 +161,28 @@ export interface PreviewDeps extends OpenChartsDeps {
 export type FillFailure = OpenFailure | Failure<'ModelRefused'>
 export type PreviewFailure = FillFailure | RenderFailure
 
-/** What a model would become. */
+/** The result of applying a model. */
 export interface Preview {
-  /** All of it as text, in the order of an installation. */
+  /** All objects as text, in install order. */
   readonly manifest: string
   readonly objects: readonly ManifestObject[]
-  /** Definitions that come with the chart, by file. */
+  /** CRDs that the chart contains, by file. */
   readonly crds: readonly { readonly path: string; readonly objects: readonly ManifestObject[] }[]
-  /** What the names of the objects begin with, for their keys; empty for feature sets. */
+  /** Prefix of the objects' names, used for their keys; empty for feature sets. */
   readonly keyPrefix: string
 }
 
-/** A model made ready for its chart. */
+/** A model that is complete for its chart. */
 export interface FilledModel {
   readonly opened: OpenedEditor
   readonly chart: OpenedChart
   readonly values: FreeObject
 }
 
-/** Finds the editor of a model, and fills the model by its chart and the release. `isRough` leaves labels below the metadata as they are: enough to judge the model. */
+/**
+ * Finds the editor of a model and fills the model from its chart and the release. `isRough` leaves labels below the metadata
+ * unchanged, which is enough for validation.
+ */
 export const makeFillModel =
   (deps: OpenChartsDeps) =>
   async (cluster: MemberCluster, model: FreeObject, signal: AbortSignal, isRough = false): Outcome<FillFailure, FilledModel> => {
@@ -208,7 +211,7 @@ const readCrds = async (texts: ChartTexts, chart: Chart): Outcome<Failure<'Edito
   return right(crds)
 }
 
-/** Renders what a model would become. Nothing is written. */
+/** Renders the result of applying a model. Nothing is written. */
 export const makePreview = (deps: PreviewDeps) => {
   const fill = makeFillModel(deps)
   return async (cluster: MemberCluster, model: FreeObject, signal: AbortSignal): Outcome<PreviewFailure, Preview> => {

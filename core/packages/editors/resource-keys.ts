@@ -1,8 +1,8 @@
 import { groupVersionOf } from '../releases/api-paths.ts'
 
 /**
- * Words that keys of editor models write in capitals behind their first word. Part of the interface: a key that is made
- * by other rules names nothing in a chart's values.
+ * Words that keys of editor models write in capitals after the first word. They are part of the interface: a key made by
+ * other rules does not match any key in a chart's values.
  */
 export const acronyms: ReadonlySet<string> = new Set(
   (
@@ -19,7 +19,7 @@ const capital = /\p{Lu}/u
 const kept = /[\p{L}\p{Nd}\p{P}`]/u
 const letterOrDigit = /[^\p{L}\p{Nd}]/gu
 
-/** More than any name of Kubernetes has. */
+/** Longer than any Kubernetes name. */
 const maxLength = 512
 
 const asWord = (text: string): string => {
@@ -28,7 +28,7 @@ const asWord = (text: string): string => {
   return acronyms.has(upper) ? upper : trimmed
 }
 
-/** Splits at separators and before a capital that follows none; words that are acronyms come in capitals. */
+/** Splits at separators and before a capital letter that does not follow another one; acronyms are returned in capitals. */
 const wordsOf = (whole: string): readonly string[] => {
   const text = whole.trim().slice(0, maxLength)
   const words: string[] = []
@@ -65,7 +65,7 @@ export const snakeCase = (text: string): string => wordsOf(text).join('_').toLow
 /** `my_config` is `my-config`. */
 export const dashCase = (text: string): string => wordsOf(text).join('-').toLowerCase()
 
-/** What a key or file name is made of. */
+/** The parts of a key or file name. */
 export interface NamedResource {
   /** `v1`, `apps/v1`. */
   readonly apiVersion: string
@@ -79,8 +79,9 @@ const groupWord = (apiVersion: string): string =>
 const behind = (name: string, prefix: string): string => (name.startsWith(prefix) ? name.slice(prefix.length) : name)
 
 /**
- * The key of an object in a model: `kubedbComMongoDB`, `appApplication`, `secret_config`.
- * @param releaseName what the names of the release's objects begin with; empty in feature-set editors, whose objects have names of their own.
+ * Returns the key of an object in a model: `kubedbComMongoDB`, `appApplication`, `secret_config`.
+ * @param releaseName the prefix of the names of the release's objects; empty in feature-set editors, whose objects have
+ * names of their own.
  */
 export const resourceKey = ({ apiVersion, kind, name }: NamedResource, releaseName: string): string => {
   const key = camelCase(groupWord(apiVersion) + kind)
@@ -88,13 +89,13 @@ export const resourceKey = ({ apiVersion, kind, name }: NamedResource, releaseNa
   return suffix === '' ? key : `${key}_${suffix}`
 }
 
-/** What stands behind the kind in a key, as it stands in a name: `config` of `secret_config`; empty where there is none. */
+/** Returns the part of a key after the kind, as it appears in a name: `config` of `secret_config`; empty if there is none. */
 export const nameSuffixOf = (key: string): string => {
   const at = key.indexOf('_')
   return at === -1 ? '' : dashCase(key.slice(at + 1))
 }
 
-/** The name that an object of this key has in a release. */
+/** Returns the name of the object with this key in a release. */
 export const nameOfKey = (key: string, releaseName: string): string => {
   const suffix = nameSuffixOf(key)
   return suffix === '' ? releaseName : `${releaseName}-${suffix}`
@@ -112,8 +113,8 @@ const tally = (words: readonly string[]): ReadonlyMap<string, number> => {
 }
 
 /**
- * File names without ending, in the order of the objects and each one once: the kind alone where that tells them apart,
- * else with the name's suffix, else with the group too, at last with a number.
+ * Returns unique file names without extension, in the order of the objects: the kind alone if it is unique, else with the
+ * name's suffix, else also with the group, and finally with a number.
  */
 export const resourceFilenames = (resources: readonly NamedResource[], releaseName: string): readonly string[] => {
   const choices = resources.map((resource) => candidates(resource, releaseName))

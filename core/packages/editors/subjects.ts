@@ -35,7 +35,7 @@ const releaseRules: readonly Rule[] = [
   { at: 'metadata.release.namespace', key: 'namespace', pattern: label, max: 63, what: 'a namespace' },
 ]
 
-/** The texts that the rules name; an absent or null one is empty. */
+/** Returns the texts that the rules name; an absent or null text is empty. */
 const readTexts = (object: FreeObject, rules: readonly Rule[], problems: string[]): ReadonlyMap<string, string> =>
   new Map(
     rules.map((rule) => {
@@ -54,8 +54,8 @@ const readPart = (metadata: FreeObject, key: string, rules: readonly Rule[], pro
 }
 
 /**
- * What a model, options or a request for one is about: `metadata.resource` and `metadata.release`. The resource needs a
- * plural or a kind, the release a name; without a namespace it is `default`. Failure: ModelRefused.
+ * Returns the subject of a model, of options or of a request: `metadata.resource` and `metadata.release`. The resource must
+ * have a plural or a kind, and the release a name; the namespace defaults to `default`. Failure: ModelRefused.
  */
 export const readSubject = (model: FreeObject): Either<Failure<'ModelRefused'>, EditorSubject> => {
   const metadata = own(model, 'metadata')
@@ -72,8 +72,8 @@ export const readSubject = (model: FreeObject): Either<Failure<'ModelRefused'>, 
   })
 }
 
-/** Clients write the core group as nothing or as `core`. */
+/** Clients write the core group as an empty string or as `core`. */
 const coreless = (name: string): string => (name === 'core' ? '' : name)
 
-/** Feature sets name their objects freely: the release's name is no part of them. */
+/** Feature sets name their objects freely; the release's name is not part of the names. */
 export const isFeatureSet = ({ group: of, name }: Pick<ResourceId, 'group' | 'name'>): boolean => of === 'ui.k8s.appscode.com' && name === 'featuresets'

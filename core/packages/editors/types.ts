@@ -1,9 +1,9 @@
 import type { FreeObject } from '../../kernel/json.ts'
 import type { ChartRef, ReleaseKey } from '../types.ts'
 
-/** Names a resource of the cluster's API. `version` and `name` may be left out by clients and are then asked from the cluster. */
+/** A resource of the cluster's API. Clients may omit `version` and `name`, which are then read from the cluster. */
 export interface ResourceId {
-  /** Empty: the core group. */
+  /** Empty for the core group. */
   readonly group: string
   readonly version: string
   /** Plural: `deployments`. */
@@ -12,43 +12,46 @@ export interface ResourceId {
   readonly scope: string
 }
 
-/** What a model is about. */
+/** The resource and release of a model. */
 export interface EditorSubject {
   readonly resource: ResourceId
   readonly release: ReleaseKey
 }
 
-/** How objects of one resource are made and edited. */
+/** The charts that create and edit objects of one resource. */
 export interface ResourceEditor {
   readonly resource: ResourceId
-  /** Turns options into a model; undefined where there is none. */
+  /** Turns options into a model; undefined if there is none. */
   readonly options: ChartRef | undefined
-  /** Turns a model into objects; undefined where there is none. */
+  /** Turns a model into objects; undefined if there is none. */
   readonly editor: ChartRef | undefined
-  /** Maps in objects of the resource whose label `app.kubernetes.io/instance` follows the release: `['spec', 'selector', 'matchLabels']`. */
+  /**
+   * Paths in objects of the resource to maps whose label `app.kubernetes.io/instance` follows the release: `['spec',
+   * 'selector', 'matchLabels']`.
+   */
   readonly instanceLabelPaths: readonly (readonly string[])[]
-  /** Defined in the cluster, or shipped with this service. */
+  /** Defined in the cluster, or built into this service. */
   readonly origin: 'cluster' | 'built-in'
 }
 
-/** What an editor chart says of itself. */
+/** The declarations of an editor chart. */
 export interface EditorChart {
-  /** `resources` of its values: which keys a model may have, and what kind each of them is. */
+  /** `resources` of its values: the keys that a model may have, with the kind of each. */
   readonly defaults: ReadonlyMap<string, FreeObject>
-  /** `metadata.resource` of its values, as it stands. */
+  /** `metadata.resource` of its values, unchanged. */
   readonly resource: FreeObject
-  /** Its values have a `form`. */
+  /** Whether its values contain a `form`. */
   readonly usesForm: boolean
-  /** Keys of a model: those that the chart declares, else those of `defaults`. */
+  /** Keys of a model: those that the chart declares, or else those of `defaults`. */
   readonly resourceKeys: ReadonlySet<string>
-  /** Keys of objects that are made from the form and do not stand in a model. */
+  /** Keys of objects that are made from the form and are not part of a model. */
   readonly formKeys: ReadonlySet<string>
 }
 
 /** One file of a preview. */
 export interface ResourceFile {
   readonly filename: string
-  /** Definitions have none. */
+  /** Undefined for CRDs. */
   readonly key: string | undefined
   readonly data: string
 }
@@ -58,7 +61,7 @@ export interface ResourceOutput {
   readonly resources: readonly ResourceFile[]
 }
 
-/** An object of a release that was not read, and why. */
+/** An object of a release that was not read, with the reason. */
 export interface MissingObject {
   readonly apiVersion: string
   readonly kind: string
@@ -67,10 +70,10 @@ export interface MissingObject {
   readonly reason: 'not-found' | 'forbidden'
 }
 
-/** How an installation was recorded by other programs of the same interface; only read. */
+/** The record of an installation by another program of the same interface; read-only. */
 export interface AppRelease {
   readonly components: readonly { readonly group: string; readonly version: string; readonly kind: string }[]
-  /** A label selector in the form of a query. */
+  /** A label selector in query form. */
   readonly selector: string
   readonly resourceKeys: ReadonlySet<string>
   readonly formKeys: ReadonlySet<string>

@@ -1,4 +1,4 @@
-/** The word of a kind in paths, as API servers form it for nearly every kind. */
+/** Returns the plural of a kind as used in paths, as API servers form it for nearly every kind. */
 export const pluralOf = (kind: string): string => {
   const word = kind.toLowerCase()
   if (word === 'endpoints') return word
@@ -6,7 +6,7 @@ export const pluralOf = (kind: string): string => {
   return /(?:s|x|z|ch|sh)$/.test(word) ? `${word}es` : `${word}s`
 }
 
-/** `apps/v1` as its group and version. */
+/** Splits `apps/v1` into group and version. */
 export const groupVersionOf = (apiVersion: string): { readonly group: string; readonly version: string } => {
   const [first = '', second] = apiVersion.split('/')
   return second === undefined ? { group: '', version: first } : { group: first, version: second }

@@ -11,7 +11,7 @@ import type { StopReason, TaskEnd, TaskRun } from '../../tasks/ports.ts'
 import type { Pause } from './ports.ts'
 import { failedBefore } from './task-results.ts'
 
-/** The cluster that a task was accepted for, as it stands in the task's input. */
+/** The cluster of a task, as stored in the task's input. */
 export interface TaskClusterRef {
   readonly owner: string
   readonly name: string
@@ -19,7 +19,7 @@ export interface TaskClusterRef {
   readonly uid: string
 }
 
-/** Under the key `cluster` of a task's input: what `OpenTaskCluster` reads. */
+/** Stored under the key `cluster` of a task's input and read by `OpenTaskCluster`. */
 export const clusterRefOf = (cluster: MemberCluster): FreeObject & TaskClusterRef => ({
   owner: cluster.ownerName,
   name: cluster.name,
@@ -27,12 +27,12 @@ export const clusterRefOf = (cluster: MemberCluster): FreeObject & TaskClusterRe
   uid: cluster.uid,
 })
 
-/** A cluster, as the actor of a task sees it now. */
+/** A cluster, opened with the current rights of the task's actor. */
 export interface TaskCluster {
   readonly call: SignedInCall
   readonly cluster: MemberCluster
   readonly grant: AccessGrant
-  /** Asks once more, with the rights of the moment. Left is a clear no; throws when nobody can tell. */
+  /** Checks again with the current rights. Left is a definite denial; throws if the rights cannot be determined. */
   stillAllowed(): Outcome<Failure, unknown>
 }
 
@@ -51,9 +51,9 @@ const askRights = async (authorizer: Authorizer, run: AskedRun): Outcome<Failure
 }
 
 /**
- * Opens the cluster of a task's input (`cluster`) as its actor, with the rights of this moment. Failures: ActorGone,
- * AccessDenied when the actor may no longer connect, ClusterMissing when the name leads to another
- * cluster than the one of the acceptance, ClusterNotConnected.
+ * Opens the cluster of a task's input (`cluster`) as its actor, with the actor's current rights. Failures: ActorGone,
+ * AccessDenied if the actor may no longer connect, ClusterMissing if the name refers to another cluster than at acceptance,
+ * ClusterNotConnected.
  */
 export const makeOpenTaskCluster = (deps: { readonly authorizer: Authorizer; readonly memberClusters: MemberClusters }) =>
   async (run: AskedRun): Outcome<Failure, TaskCluster> => {
@@ -72,15 +72,15 @@ export interface WhileAllowedDeps {
   readonly pause: Pause
 }
 
-/** Work on a cluster may take a day, and rights that were taken away must not last that long. */
+/** Work on a cluster may take a day; revoked rights must not last that long. */
 const askAgainMilliseconds = 60_000
 
-/** Resolves when `over` is aborted, or when the actor may no longer connect: then `lose` was called with the reason. */
+/** Resolves when `over` is aborted, or after calling `lose` with the reason when the actor may no longer connect. */
 const watchRights = async (pause: Pause, opened: TaskCluster, over: AbortSignal, lose: (why: string) => void): Promise<void> => {
   for (;;) {
     await pause(askAgainMilliseconds, over)
     if (over.aborted) return
-    // No answer is no answer: the next one counts.
+    // An error is not a denial; the next check decides.
     const asked = await opened.stillAllowed().catch(() => undefined)
     if (over.aborted) return
     if (asked !== undefined && isLeft(asked)) return lose(asked.left.message)
@@ -88,8 +88,8 @@ const watchRights = async (pause: Pause, opened: TaskCluster, over: AbortSignal,
 }
 
 /**
- * Does work of a task on its cluster as its actor, and asks again once a minute whether they still may connect. A clear no
- * aborts the signal of the run that the work is given, with `rights-lost`.
+ * Runs a task's work on its cluster as its actor, and checks once a minute that the actor may still connect. A definite
+ * denial aborts the signal of the run passed to the work, with `rights-lost`.
  */
 export const whileAllowed = async (deps: WhileAllowedDeps, run: TaskRun, work: (run: TaskRun, opened: TaskCluster) => Promise<TaskEnd>): Promise<TaskEnd> => {
   const opened = await deps.openTaskCluster(run)

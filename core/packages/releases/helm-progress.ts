@@ -12,7 +12,7 @@ import { askItems, askObject, hasPods, labelOf, ownWarning, pathOf, podReason, q
 import type { HelmEvent, HelmFailure, HelmObject, Pause } from './ports.ts'
 import type { Redact } from './redaction.ts'
 
-/** A hook, as a rendering names it. */
+/** A hook, as a rendering declares it. */
 export interface PlannedHook {
   readonly kind: string
   readonly name: string
@@ -20,23 +20,23 @@ export interface PlannedHook {
   readonly events: readonly string[]
 }
 
-/** What helm is about to apply. */
+/** The objects and hooks that helm will apply. */
 export interface HelmPlan {
   readonly objects: readonly ManifestObject[]
   readonly hooks: readonly PlannedHook[]
   /** Namespace of the release. */
   readonly home: string
   readonly driver: StorageDriver
-  /** The objects are to go. */
+  /** The objects will be deleted. */
   readonly isRemoval?: boolean
 }
 
-/** Lines about objects that are stored; a chart may hold thousands. */
+/** Maximum number of stored lines about objects; a chart may contain thousands. */
 const maxLines = 500
-/** Objects and hooks that are told apart; each call of helm's is looked for among them. */
+/** Maximum number of tracked objects and hooks; each call by helm is looked up among them. */
 const maxFollowed = 2000
 
-/** By the word that stands in paths. */
+/** Groups by plural, as used in paths. */
 const byResource = <A extends { readonly kind: string }>(all: readonly A[]): ReadonlyMap<string, readonly A[]> =>
   Map.groupBy(all.slice(0, maxFollowed), ({ kind }) => pluralOf(kind))
 
@@ -45,7 +45,7 @@ const recordPrefix = 'sh.helm.release.v1.'
 const textsIn = (value: Json | undefined): readonly string[] =>
   Array.isArray(value) ? (value as readonly Json[]).filter((each) => typeof each === 'string') : typeof value === 'string' ? value.split(',') : []
 
-/** A hook of a record (`name`, `kind`, `events`), or its manifest (annotations). */
+/** Reads a hook from a record (`name`, `kind`, `events`) or from its manifest (annotations). */
 export const plannedHook = (hook: FreeObject): PlannedHook => {
   const metadata = asTable(hook.metadata)
   const annotations = asTable(metadata?.annotations)
@@ -67,8 +67,8 @@ const doneWord = (method: string, status: number): string => {
 const isRefused = (method: string, status: number): boolean => status >= 400 && !(method === 'DELETE' && status === 404)
 
 /**
- * Turns what helm does on the wire into steps: one for each hook, one for the objects. Creates carry no name in their
- * path; such a call is taken for the next planned one of its resource.
+ * Turns helm's API calls into steps: one for each hook, one for the objects. Creates have no name in their path; such a call
+ * is matched to the next planned object of its resource.
  */
 export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Date) => {
   const { home, driver } = plan
@@ -126,7 +126,7 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
   }
 
   const onCall = ({ method, status, object, isDryRun }: Extract<HelmEvent, { kind: 'call' }>): void => {
-    // Questions about rights are asked by POST and change nothing.
+    // Access reviews use POST but change nothing.
     if (object === undefined || isDryRun || object.group === 'authorization.k8s.io') return
     if (isRecord(object, method)) return
     const planned = hookOf(object, method)
@@ -147,9 +147,9 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
     onEvent: (event: HelmEvent): void => {
       if (event.kind === 'call') onCall(event)
     },
-    /** Helm has touched an object of the manifest. */
+    /** Reports whether helm has changed an object of the manifest. */
     isApplying: (): boolean => touched.size > 0,
-    /** Kind and name of the hook that runs. */
+    /** Kind and name of the running hook. */
     openHook: (): string | undefined => hook?.label,
     end: (isOk: boolean): void => {
       endHook(isOk)
@@ -160,12 +160,12 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
 }
 
 const lookMilliseconds = 5000
-/** An unchanged state is said again after so many looks: half a minute. */
+/** An unchanged state is reported again after this many checks, which is half a minute. */
 const repeatAfterLooks = 6
-/** A release may hold more; then the first ones are watched. */
+/** A release may contain more objects; only the first ones are watched. */
 const maxWatched = 60
 const maxNamed = 10
-/** For a look after helm has given up. */
+/** Timeout of a check after helm has failed. */
 const readinessPatienceMilliseconds = 5000
 
 interface Unready {
@@ -181,7 +181,7 @@ export interface ReadinessWatch {
   readonly progress: TaskProgress
   readonly pause: Pause
   readonly redact: Redact
-  /** False as long as helm has not touched an object yet. */
+  /** False until helm has changed an object. */
   readonly isApplying: () => boolean
 }
 
@@ -212,8 +212,8 @@ const say = (step: TaskStep, total: number, unready: readonly Unready[]): void =
 }
 
 /**
- * Looks every five seconds what is ready and what each other thing waits for, as the caller; tells it when it has changed,
- * else every half minute. What the caller may not read counts as not created.
+ * Checks every five seconds, as the caller, which objects are ready and what the others wait for. Reports changes, and an
+ * unchanged state every half minute. Objects that the caller cannot read count as not created.
  */
 export const watchReadiness = (watch: ReadinessWatch) => {
   const watched = watch.objects.filter(({ kind }) => takesAWhile(kind)).slice(0, maxWatched)
@@ -238,11 +238,11 @@ export const watchReadiness = (watch: ReadinessWatch) => {
       if (unchanged % repeatAfterLooks === 0) say(step, watched.length, unready)
     }
   }
-  // A look is for people: nothing that fails in one may touch the operation.
+  // Checks only inform people; an error in one must not affect the operation.
   const running = run().catch(() => watch.progress.say('What is waited for cannot be told.', { level: 'warning' }))
 
   return {
-    /** Ends the looks. */
+    /** Stops the checks. */
     async stop(isOk: boolean): Promise<void> {
       over.abort()
       await running
@@ -250,8 +250,8 @@ export const watchReadiness = (watch: ReadinessWatch) => {
       else step?.failed('Not everything became ready.')
     },
     /**
-     * What was not ready when it was last looked at, in one line; with `looksAgain` it is looked at now where no look was
-     * made yet. Undefined when nothing was unready, or helm never came so far.
+     * Returns in one line what was not ready at the last check; with `looksAgain`, checks now if there was no check yet.
+     * Undefined if everything was ready, or helm never got that far.
      */
     async unready(looksAgain: boolean): Promise<string | undefined> {
       if (!watch.isApplying()) return undefined
@@ -264,7 +264,7 @@ export const watchReadiness = (watch: ReadinessWatch) => {
 const tailLines = 20
 const logPatienceMilliseconds = 5000
 
-/** Tells the last lines of a failed hook's pods, as the caller may read them, without the values. */
+/** Reports the last log lines of a failed hook's pods, as far as the caller can read them, without the values. */
 export const hookLogs = async (about: {
   readonly cluster: MemberCluster
   readonly home: string
@@ -275,7 +275,7 @@ export const hookLogs = async (about: {
 }): Promise<void> => {
   const { cluster, home, progress, redact } = about
   const name = about.hook.replace(/^Hook /, '')
-  // The task may have been told to stop; these lines say why, so they are read all the same.
+  // These lines may explain why the task was aborted, so they are read even then.
   const signal = AbortSignal.timeout(logPatienceMilliseconds)
   const namespace = queryValue(home)
   const pods = await askItems(cluster, `/api/v1/namespaces/${namespace}/pods?labelSelector=${queryValue(`job-name=${name}`)}&limit=3`, signal)
@@ -288,23 +288,23 @@ export const hookLogs = async (about: {
   }
 }
 
-/** One operation of helm's, and what is known about it before. */
+/** One helm operation, with what is known before it starts. */
 export interface Attended {
   readonly cluster: MemberCluster
   readonly plan: HelmPlan
-  /** Helm waits until everything is ready. */
+  /** Helm waits until all objects are ready. */
   readonly waits: boolean
-  /** Helm undoes what it did when it fails, so that a look afterwards would see something else. */
+  /** Helm rolls back on failure, so a later check would see another state. */
   readonly undoes: boolean
-  /** For helm's words and those of a hook. */
+  /** For output of helm and of hooks. */
   readonly redactAll: Redact
-  /** For what the cluster says. */
+  /** For output of the cluster. */
   readonly redactSecrets: Redact
 }
 
 /**
- * Runs one operation of helm's and tells what it does: hooks, objects, what is waited for, the last words of a hook that
- * failed. A failure says first what was not ready.
+ * Runs one helm operation and reports its progress: hooks, objects, what helm waits for, the last log lines of a failed
+ * hook. A failure message begins with what was not ready.
  */
 export const attendHelm = async <A>(
   deps: { readonly pause: Pause; readonly clock: Clock },
@@ -315,7 +315,7 @@ export const attendHelm = async <A>(
   const { cluster, plan, redactAll } = about
   const { progress } = run
   const follower = followHelm(progress, plan, () => deps.clock.now())
-  // What a cluster holds is not looked at for somebody who may no longer see it.
+  // The cluster is not read for an actor who may no longer see it.
   const maySee = (): boolean => run.signal.reason !== 'rights-lost'
   const isApplying = (): boolean => maySee() && follower.isApplying()
   const watch = about.waits ? watchReadiness({ cluster, objects: plan.objects, home: plan.home, progress, pause: deps.pause, redact: about.redactSecrets, isApplying }) : undefined
@@ -326,7 +326,7 @@ export const attendHelm = async <A>(
     if (!isLeft(done)) return done
     const hook = follower.openHook()
     if (hook !== undefined && maySee()) await hookLogs({ cluster, home: plan.home, hook, progress, redact: redactAll })
-    // Whoever cancelled knows why it ended.
+    // After a cancel the reason is known.
     const unready = hook === undefined && !run.signal.aborted ? await watch?.unready(!about.undoes) : undefined
     const words = redactAll(done.left.message)
     return left({ ...done.left, message: unready === undefined ? words : `${unready}\n${words}` })

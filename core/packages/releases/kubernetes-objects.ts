@@ -13,7 +13,7 @@ import type { HelmRunner } from './ports.ts'
 export interface ManifestObject {
   readonly apiVersion: string
   readonly kind: string
-  /** As it stands in the manifest; empty when it names none. */
+  /** As written in the manifest; empty if it names none. */
   readonly namespace: string
   readonly name: string
   readonly body: FreeObject
@@ -30,20 +30,20 @@ const objectOf = (value: Json): readonly ManifestObject[] => {
   return kind === '' ? [] : [{ apiVersion: textOf(body.apiVersion), kind, namespace: textOf(metadata.namespace), name: textOf(metadata.name), body }]
 }
 
-/** The objects of a manifest, in its order; lists are taken apart. */
+/** Returns the objects of a manifest, in order; lists are split into their items. */
 export const objectsOf = async (texts: Pick<ChartTexts, 'parseAll'>, manifest: string): Outcome<Failure<'TextUnreadable'>, readonly ManifestObject[]> => {
   const documents = await texts.parseAll(new TextEncoder().encode(manifest))
   return isLeft(documents) ? documents : right(documents.right.flatMap(objectOf))
 }
 
-/** `Deployment web`, or `Deployment other/web` where the namespace is not the release's own. */
+/** Returns `Deployment web`, or `Deployment other/web` if the namespace is not the release's own. */
 export const labelOf = (object: Pick<ManifestObject, 'kind' | 'namespace' | 'name'>, home: string): string =>
   `${object.kind} ${object.namespace === '' || object.namespace === home ? '' : `${object.namespace}/`}${object.name}`
 
 /** `1 object`, `2 objects`. */
 export const countOf = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 
-/** `ConfigMap 2, Deployment 1`, and the same as numbers. */
+/** Returns counts by kind as text, `ConfigMap 2, Deployment 1`, and as numbers. */
 export const countByKind = (objects: readonly ManifestObject[]): { readonly text: string; readonly counts: Readonly<Record<string, number>> } => {
   const counts = new Map<string, number>()
   for (const { kind } of objects) counts.set(kind, (counts.get(kind) ?? 0) + 1)
@@ -51,32 +51,32 @@ export const countByKind = (objects: readonly ManifestObject[]): { readonly text
   return { text: sorted.map(([kind, count]) => `${kind} ${count}`).join(', '), counts: Object.fromEntries(sorted) }
 }
 
-/** Bytes of one answer that are read. */
+/** Maximum size of one response in bytes. */
 const limitBytes = 4 * 1024 * 1024
 
-/** What the cluster answers to a GET, as the caller; undefined for everything but an object with 200. */
+/** Sends a GET to the cluster as the caller; returns undefined unless the response is an object with status 200. */
 export const askObject = async (cluster: MemberCluster, target: string, signal: AbortSignal): Promise<FreeObject | undefined> => {
   const answer = await cluster.request({ method: 'GET', target, limitBytes }, signal)
   return isLeft(answer) || answer.right.status !== 200 ? undefined : asTable(answer.right.json as Json)
 }
 
-/** `items` of a list; empty when it cannot be had. */
+/** Returns the `items` of a list; empty if it cannot be read. */
 export const askItems = async (cluster: MemberCluster, target: string, signal: AbortSignal): Promise<readonly FreeObject[]> => {
   const list = await askObject(cluster, target, signal)
   return Array.isArray(list?.items) ? (list.items as readonly Json[]).map(asTable).filter((item) => item !== undefined) : []
 }
 
-/** Path of an object of one of the kinds that every cluster has and that live in a namespace. */
+/** Returns the path of an object of a built-in namespaced kind. */
 export const pathOf = (object: Pick<ManifestObject, 'apiVersion' | 'kind' | 'namespace' | 'name'>, home: string): string =>
   `${apiRootOf(object.apiVersion)}/namespaces/${encodeURIComponent(object.namespace || home)}/${pluralOf(object.kind)}/${encodeURIComponent(object.name)}`
 
-/** A query value. */
+/** Encodes a query value. */
 export const queryValue = encodeURIComponent
 
-/** How far one live object is. */
+/** The readiness of one live object. */
 export interface Readiness {
   readonly isReady: boolean
-  /** What its own conditions say; empty when ready. */
+  /** Derived from the object's own conditions; empty if ready. */
   readonly reason: string
 }
 
@@ -96,7 +96,7 @@ const said = (condition: FreeObject | undefined): string =>
 const isSeen = (live: FreeObject): boolean =>
   numberAt(asTable(live.status), 'observedGeneration') >= numberAt(asTable(live.metadata), 'generation')
 
-/** A controller's count of pods against what it wants. */
+/** Compares a controller's pod counts with the wanted number. */
 const counted = (live: FreeObject, wanted: number, ...keys: readonly string[]): Readiness => {
   const status = asTable(live.status)
   const least = Math.min(...keys.map((key) => numberAt(status, key)))
@@ -110,7 +110,7 @@ const counted = (live: FreeObject, wanted: number, ...keys: readonly string[]): 
 
 const replicas = (live: FreeObject): number => numberAt(asTable(live.spec), 'replicas', 1)
 
-/** Why a pod is not ready, from its containers and conditions. */
+/** Returns why a pod is not ready, from its containers and conditions. */
 export const podReadiness = (pod: FreeObject): Readiness => {
   const status = asTable(pod.status)
   if (textAt(status, 'phase') === 'Succeeded' || conditionOf(pod, 'Ready')?.status === 'True') return ready
@@ -143,13 +143,13 @@ const judges: Readonly<Record<string, (live: FreeObject) => Readiness>> = {
   Service: serviceReadiness,
 }
 
-/** Kinds that take a while until they are ready; every other one is as soon as it exists. */
+/** Reports whether objects of a kind need time to become ready; others are ready once they exist. */
 export const takesAWhile = (kind: string): boolean => Object.hasOwn(judges, kind)
 
-/** Kinds whose readiness is that of the pods that they select. */
+/** Reports whether a kind's readiness is that of the pods that it selects. */
 export const hasPods = (kind: string): boolean => ['Deployment', 'StatefulSet', 'ReplicaSet', 'ReplicationController', 'DaemonSet'].includes(kind)
 
-/** What a live object says about itself; undefined when it is not there. */
+/** Returns the readiness of a live object from its own fields; undefined means that the object does not exist. */
 export const readinessOf = (kind: string, live: FreeObject | undefined): Readiness => {
   if (live === undefined) return waits('not created yet')
   return Object.hasOwn(judges, kind) ? (judges[kind]?.(live) ?? ready) : ready
@@ -167,7 +167,7 @@ const selectorPart = (expression: FreeObject): string | undefined => {
   }
 }
 
-/** The label selector by which a workload finds its pods, as a query has it; undefined when it has none, or an empty one. */
+/** Returns the label selector of a workload's pods in query form; undefined if it has none, or an empty one. */
 export const podSelectorOf = (workload: FreeObject): string | undefined => {
   const selector = asTable(asTable(workload.spec)?.selector)
   if (selector === undefined) return undefined
@@ -175,14 +175,14 @@ export const podSelectorOf = (workload: FreeObject): string | undefined => {
   const labels = asTable(isOld ? selector : selector.matchLabels) ?? {}
   const equal = Object.entries(labels).map(([key, value]) => `${key}=${String(value)}`)
   const parts = [...equal, ...(isOld ? [] : tablesOf(selector.matchExpressions).map(selectorPart))]
-  // One part that cannot be said would select more than the workload does.
+  // Omitting a requirement that cannot be expressed would select more pods than the workload does.
   return parts.length === 0 || parts.includes(undefined) ? undefined : parts.join(',')
 }
 
 const nameOf = (object: FreeObject): string => String(asTable(object.metadata)?.name ?? '')
 const timeOf = (event: FreeObject): string => String(event.lastTimestamp ?? event.eventTime ?? '')
 
-/** The latest warning about an object, as `reason: message`. */
+/** Returns the latest warning about an object, as `reason: message`. */
 const warningAbout = async (cluster: MemberCluster, namespace: string, name: string, signal: AbortSignal): Promise<string | undefined> => {
   const about = queryValue(`involvedObject.name=${name},type=Warning`)
   const events = await askItems(cluster, `/api/v1/namespaces/${queryValue(namespace)}/events?fieldSelector=${about}&limit=50`, signal)
@@ -190,12 +190,12 @@ const warningAbout = async (cluster: MemberCluster, namespace: string, name: str
   return latest === undefined ? undefined : `${String(latest.reason ?? '')}: ${String(latest.message ?? '')}`
 }
 
-/** Reasons that say nothing by themselves: what an event adds is worth more. */
+/** Reports whether a reason is uninformative by itself, so that an event should be added. */
 const isVague = (reason: string): boolean => /^(?:container .*: (?:ContainerCreating|PodInitializing)$|Pending$|ContainersNotReady|not started)/.test(reason)
 
 /**
- * Why a workload's pods are not ready: the first unready pod, with what its containers, conditions and latest warning
- * say. Undefined when no pod tells. Read as the caller, who may not be allowed to; then nothing is told.
+ * Returns why a workload's pods are not ready: the first unready pod, with its containers, conditions and latest warning.
+ * Undefined if no pod gives a reason. Read as the caller; undefined as well if the caller cannot read the pods.
  */
 export const podReason = async (cluster: MemberCluster, namespace: string, workload: FreeObject, signal: AbortSignal): Promise<string | undefined> => {
   const selector = podSelectorOf(workload)
@@ -210,12 +210,12 @@ export const podReason = async (cluster: MemberCluster, namespace: string, workl
   return undefined
 }
 
-/** The latest warning about the object itself, for what has no pods. */
+/** Returns the latest warning about the object itself, for kinds without pods. */
 export const ownWarning = warningAbout
 
 /**
- * Deletes the pods that the workloads of a manifest select, so that their controllers make new ones: what `recreate` is
- * with Helm 4, which has no such flag. Each pod that could not be deleted is told.
+ * Deletes the pods that the workloads of a manifest select, so that their controllers create new ones. This implements
+ * `recreate` with Helm 4, which has no such flag. Reports each pod that could not be deleted.
  */
 export const recreatePods = async (
   helm: Pick<HelmRunner, 'version'>,

@@ -15,35 +15,35 @@ export type ObjectChange = 'added' | 'changed' | 'removed' | 'kept'
 export interface ObjectDiff {
   readonly object: string
   readonly change: ObjectChange
-  /** Lines after `+`, `-` or a space; empty for an object that stays because its policy says so. */
+  /** Lines prefixed with `+`, `-` or a space; empty for an object that its resource policy keeps. */
   readonly diff: string
 }
 
-/** What an operation would change, for a person. */
+/** The changes that an operation would make, for display. */
 export interface ManifestDiff {
   readonly added: number
   readonly changed: number
   readonly removed: number
-  /** Gone from the chart, but left in the cluster by `helm.sh/resource-policy: keep`. */
+  /** Removed from the chart, but kept in the cluster by `helm.sh/resource-policy: keep`. */
   readonly kept: number
   readonly unchanged: number
   readonly objects: readonly ObjectDiff[]
-  /** What was left out for length, in words; absent when nothing was. */
+  /** Describes what was omitted for length; absent if nothing was. */
   readonly cut?: string
 }
 
-/** Characters of one object's diff, and of all of them. */
+/** Maximum characters: of one object's diff, then of all of them. */
 const maxOfOne = 16 * 1024
 const maxOfAll = 128 * 1024
 const maxObjects = 500
 
 const keyOf = (object: ManifestObject, home: string): string => {
-  // An object stays the same one when only the version of its API changes.
+  // An object keeps its identity when only its API version changes.
   const group = object.apiVersion.includes('/') ? object.apiVersion.split('/')[0] : ''
   return [group, object.kind, object.namespace || home, object.name].join('|')
 }
 
-/** Secret data of two versions: never the value, only whether it differs. */
+/** Masks Secret data of two versions: shows only whether the values differ. */
 const hidden = (data: FreeObject | undefined, other: FreeObject | undefined, mark: string): FreeObject | undefined =>
   data === undefined
     ? undefined
@@ -67,7 +67,7 @@ export interface DiffTools {
   readonly textDiff: TextDiff
 }
 
-/** Cuts at a line, and says how many lines are missing. */
+/** Cuts at a line end and reports how many lines are missing. */
 const cutLines = (text: string): string => {
   if (text.length <= maxOfOne) return text
   const shown = text.slice(0, text.lastIndexOf('\n', maxOfOne) + 1)
@@ -75,8 +75,8 @@ const cutLines = (text: string): string => {
 }
 
 /**
- * Compares two revisions, object by object. Secret data is never shown; `redact` takes further secrets out. Bounded in
- * length: what is cut is said.
+ * Compares two revisions object by object. Secret data is never shown; `redact` removes further secrets. The length is
+ * limited, and cuts are reported.
  */
 export const diffManifests = async (
   { chartTexts, textDiff }: DiffTools,
@@ -118,13 +118,13 @@ export const diffManifests = async (
 export const describeDiff = ({ added, changed, removed, kept, unchanged }: ManifestDiff): string =>
   `${added} added, ${changed} changed, ${removed} removed, ${kept} kept by policy, ${unchanged} unchanged`
 
-/** A comparison: in one line, and whole. */
+/** A comparison, as one line and in full. */
 export interface ComparedManifests {
   readonly text: string
   readonly diff: FreeObject
 }
 
-/** Compares two manifests for a person; both texts are Helm's. */
+/** Compares two manifests for display; both texts come from Helm. */
 export const compareManifests = async (
   deps: DiffTools & { readonly chartTexts: ChartTexts },
   from: string,
@@ -139,10 +139,10 @@ export const compareManifests = async (
   return right({ text: describeDiff(diff), diff: diff as unknown as FreeObject })
 }
 
-/** Definitions that are looked at; a chart with more is an exception. */
+/** Maximum number of CRDs that are compared; few charts have more. */
 const maxAsked = 50
 
-/** The custom resource definitions under `crds/` of a chart and its subcharts. */
+/** Returns the CRDs under `crds/` of a chart and its subcharts. */
 export const chartCrds = async (texts: Pick<ChartTexts, 'parseAll'>, chart: Chart): Promise<readonly ManifestObject[]> => {
   const found: ManifestObject[] = []
   for (const [path, bytes] of chart.files) {
@@ -154,7 +154,7 @@ export const chartCrds = async (texts: Pick<ChartTexts, 'parseAll'>, chart: Char
   return found
 }
 
-/** Whether everything that is wanted is there; what a cluster adds by itself does not count. */
+/** Reports whether the live value contains everything wanted; fields that the cluster adds are ignored. */
 export const isContained = (wanted: Json | undefined, live: Json | undefined): boolean => {
   if (Array.isArray(wanted)) return Array.isArray(live) && wanted.length === live.length && wanted.every((item, index) => isContained(item as Json, live[index] as Json))
   const table = asTable(wanted)
@@ -168,11 +168,11 @@ const isEmpty = (value: Json): boolean => value === null || value === '' || valu
 export interface CrdStanding {
   /** Not on the cluster. */
   readonly missing: readonly string[]
-  /** There, in another form than the chart's. */
+  /** On the cluster, but different from the chart's. */
   readonly differing: readonly string[]
 }
 
-/** How the chart's definitions stand on the cluster. A caller who may not read them is told that they are missing or not at all. */
+/** Compares the chart's CRDs with those on the cluster. For a caller who cannot read them, reports only whether they are missing. */
 export const compareCrds = async (cluster: MemberCluster, crds: readonly ManifestObject[], signal: AbortSignal): Promise<CrdStanding> => {
   const missing: string[] = []
   const differing: string[] = []

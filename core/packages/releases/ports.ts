@@ -5,46 +5,46 @@ import type { FreeObject } from '../../kernel/json.ts'
 import { token } from '../../kernel/token.ts'
 import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
 
-/** A release of that name exists, and Helm would not use the name again; the message says what can be done. */
+/** A release of that name exists, and Helm would not reuse the name; the message names the remedy. */
 export const ReleaseNameTaken = defineFailure('ReleaseNameTaken', 'Conflict')
-/** A helm that is not ours works on the release, or died while it did; the message says what can be done. */
+/** A helm process of another program works on the release, or died during its work; the message names the remedy. */
 export const ReleasePending = defineFailure('ReleasePending', 'Conflict')
-/** Options of a release operation contradict each other, or name what cannot be; the message names the field. */
+/** Options of a release operation contradict each other or are invalid; the message names the field. */
 export const ReleaseOptionsRefused = defineFailure('ReleaseOptionsRefused', 'Unprocessable')
 
-/** Compares texts by lines; long ones aside, so that nothing else waits for them. */
+/** Compares texts by lines. Long texts are compared in the background, so that other requests do not wait. */
 export interface TextDiff {
-  /** Changed lines with a few around them, each after `+`, `-` or a space; hunks begin with `@@`. Empty when equal. */
+  /** Returns the changed lines with some context, each prefixed with `+`, `-` or a space; hunks begin with `@@`. Empty if the texts are equal. */
   lines(from: string, to: string): Promise<string>
 }
 export const TextDiffToken = token<TextDiff>('packages.TextDiff')
 
-/** What a release record holds: JSON, and files that stand in it as base64. */
+/** The content of a release record: JSON, and files embedded as base64. */
 export interface StoredParts {
   readonly record: FreeObject
   readonly files: ReadonlyMap<string, Uint8Array>
 }
 
-/** Foretells how large a release record will be. */
+/** Predicts the size of a release record. */
 export interface RecordSizes {
-  /** Bytes of the stored value: JSON, compressed, in base64. */
+  /** Returns the size of the stored value in bytes: JSON, compressed, in base64. */
   packed(parts: StoredParts): Promise<number>
 }
 export const RecordSizesToken = token<RecordSizes>('packages.RecordSizes')
 
-/** Waits; resolves early, and never rejects, when the signal is aborted. */
+/** Waits. Resolves early when the signal is aborted; never rejects. */
 export interface Pause {
   (milliseconds: number, signal: AbortSignal): Promise<void>
 }
 export const PauseToken = token<Pause>('packages.Pause')
 
-/** No usable helm binary: none was found, or it is older than the floor. Reads work without it. */
+/** No usable helm binary: none was found, or it is older than the minimum version. Reads do not need it. */
 export const HelmMissing = defineFailure('HelmMissing', 'Upstream')
-/** Helm ended with an error; the message is its own, without the values. */
+/** Helm ended with an error; the message is helm's, without the values. */
 export const HelmRefused = defineFailure('HelmRefused', 'Unprocessable')
-/** Helm was ended: it took too long, wrote too much, was cancelled, or the service stops. */
+/** Helm was terminated: it exceeded its time or output limit, was cancelled, or the service is stopping. */
 export const HelmStopped = defineFailure('HelmStopped', 'Upstream')
-/** Too many helm processes run for this tenant or in all. */
+/** Too many helm processes are running for this tenant or in total. */
 export const HelmBusy = defineFailure('HelmBusy', 'Backoff')
 
 export type HelmFailure = Failure<'HelmMissing'> | Failure<'HelmRefused'> | Failure<'HelmStopped'> | Failure<'HelmBusy'>
@@ -53,18 +53,18 @@ export interface HelmVersion {
   /** `4.1.4`. */
   readonly version: string
   readonly major: 3 | 4
-  /** Where it was found: the setting, the PATH, or bundled. */
+  /** Where the binary was found: the setting, the PATH, or bundled. */
   readonly origin: 'setting' | 'path' | 'bundled'
 }
 
-/** A chart as helm is given it: never a directory, never a URL. */
+/** A chart in the form that is passed to helm: never a directory, never a URL. */
 export interface HelmChart {
   readonly archive: Uint8Array
-  /** The complete value set, with `null` for defaults that must go; undefined passes no file at all. */
+  /** The complete set of values, with `null` for defaults to remove; undefined passes no values file. */
   readonly values: FreeObject | undefined
 }
 
-/** Flags, in the words of the interface; each adapter maps them to what its helm has. Absent is false, or helm's default. */
+/** Flags, in the words of the interface; each adapter maps them to those of its helm version. Absent means false, or helm's default. */
 export interface HelmFlags {
   readonly createNamespace?: boolean
   readonly disableHooks?: boolean
@@ -79,7 +79,7 @@ export interface HelmFlags {
   readonly resetValues?: boolean
   readonly reuseValues?: boolean
   readonly resetThenReuseValues?: boolean
-  /** 0: unlimited. */
+  /** 0 means unlimited. */
   readonly maxHistory?: number
   readonly install?: boolean
   readonly description?: string
@@ -90,34 +90,34 @@ export interface HelmFlags {
   readonly disableOpenApiValidation?: boolean
   readonly takeOwnership?: boolean
   readonly keepHistory?: boolean
-  /** `server` asks the cluster and changes nothing; `client` asks nothing. */
+  /** `server` sends requests to the cluster and changes nothing; `client` sends no requests. */
   readonly dryRun?: 'server' | 'client'
 }
 
-/** What happens while helm works: from the wire where it says so, from helm's own words as hints only. */
+/** An event during helm's work: observed in its API calls, or, as a hint only, in its output. */
 export type HelmEvent =
-  /** One answered call of helm's to the cluster that changes something. `target` without query. */
+  /** One completed call by helm that changes the cluster. `target` excludes the query. */
   | { readonly kind: 'call'; readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'; readonly target: string; readonly status: number; readonly object: HelmObject | undefined; readonly isDryRun: boolean }
-  /** A line of helm's debug output, cleaned; never parse it for control flow. */
+  /** A cleaned line of helm's debug output; do not parse it for control flow. */
   | { readonly kind: 'line'; readonly text: string }
 
-/** What a call's path names. */
+/** The object that a call's path names. */
 export interface HelmObject {
   readonly group: string
   readonly version: string
   /** Plural, as in the path. */
   readonly resource: string
   readonly namespace: string | undefined
-  /** Undefined for a create, whose name stands in the body. */
+  /** Undefined for a create, whose body contains the name. */
   readonly name: string | undefined
 }
 
-/** Where and as whom helm works. */
+/** The cluster and identity that helm works with. */
 export interface HelmTarget {
-  /** Every call of helm's goes through it: identity and credentials are ours. */
+  /** All of helm's calls go through it; it adds the identity and credentials. */
   readonly cluster: MemberCluster
   readonly driver: StorageDriver
-  /** For the share of processes. */
+  /** The tenant whose share of processes is used. */
   readonly tenantId: number
 }
 
@@ -128,29 +128,29 @@ export interface HelmWork {
   readonly onEvent?: (event: HelmEvent) => void
 }
 
-/** What a render gave. */
+/** The output of a rendering. */
 export interface HelmRendering {
-  /** Manifests in install order, each after a `# Source:` comment; hooks are apart. */
+  /** Manifests in install order, each after a `# Source:` comment; without hooks. */
   readonly manifest: string
   readonly hooks: readonly FreeObject[]
   readonly notes: string
-  /** The record as helm printed it, without its chart, where the operation prints one. */
+  /** The record as printed by helm, without its chart, if the operation prints one. */
   readonly release: Omit<Release, 'chart'> | undefined
 }
 
 /**
- * The helm program, one process for each operation. Cancellation and the service's stop end a mutation by SIGTERM, which
- * install and upgrade record as failed; rollback and uninstall are let finish. SIGKILL is for renders, and for what
- * outlives its grace.
+ * The helm program, one process per operation. Cancellation and service shutdown end install and upgrade by SIGTERM, which
+ * helm records as failed; rollback and uninstall are allowed to finish. SIGKILL is used for renders, and for processes that
+ * exceed their grace period.
  */
 export interface HelmRunner {
-  /** Undefined when there is no usable one. Asked once and kept. */
+  /** Undefined if there is no usable binary. Determined once and cached. */
   version(): Promise<HelmVersion | undefined>
-  /** `helm template`: nothing is written; `lookup` and capabilities read the cluster unless `dryRun` is `client`. */
+  /** Runs `helm template`: nothing is written; `lookup` and capabilities read the cluster unless `dryRun` is `client`. */
   template(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
   install(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
   upgrade(work: HelmWork, chart: HelmChart, signal: AbortSignal): Outcome<HelmFailure, HelmRendering>
-  /** `revision` 0: the one before. */
+  /** `revision` 0 is the previous one. */
   rollback(work: HelmWork, revision: number, signal: AbortSignal): Outcome<HelmFailure, void>
   uninstall(work: HelmWork, signal: AbortSignal): Outcome<HelmFailure, void>
 }

@@ -8,9 +8,9 @@ import type { ManifestObject } from './kubernetes-objects.ts'
 import type { StoredParts } from './ports.ts'
 import { asTable } from '../charts/value-tables.ts'
 
-/** Kinds that are asked about; each costs one small request. */
+/** Maximum number of kinds that are checked; each costs one small request. */
 const maxAsked = 40
-/** What a Secret or ConfigMap may hold in all, as API servers judge it. */
+/** Maximum total size of a Secret or ConfigMap, as enforced by API servers. */
 export const recordLimitBytes = 1024 * 1024
 
 interface Question {
@@ -20,7 +20,7 @@ interface Question {
   readonly namespace: string
 }
 
-/** The path words of the kinds that the release needs, by what the cluster itself says of them; those that it does not know are left out. */
+/** Returns the plurals of the kinds that the release needs, from the cluster's discovery; unknown kinds are omitted. */
 const questionsOf = async (cluster: MemberCluster, objects: readonly ManifestObject[], home: string, signal: AbortSignal): Promise<readonly Question[]> => {
   const byVersion = Map.groupBy(objects, ({ apiVersion }) => apiVersion)
   const asked = new Map<string, Question>()
@@ -56,8 +56,8 @@ const isDenied = async (cluster: MemberCluster, { group, resource, namespace }: 
 }
 
 /**
- * What the caller may not do of what the release needs, a line each. A cluster that does not say counts as one that
- * allows it: helm will find out.
+ * Returns the rights that the release needs and the caller lacks, one line each. If the cluster does not answer, the right
+ * is assumed; helm will fail if it is missing.
  */
 export const missingRights = async (
   cluster: MemberCluster,
@@ -74,13 +74,13 @@ export const missingRights = async (
   return lines
 }
 
-/** About what Helm will store of the release; subcharts are not part of it. */
+/** Returns approximately what Helm will store for the release; subcharts are not included. */
 export const storedParts = (chart: Chart, manifest: string, values: FreeObject | undefined): StoredParts => ({
   record: { chart: { metadata: chart.metadata, values: chart.values }, config: values ?? {}, manifest },
   files: new Map([...chart.files].filter(([path]) => !path.startsWith('charts/'))),
 })
 
-/** The largest files of a chart, for people. */
+/** Returns the largest files of a chart, for display. */
 export const bigFiles = (chart: Chart): string =>
   [...chart.files]
     .filter(([path]) => !path.startsWith('charts/'))

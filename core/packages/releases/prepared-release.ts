@@ -24,19 +24,19 @@ import type { Standing } from './release-state.ts'
 import { endOfHelm, isPending, pendingElsewhere, readStanding } from './release-state.ts'
 import { failedBefore, stoppedBefore, succeeded } from './task-results.ts'
 
-/** A chart that is to be a release. */
+/** A chart to install or upgrade as a release. */
 export interface ChartApplication {
   readonly cluster: MemberCluster
   readonly driver: StorageDriver
-  /** Whose share of helm processes it is. */
+  /** The tenant whose share of helm processes is used. */
   readonly tenantId: AccountId
   readonly release: ReleaseKey
-  /** `upgrade` with the flag `install` installs where there is none. */
+  /** `upgrade` with the flag `install` installs the release if it does not exist. */
   readonly verb: 'install' | 'upgrade'
   readonly chart: Chart
-  /** As helm is given them (see `exactValues`); undefined keeps those of the revision before. */
+  /** In the form that helm needs (see `exactValues`); undefined keeps those of the previous revision. */
   readonly values: FreeObject | undefined
-  /** With `dryRun`, nothing is changed and the result holds a diff. */
+  /** With `dryRun`, nothing is changed and the result contains a diff. */
   readonly flags: HelmFlags
   /** Added to Chart.yaml. */
   readonly annotations?: Readonly<Record<string, string>>
@@ -53,21 +53,21 @@ export interface ApplyChartDeps {
   readonly clock: Clock
 }
 
-/** An application with what is known before helm is asked. */
+/** An application with everything that is known before helm runs. */
 export interface PreparedApplication extends ChartApplication {
   readonly before: Standing
-  /** What is live; else the newest revision, which an upgrade starts from. */
+  /** The deployed revision, else the newest one; an upgrade starts from it. */
   readonly former: Release | undefined
-  /** Values that the release will have, without the chart's defaults. */
+  /** The values of the new release, without the chart's defaults. */
   readonly effective: FreeObject
   readonly archive: Uint8Array
-  /** For helm's words, which may quote any value. */
+  /** For output of helm, which may quote any value. */
   readonly redactAll: Redact
-  /** For what a person is to read. */
+  /** For text that people read. */
   readonly redactSecrets: Redact
 }
 
-/** Helm judges objects of a definition that only the chart would bring: those it can render, but not look up. */
+/** Reports whether helm failed on objects whose CRDs are only part of the chart: it can render them, but not look them up. */
 const wantsCrds = (failure: HelmFailure): boolean => failure.tag === 'HelmRefused' && /ensure CRDs are installed first|no matches for kind/.test(failure.message)
 
 const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedApplication, step: TaskStep, signal: AbortSignal): Outcome<HelmFailure, string> => {
@@ -85,7 +85,7 @@ const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedApplication, s
   return isLeft(drawn) ? drawn : right(drawn.right.manifest)
 }
 
-/** What an install or upgrade would change: the cluster judges it and keeps nothing. */
+/** Reports what an install or upgrade would change: the cluster validates it and stores nothing. */
 export const dryRunApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
   const { release, former, flags } = prepared
   const step = run.progress.step(flags.dryRun === 'client' ? 'Render the chart' : 'Try it on the cluster, without changes')
@@ -108,7 +108,7 @@ interface Rendered {
   readonly manifest: string
 }
 
-/** Objects that one line names. */
+/** Maximum number of objects in one line. */
 const maxNamed = 20
 
 const isNew = ({ before, verb }: PreparedApplication): boolean => verb === 'install' || before.newest === undefined
@@ -151,7 +151,7 @@ const render = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedAppl
   return right({ objects: objects.right, hooks, manifest: rendered.right.manifest })
 }
 
-/** What an upgrade changes, before it does: for a person who looks on, and may still cancel. */
+/** Reports what an upgrade will change before it starts, so that it can still be cancelled. */
 const sayChanges = async (deps: ApplyChartDeps, step: TaskStep, { former, release, redactSecrets }: PreparedApplication, { objects }: Rendered): Promise<void> => {
   const before = former === undefined ? undefined : await objectsOf(deps.chartTexts, former.manifest)
   if (former === undefined || before === undefined || isLeft(before)) return
@@ -170,7 +170,7 @@ const check = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedAppli
     step.failed('Rights are missing.')
     return left({ tag: 'RightsMissing', kind: 'Forbidden', message: `The cluster does not let you ${missing.join('; ')}.` })
   }
-  // A right may be given for single names: then only the attempt tells.
+  // Rights may be granted for single names, so the check is not conclusive.
   if (missing.length > 0) step.say(`The cluster may not let you ${missing.join('; ')}`, { level: 'warning', data: { missing } })
   await sayChanges(deps, step, prepared, rendered)
   const size = await deps.recordSizes.packed(storedParts(prepared.chart, rendered.manifest, prepared.effective))
@@ -193,7 +193,7 @@ const callHelm = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplicat
   )
 }
 
-/** Renders, checks and runs helm; every step is told, and the end says what is live. */
+/** Renders, validates and runs helm. Every step is reported, and the end states which revision is deployed. */
 export const runApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
   const rendered = await render(deps, run, prepared)
   if (isLeft(rendered)) return failedBefore(run, rendered.left)
@@ -202,7 +202,7 @@ export const runApplication = async (deps: ApplyChartDeps, run: TaskRun, prepare
   if (run.signal.aborted) return stoppedBefore(run)
   const done = await callHelm(deps, run, prepared, rendered.right)
   if (!isLeft(done) && prepared.flags.recreate === true && !run.signal.aborted) await recreatePods(deps.helm, run, prepared, rendered.right.objects)
-  // Notes may show what the values hold, so they are not repeated here.
+  // Notes may contain values, so they are not repeated here.
   if (!isLeft(done) && done.right.notes.trim() !== '') run.progress.say('The chart has notes: they are in the release, under `info.notes`.')
   return endOfHelm(deps, run, { ...prepared, wasAtomic: prepared.flags.atomic === true }, isLeft(done) ? done.left : undefined)
 }
@@ -215,7 +215,7 @@ const formerOf = async (deps: ApplyChartDeps, { cluster, driver }: ChartApplicat
   return read.left.tag === 'ReleaseMissing' ? right(undefined) : read
 }
 
-/** The values that count, so that they can be judged before helm starts. */
+/** Returns the effective values, so that they can be validated before helm starts. */
 const effectiveValues = ({ flags, values, verb }: ChartApplication, former: Release | undefined): FreeObject => {
   const kept = verb === 'install' || flags.resetValues === true ? {} : (former?.config ?? {})
   if (values === undefined) return kept
@@ -244,9 +244,9 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ChartApp
 }
 
 /**
- * Makes a chart a release, or a new revision of one, within a task: checks, renders, asks for rights, runs helm, tells all
- * of it as steps, and says at the end what is live. Never throws for what a cluster, a chart or helm does. The caller has
- * opened the cluster as the task's actor and holds the release's lock.
+ * Installs or upgrades a chart within a task: validates, renders, checks rights, runs helm, reports all of it as steps, and
+ * states at the end which revision is deployed. Never throws for errors of a cluster, a chart or helm. The caller must have
+ * opened the cluster as the task's actor and must hold the release's lock.
  */
 export const makeApplyChart = (deps: ApplyChartDeps) =>
   async (run: TaskRun, application: ChartApplication): Promise<TaskEnd> => {

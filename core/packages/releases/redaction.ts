@@ -1,19 +1,19 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { asTable, entriesOf, textsOf } from '../charts/value-tables.ts'
 
-/** Takes what a caller gave out of a text that others wrote. */
+/** Removes values that a caller supplied from a text of another origin. */
 export type Redact = (text: string) => string
 
-/** Shorter texts stand everywhere: taking them out would leave nothing to read. */
+/** Shorter values occur in most texts; removing them would make the text unreadable. */
 const shortest = 6
 const mark = '***'
 const secretWords = /pass|secret|token|key|cred|auth|private|cert|dsn|conn|salt|hash/i
 
-/** Characters of all sought texts; with more nothing at all is shown. */
+/** Maximum total characters of the values to find; beyond it, no text is shown. */
 const mostSought = 8 * 1024 * 1024
-/** Comparisons that one text may cost; what they do not reach is not shown. A record of a cluster can hold whatever its owner likes. */
+/** Maximum comparisons for one text; the part beyond them is not shown. The owner of a cluster can store anything in a record. */
 const mostSteps = 500_000
-/** Sought texts are found by so many first characters; none is shorter. */
+/** Values are indexed by this many leading characters; none is shorter. */
 const headLength = 4
 
 interface Sought {
@@ -21,12 +21,12 @@ interface Sought {
   readonly isTooMuch: boolean
 }
 
-/** Finds the parts of a text that hold any of the sought ones, wherever they overlap. Ends where the steps do. */
+/** Returns the parts of a text that contain any of the values, including overlaps. Stops when the comparisons are used up. */
 const covered = ({ byHead }: Sought, text: string): { readonly parts: readonly (readonly [number, number])[]; readonly seen: number } => {
   const parts: [number, number][] = []
   let steps = mostSteps
   for (let at = 0; at < text.length; at += 1) {
-    // Longest first, so that one that holds another goes whole.
+    // Longest first, so that a value that contains another one is removed whole.
     const found = (byHead.get(text.slice(at, at + headLength)) ?? []).find((each) => {
       steps -= 1 + (each.length >> 4)
       return steps >= 0 && text.startsWith(each, at)
@@ -61,7 +61,7 @@ const forms = (text: string): readonly string[] => {
   return [text, inJson, ...lines]
 }
 
-/** Gathers the texts that count, with their forms, until there are too many. */
+/** Collects the values to find, in their various encodings, up to the limit. */
 const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, isSoughtAtFirst: boolean): Sought => {
   const found = new Set<string>()
   let room = mostSought
@@ -90,8 +90,8 @@ const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, is
   return { byHead, isTooMuch: room < 0 }
 }
 
-/** Every text that stands among values, whatever it is called: for words of helm's, which may quote a template's result. */
+/** Removes every text among the values, under any key. For output of helm, which may quote a template's result. */
 export const redactAll = (...values: readonly (FreeObject | undefined)[]): Redact => replacer(soughtIn(values, shortest, true))
 
-/** Texts at keys that sound secret: for what a person must be able to read. */
+/** Removes only texts at keys that sound secret. For text that must stay readable. */
 export const redactSecrets = (...values: readonly (FreeObject | undefined)[]): Redact => replacer(soughtIn(values, headLength, false))

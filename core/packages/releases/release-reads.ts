@@ -10,21 +10,21 @@ import { ListOptionRefused, RecordUnreadable, ReleaseAmbiguous, ReleaseMissing }
 import type { Release, ReleaseHeader, ReleaseRecordRef, ReleaseStatus, StorageDriver } from '../types.ts'
 import { releaseStatuses } from '../types.ts'
 
-/** A release as a request names it. */
+/** The release that a request names. */
 export interface ReleaseQuestion {
   readonly name: string
-  /** Empty or absent: wherever there is one of that name. */
+  /** Empty or absent means any namespace with a release of that name. */
   readonly namespace?: string | undefined
 }
 
 export type FindFailure = RecordFailure | Failure<'ReleaseMissing'> | Failure<'ReleaseAmbiguous'>
 
-/** Namespaces that a message names at most. */
+/** Maximum number of namespaces in a message. */
 const mostNamed = 10
 
 /**
- * The stored revisions of one release, oldest first, at least one. Without a namespace all of them are looked through:
- * that takes the right to list in all. Failures beside those of reading: ReleaseMissing, ReleaseAmbiguous.
+ * Returns the stored revisions of one release, oldest first, at least one. Without a namespace it searches all of them,
+ * which needs the right to list in all namespaces. Failures besides those of reading: ReleaseMissing, ReleaseAmbiguous.
  */
 export const makeFindRelease = ({ releases }: { readonly releases: Pick<ReleaseStore, 'index'> }) =>
   async (cluster: MemberCluster, driver: StorageDriver, { name, namespace = '' }: ReleaseQuestion, signal: AbortSignal): Outcome<FindFailure, readonly ReleaseRecordRef[]> => {
@@ -40,22 +40,22 @@ export const makeFindRelease = ({ releases }: { readonly releases: Pick<ReleaseS
     return right([...found.right].sort((a, b) => a.version - b.version))
   }
 
-/** The record of that revision; of the newest one for a version that is absent, 0 or below. */
+/** Returns the record of a revision; the newest one if the version is absent, 0 or negative. */
 export const revisionOf = (refs: readonly ReleaseRecordRef[], version = 0): ReleaseRecordRef | undefined =>
   version <= 0 ? refs.at(-1) : refs.find((ref) => ref.version === version)
 
-/** Options of a list, in Helm's words. Absent is false, 0 or nothing. */
+/** List options, named as in Helm. Absent means false, 0 or empty. */
 export interface ReleaseListOptions {
   readonly all?: boolean | undefined
-  /** Empty: all namespaces. */
+  /** Empty means all namespaces. */
   readonly namespace?: string | undefined
   readonly sort?: string | number | undefined
   readonly byDate?: boolean | undefined
   readonly sortReverse?: boolean | undefined
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly limit?: number | undefined
   readonly offset?: number | undefined
-  /** Occurs in the name. */
+  /** A pattern that matches anywhere in the name. */
   readonly filter?: string | undefined
   readonly uninstalled?: boolean | undefined
   readonly superseded?: boolean | undefined
@@ -83,7 +83,7 @@ const orders: ReadonlyMap<string, ReleaseOrder> = new Map([
   ['bydatedesc', 'date-desc'],
 ])
 
-/** The order that was asked for; `byDate` and `sortReverse` win over `sort`, as Helm's flags do. */
+/** Returns the requested order; `byDate` and `sortReverse` override `sort`, as Helm's flags do. */
 export const orderOf = ({ sort = '', byDate, sortReverse }: ReleaseListOptions): Either<Failure<'ListOptionRefused'>, ReleaseOrder> => {
   const named = orders.get(String(sort).toLowerCase())
   if (named === undefined) return left(ListOptionRefused("The option sort is one of name, name-desc, date, date-desc, or 1 (name descending), 2 (date ascending), 3 (date descending)."))
@@ -91,7 +91,7 @@ export const orderOf = ({ sort = '', byDate, sortReverse }: ReleaseListOptions):
   return right(sortReverse === true ? 'name-desc' : named)
 }
 
-/** Statuses whose releases are shown: those that are named, else deployed and failed; `all` is every known one. */
+/** Returns the statuses to show: the requested ones, else deployed and failed; `all` means every known status. */
 export const shownStatuses = (options: ReleaseListOptions): ReadonlySet<ReleaseStatus> => {
   if (options.all === true) return new Set(releaseStatuses.filter((status) => status !== 'unknown'))
   const single = (['deployed', 'uninstalled', 'uninstalling', 'failed', 'superseded'] as const).filter((status) => options[status] === true)
@@ -102,7 +102,7 @@ export const shownStatuses = (options: ReleaseListOptions): ReadonlySet<ReleaseS
 
 const keyOf = ({ namespace, name }: ReleaseRecordRef): string => `${namespace}/${name}`
 
-/** The newest revision of each release. */
+/** Returns the newest revision of each release. */
 export const newestOf = (refs: readonly ReleaseRecordRef[]): readonly ReleaseRecordRef[] => {
   const newest = new Map<string, ReleaseRecordRef>()
   for (const ref of refs) {
@@ -115,7 +115,10 @@ export const newestOf = (refs: readonly ReleaseRecordRef[]): readonly ReleaseRec
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const byName = (a: ReleaseRecordRef, b: ReleaseRecordRef): number => byText(a.name, b.name) || byText(a.namespace, b.namespace) || a.version - b.version
 
-/** The records of these names that a list shows, by name. Which revisions are newest is decided before statuses count, as `helm list` does. */
+/**
+ * Returns the records of these names that a list shows, by name. The newest revision is determined before filtering by
+ * status, as in `helm list`.
+ */
 export const selectRecords = (
   refs: readonly ReleaseRecordRef[],
   options: ReleaseListOptions,
@@ -128,35 +131,35 @@ export const selectRecords = (
   return candidates.filter(({ status }) => statuses.has(status)).sort(byName)
 }
 
-/** When a release was last deployed, in whole seconds since the epoch; undefined where its record does not tell. */
+/** Returns when a release was last deployed, in whole seconds since the epoch; undefined if the record has no date. */
 export const lastDeployedSeconds = ({ info }: Pick<ReleaseHeader, 'info'>): number | undefined => {
   const text = info['last_deployed']
   const milliseconds = typeof text === 'string' ? Date.parse(text) : Number.NaN
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000)
 }
 
-/** By date, oldest first; releases of one second stay in the order that they have. Those without a date come first. */
+/** Sorts by date, oldest first; releases of the same second keep their order. Releases without a date come first. */
 export const sortByDate = <H extends Pick<ReleaseHeader, 'info'>>(headers: readonly H[]): readonly H[] =>
   headers
     .map((header) => ({ header, at: lastDeployedSeconds(header) ?? Number.MIN_SAFE_INTEGER }))
     .sort((a, b) => a.at - b.at)
     .map(({ header }) => header)
 
-/** The part of a list that `offset` and `limit` leave. */
+/** Returns the part of a list that `offset` and `limit` select. */
 export const sliceOf = <A>(items: readonly A[], { offset = 0, limit = 0 }: ReleaseListOptions): readonly A[] =>
   items.slice(offset, limit > 0 ? offset + limit : undefined)
 
 type OpenFailure = ReturnType<typeof ClusterMissing> | ReturnType<typeof ClusterNotConnected>
 type ListRefusal = Failure<'FilterRefused'> | Failure<'ListOptionRefused'>
 
-/** Rows of a list: trimmed ones, or whole releases when they were asked for. */
+/** Rows of a list: headers, or whole releases if requested. */
 export type ReleaseRows = readonly (ReleaseHeader | Release)[]
 
-/** Revisions that a history shows when it is not told how many, as Helm's does. */
+/** Default number of revisions in a history, as in Helm. */
 export const usualHistory = 256
-/** Records that are read at once where whole releases are wanted. */
+/** Number of records that are read concurrently when whole releases are requested. */
 const readAtOnce = 8
-/** Characters of the whole releases that one answer holds: several times what the largest clusters have. */
+/** Maximum characters of the whole releases in one response: several times what the largest clusters contain. */
 const mostChars = 128 * 1024 * 1024
 
 export interface ReleaseReadDeps {
@@ -166,7 +169,7 @@ export interface ReleaseReadDeps {
   readonly patterns: NamePatterns
 }
 
-/** About how long a value is as JSON. */
+/** Returns the approximate length of a value as JSON. */
 const charsOf = (value: Json | undefined): number => {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 8
@@ -202,7 +205,7 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
           if (room < 0) return left(RecordUnreadable('The releases are larger together than one answer can be. Ask for fewer, or without `full`.'))
           found.push(one.right)
         }
-        // As in trimmed rows: what went away meanwhile, or only wears the labels, is no row.
+        // As for headers: records that no longer exist, or only have the labels of a record, are skipped.
         else if (one.left.tag !== 'ReleaseMissing' && one.left.tag !== 'RecordUnreadable') return left(one.left)
       }
     }
@@ -212,7 +215,7 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
   const rowsOf = (opened: Opened, refs: readonly ReleaseRecordRef[], isFull: boolean, signal: AbortSignal): Outcome<RecordFailure, ReleaseRows> =>
     isFull ? wholeOnes(opened, refs, signal) : deps.releases.headers(opened.cluster, opened.driver, refs, signal)
 
-  /** As `helm list`: filter, newest revisions, statuses, order, offset and limit. */
+  /** Lists releases as `helm list` does: filter, newest revisions, statuses, order, offset and limit. */
   const list = async (call: SignedInCall, grant: AccessGrant, options: ReleaseListOptions, isFull: boolean): Outcome<OpenFailure | RecordFailure | ListRefusal, ReleaseRows> => {
     const order = orderOf(options)
     if (isLeft(order)) return order
@@ -242,7 +245,7 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
     return right(sortByDate(headers.right).flatMap((header) => byKey.get(keyOf(header)) ?? []))
   }
 
-  /** The newest `max` stored revisions of one release, oldest first. */
+  /** Returns the newest `max` stored revisions of one release, oldest first. */
   const history = async (
     call: SignedInCall,
     grant: AccessGrant,
@@ -256,7 +259,7 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
     return rowsOf(opened.right, refs.right.slice(-(max > 0 ? max : usualHistory)), isFull, call.signal)
   }
 
-  /** One whole revision: the newest for a version that is absent, 0 or below. */
+  /** Returns one whole revision; the newest one if the version is absent, 0 or negative. */
   const content = async (call: SignedInCall, grant: AccessGrant, question: ReleaseQuestion, version: number | undefined): Outcome<OpenFailure | FindFailure, Release> => {
     const opened = await open(call, grant)
     if (isLeft(opened)) return opened

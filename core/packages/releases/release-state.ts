@@ -10,18 +10,18 @@ import type { HelmFailure, Pause } from './ports.ts'
 import { ReleasePending } from './ports.ts'
 import { whyStoppedBy, wordsOf } from './task-results.ts'
 
-/** Where a release's records are. */
+/** The location of a release's records. */
 export interface RecordPlace {
   readonly cluster: MemberCluster
   readonly driver: StorageDriver
   readonly release: ReleaseKey
 }
 
-/** What the records of one release say. */
+/** The state of a release according to its records. */
 export interface Standing {
-  /** Undefined when there is no record. */
+  /** Undefined if there is no record. */
   readonly newest: ReleaseRecordRef | undefined
-  /** The newest revision that counts as deployed. */
+  /** The newest revision with status deployed. */
   readonly live: ReleaseRecordRef | undefined
   /** Newest first. */
   readonly all: readonly ReleaseRecordRef[]
@@ -32,23 +32,23 @@ export const standingOf = (records: readonly ReleaseRecordRef[]): Standing => {
   return { newest: all[0], live: all.find(({ status }) => status === 'deployed'), all }
 }
 
-/** Reads the labels of one release's records, as the caller. */
+/** Reads the labels of one release's records as the caller. */
 export const readStanding = async (releases: Pick<ReleaseStore, 'index'>, place: RecordPlace, signal: AbortSignal): Outcome<RecordFailure, Standing> => {
   const refs = await releases.index(place.cluster, place.driver, { namespace: place.release.namespace, name: place.release.name }, signal)
   return isLeft(refs) ? refs : right(standingOf(refs.right))
 }
 
-/** A helm is at work on the revision, or was when it died. */
+/** Reports whether a helm process works on the revision, or died during its work. */
 export const isPending = (record: ReleaseRecordRef | undefined): boolean => record?.status.startsWith('pending-') === true
 
-/** What a caller is told of a revision on which some other helm works or died. */
+/** Returns the failure for a revision on which another helm process works or died. */
 export const pendingElsewhere = ({ name }: ReleaseKey, newest: ReleaseRecordRef): Failure<'ReleasePending'> =>
   ReleasePending(
     `Revision ${newest.version} of ${name} is ${newest.status}, and no task of this service works on it: another helm is at work, or one died. ` +
       `Wait for it. When it is dead, ${newest.version > 1 ? 'roll back to an earlier revision, or uninstall' : 'uninstall'}.`,
   )
 
-/** One sentence on what is live and what is not. */
+/** Returns one sentence on the deployed revision and the newest one. */
 export const describeStanding = ({ newest, live }: Standing): string => {
   if (newest === undefined) return 'No revision is recorded.'
   const liveText = live === undefined ? 'No revision is live' : `Revision ${live.version} is live`
@@ -60,15 +60,15 @@ export interface SettleDeps {
   readonly pause: Pause
 }
 
-/** The truth is read also when the task has been told to stop. */
+/** The state is read even after the task was aborted, within this time. */
 const patienceMilliseconds = 20_000
-/** Helm often ends because the cluster went away, which may be back in a moment. */
+/** Helm often fails because the cluster is briefly unreachable, so reads are retried. */
 const pausesMilliseconds = [500, 1000, 2000, 4000, 8000]
 
-/** The words that a revision gets whose helm is dead. */
+/** Description written to a revision whose helm process died. */
 export const interruptedDescription = 'Interrupted: what worked on this revision ended before it was done.'
 
-/** Asks again, after growing pauses, as long as the cluster does not answer. */
+/** Retries with increasing pauses while the cluster is unreachable. */
 const untilReached = async <F extends Failure, A>(pause: Pause, patience: AbortSignal, ask: () => Promise<Either<F, A>>): Outcome<F, A> => {
   let answer = await ask()
   for (const milliseconds of pausesMilliseconds) {
@@ -81,8 +81,8 @@ const untilReached = async <F extends Failure, A>(pause: Pause, patience: AbortS
 }
 
 /**
- * How a release stands now. A revision that is newer than `beforeRevision`, up to `lastOfOurs`, and still pending has no
- * helm any more: it is amended to failed, so that the next operation may begin.
+ * Returns the current state of a release. A pending revision newer than `beforeRevision`, up to `lastOfOurs`, has no helm
+ * process any more and is amended to failed, so that the next operation can start.
  */
 export const settle = async ({ releases, pause }: SettleDeps, place: RecordPlace, beforeRevision: number, lastOfOurs = Number.MAX_SAFE_INTEGER): Outcome<RecordFailure, Standing> => {
   const patience = AbortSignal.timeout(patienceMilliseconds)
@@ -93,17 +93,17 @@ export const settle = async ({ releases, pause }: SettleDeps, place: RecordPlace
   if (newest === undefined || !isPending(newest) || newest.version <= beforeRevision || newest.version > lastOfOurs) return found
   const change = { status: 'failed', description: interruptedDescription } as const
   await untilReached(pause, patience, () => releases.amend(place.cluster, place.driver, newest, change, patience))
-  // Whatever was answered: an amendment may have been made whose answer was lost.
+  // Read again after any result: the amendment may have succeeded with its response lost.
   const after = await read()
   return isLeft(after) ? found : after
 }
 
-/** A task whose worker died. */
+/** An operation of a task whose worker died. */
 export interface LostOperation {
   readonly verb: HelmVerb
-  /** The newest revision when the task was accepted; 0 when there was none. */
+  /** The newest revision when the task was accepted; 0 if there was none. */
   readonly beforeRevision: number
-  /** Of an uninstall: the records stay. */
+  /** For an uninstall: the records are kept. */
   readonly keepsHistory: boolean
 }
 
@@ -119,7 +119,7 @@ const judgeUninstall = (lost: LostOperation, standing: Standing): TaskEnd => {
   return { state: 'failed', message: `${describeStanding(standing)} Its objects were not removed; hooks before the deletion may have run.`, error: workerDied }
 }
 
-/** What became of an operation, by what the records say now. Pure: pending records have been settled before. */
+/** Determines the result of an operation from its records. Pure: pending records must be settled before. */
 export const judgeLost = (lost: LostOperation, standing: Standing): TaskEnd => {
   if (lost.verb === 'uninstall') return judgeUninstall(lost, standing)
   const { newest } = standing
@@ -134,8 +134,8 @@ export const judgeLost = (lost: LostOperation, standing: Standing): TaskEnd => {
 }
 
 /**
- * Ends a task whose worker died, without doing its work again: reads the records, sets a revision that its dead helm left
- * pending to failed, and says what stands. May be repeated.
+ * Ends a task whose worker died, without repeating its work: reads the records, sets a revision that the dead helm process
+ * left pending to failed, and reports the state. May be repeated.
  */
 export const makeRecoverRelease = (deps: SettleDeps) =>
   async (place: RecordPlace, lost: LostOperation): Promise<TaskEnd> => {
@@ -147,18 +147,18 @@ export const makeRecoverRelease = (deps: SettleDeps) =>
     return { ...end, result: { release: place.release.name, namespace: place.release.namespace, ...revision, ...(live === undefined ? {} : { live: live.version }) } }
   }
 
-/** The worker died, and what became of its work cannot be seen. */
+/** Returns the end of a task whose worker died and whose result cannot be determined. */
 export const unknowable = (why: string): TaskEnd => ({
   state: 'unknown',
   message: `What became of the release could not be found out: ${why} Look at its revisions; one that is pending can be rolled back or uninstalled.`,
   error: workerDied,
 })
 
-/** What helm was asked for, and how things stood before. */
+/** The requested helm operation, and the state before it. */
 export interface HelmAftermath extends RecordPlace {
   readonly verb: HelmVerb
   readonly before: Standing
-  /** A failure undoes what was done. */
+  /** A failure is rolled back. */
   readonly wasAtomic: boolean
 }
 
@@ -194,7 +194,7 @@ const endOfSuccess = (run: Pick<TaskRun, 'signal'>, about: HelmAftermath, after:
   return { state: 'succeeded', message: `Release ${about.release.name} ${doneWords[about.verb]}.${revision}${history}${late}`, result }
 }
 
-/** Of a release that its actor may no longer see, only what they did is told. */
+/** For a release that its actor may no longer see, only the actor's own changes are reported. */
 const endOfLostRights = (run: Pick<TaskRun, 'signal'>, { verb, release }: HelmAftermath, settled: Either<RecordFailure, Standing>): TaskEnd => {
   const isLeftPending = isLeft(settled) || isPending(settled.right.newest)
   const revision = isLeftPending ? 'A revision may be left pending; then roll back or uninstall.' : 'No revision was left pending.'
@@ -207,23 +207,23 @@ const endOfLostRights = (run: Pick<TaskRun, 'signal'>, { verb, release }: HelmAf
   }
 }
 
-/** Whoever has the task now reads the records and says how it ended; here nothing may be changed any more. */
+/** The process that took over the task reads the records and ends the task; this one must not change anything. */
 const takenOver: TaskEnd = { state: 'unknown', message: 'Another process has taken the task over.' }
 
-/** Helm's words when somebody else's helm has the release, or took the revision first. */
+/** Helm's messages when another helm process works on the release or created the revision first. */
 const isOthers = /another operation \(.*\) is in progress|sh\.helm\.release\.v1\.\S+ already exists/
 
-/** The newest revision that our helm may have left pending: one that another helm works on at this moment is not ours to end. */
+/** Returns the newest revision that this helm process may have left pending. A revision of another, running helm process must not be amended. */
 const lastOfOurs = ({ before, wasAtomic }: HelmAftermath, failure: HelmFailure | undefined): number => {
   const { version = 0 } = before.newest ?? {}
   const hasBegun = failure?.tag === 'HelmStopped' || (failure?.tag === 'HelmRefused' && !isOthers.test(failure.message))
   return hasBegun ? version + (wasAtomic ? 2 : 1) : version
 }
 
-/** An upgrade that may install does so where nothing is recorded. */
+/** An upgrade with `install` counts as an install if there is no record. */
 const asWasDone = (about: HelmAftermath): HelmAftermath => (about.verb === 'upgrade' && about.before.newest === undefined ? { ...about, verb: 'install' } : about)
 
-/** How a task ends after helm has: the root cause first, then what was undone and what is live now. */
+/** Returns the end of a task after helm has ended: the root cause first, then what was rolled back and which revision is deployed. */
 export const endOfHelm = async (deps: SettleDeps, run: Pick<TaskRun, 'signal'>, asked: HelmAftermath, failure: HelmFailure | undefined): Promise<TaskEnd> => {
   if (run.signal.aborted && run.signal.reason === 'lease-lost') return takenOver
   const about = asWasDone(asked)

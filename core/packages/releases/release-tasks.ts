@@ -20,7 +20,7 @@ import { makeRecoverRelease, readStanding, unknowable } from './release-state.ts
 const namePattern = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
 const labelPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Names that Helm and Kubernetes would take. The failure names the field of the request. */
+/** Validates names by the rules of Helm and Kubernetes. The failure names the field of the request. */
 export const checkReleaseKey = ({ name, namespace }: ReleaseKey): Either<Failure<'ReleaseOptionsRefused'>, void> => {
   if (name.length > 53 || !namePattern.test(name)) {
     return left(ReleaseOptionsRefused("releaseName: must be at most 53 characters of a-z, 0-9, '-' and '.', a letter or digit first and last in each part."))
@@ -39,10 +39,10 @@ export interface SubmitReleaseDeps {
 }
 
 export type OpenFailure = ReturnType<typeof ClusterMissing> | ReturnType<typeof ClusterNotConnected>
-/** What every operation on a release may be refused for. */
+/** Failures common to all operations on a release. */
 export type SubmitReleaseFailure = OpenFailure | RecordFailure | SubmitFailure
 
-/** A cluster with the driver that its records are kept by. */
+/** A cluster with the driver that stores its records. */
 export interface OpenedCluster {
   readonly cluster: MemberCluster
   readonly driver: StorageDriver
@@ -53,7 +53,7 @@ export const openCluster = async (deps: Pick<SubmitReleaseDeps, 'memberClusters'
   return isLeft(cluster) ? cluster : right({ cluster: cluster.right, driver: await deps.driverOf(cluster.right) })
 }
 
-/** The release that is meant; one that is not there yet where the upgrade may install, in `default` unless told. */
+/** Returns the release of a request. It may not exist yet if the upgrade may install it; its namespace is then `default` unless given. */
 export const resolveRelease = async (
   deps: Pick<SubmitReleaseDeps, 'releases'>,
   call: SignedInCall<never>,
@@ -69,22 +69,23 @@ export const resolveRelease = async (
 
 const titles: Readonly<Record<HelmVerb, string>> = { install: 'Install', upgrade: 'Upgrade', rollback: 'Roll back', uninstall: 'Uninstall' }
 
-/** What a release operation is asked with. `input` lies beside the cluster and the release in the task's input. */
+/** The parameters of a release operation. `input` is stored beside the cluster and the release in the task's input. */
 export interface ReleaseOperation {
   readonly kind: string
   readonly verb: HelmVerb
-  /** What the work is called, where the verb alone does not say it: `Apply the model of`. */
+  /** The title of the work, if it differs from the verb's: `Apply the model of`. */
   readonly title?: string
   readonly release: ReleaseKey
   readonly input: FreeObject
-  /** Changes nothing, so that it waits for nobody. */
+  /** Changes nothing, so it takes no lock. */
   readonly isDryRun: boolean
   readonly responseId: string | undefined
 }
 
 /**
- * While a task with this key is unfinished, no other one on the same release is accepted. Within one owner: a cluster that
- * somebody else imports can claim any UID, and must not hold up this one's releases.
+ * Returns the lock key of a release. While a task with this key is unfinished, no other task on the same release is
+ * accepted. The key is scoped to one owner: a cluster that another account imports can claim any UID and must not block this
+ * owner's releases.
  */
 export const releaseLockKey = ({ ownerId, uid }: Pick<MemberCluster, 'ownerId' | 'uid'>, { namespace, name }: ReleaseKey): string => `cluster/${ownerId}/${uid}/${namespace}/${name}`
 
@@ -102,9 +103,9 @@ const submissionOf = (cluster: MemberCluster, operation: ReleaseOperation): Task
 }
 
 /**
- * Accepts an operation on a release: a repetition is answered as the first time, one that a task of ours stands in the
- * way of is refused, then the records are judged, as the caller sees them. The newest revision of that moment is kept with
- * the task, for whoever must find out later what became of it.
+ * Accepts an operation on a release. A repeated request returns the first response; an operation that another task blocks is
+ * rejected; then the records are checked as the caller. The newest revision at that time is stored with the task, for
+ * recovery.
  */
 export const submitReleaseTask = async <F extends Failure>(
   deps: Pick<SubmitReleaseDeps, 'releases' | 'tasks'>,
@@ -125,10 +126,10 @@ export const submitReleaseTask = async <F extends Failure>(
   return deps.tasks.submit(call, { ...submission, about: { ...submission.about, revision } })
 }
 
-/** What a task's own words say of how things stood when it was accepted. */
+/** Returns the newest revision at acceptance, as stored with the task. */
 export const beforeRevisionOf = (run: Pick<TaskRun, 'task'>): number => Number(run.task.about.revision ?? 0) || 0
 
-/** Finds out what became of a release operation whose worker died, and ends its task truthfully. */
+/** Determines the result of a release operation whose worker died, and ends its task accordingly. */
 export const makeRecoverReleaseTask = (
   deps: SettleDeps & { readonly openTaskCluster: OpenTaskCluster; readonly driverOf: StorageDriverOf },
   verb: HelmVerb,

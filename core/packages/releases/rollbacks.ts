@@ -36,7 +36,7 @@ export interface RollbackTaskDeps {
   readonly clock: Clock
 }
 
-/** The revision to go back to; 0 is the one before the newest. Undefined when it is not kept. */
+/** Returns the revision to roll back to; 0 is the one before the newest. Undefined if its record is not kept. */
 export const targetOf = ({ newest, all }: Standing, revision: number): ReleaseRecordRef | undefined => {
   const wanted = revision === 0 ? (newest?.version ?? 0) - 1 : revision
   return all.find(({ version }) => version === wanted)
@@ -91,7 +91,7 @@ const rollBack = async (deps: RollbackTaskDeps, run: TaskRun, plan: Planned): Pr
   return endOfHelm(deps, run, { cluster, driver, release, verb: 'rollback', before, wasAtomic: false }, isLeft(done) ? done.left : undefined)
 }
 
-/** The work of a task that rolls a release back, or says what that would change. */
+/** The work of a task that rolls a release back, or reports what that would change. */
 export const makeRunRollback = (deps: RollbackTaskDeps) => (asked: TaskRun): Promise<TaskEnd> =>
   whileAllowed(deps, asked, async (run, { cluster }) => {
     const place = { cluster, driver: await deps.driverOf(cluster), release: run.input.release as unknown as ReleaseKey }
@@ -111,7 +111,7 @@ export const makeRunRollback = (deps: RollbackTaskDeps) => (asked: TaskRun): Pro
   })
 
 export interface RollbackRequest extends ReleaseQuestion {
-  /** 0: the one before. */
+  /** 0 means the previous one. */
   readonly revision: number
   readonly flags: RollbackFlags
   readonly description?: string
@@ -127,7 +127,7 @@ const judge = ({ name, namespace }: ReleaseKey, revision: number, standing: Stan
   return ReleaseMissing(`There is no revision ${revision === 0 ? `before ${standing.newest.version}` : revision} of ${name} to go back to; kept are ${kept}.`)
 }
 
-/** Accepts a rollback. A release that a dead helm left pending can be rolled back; one that a task of ours works on cannot. */
+/** Accepts a rollback. A release that a dead helm process left pending can be rolled back; one that an unfinished task works on cannot. */
 export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
   async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: RollbackRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
     const { revision, flags, description, responseId } = request
@@ -140,7 +140,6 @@ export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, revision, standing))
   }
 
-/** Does what was accepted. */
 export const rollbackReleaseKind = (deps: RollbackTaskDeps): TaskKind => ({
   kind,
   run: makeRunRollback(deps),

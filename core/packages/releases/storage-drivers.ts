@@ -21,7 +21,10 @@ const drivers: ReadonlyMap<string, StorageDriver> = new Map([
   ['configmaps', 'ConfigMap'],
 ])
 
-/** The driver of that name, in any case, singular or plural; the default for none. Records that only a process or a database of its own holds are nothing that a member cluster has. */
+/**
+ * Returns the driver of that name, in any case, singular or plural; the default for an empty name. Drivers that keep records
+ * in memory or in an SQL database are not supported, because the member cluster does not contain such records.
+ */
 export const driverNamed = (name: string): Either<Failure<'DriverRefused'>, StorageDriver> => {
   const driver = drivers.get(name.toLowerCase())
   return driver === undefined ? left(DriverRefused('The driver is Secret or ConfigMap; no other keeps releases in the cluster.')) : right(driver)
@@ -39,12 +42,12 @@ interface Deps {
 
 const epoch = new Date(0)
 
-/** What stands when nothing was stored: id 0. */
+/** Returns the default configuration, with id 0. */
 const usualOf = ({ ownerId, uid }: Pick<Cluster, 'ownerId' | 'uid'>): DriverConfiguration => ({
   id: 0, userId: ownerId, clusterUid: uid, driver: usualDriver, createdAt: epoch, updatedAt: epoch,
 })
 
-/** Which driver is used on a cluster: shown and set. A change moves no release from one driver to the other. */
+/** Reads and sets the driver of a cluster. A change does not move releases between drivers. */
 export const makeDriverConfigurations = (deps: Deps) => {
   const clusterOf = async (grant: AccessGrant) => {
     const cluster = await deps.clusterRecords.get(grant.objectId as ClusterId)

@@ -2,7 +2,7 @@ import type { Failure } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { StopReason, TaskEnd, TaskRun } from '../../tasks/ports.ts'
 
-/** A failure as people read it, its list of problems included. */
+/** Returns a failure's message with its list of problems. */
 export const wordsOf = ({ message, errors }: Pick<Failure, 'message' | 'errors'>): string => {
   const listed = (errors ?? []).filter((line) => !message.includes(line)).slice(0, 20)
   return [message, ...listed].join('\n')
@@ -14,17 +14,17 @@ const whyStopped: Readonly<Record<Exclude<StopReason, 'cancelled'>, string>> = {
   'rights-lost': 'Whoever asked for it may no longer connect to the cluster.',
 }
 
-/** What made the work stop, where it was not asked to. */
+/** Returns why the work stopped other than by a cancel. */
 export const whyStoppedBy = ({ signal }: Pick<TaskRun, 'signal'>): string => whyStopped[signal.reason as keyof typeof whyStopped]
 
-/** An end before anything was changed: by a failure, or because the task was to stop. */
+/** Returns the end of a task that changed nothing, because of a failure or because it was aborted. */
 export const failedBefore = (run: Pick<TaskRun, 'signal'>, failure: Pick<Failure, 'message' | 'errors'>): TaskEnd => {
   if (!run.signal.aborted) return { state: 'failed', message: 'Nothing was changed.', error: wordsOf(failure) }
   if (run.signal.reason === 'cancelled') return { state: 'cancelled', message: 'Stopped before anything was changed.' }
   return { state: 'failed', message: 'Nothing was changed.', error: whyStoppedBy(run) }
 }
 
-/** The task was to stop when something was about to be changed. */
+/** Returns the end of a task that was aborted just before its first change. */
 export const stoppedBefore = (run: Pick<TaskRun, 'signal'>): TaskEnd => failedBefore(run, { message: 'The work was to stop.' })
 
 export const succeeded = (message: string, result: FreeObject): TaskEnd => ({ state: 'succeeded', message, result })

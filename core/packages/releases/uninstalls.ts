@@ -25,11 +25,11 @@ import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts
 import { makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { failedBefore, stoppedBefore } from './task-results.ts'
 
-/** A release that is to go. */
+/** A release to uninstall. */
 export interface ReleaseRemoval extends RecordPlace {
-  /** Whose share of helm processes it is. */
+  /** The tenant whose share of helm processes is used. */
   readonly tenantId: AccountId
-  /** `keepHistory` leaves the records. */
+  /** `keepHistory` keeps the records. */
   readonly flags: Pick<HelmFlags, 'disableHooks' | 'keepHistory' | 'timeoutSeconds' | 'description' | 'wait'>
 }
 
@@ -46,7 +46,7 @@ const keptByPolicy = (objects: readonly ManifestObject[], home: string): readonl
     .filter(({ body }) => asTable(asTable(body.metadata)?.annotations)?.['helm.sh/resource-policy'] === 'keep')
     .map((object) => labelOf(object, home))
 
-/** Uninstalls a release within a task. The caller has opened the cluster as the task's actor and holds the release's lock. */
+/** Uninstalls a release within a task. The caller must have opened the cluster as the task's actor and must hold the release's lock. */
 export const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
   async (run: TaskRun, removal: ReleaseRemoval): Promise<TaskEnd> => {
     const { cluster, driver, release, tenantId, flags } = removal
@@ -55,7 +55,7 @@ export const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
     const { newest } = before.right
     if (newest === undefined) return failedBefore(run, ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`))
     const read = await deps.releases.read(cluster, driver, newest, run.signal)
-    // A record that cannot be read tells less on the way, and helm may still remove it.
+    // Without a readable record fewer details are reported, but helm may still be able to uninstall.
     const record: Release | undefined = isLeft(read) ? undefined : read.right
     const parsed = await objectsOf(deps.chartTexts, record?.manifest ?? '')
     const objects = isLeft(parsed) ? [] : parsed.right
@@ -82,7 +82,7 @@ export interface UninstallRequest extends ReleaseQuestion {
 
 const kind = 'packages.uninstallRelease'
 
-/** Accepts an uninstallation. A release that a dead helm left pending can be uninstalled; one that a task of ours works on cannot. */
+/** Accepts an uninstall. A release that a dead helm process left pending can be uninstalled; one that an unfinished task works on cannot. */
 export const makeUninstallRelease = (deps: SubmitReleaseDeps) =>
   async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: UninstallRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
     const opened = await openCluster(deps, call, grant)
@@ -102,7 +102,7 @@ export interface UninstallTaskDeps extends RemoveReleaseDeps {
   readonly driverOf: StorageDriverOf
 }
 
-/** Removes the release of the task's input with the flags of the task's input. */
+/** Uninstalls the release of the task's input with the flags of the task's input. */
 export const removalKind = (kind: string, deps: UninstallTaskDeps): TaskKind => {
   const remove = makeRemoveRelease(deps)
   return {
@@ -117,5 +117,4 @@ export const removalKind = (kind: string, deps: UninstallTaskDeps): TaskKind => 
   }
 }
 
-/** Does what was accepted. */
 export const uninstallReleaseKind = (deps: UninstallTaskDeps): TaskKind => removalKind(kind, deps)

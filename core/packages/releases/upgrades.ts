@@ -25,7 +25,7 @@ import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts
 import { checkReleaseKey, makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { failedBefore } from './task-results.ts'
 
-/** What an install or an upgrade is asked with, as it travels in the task's input. */
+/** The parameters of an install or upgrade, as stored in the task's input. */
 export interface ChartOrder {
   readonly chart: ChartRef
   readonly values: ValuesSpec
@@ -41,7 +41,7 @@ export interface ChartTaskDeps extends ApplyChartDeps {
   readonly patches: JsonPatches
 }
 
-/** The newest version of all, those before a release included, where `devel` is said and no version is. */
+/** Returns the chart reference. With `devel` and no version it is the newest version, including pre-releases. */
 const refOf = ({ chart, flags }: ChartOrder): ChartRef => (flags.devel === true && chart.version === '' ? { ...chart, version: '>0.0.0-0' } : chart)
 
 const shownSource = ({ source }: ChartRef): string =>
@@ -52,7 +52,7 @@ const fetchChart = async (deps: ChartTaskDeps, run: TaskRun, order: ChartOrder, 
   const step = run.progress.step(`Fetch the chart ${ref.name}`)
   step.say(`From ${shownSource(ref)}${ref.version === '' ? ', the newest version' : `, version ${ref.version}`}`)
   const fetched = await deps.chartSource.fetch(ref, { cluster, tenantId: cluster.ownerId }, run.signal).catch((error: unknown) => {
-    // A fetch that is broken off throws: that the task was to stop is no fault of the service's.
+    // An aborted fetch throws; a cancelled task is not an internal error.
     if (!run.signal.aborted) throw error
     return left(ChartSourceUnreachable('The fetch was broken off.'))
   })
@@ -67,7 +67,7 @@ const fetchChart = async (deps: ChartTaskDeps, run: TaskRun, order: ChartOrder, 
   return fetched
 }
 
-/** Whether only what the caller sets goes to helm, which puts the former values below. */
+/** Reports whether helm gets only what the caller sets, and merges the previous values below it. */
 const keepsFormer = ({ flags, values }: ChartOrder): boolean =>
   (flags.reuseValues === true || flags.resetThenReuseValues === true) &&
   values.replaceValues === undefined && values.valuesPatch === undefined && values.valuesFile === undefined
@@ -118,7 +118,7 @@ const installKind = 'packages.installRelease'
 const again = (status: string): string =>
   status === 'failed' || status === 'uninstalled' ? 'Upgrade it, or install with `replace`.' : 'Upgrade it, or choose another name.'
 
-/** Helm uses a name again only when it is told to, and nothing of the former release is there. */
+/** Rejects a name in use. Helm reuses a name only with the `replace` option, and if nothing of the previous release remains. */
 export const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flags'>, { newest }: Standing): Failure<'ReleaseNameTaken'> | Failure<'ReleasePending'> | undefined => {
   if (newest === undefined || flags.dryRun === 'client') return undefined
   if (isPending(newest)) return pendingElsewhere(release, newest)
@@ -127,13 +127,13 @@ export const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flag
   return ReleaseNameTaken(`There is a release ${release.name} in the namespace ${release.namespace}: revision ${newest.version}, ${newest.status}. ${again(newest.status)}`)
 }
 
-/** An order as a task's input keeps it. */
+/** Returns an order in the form stored in a task's input. */
 export const orderInput = ({ chart, values, flags, partOf }: ChartOrder): FreeObject =>
   ({ chart, values, flags, ...(partOf === undefined ? {} : { partOf }) }) as unknown as FreeObject
 
 /**
- * Accepts an installation. What can be seen to be wrong is refused now: names, the form of values, a name that is in use.
- * The chart is fetched, and the values are judged by it, in the task.
+ * Accepts an install. Errors that are visible without the chart are returned now: names, the form of values, a name in use.
+ * The task fetches the chart and validates the values against it.
  */
 export const makeInstallRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
   async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: InstallRequest): Outcome<OrderFailure | Failure<'ReleaseNameTaken'>, SubmittedTask> => {
@@ -148,7 +148,6 @@ export const makeInstallRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeName(release, request, standing))
   }
 
-/** Does what was accepted. */
 export const installReleaseKind = (deps: ChartTaskDeps): TaskKind => ({
   kind: installKind,
   run: makeRunChartTask(deps, 'install'),
@@ -166,7 +165,7 @@ const judge = (release: ReleaseKey, { flags }: UpgradeRequest, { newest }: Stand
   return isPending(newest) && flags.dryRun === undefined ? pendingElsewhere(release, newest) : undefined
 }
 
-/** Accepts an upgrade of a release that exists; of any, where `install` is said. */
+/** Accepts an upgrade of an existing release; with `install`, of any release. */
 export const makeUpgradeRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
   async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: UpgradeRequest): Outcome<OrderFailure | FindFailure, SubmittedTask> => {
     const { flags, responseId } = request
@@ -182,7 +181,6 @@ export const makeUpgradeRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, request, standing))
   }
 
-/** Does what was accepted. */
 export const upgradeReleaseKind = (deps: ChartTaskDeps): TaskKind => ({
   kind: upgradeKind,
   run: makeRunChartTask(deps, 'upgrade'),

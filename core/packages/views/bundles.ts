@@ -8,18 +8,18 @@ import type { ChartRef, SourceRef } from '../types.ts'
 import { descriptorOf, givenDescriptor, humanised } from './descriptors.ts'
 import type { BundleOptionView, ChartCard, Feature, PackageCard, PackageDescriptor, VersionedRef, VersionOption } from './types.ts'
 
-/** Groups under which bundles are written: today's, and an old one. */
+/** API groups of bundles: the current one and a former one. */
 const bundleGroups: ReadonlySet<string> = new Set(['releases.x-helm.dev', 'kubepack.com'])
 const maxPackages = 100
 const maxVersions = 50
 const maxChoices = 20
 const maxText = 4096
 
-/** One version of a chart in a bundle, with what its installation needs to know. */
+/** One version of a chart in a bundle, with what its installation needs. */
 export interface BundleVersion extends VersionOption {
   readonly resources?: FreeObject
   readonly waitFors?: readonly FreeObject[]
-  /** A JSON pointer into the values, where a licence key goes. */
+  /** A JSON pointer into the values, to the place of a licence key. */
   readonly licenseKeyPath?: string
 }
 
@@ -39,7 +39,7 @@ export type BundlePackage =
   | { readonly kind: 'bundle'; readonly bundle: ChartRef }
   | { readonly kind: 'oneOf'; readonly description: string; readonly bundles: readonly ChartRef[] }
 
-/** The object of kind `Bundle` that a bundle's chart renders to. */
+/** The object of kind `Bundle` in the rendering of a bundle's chart. */
 export interface Bundle {
   readonly name: string
   readonly descriptor: PackageDescriptor
@@ -49,7 +49,7 @@ export interface Bundle {
   readonly packages: readonly BundlePackage[]
 }
 
-/** Where a value stands, and where problems go. What is not as it must be is noted and stands for something empty meanwhile. */
+/** The position of a value, with the list of problems. An invalid value is recorded as a problem and replaced by an empty one. */
 interface Place {
   readonly at: string
   readonly problems: string[]
@@ -93,7 +93,7 @@ const features = list<Feature>((value, place) => {
   return { trait: at(looseText, feature, 'trait', place), value: at(looseText, feature, 'value', place) }
 }, maxPackages)
 
-/** Where something comes from: `sourceRef`, or the address that older bundles have. */
+/** Reads a source: `sourceRef`, or the address that older bundles have. */
 const sourceOf = (given: FreeObject, place: Place): SourceRef => {
   if (isAbsent(given['sourceRef']) && !isAbsent(given['url'])) return completedSource({ kind: 'Legacy', name: at(name, given, 'url', place) })
   const ref = at(table, given, 'sourceRef', place)
@@ -145,13 +145,13 @@ const packageOf = (value: Json | undefined, place: Place): BundlePackage | undef
   return { kind: 'oneOf', description: at(looseText, choice, 'description', inside), bundles: at(list(bundleRef, maxChoices, 1), choice, 'bundles', inside) }
 }
 
-/** Whether an object is a bundle at all. */
+/** Reports whether an object is a bundle. */
 const isBundle = (object: Json): boolean => {
   const { apiVersion, kind } = asTable(object) ?? {}
   return kind === 'Bundle' && typeof apiVersion === 'string' && bundleGroups.has(apiVersion.split('/')[0] ?? '')
 }
 
-/** Reads the object of kind `Bundle`. Left says where it is not as it must be. */
+/** Reads the object of kind `Bundle`. Left gives the positions of invalid values. */
 export const readBundle = (object: FreeObject): Either<string, Bundle> => {
   const problems: string[] = []
   const root: Place = { at: 'spec', problems }
@@ -170,19 +170,19 @@ export const readBundle = (object: FreeObject): Either<string, Bundle> => {
 const kindLine = /^[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?Bundle["']?[ \t\r]*(?:#.*)?$/m
 const groupLine = /^[ \t]*["']?apiVersion["']?[ \t]*:[ \t]*["']?(?:releases\.x-helm\.dev|kubepack\.com)\//m
 
-/** Whether a text may hold a bundle, told without reading it as YAML. */
+/** Reports whether a text may contain a bundle, without parsing it as YAML. */
 export const looksLikeBundle = (source: string): boolean => kindLine.test(source) && groupLine.test(source)
 
-/** The first bundle among objects, read; undefined when there is none. */
+/** Reads the first bundle among objects; undefined if there is none. */
 export const firstBundle = (objects: readonly Json[]): Either<string, Bundle | undefined> => {
   const found = objects.find(isBundle)
   return found === undefined ? right(undefined) : readBundle(found as FreeObject)
 }
 
-/** A resolved chart as references on the wire name it. */
+/** Returns the reference to a resolved chart, as used on the wire. */
 export const versionedRef = ({ ref }: Pick<FetchedChart, 'ref'>): VersionedRef => ({ name: ref.name, version: ref.version, sourceRef: ref.source })
 
-/** The version that a card is described by: the selected one, else the first. */
+/** Returns the version that describes a card: the selected one, else the first. */
 export const shownVersion = (chart: BundleChart): string => (chart.versions.find(({ selected }) => selected === true) ?? chart.versions[0])?.version ?? ''
 
 const optionOf = ({ version, selected, valuesFile, valuesPatch }: BundleVersion): VersionOption => ({
@@ -192,14 +192,14 @@ const optionOf = ({ version, selected, valuesFile, valuesPatch }: BundleVersion)
   ...(valuesPatch === undefined ? {} : { valuesPatch }),
 })
 
-/** There is no choice where there is one version. */
+/** A single version offers no choice. */
 const optionsOf = (versions: readonly BundleVersion[]): readonly VersionOption[] =>
   versions.length === 1 ? versions.map((each) => ({ ...optionOf(each), selected: true })) : versions.map(optionOf)
 
 /**
- * A chart of a bundle. Only what the asked bundle names itself can be required: what stands in a bundle within it came
- * by the choice of that one.
- * @param level 0 in the asked bundle, 1 in those that it names, and so on.
+ * Returns the card of a chart in a bundle. Only packages that the requested bundle names itself can be required; those of a
+ * nested bundle depend on the choice of that bundle.
+ * @param level 0 in the requested bundle, 1 in those that it names, and so on.
  */
 export const chartCard = (bundle: Bundle, chart: BundleChart, shown: FetchedChart, level: number): ChartCard => {
   const namespace = chart.namespace === '' ? bundle.namespace : chart.namespace
@@ -216,7 +216,7 @@ export const chartCard = (bundle: Bundle, chart: BundleChart, shown: FetchedChar
   }
 }
 
-/** A bundle, with the cards of its packages in their order. Its chart describes it; what that leaves open the bundle may fill. */
+/** Returns the view of a bundle, with the cards of its packages in order. Its chart describes it; the bundle may fill in what the chart omits. */
 export const bundleOptionView = (fetched: FetchedChart, bundle: Bundle, packages: readonly PackageCard[]): BundleOptionView => ({
   ...bundle.descriptor,
   ...descriptorOf(fetched.chart.metadata),
@@ -226,7 +226,7 @@ export const bundleOptionView = (fetched: FetchedChart, bundle: Bundle, packages
   packages,
 })
 
-/** A chart that is no bundle, as a bundle of itself alone. */
+/** Returns the view of a chart that is not a bundle, as a bundle of that chart only. */
 export const singleChartView = (fetched: FetchedChart): BundleOptionView => {
   const descriptor = descriptorOf(fetched.chart.metadata)
   const card: ChartCard = {

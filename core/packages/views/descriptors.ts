@@ -2,7 +2,7 @@ import type { FreeObject, Json } from '../../kernel/json.ts'
 import { asTable } from '../charts/value-tables.ts'
 import type { Contact, Icon, Link, PackageDescriptor } from './types.ts'
 
-// Bounds for what strangers write into a chart: more is not shown to anybody.
+// Limits for third-party text in a chart; the excess is never shown.
 const maxText = 4096
 const maxIcon = 256 * 1024
 const maxItems = 50
@@ -12,7 +12,7 @@ const textOf = (value: Json | undefined, max = maxText): string | undefined =>
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]).slice(0, maxItems) : [])
 
-/** An address that leads a browser nowhere but to a web page: no `javascript:`, no `data:`. */
+/** Returns an address if it is a plain web address: no `javascript:`, no `data:`. */
 const webAddress = (value: Json | undefined): string | undefined => {
   const text = textOf(value)
   return text !== undefined && /^https?:\/\/[^\s]+$/i.test(text) ? text : undefined
@@ -30,13 +30,13 @@ const iconTypes: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 }
 
-/** The media type that a name's extension stands for, where it is one of a picture. */
+/** Returns the media type of a name's extension, if it is a picture type. */
 export const pictureTypeOf = (name: string): string | undefined => {
   const extension = /\.([A-Za-z0-9]{2,5})$/.exec(name)?.[1]?.toLowerCase()
   return extension !== undefined && Object.hasOwn(iconTypes, extension) ? iconTypes[extension] : undefined
 }
 
-/** A picture by its address, which is never asked: the type is told by a `data:` URI itself, or by the extension. */
+/** Returns a picture by its address, which is never fetched: the type comes from a `data:` URI or from the extension. */
 export const iconOf = (value: Json | undefined): Icon | undefined => {
   const text = textOf(value, maxIcon)
   if (text === undefined) return undefined
@@ -69,7 +69,7 @@ const linksOf = (metadata: FreeObject): readonly Link[] =>
 const orNothing = <K extends string, A>(key: K, items: readonly A[]): { readonly [key in K]?: readonly A[] } =>
   (items.length === 0 ? {} : { [key]: items }) as { readonly [key in K]?: readonly A[] }
 
-/** What Chart.yaml says for people. Addresses that are no web addresses, and what is no text where text belongs, are left out. */
+/** Returns the description in Chart.yaml. Addresses that are not web addresses, and values of the wrong type, are omitted. */
 export const descriptorOf = (metadata: FreeObject): PackageDescriptor => {
   const [type, description] = [textOf(metadata['type'], 64), textOf(metadata['description'])]
   return {
@@ -97,7 +97,7 @@ const givenLink = (value: Json): readonly Link[] => {
   return at === undefined ? [] : [{ ...(text === undefined ? {} : { description: text }), url: at }]
 }
 
-/** A descriptor as a bundle's author wrote it, by the same rules. */
+/** Returns a descriptor from a bundle, by the same rules. */
 export const givenDescriptor = (spec: FreeObject): PackageDescriptor => {
   const [type, description, notes] = [textOf(spec['type'], 64), textOf(spec['description']), textOf(spec['notes'])]
   return {
@@ -111,7 +111,7 @@ export const givenDescriptor = (spec: FreeObject): PackageDescriptor => {
   }
 }
 
-/** A name as a title: `kube-ui_server` is `Kube Ui Server`. */
+/** Returns a name as a title: `kube-ui_server` is `Kube Ui Server`. */
 export const humanised = (name: string): string =>
   name
     .split(/[\s._-]+/)

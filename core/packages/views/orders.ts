@@ -18,10 +18,10 @@ import type { BundleOptionView, ChartSelection, Order, PackageCard } from './typ
 
 export type BundleFailure = HelmFailure | Failure<'ChartRefused'>
 
-/** The bundle that a chart is made of; undefined for a chart that is none. */
+/** Returns the bundle of a chart; undefined if the chart is not a bundle. */
 export type FindBundle = (fetched: FetchedChart, reader: ChartReader, signal: AbortSignal) => Outcome<BundleFailure, Bundle | undefined>
 
-/** Bytes; a bundle is a list of names, and whoever writes a longer one is not read. */
+/** In bytes; a bundle is a list of names, and longer templates are not parsed. */
 const maxTemplate = 256 * 1024
 
 const bundleTemplates = (chart: Chart): readonly string[] =>
@@ -30,12 +30,12 @@ const bundleTemplates = (chart: Chart): readonly string[] =>
     .map(([, bytes]) => new TextDecoder().decode(bytes))
     .filter(looksLikeBundle)
 
-/** Documents of a rendering that may be bundles; the others are not worth parsing. */
+/** Returns the documents of a rendering that may be bundles; the others are not parsed. */
 const bundleTexts = (manifest: string): readonly string[] => manifest.split(/^---[ \t\r]*$/m).filter(looksLikeBundle)
 
 /**
- * Looks for a bundle among a chart's own templates. Only a chart whose templates look like one is rendered, and only
- * when they are not plain YAML as they stand; values are the chart's defaults, capabilities those of the cluster.
+ * Searches a chart's own templates for a bundle. A chart is rendered only if its templates look like a bundle and are not
+ * plain YAML; the values are the chart's defaults, the capabilities those of the cluster.
  */
 export const makeFindBundle = (deps: {
   readonly texts: Pick<ChartTexts, 'parseAll'>
@@ -76,13 +76,13 @@ interface ViewDeps {
   readonly find: FindBundle
 }
 
-/** Charts that one view may show. */
+/** Maximum number of charts in one view. */
 const maxCharts = 60
 const fetchedAtATime = 4
-/** Milliseconds for a view with all that its bundles name. */
+/** Timeout in milliseconds for a view with everything that its bundles name. */
 const viewMs = 60_000
 
-/** One request's expansion, and what is left of what it may cost. */
+/** The expansion of one request, with its remaining budget. */
 interface Expansion {
   readonly reader: ChartReader
   readonly signal: AbortSignal
@@ -93,13 +93,13 @@ interface Expansion {
 const keyOf = ({ name, version, source }: ChartRef): string => JSON.stringify([source.apiGroup, source.kind, source.namespace, source.name, name, version])
 const called = ({ ref }: FetchedChart): string => `${ref.name} ${ref.version}`
 
-/** Told as what the author of the bundle named: that it is missing there is no fault of the caller's. */
+/** Attributes a failure to the bundle's author: a missing chart there is not the caller's error. */
 const named = (owner: FetchedChart, ref: ChartRef, failure: ViewFailure): ViewFailure => {
   const message = `The bundle ${called(owner)} names ${ref.name}: ${failure.message}`
   return failure.tag === 'ChartMissing' ? ChartRefused(message) : { ...failure, message }
 }
 
-/** Expands bundles, those within them included, within bounds on depth, number and time; a bundle within itself is refused. */
+/** Expands bundles, including nested ones, with limits on depth, number and time; a bundle that contains itself is rejected. */
 const makeExpand = ({ open, find }: ViewDeps) => {
   const openNamed = async (owner: FetchedChart, ref: ChartRef, expansion: Expansion): Viewed<FetchedChart> => {
     expansion.charts += 1
@@ -146,7 +146,7 @@ const makeExpand = ({ open, find }: ViewDeps) => {
     return isLeft(views) ? views : right({ oneOf: { description: each.description, bundles: views.right } })
   }
 
-  /** @param trail the bundles that it stands in, itself last. */
+  /** @param trail the enclosing bundles, ending with this one. */
   const expand = async (fetched: FetchedChart, bundle: Bundle, trail: readonly string[], expansion: Expansion): Viewed<BundleOptionView> => {
     const cards = await atATime(bundle.packages, trail.length === 1 ? fetchedAtATime : 1, (each) => cardOf(fetched, bundle, each, trail, expansion))
     return isLeft(cards) ? cards : right(bundleOptionView(fetched, bundle, cards.right))
@@ -154,7 +154,7 @@ const makeExpand = ({ open, find }: ViewDeps) => {
   return expand
 }
 
-/** The view of a chart: of its bundle with everything in it, or of the chart alone. */
+/** Returns the view of a chart: of its bundle with all its packages, or of the chart alone. */
 export const makeViewBundle = (deps: ViewDeps, mostMs = viewMs) => {
   const expand = makeExpand(deps)
   const view = async (ref: ChartRef, reader: ChartReader, signal: AbortSignal): Viewed<BundleOptionView> => {
@@ -173,7 +173,7 @@ export const makeViewBundle = (deps: ViewDeps, mostMs = viewMs) => {
       const viewed = await view(ref, reader, AbortSignal.any([signal, deadline]))
       return isLeft(viewed) && deadline.aborted ? late : viewed
     } catch (error) {
-      // What is stopped on the way may throw: nobody is usually there any more to be told.
+      // Aborted work may throw; after a disconnect there is usually no client left to respond to.
       if (deadline.aborted && !signal.aborted) return late
       throw error
     }
@@ -193,18 +193,18 @@ const orderOf = ({ clock, entropy }: OrderDeps, name: string, items: readonly Ch
   items,
 })
 
-/** What the caller wishes of one chart. */
+/** The caller's parameters for one chart. */
 export interface PackageWish {
   readonly ref: ChartRef
-  /** The chart's name unless told. */
+  /** Defaults to the chart's name. */
   readonly releaseName: string | undefined
-  /** `default` unless told. */
+  /** Defaults to `default`. */
   readonly namespace: string | undefined
-  /** What is to differ from the chart's defaults. */
+  /** Values that differ from the chart's defaults. */
   readonly values: FreeObject | undefined
 }
 
-/** An order for one chart. Nothing is stored. */
+/** Returns an order for one chart. Nothing is stored. */
 export const makeOrderPackage =
   (deps: OrderDeps) =>
   async (wish: PackageWish, reader: ChartReader, signal: AbortSignal): Outcome<ChartFailure | Failure<'OrderRefused'>, Order> => {
@@ -214,13 +214,13 @@ export const makeOrderPackage =
     return isLeft(selection) ? selection : right(orderOf(deps, selection.right.releaseName, [selection.right]))
   }
 
-/** A bundle view with its choices made. */
+/** A bundle view with the caller's choices. */
 export interface ChosenView {
   readonly view: BundleOptionView
   readonly licenseKey: string | undefined
 }
 
-/** An order for what was chosen in a bundle view: resources, waits and licence keys are the author's, from the chart. */
+/** Returns an order for the choices in a bundle view. Resources, waits and licence keys are the author's, from the chart. */
 export const makeOrderBundle = (deps: OrderDeps & { readonly find: FindBundle }) => {
   const authorOf = async (view: BundleOptionView, reader: ChartReader, signal: AbortSignal): Outcome<ViewFailure, Bundle | undefined> => {
     const opened = await deps.open({ name: view.name, version: view.version, source: view.sourceRef }, reader, signal)

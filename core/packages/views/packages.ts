@@ -12,11 +12,11 @@ import type { PackageView, ValuesFile } from './types.ts'
 type Read<A> = Outcome<Failure<'ChartRefused'>, A>
 type Texts = Pick<ChartTexts, 'parseAll'>
 
-/** Where forms look for a schema, the first one that is there: OpenAPI's own, else Helm's. */
+/** Files that may contain a form's schema, the first existing one is used: the OpenAPI schema, else Helm's. */
 const schemaFiles = ['values.openapiv3_schema.json', 'values.openapiv3_schema.yaml', 'values.openapiv3_schema.yml', 'values.schema.json']
 const defaultsFile = 'values.yaml'
 const valuesFile = /^values-[^/]*\.yaml$/
-/** Bytes of the files of values and schema that one view shows, together. */
+/** Maximum total bytes of the values files and the schema in one view. */
 const maxShown = 2 * 1024 * 1024
 
 const tableIn = async (texts: Texts, { chart }: FetchedChart, path: string): Read<FreeObject> => {
@@ -41,7 +41,7 @@ const valuesFilesOf = async (texts: Texts, fetched: FetchedChart): Read<readonly
 const shownBytes = ({ chart }: FetchedChart): number =>
   [...chart.files].filter(([path]) => path === defaultsFile || valuesFile.test(path) || schemaFiles.includes(path)).reduce((sum, [, bytes]) => sum + bytes.length, 0)
 
-/** A chart as its form is made from: what it says of itself, its files of values, and their schema. */
+/** Returns what a chart's form needs: its description, its values files, and their schema. */
 export const packageView = async (texts: Texts, fetched: FetchedChart): Read<PackageView> => {
   if (shownBytes(fetched) > maxShown) return left(ChartRefused(`The values and schema of the chart ${fetched.chart.name} are larger than a view may be; read them as files.`))
   const valuesFiles = await valuesFilesOf(texts, fetched)
@@ -59,10 +59,10 @@ export const packageView = async (texts: Texts, fetched: FetchedChart): Read<Pac
 
 export type ViewFormat = 'json' | 'yaml'
 
-/** `json` and `yaml` are formats; everything else stands for whatever the route answers by itself. */
+/** `json` and `yaml` are formats; any other text selects the route's own default. */
 export const formatOf = (text: string | undefined): ViewFormat | undefined => (text === 'json' || text === 'yaml' ? text : undefined)
 
-/** A file as it is answered. */
+/** A file as served. */
 export interface ServedFile {
   readonly name: string
   readonly contentType: string
@@ -74,7 +74,7 @@ const yaml = 'application/yaml; charset=utf-8'
 const plain = 'text/plain; charset=utf-8'
 const opaque = 'application/octet-stream'
 
-/** Nothing that a browser runs as a page is called what it is: `html`, `svg`, `xml`, `js` are plain text here. */
+/** Types that a browser would execute as a page (`html`, `svg`, `xml`, `js`) are served as plain text. */
 const typesByExtension: Readonly<Record<string, string>> = {
   json, yaml, yml: yaml, lock: yaml,
   md: 'text/markdown; charset=utf-8',
@@ -82,16 +82,16 @@ const typesByExtension: Readonly<Record<string, string>> = {
   csv: plain, helmignore: plain, prov: plain, gotmpl: plain, properties: plain, sql: plain,
   tgz: 'application/gzip', gz: 'application/gzip',
 }
-/** Pictures that hold no scripts. */
+/** Picture formats without scripts. */
 const safePictures: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/x-icon']
 
-/** Every type that a file may be answered with. */
+/** All media types that a file may be served with. */
 export const servedTypes = [opaque, json, yaml, plain, 'text/markdown; charset=utf-8', 'application/gzip', ...safePictures] as const
 
 const extensionOf = (path: string): string => /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
 const plainNames: ReadonlySet<string> = new Set(['LICENSE', 'NOTICE', 'README', 'OWNERS', 'Makefile'])
 
-/** The type that a file's name stands for; bytes of which nothing is known stay bytes. */
+/** Returns the media type for a file's name; files of unknown type are served as bytes. */
 export const servedType = (path: string): string => {
   const picture = pictureTypeOf(path)
   if (picture !== undefined && safePictures.includes(picture)) return picture
@@ -100,12 +100,12 @@ export const servedType = (path: string): string => {
   return plainNames.has(path.split('/').at(-1) ?? '') ? plain : opaque
 }
 
-/** Names of the raw files, subcharts' included, in the order of their characters. */
+/** Returns the names of the raw files, including those of subcharts, sorted by UTF-16 code units. */
 export const fileNames = (chart: Pick<Chart, 'files'>): readonly string[] => [...chart.files.keys()].sort((a, b) => (a < b ? -1 : 1))
 
 const sourceFormats: Readonly<Record<string, ViewFormat>> = { json: 'json', yaml: 'yaml', yml: 'yaml', lock: 'yaml' }
 
-/** One raw file, as it is or turned from YAML into JSON and the other way round. */
+/** Returns one raw file, unchanged or converted between YAML and JSON. */
 export const servedFile = async (
   texts: Pick<ChartTexts, 'convert'>,
   chart: Pick<Chart, 'name' | 'version' | 'files'>,

@@ -8,14 +8,14 @@ import { asTable, entriesOf, mergeTables } from '../charts/value-tables.ts'
 import { makeApiResources } from '../editors/api-resources.ts'
 import { PresetsRefused, VariantMissing } from './ports.ts'
 
-/** Values that somebody in the cluster prepared for charts: a ClusterChartPreset, or a ChartPreset of one namespace. */
+/** Values prepared in a cluster for charts: a ClusterChartPreset, or a ChartPreset of one namespace. */
 export interface ChartPreset {
   readonly name: string
   readonly labels: FreeObject
   readonly values: FreeObject
 }
 
-/** An object of either kind; undefined when it has no name. What it lacks is empty. */
+/** Reads an object of either kind; undefined if it has no name. Missing fields are empty. */
 export const readPreset = (object: FreeObject): ChartPreset | undefined => {
   const metadata = asTable(object['metadata'])
   const name: Json | undefined = metadata?.['name']
@@ -26,8 +26,8 @@ export const readPreset = (object: FreeObject): ChartPreset | undefined => {
 const byName = (one: ChartPreset, other: ChartPreset): number => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0)
 
 /**
- * The presets that count, the weakest first: those of the cluster that are selected, by name, then those of the
- * namespace. One of the namespace hides one of the cluster that has its name, whatever its own labels are.
+ * Returns the presets in force, lowest precedence first: the selected ones of the cluster, by name, then those of the
+ * namespace. A preset of the namespace hides one of the cluster with the same name, regardless of its own labels.
  */
 export const presetsInForce = (
   cluster: readonly ChartPreset[],
@@ -41,7 +41,7 @@ export const presetsInForce = (
   return [...selected.filter(({ name }) => !hidden.has(name)).sort(byName), ...[...own].sort(byName)]
 }
 
-/** A chart's values with presets laid over them, one after the other. */
+/** Merges presets over a chart's values, in order. */
 export const withPresets = (values: FreeObject, presets: readonly ChartPreset[]): FreeObject =>
   presets.reduce((merged, preset) => mergeTables(merged, preset.values), values)
 
@@ -58,7 +58,7 @@ const expressionTest = (given: FreeObject): Test | undefined => {
     case 'In':
       return (labels) => among.includes(valueOf(labels, key) ?? null)
     case 'NotIn':
-      // As Kubernetes: an object without the label is not in the set.
+      // As in Kubernetes, an object without the label is not in the set.
       return (labels) => !among.includes(valueOf(labels, key) ?? null)
     case 'Exists':
       return (labels) => valueOf(labels, key) !== undefined
@@ -70,8 +70,8 @@ const expressionTest = (given: FreeObject): Test | undefined => {
 }
 
 /**
- * Whether labels meet a label selector of Kubernetes (`matchLabels`, `matchExpressions`; an empty one is met by all).
- * Undefined for what is no selector.
+ * Returns a test for a Kubernetes label selector (`matchLabels`, `matchExpressions`; an empty one matches everything).
+ * Undefined if it is not a selector.
  */
 export const labelTest = (selector: FreeObject): Test | undefined => {
   const { matchLabels = {}, matchExpressions = [] } = selector
@@ -86,13 +86,13 @@ export const labelTest = (selector: FreeObject): Test | undefined => {
   return known.length === tests.length ? (labels) => known.every((test) => test(labels)) : undefined
 }
 
-/** Whose variant is asked for; `name` is the plural, and one of it and `kind` is there. */
+/** The requested variant and its resource; `name` is the plural, and it or `kind` is set. */
 export interface VariantWish {
   readonly group: string
   readonly name: string
   readonly kind: string
   readonly variant: string
-  /** Empty: presets of the cluster alone. */
+  /** Empty means presets of the cluster only. */
   readonly namespace: string
 }
 
@@ -105,7 +105,7 @@ const maxBytes = 8 * 1024 * 1024
 const pageSize = 500
 const maxPages = 10
 
-/** An object of the cluster; undefined for 404, also of a cluster that does not know the kind. */
+/** Returns an object of the cluster; undefined for 404, including from a cluster that does not know the kind. */
 const readObject = (answer: ClusterAnswer, what: string): Either<PresetFailure, FreeObject | undefined> => {
   if (answer.status === 404) return right(undefined)
   if (answer.status === 403) return left(PresetsRefused(`The cluster does not let you read ${what}.`))
@@ -134,7 +134,7 @@ const listPresets = async (cluster: MemberCluster, collection: string, what: str
   return left(PresetsRefused(`The cluster has more than ${pageSize * maxPages} ${what}.`))
 }
 
-/** The selector of a variant; undefined for a variant that selects nothing. */
+/** Returns the selector of a variant; undefined for a variant that selects nothing. */
 const selectorOf = async (cluster: MemberCluster, wish: VariantWish, signal: AbortSignal): Found<FreeObject | undefined> => {
   const group = wish.group === 'core' ? '' : wish.group
   const resource = await makeApiResources(cluster, signal).complete({ group, version: '', name: wish.name, kind: wish.kind, scope: '' })
@@ -151,7 +151,7 @@ const selectorOf = async (cluster: MemberCluster, wish: VariantWish, signal: Abo
   return right(asTable(variant['selector']))
 }
 
-/** The presets of a variant, the weakest first; everything is read as the caller. */
+/** Returns the presets of a variant, lowest precedence first; everything is read as the caller. */
 export const findPresets = async (cluster: MemberCluster, wish: VariantWish, signal: AbortSignal): Found<readonly ChartPreset[]> => {
   const selector = await selectorOf(cluster, wish, signal)
   if (isLeft(selector)) return selector

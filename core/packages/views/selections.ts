@@ -12,12 +12,12 @@ import type { BundleOptionView, ChartCard, ChartSelection, VersionOption } from 
 
 type Judged<A> = Either<Failure<'OrderRefused'>, A>
 
-/** Helm's own limit: it leaves room for what charts append. */
+/** Helm's limit, which leaves room for suffixes that charts append. */
 const maxReleaseName = 53
 const releaseName = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/
-/** Levels of bundles within bundles. */
+/** Maximum nesting of bundles. */
 export const maxBundleLevels = 5
-/** Bundles of one view or order. */
+/** Maximum number of bundles in one view or order. */
 export const maxBundles = 20
 const maxItems = 200
 
@@ -26,7 +26,7 @@ const checkedName = (name: string): Judged<string> => {
   return releaseName.test(name) ? right(name) : left(OrderRefused(`${JSON.stringify(name)} cannot be the name of a release: lower-case letters, digits, '-' and '.' only.`))
 }
 
-/** What is to be installed of one chart by itself. */
+/** Returns the selection for one chart outside a bundle. */
 export const packageSelection = (
   fetched: FetchedChart,
   wish: { readonly releaseName: string | undefined; readonly namespace: string | undefined; readonly values: FreeObject | undefined },
@@ -45,11 +45,11 @@ export const packageSelection = (
   })
 }
 
-/** A chart that was chosen in a view. */
+/** A chart chosen in a view. */
 export interface ChosenChart {
   readonly card: ChartCard
   readonly versions: readonly VersionOption[]
-  /** The bundle that it stands in. */
+  /** The bundle that contains it. */
   readonly within: BundleOptionView
 }
 
@@ -63,8 +63,8 @@ const chosenVersions = (card: ChartCard): Judged<readonly VersionOption[]> => {
 const isChosen = (card: ChartCard): boolean => card.required === true || card.selected === true
 
 /**
- * What was chosen in a bundle and in those within it, in the order of installation: as it stands in the view, a bundle
- * within a bundle at its place. Refuses what is still open, and what is too much.
+ * Returns the choices in a bundle and its nested bundles in install order: the order of the view, with a nested bundle at
+ * its position. Rejects missing and excess choices.
  */
 export const choicesOf = (view: BundleOptionView): Judged<readonly ChosenChart[]> => {
   let bundles = 0
@@ -91,7 +91,7 @@ export const choicesOf = (view: BundleOptionView): Judged<readonly ChosenChart[]
   return isLeft(walked) ? walked : right(charts)
 }
 
-/** What the author's bundle says of one version of a chart; nothing for one that it does not name. */
+/** Returns what the author's bundle says about one version of a chart; undefined if it does not name it. */
 const authorsVersion = (bundle: Bundle | undefined, card: ChartCard, version: string): BundleVersion | undefined =>
   bundle?.packages
     .flatMap((each) => (each.kind === 'chart' && each.chart.name === card.name && isSameSource(each.chart.source, card.sourceRef) ? each.chart.versions : []))
@@ -104,7 +104,7 @@ const patchWith = (option: VersionOption, licenseKeyPath: string | undefined, li
   return right([...((patch ?? []) as readonly Json[]).map(plainJson), { op: 'replace', path: licenseKeyPath, value: licenseKey }])
 }
 
-/** Letters that a version has and a release name has not become `-`. */
+/** Characters of a version that are invalid in a release name become `-`. */
 const nameOf = (card: ChartCard, version: string): string =>
   card.multiSelect === true ? `${card.name}-${version.toLowerCase().replace(/[^a-z0-9.-]/g, '-')}` : card.name
 
@@ -134,8 +134,8 @@ const selectionOf = (
 }
 
 /**
- * One release for each chosen version.
- * @param authors the bundles as their authors wrote them, for those of the view that are bundles.
+ * Returns one release for each chosen version.
+ * @param authors the original bundles, for those parts of the view that are bundles.
  */
 export const bundleSelections = (
   charts: readonly ChosenChart[],
@@ -153,7 +153,7 @@ export const bundleSelections = (
   return unmistakable(items)
 }
 
-/** Two releases of one name in a namespace would be one. */
+/** Rejects two releases of one name in a namespace. */
 const unmistakable = (items: readonly ChartSelection[]): Judged<readonly ChartSelection[]> => {
   if (items.length === 0) return left(OrderRefused('Nothing is selected.'))
   if (items.length > maxItems) return left(OrderRefused(`An order may have ${maxItems} items.`))

@@ -1,10 +1,10 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { SourceRef } from '../types.ts'
 
-/** Version of views and orders on the wire. */
+/** API version of views and orders on the wire. */
 export const viewsApiVersion = 'releases.x-helm.dev/v1alpha1'
 
-/** `PackageDescriptor`: what a person is shown of a chart or bundle. Everything comes from its author and is trusted with nothing. */
+/** `PackageDescriptor`: the description of a chart or bundle, for display. All of it comes from the author and is untrusted. */
 export interface PackageDescriptor {
   readonly type?: string
   readonly description?: string
@@ -18,7 +18,7 @@ export interface PackageDescriptor {
 export interface Icon {
   readonly src: string
   readonly size?: string
-  /** A media type; absent where the address does not tell it. */
+  /** A media type; absent if the address does not imply one. */
   readonly type?: string
 }
 
@@ -33,13 +33,13 @@ export interface Link {
   readonly url?: string
 }
 
-/** What a bundle promises: `{trait: 'Storage', value: '10Gi'}`. */
+/** A feature of a bundle: `{trait: 'Storage', value: '10Gi'}`. */
 export interface Feature {
   readonly trait: string
   readonly value: string
 }
 
-/** One version of a chart that may be chosen, with how its values differ. */
+/** A selectable version of a chart, with the differences in its values. */
 export interface VersionOption {
   readonly version: string
   readonly selected?: boolean
@@ -55,19 +55,19 @@ export interface ChartCard extends PackageDescriptor {
   readonly features?: readonly string[]
   readonly namespace?: string
   readonly versions: readonly VersionOption[]
-  /** Several versions may be installed side by side. */
+  /** Several versions may be installed together. */
   readonly multiSelect?: boolean
   readonly required?: boolean
   readonly selected?: boolean
 }
 
-/** One package of a bundle: exactly one of the three. */
+/** One package of a bundle: exactly one of the three is set. */
 export type PackageCard =
   | { readonly chart: ChartCard }
   | { readonly bundle: BundleOptionView }
   | { readonly oneOf: { readonly description: string; readonly bundles: readonly BundleOptionView[] } }
 
-/** A bundle with what it is made of, bundles within it likewise. */
+/** A bundle with its packages, including nested bundles. */
 export interface BundleOptionView extends PackageDescriptor {
   readonly name: string
   readonly version: string
@@ -83,7 +83,7 @@ export interface ValuesFile {
   readonly values: FreeObject
 }
 
-/** `PackageView`: one chart, as its form is made from. */
+/** `PackageView`: what the form of one chart needs. */
 export interface PackageView extends PackageDescriptor {
   readonly name: string
   readonly version: string
@@ -99,20 +99,20 @@ export interface VersionedRef {
   readonly sourceRef: SourceRef
 }
 
-/** One release to be made. */
+/** One release to create. */
 export interface ChartSelection extends VersionedRef {
   readonly releaseName: string
   readonly namespace: string
-  /** The bundle that it belongs to; null for a chart by itself. */
+  /** The enclosing bundle; null for a single chart. */
   readonly bundle: VersionedRef | null
   readonly valuesFile?: string
   readonly valuesPatch?: Json
-  /** Kinds that the chart brings and needs, as its bundle tells. */
+  /** Kinds that the chart provides and needs, as declared by its bundle. */
   readonly resources: FreeObject | null
   readonly waitFors: readonly FreeObject[] | null
 }
 
-/** What is to be installed, in order. Nothing is stored. */
+/** The releases to install, in order. Nothing is stored. */
 export interface Order {
   readonly name: string
   readonly uid: string

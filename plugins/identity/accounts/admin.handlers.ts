@@ -97,7 +97,7 @@ export const adminRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   ]
 }
 
-/** The id that a text of digits is; 0, which nobody has, for what no id can be. */
+/** Returns the id that a text of digits denotes. Returns 0, which no user has, for a text that cannot be an id. */
 const idOf = (text: string): UserId => (/^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : 0) as UserId
 
 const emailRoutes = ({ stores }: IdentityGiven): readonly BoundRoute[] => [

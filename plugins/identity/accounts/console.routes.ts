@@ -15,7 +15,7 @@ import { UsersQuery, usersQueryText } from './user-listing.ts'
 
 const tag = 'Administration'
 
-/** A row of the console's list of users; instants are Unix seconds, 0 is never. */
+/** A row of the console's list of users. Instants are in Unix seconds; 0 means never. */
 const ConsoleUser = answer(
   {
     ID: SafeInteger,

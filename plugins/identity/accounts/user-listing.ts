@@ -5,7 +5,7 @@ import { userOrders } from '../../../core/identity/types.ts'
 import { freeText, optional, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
 import { UserVisibilityWord } from '../codecs.ts'
 
-/** How an administrator narrows and orders a list of all users. */
+/** The filters and the order of an administrator's list of all users. */
 export const UsersQuery = request(
   {
     q: optional(freeText(255)),
@@ -26,7 +26,7 @@ export const usersQueryText =
   '`q` narrows to users who have this text in the name, at the start of a word of the full name, or in an address; those whose name starts with it come first. `login_name` narrows to one name; `is_active`, `is_admin`, `is_restricted`, `is_prohibit_login`, `is_2fa_enabled` and `visibility` to users who are so. ' +
   'Every user is of the source 0, so another `source_id` finds nobody. `sort` is alphabetically (also for an unknown word), reversealphabetically, newest, oldest, recentlogin or leastrecentlogin.'
 
-/** Words that clients of code-hosting servers send for the same orders. */
+/** Names of the same orders that clients of code-hosting servers send. */
 const otherWords = new Map<string, UserOrder>([
   ['lastlogin', 'recentlogin'],
   ['reverselastlogin', 'leastrecentlogin'],
@@ -34,10 +34,10 @@ const otherWords = new Map<string, UserOrder>([
 const orderNamed = (word: string | undefined): UserOrder | undefined =>
   userOrders.find((order) => order === word) ?? otherWords.get(word ?? '')
 
-/** Texts are looked for without regard to case. */
+/** Returns a search text in the form that is compared: without regard to case. */
 export const searchTextOf = (text: string | undefined): string => (text ?? '').normalize('NFC').toLowerCase()
 
-/** Undefined when no user can be meant. */
+/** Returns undefined when no user can match. */
 export const listingOf = (query: t.TypeOf<typeof UsersQuery>): UserListing | undefined =>
   query.source_id !== undefined && query.source_id !== 0
     ? undefined

@@ -4,20 +4,20 @@ import { accountNameKey } from '../../../core/kernel/ids.ts'
 import type { Call, Principal } from '../../../core/kernel/principal.ts'
 import type { UserBody } from '../codecs.ts'
 
-/** What older clients read as 'never'. */
+/** The instant that older clients read as 'never'. */
 const never = '0001-01-01T00:00:00Z'
 
-/** An address literal is no domain that an e-mail address could end in. */
+/** Returns the domain of a URL. An address literal is not a valid domain of an e-mail address. */
 const domainOf = (baseUrl: string): string => {
   const { hostname } = new URL(baseUrl)
   return /^\[|^[\d.]+$/.test(hostname) ? 'localhost' : hostname
 }
 
-/** Where users are shown. */
+/** The addresses that the wire form of a user depends on. */
 export interface Place {
-  /** The service's address as the caller knows it: pictures and pages are below it. */
+  /** The address of the service as the caller reaches it. Pictures and pages are below it. */
   readonly ownUrl: string
-  /** `{base_url}`, whose domain stands for addresses that are not shown: the same for all callers. */
+  /** `{base_url}`. Its domain replaces that of hidden addresses, the same for all callers. */
   readonly baseUrl: string
 }
 
@@ -28,19 +28,19 @@ export const placeOf = (settings: Pick<IdentitySettings, 'baseUrl'>, { ownAddres
 
 const placeholderEmail = (login: string, baseUrl: string): string => `${login.toLowerCase()}@noreply.${domainOf(baseUrl)}`
 
-/** Where the picture of a user or an organization is shown: the uploaded one, or the one that is drawn for the name. */
+/** Returns the URL of the picture of a user or an organization: the uploaded one, or the one generated from the name. */
 export const avatarUrl = ({ ownUrl }: Pick<Place, 'ownUrl'>, { name, digest }: { readonly name: string; readonly digest: string | undefined }): string =>
   `${ownUrl}/api/v1/avatars/${digest ?? `drawn/${encodeURIComponent(accountNameKey(name))}`}`
 
 const anyone: Viewer = { userId: undefined, isSiteAdmin: false }
 
-/** Who looks, as the store and the wire need it. A token for public objects, or for one organization, sees what anyone sees. */
+/** Returns the viewer for the store and the wire. A token for public objects or for one organization sees only what is public. */
 export const viewerOf = (principal: Principal | undefined): Viewer =>
   principal === undefined || principal.scopes.publicOnly || principal.onlyOrgId !== undefined ? anyone : { userId: principal.userId, isSiteAdmin: principal.isSiteAdmin }
 
 /**
- * A user as a viewer may see one. The address is real for the user and site admins, and for whoever is signed in when
- * the user does not hide it; standing and last sign-in are told to the user and site admins alone.
+ * Returns a user as a viewer may see it. The real address is shown to the user and to site admins, and to every signed-in
+ * viewer unless the user hides it. Standing and last sign-in are shown only to the user and to site admins.
  */
 export const userWire = (place: Place, viewer: Viewer, user: User, isClientOrgUser = false): UserBody => {
   const isFull = viewer.isSiteAdmin || viewer.userId === user.id

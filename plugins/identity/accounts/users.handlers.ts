@@ -35,13 +35,13 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
       const user = profileOf(call.principal) ?? (await stores.users.byId(userId))
       if (user === undefined) throw new Error('the account of a proven caller is gone')
       const isClientOrgUser = query.check_client_org === 'true' && (await stores.holdings.isClientOrgUser(userId))
-      // Who holds such a token learns whose it is, not what the owner keeps to oneself.
+      // The holder of such a token sees the owner of the token, but not the owner's private data.
       const viewer = { userId: viewerOf(call.principal).userId, isSiteAdmin: false }
       return right(userWire(placeOf(settings, call), viewer, user, isClientOrgUser))
     }),
     handle(searchUsers, async ({ call, query, page }) => {
       const viewer = viewerOf(call.principal)
-      // Older clients send 0 for 'any user'.
+      // Older clients send 0 for any user.
       const uid = query.uid === undefined || query.uid === 0 ? undefined : (query.uid as UserId)
       return right(mapPage(await stores.users.search(viewer, searchTextOf(query.q), uid, page), (user) => userWire(placeOf(settings, call), viewer, user)))
     }),
@@ -57,7 +57,7 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
   ]
 }
 
-/** A name always has the same picture, but a later release may draw it in another way. */
+/** The picture of a name is stable within a release. A later release may draw it differently. */
 const drawnIsFresh = 'public, max-age=86400'
 
 export const avatarRoutes = (given: IdentityGiven): readonly BoundRoute[] => {

@@ -75,7 +75,7 @@ export const listSigningKeys = defineRoute({
 })
 
 const ImageOption = request({ image: Base64Bytes }, 'UserAvatarOption')
-/** What a form of older clients holds; a picture that another service keeps is not fetched. */
+/** The form that older clients send. A picture at an external URL is not fetched. */
 const AvatarUpload = request(
   { avatar: Base64Bytes, source: optional(freeText(32)), gravatar: optional(freeText(255)), federavatar: optional(t.unknown) },
   'AvatarUpload',

@@ -23,7 +23,7 @@ export const signIn = defineRoute({
   beforePasswordChange: true,
   body: body(SignInParams, { username: 'ada', password: 'a long passphrase', remember: false }, { malformedAs: 422 }),
   ok: cookies(200, 'Signed in, cookies set'),
-  // 409 is the specification's answer where an external source would make a user whose address is in use.
+  // 409 is the specification's status for an external source that would create a user whose address is in use.
   failures: [SignInRefused, SignInProhibited, SecondFactorNeeded, TooManyAttempts, EmailTaken],
   statusOf: { EmailTaken: 409 },
 })

@@ -3,18 +3,18 @@ import type { CsrfTokens, IdentitySettings } from '../../../core/identity/ports.
 import type { RememberedCookie } from '../../../core/identity/sessions/ports.ts'
 import type { CookieChange } from '../../kit/reply.ts'
 
-/** Scripts read it, and repeat it in `X-Csrf-Token`. */
+/** Readable by scripts, which repeat its value in `X-Csrf-Token`. */
 const csrfCookie = '_csrf'
-/** Carried to the bus's websocket, and nowhere else. */
+/** Sent only to the websocket of the bus. */
 export const busCookie = 'moorage_bus'
 const busPath = '/bus'
 
 export const rememberCookieName = (sessionCookie: string): string => `${sessionCookie}_remember`
 
-/** The session just opened, in terms of what a browser keeps. */
+/** A session that was just opened, as far as its cookies depend on it. */
 export interface OpenedSession {
   readonly sessionKey: Secret
-  /** Undefined: what the browser has stays as it is. */
+  /** Undefined leaves the cookie in the browser unchanged. */
   readonly remembered: RememberedCookie | 'none' | undefined
   readonly busPass: Secret | undefined
 }
@@ -39,8 +39,8 @@ const bus = (value: string | undefined, maxAgeSeconds?: number): CookieChange =>
 })
 
 /**
- * The cookies of a new session. Those of the session itself end with the browser; a pass of somebody who was signed in
- * here before goes also where there is no new one.
+ * Returns the cookies of a new session. The session cookies end with the browser. The pass of a user who was signed in before
+ * is removed even when there is no new pass.
  */
 export const cookiesOfSession = (settings: Settings, csrf: CsrfTokens, opened: OpenedSession): readonly CookieChange[] => [
   { name: settings.sessionCookie, value: opened.sessionKey.reveal(), httpOnly: true, path: '/', hostPrefix: true },
@@ -54,7 +54,7 @@ const rememberChange = (settings: Settings, remembered: OpenedSession['remembere
   return [remembered === 'none' ? remember(settings, undefined) : remember(settings, remembered.value.reveal(), remembered.validSeconds)]
 }
 
-/** Takes every cookie of a session away again. */
+/** Returns the changes that clear every cookie of a session. */
 export const clearedCookies = (settings: Settings): readonly CookieChange[] => [
   { name: settings.sessionCookie, value: undefined, httpOnly: true, path: '/', hostPrefix: true },
   { name: csrfCookie, value: undefined, httpOnly: false, path: '/' },

@@ -2,7 +2,7 @@ import type { CreatedToken } from '../../../core/identity/tokens/access-tokens.t
 import type { AccessTokenRecord } from '../../../core/identity/types.ts'
 import { laterByDays, unixSeconds } from '../../../core/kernel/clock.ts'
 
-/** A token as it is shown; `value` only in the answer to its making. */
+/** Returns the first form of a token. `value` is set only in the answer that creates it. */
 export const tokenWire = (token: AccessTokenRecord, value = '') => ({
   id: token.id,
   name: token.name,
@@ -16,12 +16,12 @@ export const tokenWire = (token: AccessTokenRecord, value = '') => ({
   expires_at: token.expiresAt?.toISOString(),
 })
 
-/** A token that was just made, with its value. */
+/** Returns a new token with its value. */
 export const createdWire = ({ record, value }: CreatedToken) => tokenWire(record, value.reveal())
 
 const recentDays = 7
 
-/** What the second shape tells of a token beside its scopes; `value` only in the answer to its making. */
+/** Returns the facts of the second form other than the scopes. `value` is set only in the answer that creates the token. */
 export const tokenInfoWire = (
   token: Pick<AccessTokenRecord, 'id' | 'userId' | 'name' | 'lastEight' | 'createdAt' | 'lastUsedAt' | 'expiresAt'>,
   now: Date,
@@ -39,7 +39,7 @@ export const tokenInfoWire = (
   expDate: unixSeconds(token.expiresAt),
 })
 
-/** The second shape, for the token's owner. */
+/** Returns the second form, for the owner of the token. */
 export const settingsTokenWire = (token: AccessTokenRecord, now: Date, value = '') => ({
   ...tokenInfoWire(token, now, value),
   scopes: [...token.scopeWords],

@@ -59,7 +59,7 @@ export const tokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   ]
 }
 
-/** The last instant that a Date can hold, in seconds. */
+/** The last instant that a Date can represent, in Unix seconds. */
 const maxUnixSeconds = 8_640_000_000_000
 
 export const settingsTokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {

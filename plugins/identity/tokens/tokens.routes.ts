@@ -21,7 +21,7 @@ import {
 
 const tag = 'Identity - Users & Settings'
 
-/** Tokens are those of the authenticated user, whoever that is. */
+/** The path names a user other than the authenticated one, whose tokens alone are accessible. */
 export const NotYourTokens = defineFailure('NotYourTokens', 'Forbidden')
 
 export const tokenExample = {

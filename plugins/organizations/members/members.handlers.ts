@@ -41,20 +41,20 @@ import type { OrganizationGiven } from '../needs.ts'
 import { organizationWire } from '../organizations/organization-wire.ts'
 import { orgOf } from '../organizations/organizations.handlers.ts'
 
-/** Turns a page of ids into a page of users. */
+/** Returns the page of users for a page of ids. */
 const usersOf = async (given: OrganizationGiven, call: Call, page: Page<UserId>): Promise<Page<UserBody>> => {
   const users = await given.identity.users.byIds(page.items)
   const place = placeOf(given.identitySettings, call)
   return { ...page, items: users.map((user) => userWire(place, viewerOf(call.principal), user)) }
 }
 
-/** The same for a user who does not exist: members learn who the members are, not who else has an account. */
+/** The same failure for a user who does not exist: a member can list the members, but not find out which accounts exist. */
 const notMember = () => left(MemberMissing('The user is no member of this organization.'))
 
 const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const { memberships } = given
   const find = makeFindOrganization(given)
-  /** What members alone see of a private organization is not for one whom it does not let in. */
+  /** Members whom a private organization refuses do not see its private data. */
   const findSeen = async (call: Call, name: string): Outcome<Failure<'OrganizationMissing'> | EntryRefusal, FoundOrganization> => {
     const found = await find(call, name, 'missing')
     if (isLeft(found)) return found

@@ -51,7 +51,7 @@ const userRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   ]
 }
 
-/** What a site admin sees and does of all organizations. */
+/** The routes by which a site admin reads and changes all organizations. */
 export const organizationAdminRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const removeOrphaned = makeDeleteOrphanedOrganization(given)
   return [

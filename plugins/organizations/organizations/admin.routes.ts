@@ -12,7 +12,7 @@ import { CreateOrgOption, Organization, organizationExample, UserPath } from '..
 
 const tag = 'Administration'
 
-/** A row of the console's list of organizations; the instant is in Unix seconds. */
+/** A row of the console's list of organizations. The instant is in Unix seconds. */
 const ConsoleOrganization = answer(
   {
     ID: SafeInteger,

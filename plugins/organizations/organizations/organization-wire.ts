@@ -6,10 +6,10 @@ import { avatarUrl, placeOf } from '../../identity/accounts/user-wire.ts'
 import type { OrganizationBody, TeamBody } from '../codecs.ts'
 import type { OrganizationGiven } from '../needs.ts'
 
-/** What tells where pictures are shown. */
+/** The settings that the URLs of pictures depend on. */
 type Place = Pick<OrganizationGiven, 'identitySettings'>
 
-/** The contact address is for those who signed in. */
+/** Returns an organization. The contact address is shown only to signed-in callers. */
 export const organizationWire = (place: Place, call: Call, organization: Organization): OrganizationBody => ({
   id: organization.id,
   name: organization.name,
@@ -51,7 +51,7 @@ interface ProfileBody {
   readonly fleetManagementClusterEndPoint: string | undefined
 }
 
-/** Keeps apart what was sent and what was not. */
+/** Distinguishes the fields that were sent from those that were not. */
 export const profileInput = (body: ProfileBody): ProfileInput => ({
   ...(body.full_name === undefined ? {} : { fullName: body.full_name }),
   ...(body.email === undefined ? {} : { email: body.email }),

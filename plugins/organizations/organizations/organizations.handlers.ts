@@ -47,10 +47,10 @@ import {
   setOrganizationAvatar,
 } from './organizations.routes.ts'
 
-/** An account name may be a person's own: that is no organization, and no row has this id. */
+/** The id for an account name that belongs to a user, not an organization. No row has this id. */
 const noOrganization = 0 as OrgId
 
-/** The organization that a route was granted on. */
+/** Returns the organization on which a route was granted. */
 export const orgOf = (grant: AccessGrant): OrgId => grant.orgId ?? noOrganization
 
 const permissionsWire = ({ level }: Standing) => ({

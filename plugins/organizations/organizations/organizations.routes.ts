@@ -190,7 +190,7 @@ export const getPermissionsOfUser = defineRoute({
 const organization = { type: 'organization', name: path('orgname') } as const
 const OrganizationPath = request({ orgname: PathName }, 'OrganizationAvatarPath')
 
-/** Either key: `image` as for a user's picture, `avatar` as in a form. */
+/** One of two keys: `image` as for the picture of a user, `avatar` as in a form. */
 const OrganizationAvatarOption = request(
   { image: optional(Base64Bytes), avatar: optional(Base64Bytes), source: optional(freeText(32)), gravatar: optional(freeText(255)), federavatar: optional(t.unknown) },
   'OrganizationAvatarOption',

@@ -36,7 +36,7 @@ const robotWire = (robot: Robot) => ({
 
 const versionedRobot = (robot: Robot) => ({ value: robotWire(robot), version: robot.version })
 
-/** The robot account that a route was granted on. */
+/** Returns the robot account on which a route was granted. */
 const robotOf = (grant: AccessGrant): UserId => grant.objectId as UserId
 
 const teamIdsOf = (ids: readonly number[]): readonly TeamId[] => ids.map((id) => id as TeamId)

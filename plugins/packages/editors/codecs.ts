@@ -2,11 +2,11 @@ import * as t from 'io-ts'
 import { answer, AnyJson, FreeObjectCodec, freeText, listOf, noted, optional, QueryBoolean, request, ResponseId } from '../../kit/codecs.ts'
 import { Format, looseInteger } from '../codecs.ts'
 
-/** Options and models are objects whose shape is their editor's affair. */
+/** Options and models are objects. The editor defines their form. */
 export const EditorOptions = noted(FreeObjectCodec, { description: '`metadata.resource` (group, version, name), `metadata.release` (name, namespace), and what the options chart takes; with `form` where the editor has one.' })
 export const EditorModel = noted(FreeObjectCodec, { description: '`metadata.resource`, `metadata.release`, and `resources` by key; with `form` where the editor has one.' })
 
-/** A whole model, or `metadata` with a `patch` (RFC 6902) on the model of what is installed. */
+/** A whole model, or `metadata` with a `patch` (RFC 6902) to the model of the installed release. */
 export const EditorApplication = t.intersection(
   [FreeObjectCodec, request({ patch: optional(listOf(AnyJson, 1000)) }, 'EditorPatch')],
   'EditorApplication',
@@ -21,7 +21,7 @@ export const ApplyQuery = request(
 
 const word = optional(freeText(253))
 
-/** What to remove: flat, or as a model names it. */
+/** The subject to remove: flat, or as a model names it. */
 export const EditorRemoval = request(
   { metadata: optional(FreeObjectCodec), group: word, version: word, name: word, kind: word, scope: word, releaseName: word, namespace: word },
   'EditorRemoval',

@@ -6,10 +6,10 @@ import { YamlAnswer } from '../../kit/reply.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { EditorRemoval } from './codecs.ts'
 
-/** `json`, `yaml`, or the route's own default for anything else. */
+/** Returns `json` or `yaml`, or the default of the route for any other value. */
 export const formatOf = (asked: string | undefined, otherwise: 'json' | 'yaml'): 'json' | 'yaml' => (asked === 'json' || asked === 'yaml' ? asked : otherwise)
 
-/** Numbers as charts expect them: `1.0` is a number like any other here. */
+/** Converts numbers to what charts expect: `1.0` is an ordinary number here. */
 export const toModel = (body: FreeObject): FreeObject => plainJson(body) as FreeObject
 
 export const modelAnswer = async (model: FreeObject, asked: string | undefined, texts: Pick<ChartTexts, 'print'>): Promise<FreeObject | YamlAnswer> =>
@@ -20,7 +20,7 @@ export const printerOf = (asked: string | undefined, texts: Pick<ChartTexts, 'pr
 
 const filled = (entries: Readonly<Record<string, string | undefined>>): FreeObject => Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
-/** The flat form as a model names the same things; what stands flat wins. */
+/** Returns the subject of a removal from the flat form or the model. The flat form takes precedence. */
 export const removalSubject = ({ metadata, group, version, name, kind, scope, releaseName, namespace }: EditorRemoval): FreeObject => {
   const within = (key: string): FreeObject => {
     const value: Json | undefined = metadata === undefined ? undefined : metadata[key]

@@ -34,11 +34,11 @@ import {
 
 const cacheBytes = 16 * 1024 * 1024
 
-/** Previews: options become a model, a model becomes objects. Nothing is written. */
+/** Preview routes: options become a model, and a model becomes objects. They write nothing. */
 export const optionsHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
   const open = makeOpenChart({ source: given.chartSource, clock: given.clock }, { ...chartCacheLimits, maxBytes: cacheBytes })
   const renderChart = makeRenderChart(given)
-  /** A form asks with each change of a field: the charts behind it are kept for its person. */
+  /** A form sends a request at each change of a field, so the charts are cached per user. */
   const depsFor = ({ principal }: SignedInCall, cluster: MemberCluster) => {
     const chartSource: ChartSource = { fetch: (ref, _, signal) => open(ref, { cluster, userId: principal.userId }, signal) }
     return { ...given, renderChart, chartSource }
@@ -68,7 +68,7 @@ export const optionsHandlers = (given: PackagesGiven): readonly BoundRoute[] => 
   ]
 }
 
-/** Installations by editors: applied and removed by tasks, shown as they are in the cluster. */
+/** Routes for installations by editors. Tasks apply and remove them; reads show them as they are in the cluster. */
 export const editorHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
   const apply = makeApplyModel(given)
   const remove = makeDeleteEditor(given)
@@ -108,7 +108,7 @@ export const editorHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
   ]
 }
 
-/** The work behind applying and removing. */
+/** The kinds of tasks that apply and remove. */
 export const editorTaskKinds = (given: PackagesGiven): readonly TaskKind[] => {
   const deps = { ...given, openTaskCluster: makeOpenTaskCluster(given) }
   return [applyEditorKind(deps), deleteEditorKind(deps)]

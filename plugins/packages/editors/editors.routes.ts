@@ -32,7 +32,7 @@ const optionsFailures = [
   ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, EditorMissing, EditorUnfit, ModelRefused, ChartMissing, ChartRefused,
   ChartSourceRefused, ChartSourceUnreachable, ValuesRefused, HelmBusy, HelmMissing, HelmRefused, HelmStopped,
 ] as const
-/** The chart is named by an editor, not by the request: that it is not there makes what is asked impossible. */
+/** The editor names the chart, not the request. When it is missing the request cannot be carried out: 422. */
 const statusOf = { ChartMissing: 422 } as const
 
 export const makeOptionsModel = defineRoute({

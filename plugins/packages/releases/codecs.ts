@@ -21,7 +21,7 @@ import { chartSourceProps, LooseBoolean, looseInteger, Namespace, ReleaseName } 
 
 const longestSeconds = 24 * 3600
 
-/** A wait: a Go duration, or a whole number of nanoseconds; below a million it is seconds. Decodes to seconds. */
+/** A wait: a Go duration, or an integer of nanoseconds; an integer below a million is seconds. Decodes to seconds. */
 export const Duration = noted(
   new t.Type<number, number, unknown>(
     'a duration like "5m0s" of at most 24 hours',
@@ -62,7 +62,7 @@ const YamlBytes = noted(
 
 const jsonAt = (u: object, ...keys: readonly string[]): unknown => keys.map((key) => (u as Record<string, unknown>)[key]).find((value) => value !== undefined)
 
-/** `{"K": "a.b", "V": 1}`; Go reads small letters too. */
+/** `{"K": "a.b", "V": 1}`. Go accepts lower-case keys too. */
 const KeyValuePair = noted(
   new t.Type<{ readonly key: string; readonly value: Json }, unknown, unknown>(
     'an object with K, a dotted path, and V, any JSON value',
@@ -162,7 +162,7 @@ export const RollbackReleaseRequest = request(
 )
 export type RollbackReleaseRequest = t.TypeOf<typeof RollbackReleaseRequest>
 
-/** What a list shows, in the words of `helm list`; each key may stand in the query instead. */
+/** The filters of a list, named as in `helm list`. Each key may be in the query instead. */
 export const ReleaseListOptions = request(
   {
     all: optional(LooseBoolean),
@@ -190,27 +190,27 @@ export const RevisionQuery = request({ version: optional(QueryInt), namespace: o
 
 type ReleaseOut = t.TypeOf<typeof ReleaseOut>
 
-/** A whole release, key for key. */
+/** Returns a whole release, key for key. */
 export const toRelease = (release: Release): ReleaseOut => {
   const { config, hooks, apply_method, ...rest } = release
   return { ...rest, config, hooks: hooks === undefined ? undefined : [...hooks], apply_method }
 }
 
-/** A row of a list: trimmed, or whole where the list was asked for whole releases. */
+/** Returns a row of a list: trimmed, or whole when whole releases were requested. */
 export const toReleaseRow = (row: ReleaseHeader | Release): ReleaseOut => {
   if (!('chartMetadata' in row)) return toRelease(row)
   const { chartMetadata, ...rest } = row
   return { ...rest, chart: { metadata: chartMetadata }, config: undefined, manifest: undefined, hooks: undefined, apply_method: undefined }
 }
 
-/** A release without the files, templates and default values of its chart. */
+/** Returns a release without the files, templates and default values of its chart. */
 export const toReleaseState = (release: Release): ReleaseOut => {
   const { templates: _templates, values: _values, files: _files, ...chart } = release.chart
   return toRelease({ ...release, chart })
 }
 
 const HelmDriver = request({ pkg3: optional(request({ driverName: optional(freeText(64)) }, 'HelmDriverOfVersion')) }, 'HelmDriver')
-/** `data` is where the driver is shown. */
+/** Answers show the driver in `data`. */
 export const TillerOptions = request({ driver: optional(HelmDriver), data: optional(request({ driver: optional(HelmDriver) }, 'TillerData')) }, 'TillerOptions')
 
 export const ConsoleConfig = answer(

@@ -30,7 +30,7 @@ import {
   upgradeRelease,
 } from './releases.routes.ts'
 
-/** Lists, history, content and status of releases. */
+/** The routes for lists, history, content and status of releases. */
 export const releaseReadHandlers = (given: ReleaseReadDeps): readonly BoundRoute[] => {
   const reads = makeReleaseReads(given)
   return [
@@ -55,7 +55,7 @@ export const releaseReadHandlers = (given: ReleaseReadDeps): readonly BoundRoute
 
 type Given<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
 
-/** Only what was said: an absent key and one that is undefined are not the same to an exact type. */
+/** Removes keys that are undefined: an exact type distinguishes them from absent keys. */
 const said = <T extends object>(options: T): Given<T> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 
@@ -117,10 +117,10 @@ const rollbackFlags = (options: RollbackReleaseRequest) =>
     dryRun: options.dry_run === true ? ('server' as const) : undefined,
   })
 
-/** The task as it is: what `TaskResponse` says. */
+/** Returns the task, which has the form of `TaskResponse`. */
 export const taskWire = (task: SubmittedTask): SubmittedTask => task
 
-/** Install, upgrade, uninstall and rollback: each answers with the task that does it. */
+/** The routes for install, upgrade, uninstall and rollback. Each returns the task that does the work. */
 export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
   const install = makeInstallRelease(given)
   const upgrade = makeUpgradeRelease(given)
@@ -169,13 +169,13 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
   ]
 }
 
-/** The work behind these routes. */
+/** The kinds of tasks of these routes. */
 export const releaseTaskKinds = (given: PackagesGiven): readonly TaskKind[] => {
   const deps = { ...given, openTaskCluster: makeOpenTaskCluster(given) }
   return [installReleaseKind(deps), upgradeReleaseKind(deps), rollbackReleaseKind(deps), uninstallReleaseKind(deps)]
 }
 
-/** The setting's type on the wire: the driver of the package manager. */
+/** The wire type of the setting that holds the driver of the package manager. */
 const driverSetting = 1
 
 const toConsoleConfig = (configuration: DriverConfiguration): ConsoleConfig => ({
@@ -188,7 +188,7 @@ const toConsoleConfig = (configuration: DriverConfiguration): ConsoleConfig => (
   updatedUnix: Math.floor(configuration.updatedAt.getTime() / 1000),
 })
 
-/** Which driver keeps the releases of a cluster. */
+/** The routes for the driver that stores the releases of a cluster. */
 export const driverHandlers = (given: Parameters<typeof makeDriverConfigurations>[0]): readonly BoundRoute[] => {
   const configurations = makeDriverConfigurations(given)
   return [

@@ -31,7 +31,7 @@ import {
 const tag = 'Helm'
 const readFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, RecordsRefused, RecordUnreadable] as const
 
-/** A row as lists have it, without what is big. */
+/** A row of a list, without the large fields. */
 export const releaseRow = {
   name: 'web',
   namespace: 'shop',

@@ -4,12 +4,12 @@ import type { BundleOptionView, PackageCard } from '../../../core/packages/views
 import { answer, AnyJson, DateTime, FreeObjectCodec, freeText, listOf, optional, PathName, PathTail, patternText, request } from '../../kit/codecs.ts'
 import { chartSourceProps, Format, Namespace, ReleaseName } from '../codecs.ts'
 
-/** A chart's file, by its path in the chart. */
+/** A file of a chart, by its path in the chart. */
 export const ChartFilePath = request({ owner: PathName, cluster: PathName, path: PathTail }, 'ChartFilePath')
 export const FormatQuery = request({ format: optional(Format) }, 'FormatQuery')
 
 const groupName = patternText(/^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)?$/, 253, 'an API group')
-/** A chart, and the variant of a resource whose presets are laid over its values. */
+/** A chart, and the variant of a resource whose presets override its values. */
 export const ChartPresetFlatRef = request(
   {
     ...chartSourceProps,
@@ -23,13 +23,13 @@ export const ChartPresetFlatRef = request(
 )
 export type ChartPresetFlatRef = t.TypeOf<typeof ChartPresetFlatRef>
 
-/** A chart with what is to differ from its defaults. */
+/** A chart with the values that override its defaults. */
 export const ChartOrder = request(
   { ...chartSourceProps, releaseName: optional(ReleaseName), namespace: optional(Namespace), values: optional(FreeObjectCodec) },
   'ChartOrder',
 )
 
-/** Where something comes from. What is left out has the defaults of the interface. */
+/** A source. Missing fields have the defaults of the interface. */
 const SourceRefIn = request(
   { apiGroup: optional(freeText(253)), kind: optional(freeText(63)), namespace: optional(Namespace), name: freeText(2048, 1) },
   'TypedObjectReference',
@@ -51,7 +51,7 @@ const ChartCardIn = request(
   'ChartCardIn',
 )
 
-/** A bundle as a client sends it back. */
+/** A bundle as a client returns it. */
 export interface BundleIn {
   readonly name: string
   readonly version: string
@@ -66,7 +66,7 @@ interface PackageIn {
 
 const bundleProps = (packages: t.Type<readonly PackageIn[], unknown, unknown>) => ({ name: freeText(250, 1), version: freeText(128), sourceRef: SourceRefIn, packages })
 const BundleOptionIn: t.Type<BundleIn, unknown> = t.recursion('BundleOptionIn', () => request(bundleProps(listOf(PackageIn, 100)), 'BundleOptionIn'))
-/** One of the three; what a view shows beside them is not read. */
+/** One of the three. Other keys of a view are ignored. */
 const PackageIn: t.Type<PackageIn, unknown> = t.recursion('PackageIn', () =>
   request(
     {
@@ -77,7 +77,7 @@ const PackageIn: t.Type<PackageIn, unknown> = t.recursion('PackageIn', () =>
     'PackageIn',
   ),
 )
-/** A bundle view with its choices made: `selected` says which charts and versions. */
+/** A bundle view with choices made: `selected` marks the charts and versions. */
 export const BundleViewIn = request({ ...bundleProps(listOf(PackageIn, 100)), licenseKey: optional(freeText(64 * 1024)) }, 'BundleViewIn')
 
 const toCards = (card: PackageIn): readonly PackageCard[] => {
@@ -96,7 +96,7 @@ const toCards = (card: PackageIn): readonly PackageCard[] => {
   return card.oneOf === undefined ? [] : [{ oneOf: { description: card.oneOf.description ?? '', bundles: card.oneOf.bundles.map(toBundle) } }]
 }
 
-/** A client's bundle view, as far as an order depends on it. */
+/** Returns the parts of a client's bundle view that an order depends on. */
 export const toBundle = (view: BundleIn): BundleOptionView => ({
   name: view.name,
   version: view.version,
@@ -105,7 +105,7 @@ export const toBundle = (view: BundleIn): BundleOptionView => ({
   packages: view.packages.flatMap(toCards),
 })
 
-/** Whether each package is one thing, in bundles within bundles likewise. */
+/** Reports whether each package is exactly one of the three, recursively through nested bundles. */
 export const isUnambiguous = (view: BundleIn): boolean =>
   view.packages.every(({ chart, bundle, oneOf }) => {
     const isOne = [chart, bundle, oneOf].filter((each) => each !== undefined).length === 1
@@ -116,7 +116,7 @@ const Icon = t.intersection([t.type({ src: t.string }, 'IconSource'), t.partial(
 const Contact = t.partial({ name: t.string, url: t.string, email: t.string }, 'ContactData')
 const Link = t.partial({ description: t.string, url: t.string }, 'PackageLink')
 
-/** What a person is shown of a chart or bundle. */
+/** The description of a chart or bundle for users. */
 const PackageDescriptor = t.partial(
   {
     type: t.string,
@@ -148,7 +148,7 @@ const ChartCard = t.intersection(
 )
 const Feature = answer({ trait: t.string, value: t.string }, 'PackageFeature')
 
-// io-ts reads an absent key as undefined; what is answered has no such keys.
+// io-ts reads an absent key as undefined. Answers have no such keys.
 const asAnswered = <A>(codec: t.Any): t.Type<A, unknown> => codec as t.Type<A, unknown>
 
 const PackageCardOut: t.Type<PackageCard, unknown> = t.recursion('PackageCard', () =>
@@ -170,7 +170,7 @@ const BundleOption: t.Type<BundleOptionView, unknown> = t.recursion('BundleOptio
   ),
 )
 
-/** A chart's bundle with everything in it, for people to choose from. */
+/** A bundle with all its contents, for users to choose from. */
 export const BundleView = t.intersection(
   [
     PackageDescriptor,
@@ -181,7 +181,7 @@ export const BundleView = t.intersection(
 )
 
 const ValuesFile = answer({ filename: t.string, values: FreeObjectCodec }, 'ValuesFile')
-/** One chart, as its form is made from. */
+/** A chart with the data that its form is built from. */
 export const PackageView = t.intersection(
   [
     PackageDescriptor,
@@ -208,7 +208,7 @@ const ChartSelection = t.intersection(
   ],
   'ChartSelection',
 )
-/** What is to be installed, in order. */
+/** The charts to install, in order. */
 export const Order = answer(
   {
     apiVersion: t.string,

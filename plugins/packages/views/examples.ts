@@ -47,7 +47,7 @@ export const bundleViewExample = {
   features: [{ trait: 'Boats', value: '3' }],
   packages: [ferryCard, { oneOf: { description: 'A lighthouse', bundles: [{ name: 'tall-light', version: '1.0.0', sourceRef, displayName: 'Tall Light', packages: [] }] } }],
 }
-/** The same with its choices made, as far as it is read. */
+/** The same view with choices made, limited to the fields that are read. */
 export const chosenViewExample = {
   ...fleet,
   packages: [{ chart: { name: 'ferry', sourceRef, namespace: 'shop', versions: [{ version: '1.4.0', selected: true }, { version: '1.3.2' }], multiSelect: false, required: true, selected: true } }],

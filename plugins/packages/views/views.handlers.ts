@@ -24,13 +24,13 @@ import { getBundleView, getPackageFile, getPackageValues, getPackageView, listPa
 const toOrder = ({ name, uid, createdAt, items }: Order): OrderOut => ({
   apiVersion: viewsApiVersion,
   kind: 'Order',
-  // As Kubernetes writes instants: without fractions.
+  // The format of Kubernetes: instants without fractions of a second.
   metadata: { name, uid, creationTimestamp: createdAt.toISOString().replace(/\.\d+Z$/, 'Z') },
   spec: { items: items.map((chart) => ({ chart })) },
   status: {},
 })
 
-/** A file of strangers: a browser stores it, and would run nothing of it if it showed it. */
+/** Returns an untrusted file as a download: a browser stores it, and runs nothing of it if it displays it. */
 const toDownload = ({ name, contentType, bytes }: ServedFile): Binary => ({
   contentType,
   bytes,
@@ -43,7 +43,7 @@ const toDownload = ({ name, contentType, bytes }: ServedFile): Binary => ({
 
 const toWish = ({ group = '', resource = '', kind = '', variant = '', namespace = '' }: ChartPresetFlatRef): VariantWish => ({ group, name: resource, kind, variant, namespace })
 
-/** Routes that show charts and bundles, and make orders of them. */
+/** The routes that show charts and bundles, and make orders from them. */
 export const viewHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
   const open = makeOpenChart({ source: given.chartSource, clock: given.clock })
   const find = makeFindBundle({ texts: given.chartTexts, tools: given.chartTools, helm: given.helm })
@@ -57,7 +57,7 @@ export const viewHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
     return isLeft(cluster) ? cluster : right({ cluster: cluster.right, userId: call.principal.userId })
   }
 
-  /** What is made of the chart that a request names. */
+  /** Applies `make` to the chart that a request names. */
   const withChart = async <F extends Failure, A>(
     { call, grant, body }: { readonly call: SignedInCall; readonly grant: AccessGrant; readonly body: ChartSourceFlatRef },
     make: (fetched: FetchedChart, reader: ChartReader) => Promise<Either<F, A>> | Either<F, A>,
