@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, rmSync, statfsSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -19,6 +20,8 @@ const tools = join(root, 'node_modules', '.bin')
 const cache = join(root, 'node_modules', '.cache')
 /** Each test file is a process, and most of them load the whole service: it is compiled once. */
 const compiled = join(cache, 'compiled')
+/** The state of the tree that the type check and the lint last passed on. */
+const checkedFile = join(cache, 'checked-tree')
 const memory = '/dev/shm'
 const startedAt = Date.now()
 const children = new Set<ChildProcess>()
@@ -66,10 +69,26 @@ async function run(wanted: RunArguments): Promise<number> {
 
 /** Names those that failed. */
 async function staticChecks(): Promise<readonly string[]> {
+  const state = stateOfTree()
+  if (existsSync(checkedFile) && readFileSync(checkedFile, 'utf8') === state) {
+    say('type check and lint: nothing has changed since they passed')
+    return []
+  }
   const failed: string[] = []
   if (!(await step('type check', 'tsc', ['--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'types.tsbuildinfo')]))) failed.push('type check')
   if (!(await step('lint', 'eslint', ['.']))) failed.push('lint')
+  if (failed.length === 0) {
+    mkdirSync(cache, { recursive: true })
+    writeFileSync(checkedFile, state)
+  }
   return failed
+}
+
+/** One word for the text of every file of the repository; the lock file covers the packages. */
+function stateOfTree(): string {
+  const hash = createHash('sha256').update(process.version)
+  for (const file of repositoryFiles(root)) hash.update(file).update('\0').update(readFileSync(join(root, file))).update('\0')
+  return hash.digest('hex')
 }
 
 /** The files that ava gets; undefined means every test file. */
@@ -104,7 +123,7 @@ async function withComponents<T>(
 function environmentFor(wanted: RunArguments): NodeJS.ProcessEnv {
   useMemoryForTemporaryFiles()
   const without = [process.env[environmentNames.without] ?? '', ...wanted.without].filter((name) => name !== '').join(',')
-  return { ...withTools(process.env), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compiled, [environmentNames.without]: without }
+  return { ...withTools(process.env), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compiled, [environmentNames.without]: without, [environmentNames.thorough]: String(wanted.selection.kind === 'slow') }
 }
 
 /**

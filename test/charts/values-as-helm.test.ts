@@ -8,6 +8,7 @@ import { chartArchive, chartYaml } from '../support/charts/archive.ts'
 import { helmTemplate, tellValues, toldValues } from '../support/charts/helm-template.ts'
 import { helm } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
+import { repeats } from '../support/thorough.ts'
 
 const test = needing('helm')
 
@@ -100,7 +101,7 @@ for (const major of ['helm3', 'helm4'] as const) {
     const tree = fc.letrec((tie) => ({ node: fc.oneof({ maxDepth: 3 }, leaf, fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('node'), { maxKeys: 3 })) })).node
     const keys = fc.constantFrom('db', 'cache', 'global', 'opts', 'size', 'imported', 'lib', 'a')
     const values = fc.dictionary(keys, fc.oneof(tree, fc.dictionary(fc.constantFrom('size', 'opts', 'enabled', 'global', 'deep'), tree, { maxKeys: 3 })), { maxKeys: 4 })
-    for (const sample of fc.sample(values, { numRuns: 150, seed: 20_261_122 })) {
+    for (const sample of fc.sample(values, { numRuns: repeats(50, 150), seed: 20_261_122 })) {
       const given = sample as FreeObject
       const { ours, helms } = await compare(command, umbrella, given)
       t.deepEqual(ours, helms, JSON.stringify(given))

@@ -1,4 +1,5 @@
 import { kubernetes } from '../support/components/available.ts'
+import { untilAllowed } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
 import { bucketsFromSecretCases, type MemberCluster } from './buckets-from-secret-cases.ts'
 
@@ -18,6 +19,7 @@ const realMember = async (): Promise<MemberCluster> => {
       const name = `read-${user.replaceAll(':', '-')}`
       await made(`${rbac}/roles`, { metadata: { name }, rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }] })
       await made(`${rbac}/rolebindings`, { metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name }, subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }] })
+      await untilAllowed(cluster, user, { namespace, verb: 'get', resource: 'secrets' })
     },
     stop: async () => undefined,
   }

@@ -9,6 +9,7 @@ import { needing } from '../support/components/needing.ts'
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.ts'
 import { adminLogin, adminPassword } from '../support/service.ts'
 import { migratedMysqlUrl } from '../support/databases.ts'
+import { repeats } from '../support/thorough.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
 import { effectsOf, findings, idOf } from './ledger-findings.ts'
 import { isAcknowledged, makeWriteLedger, type Attempt, type WriteLedger } from './write-ledger.ts'
@@ -126,7 +127,7 @@ withMariaDb('under fifty writers every change whose answer was lost to a kill is
   url.port = String(link.port)
   // The server has committed and its answer is on the way: the worst moment.
   const moment = () => link.cutAfterClientBytesMatching('commit')
-  const madeGood = await besiege(t, makeHouse(() => url.href), { kills: 10, writers: 50, between: 40, moment, keyed: 'all' })
+  const madeGood = await besiege(t, makeHouse(() => url.href), { kills: repeats(4, 10), writers: 50, between: 40, moment, keyed: 'all' })
   t.log(`${madeGood} changes had been made without an answer`)
   t.true(madeGood > 0)
 })

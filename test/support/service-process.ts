@@ -35,10 +35,11 @@ export interface ServiceProcess {
 
 export const mainFile = fileURLToPath(new URL('../../composition/main.ts', import.meta.url))
 
-/** The environment of a child: PATH and HOME of this one, and no variable of the product. */
+/** The environment of a child: PATH, HOME and the cache of compiled modules of this one, and no variable of the product. */
 export const cleanEnvironment = (more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'] ?? '',
   HOME: process.env['HOME'] ?? '',
+  ...(process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }),
   ...more,
 })
 

@@ -1,6 +1,7 @@
 import { makeHelmReleaseStore } from '../../../adapters/helm/records/release-store.ts'
 import { storageDrivers, type ReleaseRecordRef, type StorageDriver } from '../../../core/packages/types.ts'
 import { kubernetes } from '../../support/components/available.ts'
+import { untilAllowed } from '../../support/components/control-plane-access.ts'
 import { needing } from '../../support/components/needing.ts'
 import { shown, tagOf, unwrap } from '../../support/outcome.ts'
 import { memberOf } from './member-of.ts'
@@ -24,6 +25,7 @@ const openWorld = async () => {
       await plane.request('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, { metadata: { name: 'reader' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' }, subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user }] }),
     ]
     if (made.some(({ status }) => status !== 201)) throw new Error(JSON.stringify(made))
+    await untilAllowed(plane, user, { namespace, verb: verbs.at(-1) ?? '', resource: 'secrets' })
   }
   return {
     plane, namespace, store, allow,

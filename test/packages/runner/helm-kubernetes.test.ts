@@ -1,4 +1,5 @@
 import { helm, kubernetes } from '../../support/components/available.ts'
+import { untilAllowed } from '../../support/components/control-plane-access.ts'
 import { needing } from '../../support/components/needing.ts'
 import { helmRunnerSuite } from './helm-runner.suite.ts'
 import { processBench, type ProcessBench } from './process-bench.ts'
@@ -17,6 +18,7 @@ test.before(async () => {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'moorage:org:quay' }],
   })
+  await untilAllowed(server, 'moorage:quay', { verb: 'create', resource: 'secrets' }, ['moorage:org:quay'])
   bench = await processBench(helm4, {
     kubeconfig: server.kubeconfig(),
     uid,

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Agent, request } from 'undici'
 import { stringify } from 'yaml'
+import { until } from '../until.ts'
 import { makeClientCertificate } from './client-certificate.ts'
 
 /** Users who exist from the start: `admin` may do everything, `viewer` has no rights until bound to a role. */
@@ -118,3 +119,16 @@ function jsonOrText(text: string): unknown {
     return text
   }
 }
+
+/** Waits until `user` has a right. The API server takes a new role binding into account a moment after it was made. */
+export const untilAllowed = (
+  server: Pick<ControlPlaneAccess, 'request'>,
+  user: string,
+  resourceAttributes: { readonly namespace?: string; readonly verb: string; readonly resource: string },
+  groups: readonly string[] = [],
+): Promise<true> =>
+  until(`a role of ${user}`, async () => {
+    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user, groups, resourceAttributes } }
+    const { body } = await server.request('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review)
+    return (body as { readonly status?: { readonly allowed?: boolean } }).status?.allowed === true ? true : undefined
+  })

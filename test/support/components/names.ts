@@ -18,6 +18,7 @@ export const componentNames = Object.keys(components) as readonly ComponentName[
 /** The environment through which the runner tells test files what is there. */
 export const environmentNames = {
   without: 'MOORAGE_TEST_WITHOUT',
+  thorough: 'MOORAGE_TEST_THOROUGH',
   mariaDbUrl: 'MOORAGE_TEST_MARIADB_URL',
   kubeconfig: 'MOORAGE_TEST_KUBECONFIG',
   kubectl: 'MOORAGE_TEST_KUBECTL',
