@@ -62,6 +62,7 @@ for (const [status, reason] of [[200, 'OK'], [403, 'Forbidden'], [404, 'Not Foun
     socket.write(head(`${proxy}${exec}`, upgrade) + 'GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\n\r\n')
     const text = await readAll(socket)
     t.regex(text, new RegExp(`^HTTP/1\\.1 ${status} `))
+    t.regex(text, /\r\nX-Request-Id: [\w-]{36}\r\n/i)
     t.regex(text, /\r\nConnection: close\r\n/i)
     t.true(text.endsWith('{"kind":"Status"}'))
     t.is(text.match(/HTTP\/1\.1 /g)?.length, 1)

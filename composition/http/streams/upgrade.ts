@@ -71,7 +71,7 @@ const upgradeExchangeOf = (req: IncomingMessage, socket: Duplex, head: Uint8Arra
   },
   refuse(status, headers, body) {
     context.status = status
-    answerAndClose(socket, status, headers, body)
+    answerAndClose(socket, status, [...headers.filter(([name]) => name.toLowerCase() !== 'x-request-id'), ['X-Request-Id', context.requestId]], body)
   },
   abort: () => socket.destroy(),
 })
