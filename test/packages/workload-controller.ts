@@ -16,6 +16,7 @@ const others = [['v1', 'configmaps'], ['v1', 'secrets'], ['v1', 'services'], ['v
 const watched = [...workloadResources, ...others]
 
 const tickMilliseconds = 30
+const ticksToResync = 30
 const finalizersOfDeletion: ReadonlySet<string> = new Set(['foregroundDeletion', 'orphan'])
 const merge = { contentType: 'application/merge-patch+json' }
 
@@ -57,8 +58,9 @@ export const startWorkloadController = async (server: ControlPlaneAccess, namesp
   }
 
   const told = (answer: KubernetesAnswer, effect: string, object: KubeObject): void => {
-    // Others change objects too: what is gone, or was changed meanwhile, is looked at again.
-    if (answer.status < 300 || [404, 409].includes(answer.status)) return
+    if (answer.status < 300) return
+    // Others change objects too: what is gone, or has changed since then, is looked at again.
+    if ([404, 409].includes(answer.status)) return void (isDue = true)
     complaints.push(`${effect} ${object.kind} ${object.metadata.name}: ${answer.status} ${JSON.stringify(answer.body)}`)
   }
   const remove = async (object: KubeObject): Promise<void> => {
@@ -95,8 +97,9 @@ export const startWorkloadController = async (server: ControlPlaneAccess, namesp
 
   const reading = await Promise.all(watched.map(([apiVersion, resource]) => watch(apiVersion, resource)))
   const working = (async () => {
-    while (!stopping.signal.aborted) {
-      if (isDue) await round()
+    for (let tick = 0; !stopping.signal.aborted; tick += 1) {
+      // As controllers do: an object that needs something more gets it although no event tells of it.
+      if (isDue || tick % ticksToResync === 0) await round()
       await new Promise((resolve) => setTimeout(resolve, tickMilliseconds))
     }
   })()
