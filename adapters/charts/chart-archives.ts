@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { pack } from 'tar-stream'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
+import { isObject } from '../../core/kernel/json.ts'
 import type { Chart } from '../../core/packages/charts/ports.ts'
 import type { ArchiveBudget, ArchiveLimits } from './archives.ts'
 import { ArchiveRefused, readArchive, wholeBudget } from './archives.ts'
@@ -9,8 +10,6 @@ import { kubernetesYamlText } from './kubernetes-yaml.ts'
 import { readVersion } from './versions.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-const isObject = (value: Json | undefined): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const readYaml = (files: Chart['files'], path: string, where: string): FreeObject | undefined => {
   const bytes = files.get(path)

@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
+import { isObject } from '../../core/kernel/json.ts'
 import type { Chart } from '../../core/packages/charts/ports.ts'
 import { ValuesRefused } from '../../core/packages/charts/ports.ts'
 import { isInRange } from './versions.ts'
@@ -12,8 +13,6 @@ export type Table = Map<string, Value>
 export type Value = Table | Exclude<Json, FreeObject> | undefined
 
 export const isTable = (value: unknown): value is Table => value instanceof Map
-
-const isObject = (value: Json | undefined): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const tableOf = (object: FreeObject): Table =>
   new Map(

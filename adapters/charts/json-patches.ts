@@ -2,6 +2,7 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
+import { isObject } from '../../core/kernel/json.ts'
 import { PatchRefused, type JsonPatches } from '../../core/packages/ports.ts'
 
 const maxOperations = 10_000
@@ -10,8 +11,6 @@ const maxValues = 1_000_000
 const maxDepth = 200
 
 const ops: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test'])
-
-const isObject = (value: unknown): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The library copies through JSON text, which has no bigint. */
 const mark = '\u0000bigint:'

@@ -6,6 +6,7 @@ import { Ajv } from 'ajv'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { RE2JS } from 're2js'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
+import { isObject } from '../../core/kernel/json.ts'
 import type { ChartTree } from './chart-values.ts'
 import { valuesByChart } from './chart-values.ts'
 
@@ -93,12 +94,11 @@ export const checkSchema = ({ path, schema, values }: SchemaTask): readonly stri
   } catch {
     return [`${prefix}values.schema.json is no JSON`]
   }
-  const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-  if (!isObject && typeof parsed !== 'boolean') return [`${prefix}values.schema.json is no JSON schema`]
+  if (!isObject(parsed) && typeof parsed !== 'boolean') return [`${prefix}values.schema.json is no JSON schema`]
   try {
-    const { $schema, ...rest } = isObject ? (parsed as Record<string, unknown>) : {}
+    const { $schema, ...rest } = isObject(parsed) ? (parsed as Record<string, unknown>) : {}
     const dialect = typeof $schema === 'string' ? $schema : ''
-    const own = isObject ? (/draft-0[34]/.test(dialect) ? modern(rest) : rest) : parsed
+    const own = isObject(parsed) ? (/draft-0[34]/.test(dialect) ? modern(rest) : rest) : parsed
     const validate = ajvFor(dialect).compile(own as AnySchema)
     if (validate(plain(values)) === true) return []
     const lines = [...new Set((validate.errors ?? []).map((error) => lineOf(path, error)))]

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { ClusterUnreachable } from '../../core/clusters/ports.ts'
-import type { FreeObject } from '../../core/kernel/json.ts'
+import { isObject } from '../../core/kernel/json.ts'
 import type { AppReleases } from '../../core/packages/editors/ports.ts'
 import type { AppRelease } from '../../core/packages/editors/types.ts'
 
@@ -29,8 +29,6 @@ const operators: Readonly<Record<string, (key: string, values: string) => string
 /** Returns undefined for an unknown operator. */
 const requirementText = ({ key, operator, values }: t.TypeOf<typeof Requirement>): string | undefined =>
   Object.hasOwn(operators, operator) ? operators[operator]?.(key, (values ?? []).join(',')) : undefined
-
-const isObject = (value: unknown): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const readAppRelease = (json: unknown, releaseName: string): AppRelease | undefined => {
   const decoded = AppReleaseRow.decode(json)

@@ -8,6 +8,9 @@ export interface FreeObject {
   readonly [key: string]: Json | undefined
 }
 
+/** Reports whether a value is a JSON object: neither null nor a list. */
+export const isObject = (value: unknown): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** The result of parsing a JSON text. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }

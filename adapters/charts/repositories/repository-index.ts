@@ -1,6 +1,7 @@
 import { load } from 'js-yaml'
 import type { ChartVersion } from '../../../core/chart-repositories/types.ts'
-import type { FreeObject, Json } from '../../../core/kernel/json.ts'
+import type { Json } from '../../../core/kernel/json.ts'
+import { isObject } from '../../../core/kernel/json.ts'
 import { kubernetesSchema } from '../kubernetes-yaml.ts'
 import { newestFirst, readVersion } from '../versions.ts'
 
@@ -21,8 +22,6 @@ const maxItems = 50
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '').slice(0, maxText)
 const texts = (value: Json | undefined): readonly string[] => (Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : []).slice(0, maxItems).map((item) => item.slice(0, maxText))
-const isObject = (value: Json | undefined): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const instant = (value: Json | undefined): string => {
   const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isNaN(at) ? '' : new Date(at).toISOString()

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { constants, gunzip, gunzipSync, gzip } from 'node:zlib'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
+import { isObject, toWireJson } from '../../../core/kernel/json.ts'
 import type { RecordSizes } from '../../../core/packages/releases/ports.ts'
 import type { Release, ReleaseHeader, ReleaseKey, StorageDriver } from '../../../core/packages/types.ts'
 
@@ -113,8 +113,6 @@ export const parseRecord = (text: string): unknown => {
     throw new PayloadUnreadable((error as Error).message)
   }
 }
-
-const isObject = (value: unknown): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface RecordContent extends ReleaseKey {
   readonly version: number

@@ -3,11 +3,9 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Actor, ActorCalls, Principal } from '../../../core/kernel/principal.ts'
 import { ActorGone } from '../../../core/kernel/principal.ts'
 import type { Clock } from '../../../core/kernel/clock.ts'
-import type { Num, SqlDatabase } from '../kit/statement.ts'
+import type { Num, Params, SqlDatabase } from '../kit/statement.ts'
 import type { StateRow } from './rows.ts'
 import { optionalInstant, stateColumns, stateOf } from './rows.ts'
-
-type P<N extends string> = (name: N) => Knex.Value
 
 interface ActorRow extends StateRow {
   readonly token_id: Num | null
@@ -21,7 +19,7 @@ interface ActorRow extends StateRow {
  * must not be expired. Passwords and sessions are not checked again: work that they requested continues after they end.
  */
 export const makeSqlActorCalls = (db: SqlDatabase, clock: Clock): ActorCalls => {
-  const accountWithToken = db.prepare((k, p: P<'userId' | 'tokenId'>) =>
+  const accountWithToken = db.prepare((k, p: Params<'userId' | 'tokenId'>) =>
     k('users as u')
       .join('accounts as a', 'a.id', 'u.id')
       .leftJoin('access_tokens as t', (on) => on.on('t.user_id', 'u.id').andOn('t.id', k.raw('?', [p('tokenId') as Knex.RawBinding])))

@@ -7,24 +7,22 @@ import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import type { CountRow } from '../kit/fragments.ts'
 import { countOf, pageOf } from '../kit/fragments.ts'
-import type { SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
+import type { Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import type { UserRow, ViewerBind } from './rows.ts'
 import { selectUsers, userOf, viewerBinds, visibleTo } from './rows.ts'
-
-type P<N extends string> = (name: N) => Knex.Value
 
 /** Avatars on SQL. The digest is also stored with the account, so that reading an account needs no join. */
 export const makeSqlAvatarStore = (db: SqlDatabase): ((runner: SqlRunner) => AvatarStore) => {
   const s = {
-    put: db.prepare((k, p: P<'accountId' | 'digest' | 'bytes' | 'at'>) =>
+    put: db.prepare((k, p: Params<'accountId' | 'digest' | 'bytes' | 'at'>) =>
       k('avatars')
         .insert({ account_id: p('accountId'), digest: p('digest'), bytes: p('bytes'), created_at: p('at') })
         .onConflict('account_id')
         .merge(['digest', 'bytes', 'created_at']),
     ),
-    remove: db.prepare((k, p: P<'accountId'>) => k('avatars').where('account_id', p('accountId')).delete()),
-    name: db.prepare((k, p: P<'accountId' | 'digest'>) => k('accounts').where('id', p('accountId')).update({ avatar_digest: p('digest') })),
-    byDigest: db.prepare((k, p: P<'digest'>) => k('avatars').where('digest', p('digest')).select('bytes').limit(1)),
+    remove: db.prepare((k, p: Params<'accountId'>) => k('avatars').where('account_id', p('accountId')).delete()),
+    name: db.prepare((k, p: Params<'accountId' | 'digest'>) => k('accounts').where('id', p('accountId')).update({ avatar_digest: p('digest') })),
+    byDigest: db.prepare((k, p: Params<'digest'>) => k('avatars').where('digest', p('digest')).select('bytes').limit(1)),
   }
   return (runner) => ({
     async put(accountId, digest, bytes, at) {

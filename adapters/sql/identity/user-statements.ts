@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { UserListing, UserOrder } from '../../../core/identity/types.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
 import { listSlots, paddedList, countOf } from '../kit/fragments.ts'
-import type { Bind, SqlDatabase, Statement } from '../kit/statement.ts'
+import type { Bind, Params, SqlDatabase, Statement } from '../kit/statement.ts'
 import type { ViewerBind } from './rows.ts'
 import { selectUsers, visibleTo } from './rows.ts'
 import { isFound, matchedUsers } from './user-search.ts'
@@ -26,9 +26,7 @@ type RowBind =
   | 'website'
   | 'location'
   | 'description'
-type P<N extends string> = (name: N) => Knex.Value
-
-const changeable = (p: P<RowBind>): Record<string, Knex.Value> => ({
+const changeable = (p: Params<RowBind>): Record<string, Knex.Value> => ({
   full_name: p('fullName'),
   search_name: p('searchName'),
   is_admin: p('isAdmin'),
@@ -49,7 +47,7 @@ const changeable = (p: P<RowBind>): Record<string, Knex.Value> => ({
 })
 
 /** Activating an account ends its deactivation and its wait for confirmation, so that no job removes it. */
-const endsWaiting = (k: Knex, p: P<'isActive'>): Record<string, Knex.Raw> =>
+const endsWaiting = (k: Knex, p: Params<'isActive'>): Record<string, Knex.Raw> =>
   Object.fromEntries(
     ['deactivated_at', 'deactivated_by', 'unconfirmed_since'].map((column) => [column, k.raw('case when ? = 1 then null else ?? end', [p('isActive'), column])]),
   )
@@ -68,60 +66,60 @@ const pageOfUsers = (k: Knex, matching: Knex.QueryBuilder, p: (name: 'limit' | '
     .orderBy('u.search_name')
 
 const reads = (db: SqlDatabase) => ({
-  byId: db.prepare((k, p: P<'id'>) => selectUsers(k).where('u.id', p('id'))),
-  byIds: paddedList((length) => db.prepare((k, p: P<string>) => selectUsers(k).whereIn('u.id', listSlots(p, length)))),
-  byLogin: db.prepare((k, p: P<'key'>) => selectUsers(k).where('a.lower_name', p('key')).whereNull('u.robot_org_id')),
-  byFormerLogin: db.prepare((k, p: P<'key'>) =>
+  byId: db.prepare((k, p: Params<'id'>) => selectUsers(k).where('u.id', p('id'))),
+  byIds: paddedList((length) => db.prepare((k, p: Params<string>) => selectUsers(k).whereIn('u.id', listSlots(p, length)))),
+  byLogin: db.prepare((k, p: Params<'key'>) => selectUsers(k).where('a.lower_name', p('key')).whereNull('u.robot_org_id')),
+  byFormerLogin: db.prepare((k, p: Params<'key'>) =>
     selectUsers(k).join('account_redirects as r', 'r.account_id', 'u.id').where('r.lower_name', p('key')),
   ),
-  kindOfName: db.prepare((k, p: P<'key'>) => k('accounts').where('lower_name', p('key')).select('kind')),
+  kindOfName: db.prepare((k, p: Params<'key'>) => k('accounts').where('lower_name', p('key')).select('kind')),
   searchOne: db.prepare((k, p: (n: 'from' | 'to' | 'id' | ViewerBind) => Knex.Value & number) =>
     selectUsers(k).where('u.id', p('id')).modify(isFound(k, p)).modify(visibleTo(k, p)),
   ),
   list: db.prepare((k, p: (n: 'limit' | 'offset') => Knex.Value & number) => pageOfUsers(k, people(k), p)),
   countList: db.prepare((k) => countOf(k, people(k).select('u.id'))),
-  passwordPhc: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).select('password_hash')),
+  passwordPhc: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('password_hash')),
   anyAdmin: db.prepare((k) => k('users').where('is_admin', 1).select('id').limit(1)),
-  lock: db.prepare((k, p: P<'id'>) => k('users').where('id', p('id')).whereNull('robot_org_id').select('id').forUpdate()),
+  lock: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).whereNull('robot_org_id').select('id').forUpdate()),
   lockActiveAdmins: db.prepare((k) =>
     k('users').where({ is_admin: 1, is_active: 1, prohibit_login: 0 }).select('id').orderBy('id').forUpdate(),
   ),
 })
 
 const writes = (db: SqlDatabase) => ({
-  insertAccount: db.prepare((k, p: P<'name' | 'key' | 'at'>) =>
+  insertAccount: db.prepare((k, p: Params<'name' | 'key' | 'at'>) =>
     k('accounts').insert({ kind: 'user', name: p('name'), lower_name: p('key'), created_at: p('at') }),
   ),
-  dropRedirect: db.prepare((k, p: P<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
-  insertRedirect: db.prepare((k, p: P<'key' | 'id'>) => k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') })),
-  renameAccount: db.prepare((k, p: P<'id' | 'name' | 'key'>) =>
+  dropRedirect: db.prepare((k, p: Params<'key'>) => k('account_redirects').where('lower_name', p('key')).delete()),
+  insertRedirect: db.prepare((k, p: Params<'key' | 'id'>) => k('account_redirects').insert({ lower_name: p('key'), account_id: p('id') })),
+  renameAccount: db.prepare((k, p: Params<'id' | 'name' | 'key'>) =>
     k('accounts').where('id', p('id')).update({ name: p('name'), lower_name: p('key') }),
   ),
-  renameUser: db.prepare((k, p: P<'id' | 'searchName'>) =>
+  renameUser: db.prepare((k, p: Params<'id' | 'searchName'>) =>
     k('users').where('id', p('id')).update({ search_name: p('searchName'), version: k.raw('version + 1') }),
   ),
-  insertUser: db.prepare((k, p: P<RowBind | 'phc' | 'at'>) =>
+  insertUser: db.prepare((k, p: Params<RowBind | 'phc' | 'at'>) =>
     k('users').insert({ id: p('id'), password_hash: p('phc'), created_at: p('at'), ...changeable(p) }),
   ),
-  update: db.prepare((k, p: P<RowBind>) =>
+  update: db.prepare((k, p: Params<RowBind>) =>
     k('users')
       .where('id', p('id'))
       .update({ ...changeable(p), ...endsWaiting(k, p), version: k.raw('version + 1') }),
   ),
-  setPassword: db.prepare((k, p: P<'id' | 'phc' | 'mustChange'>) =>
+  setPassword: db.prepare((k, p: Params<'id' | 'phc' | 'mustChange'>) =>
     k('users').where('id', p('id')).update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
   ),
-  swapPassword: db.prepare((k, p: P<'id' | 'phc' | 'mustChange' | 'expected'>) =>
+  swapPassword: db.prepare((k, p: Params<'id' | 'phc' | 'mustChange' | 'expected'>) =>
     k('users')
       .where('id', p('id'))
       .where('password_hash', p('expected'))
       .update({ password_hash: p('phc'), must_change_password: p('mustChange'), version: k.raw('version + 1') }),
   ),
-  rehashPassword: db.prepare((k, p: P<'id' | 'phc' | 'expected'>) =>
+  rehashPassword: db.prepare((k, p: Params<'id' | 'phc' | 'expected'>) =>
     k('users').where('id', p('id')).where('password_hash', p('expected')).update({ password_hash: p('phc') }),
   ),
-  markLoggedIn: db.prepare((k, p: P<'id' | 'at'>) => k('users').where('id', p('id')).update({ last_login_at: p('at') })),
-  remove: db.prepare((k, p: P<'id'>) => k('accounts').where('id', p('id')).delete()),
+  markLoggedIn: db.prepare((k, p: Params<'id' | 'at'>) => k('users').where('id', p('id')).update({ last_login_at: p('at') })),
+  remove: db.prepare((k, p: Params<'id'>) => k('accounts').where('id', p('id')).delete()),
 })
 
 export const userStatements = (db: SqlDatabase): ReturnType<typeof reads> & ReturnType<typeof writes> => ({

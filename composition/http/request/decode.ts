@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import type { ParsedJson } from '../../../core/kernel/json.ts'
-import { maxJsonDepth, parseJson } from '../../../core/kernel/json.ts'
+import { isObject, maxJsonDepth, parseJson } from '../../../core/kernel/json.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { noSuchPath, refusal } from '../answer/failure-response.ts'
@@ -25,8 +25,7 @@ const shapeTags: readonly (string | undefined)[] = ['InterfaceType', 'PartialTyp
 const expectedBy = ({ context, value }: t.ValidationError): string => {
   const type = context.at(-1)?.type
   if (type === undefined) return 'another value'
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return !isObject && shapeTags.includes((type as { readonly _tag?: string })._tag) ? 'an object' : type.name
+  return !isObject(value) && shapeTags.includes((type as { readonly _tag?: string })._tag) ? 'an object' : type.name
 }
 
 /** Describes the location of an error and what was expected there; never the value, which may be a secret. */

@@ -2,8 +2,9 @@ import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import type { Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
+import { isObject } from '../../kernel/json.ts'
 import { apiRootOf, groupVersionOf } from '../releases/api-paths.ts'
-import { isObject, own, ownObject, ownText } from './json-members.ts'
+import { own, ownObject, ownText } from './json-members.ts'
 import type { ResourceId } from './types.ts'
 
 /** One resource as the cluster's API lists it. */

@@ -1,7 +1,5 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
-
-/** Reports whether a value is a JSON object, as opposed to an array or null. */
-export const isObject = (value: Json | undefined): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isObject } from '../../kernel/json.ts'
 
 /** Returns an own property of an object, never an inherited one, for any key. */
 export const own = (object: FreeObject, key: string): Json | undefined => (Object.hasOwn(object, key) ? object[key] : undefined)
