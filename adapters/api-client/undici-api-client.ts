@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'undici'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 export interface ApiClientOptions {
   /** `https://moorage.example.com`, without a path. */
@@ -68,13 +69,13 @@ export const makeUndiciApiClient = ({ server, headers, caFile }: ApiClientOption
   return {
     async send(asked) {
       const reply = await request(new URL(asked.path, server), {
-        method: asked.method as 'GET', headers: { ...asked.headers, ...headers }, dispatcher, ...(asked.body === undefined ? {} : { body: asked.body }),
+        method: asked.method as 'GET', headers: { ...asked.headers, ...headers }, dispatcher, ...definedFields({ body: asked.body }),
       })
       return { status: reply.statusCode, headers: reply.headers, body: await reply.body.text() }
     },
     async openEvents(path, lastEventId, signal) {
       const reply = await request(new URL(path, server), {
-        headers: { ...headers, accept: 'text/event-stream', ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) }, dispatcher, signal,
+        headers: { ...headers, accept: 'text/event-stream', ...definedFields({ 'last-event-id': lastEventId }) }, dispatcher, signal,
       })
       const body = reply.statusCode === 200 ? '' : await reply.body.text()
       return { status: reply.statusCode, body, events: eventsOf(reply.body) }

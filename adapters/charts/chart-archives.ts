@@ -8,6 +8,7 @@ import type { ArchiveBudget, ArchiveLimits } from './archives.ts'
 import { ArchiveRefused, readArchive, wholeBudget } from './archives.ts'
 import { kubernetesYamlText } from './kubernetes-yaml.ts'
 import { readVersion } from './versions.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -38,7 +39,7 @@ const readMetadata = (files: Chart['files'], where: string): FreeObject & { read
   const text = typeof version === 'number' ? String(version) : version
   if (typeof text !== 'string' || readVersion(text) === undefined) throw new ArchiveRefused(`${where}Chart.yaml has no usable version.`)
   const required = apiVersion === 'v1' ? readYaml(files, 'requirements.yaml', where)?.['dependencies'] : undefined
-  return { ...metadata, name, version: text, ...(required === undefined ? {} : { dependencies: required }) }
+  return { ...metadata, name, version: text, ...definedFields({ dependencies: required }) }
 }
 
 interface Source {

@@ -4,6 +4,7 @@ import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { isObject } from '../../core/kernel/json.ts'
 import { PatchRefused, type JsonPatches } from '../../core/packages/ports.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 const maxOperations = 10_000
 /** The number of values that `copy` and `add` may add in total: repeated copies double the document each time. */
@@ -99,7 +100,7 @@ const applyOne = (document: Plain, operation: unknown): Step => {
     return { document: applied(rest, { op: 'add', path, value: source }), added: 0 }
   }
   const given = needsValue ? plainOf(value) : undefined
-  const step = { op, path, ...(given === undefined ? {} : { value: given }) }
+  const step = { op, path, ...definedFields({ value: given }) }
   return { document: applied(document, step), added: given === undefined ? 0 : sizeOf(given) }
 }
 

@@ -5,6 +5,7 @@ import type { S3Key } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { Door } from './sdk.ts'
 import { toCloudFailure, loadSdk } from './sdk.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 export interface S3Sdk {
   readonly S3Client: typeof S3Client
@@ -57,7 +58,7 @@ const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, door: Door, signal: 
   const paging = key.places.length === 0 ? { MaxBuckets: pageSize } : {}
   try {
     for (let token: string | undefined, isFirst = true; (isFirst || token !== undefined) && names.length < maxBuckets; isFirst = false) {
-      const page = await client.send(new sdk.ListBucketsCommand({ ...paging, ...(token === undefined ? {} : { ContinuationToken: token }) }), { abortSignal: signal })
+      const page = await client.send(new sdk.ListBucketsCommand({ ...paging, ...definedFields({ ContinuationToken: token }) }), { abortSignal: signal })
       names.push(...(page.Buckets ?? []).flatMap(({ Name }) => (Name === undefined ? [] : [Name])))
       token = page.ContinuationToken
     }
@@ -76,7 +77,7 @@ export const listS3Buckets = async (
 ): Outcome<BucketFailure, readonly string[]> => {
   const sdk = await loadSdk('@aws-sdk/client-s3', load)
   if (isLeft(sdk)) return sdk
-  const own = { ...vendor, ...(at.endpoint === undefined ? {} : { endpoint: at.endpoint }) }
+  const own = { ...vendor, ...definedFields({ endpoint: at.endpoint }) }
   try {
     const found = await Promise.all((key.places.length === 0 ? [own] : key.places).map((place) => listAt(sdk.right, key, place, at.door, signal)))
     return right(found.flat())

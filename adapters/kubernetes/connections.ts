@@ -7,6 +7,7 @@ import type { ClusterConnection, ClusterCredential } from '../../core/clusters/t
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 export interface TlsOptions {
   readonly lookup: LookupFunction
@@ -23,8 +24,7 @@ export const tlsOptions = (credential: ClusterCredential, egress: EgressPolicy):
   lookup: egress.lookup,
   rejectUnauthorized: true,
   minVersion: 'TLSv1.2',
-  ...(credential.authorityPem === undefined ? {} : { ca: credential.authorityPem }),
-  ...(credential.tlsServerName === undefined ? {} : { servername: credential.tlsServerName }),
+  ...definedFields({ ca: credential.authorityPem, servername: credential.tlsServerName }),
   ...(credential.identity.kind === 'certificate'
     ? { cert: credential.identity.certificatePem, key: credential.identity.keyPem.reveal() }
     : {}),

@@ -7,6 +7,7 @@ import { MailDelayed, MailRefused } from '../../core/mail/ports.ts'
 import type { SmtpPlace } from './mail-url.ts'
 import { mimeMessage } from './message.ts'
 import type { MailSender } from './message.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 /** The limit for a whole attempt, from name resolution to the server's last reply. */
 const attemptMs = 20_000
@@ -25,7 +26,7 @@ const transportOptions = (place: SmtpPlace, options: SmtpMailerOptions = {}): SM
   ignoreTLS: place.tls === 'off',
   opportunisticTLS: place.tls === 'if-offered',
   // Traffic on this machine cannot be intercepted, and local servers have self-signed certificates.
-  tls: { minVersion: 'TLSv1.2', rejectUnauthorized: place.tls !== 'if-offered', ...(options.ca === undefined ? {} : { ca: options.ca }) },
+  tls: { minVersion: 'TLSv1.2', rejectUnauthorized: place.tls !== 'if-offered', ...definedFields({ ca: options.ca }) },
   ...(place.user === undefined ? {} : { auth: { user: place.user, pass: place.password ?? '' } }),
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,

@@ -1,6 +1,7 @@
 import { Agent, request, type Dispatcher } from 'undici'
 import type { UserUrlPolicy } from './egress-policy.ts'
 import { EgressRefused, notReached } from './egress-policy.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 /** Secrets sent to one origin only: a redirect to another origin does not get them. PEM texts. */
 export interface OriginSecrets {
@@ -85,7 +86,7 @@ interface Hop {
 const agentFor = (url: URL, policy: UserUrlPolicy, secrets: OriginSecrets): Agent => {
   const { authorityPem, certificatePem, keyPem } = secrets
   const tls = {
-    ...(authorityPem === undefined ? {} : { ca: authorityPem }),
+    ...definedFields({ ca: authorityPem }),
     ...(certificatePem === undefined || keyPem === undefined ? {} : { cert: certificatePem, key: keyPem }),
   }
   return new Agent({ connect: { ...tls, lookup: policy.lookupFor(url), timeout: 5_000 }, connections: 1, headersTimeout: 15_000, bodyTimeout: 15_000, maxHeaderSize: 32 * 1024 })
@@ -104,7 +105,7 @@ const hop = async (policy: UserUrlPolicy, url: URL, what: GuardedRequest, signal
         'user-agent': 'moorage',
         'accept-encoding': 'identity',
         ...what.headers,
-        ...(secrets.authorization === undefined ? {} : { authorization: secrets.authorization }),
+        ...definedFields({ authorization: secrets.authorization }),
       },
     })
     const headers = headersOf(answer.headers)

@@ -9,6 +9,7 @@ import { getClientConfig } from '../../plugins/clusters/clusters.routes.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import type { ServerOptions, TaskServer } from './server-connection.ts'
 import { onServer, told } from './server-connection.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 export interface KubeconfigOptions extends ServerOptions {
   /** The command by which kubectl runs this program. */
@@ -134,7 +135,7 @@ const keep = ({ folder, file }: Place, credential: Credential): void => {
  */
 const isAccepted = async ({ url }: TaskServer, { caFile }: ServerOptions, { owner, cluster }: Named, { status }: Credential): Promise<boolean> => {
   const headers = { authorization: `Bearer ${status.token}` }
-  const api = makeUndiciApiClient({ server: url, headers, ...(caFile === undefined ? {} : { caFile }) })
+  const api = makeUndiciApiClient({ server: url, headers, ...definedFields({ caFile }) })
   try {
     const answer = await api.send({ method: 'GET', path: `/api/v1/clusters/${owner}/${cluster}/proxy/version`, headers: {}, body: undefined })
     return answer.status !== 401

@@ -5,6 +5,7 @@ import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { printable } from './task-view.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 /** Options of the commands that call a running server. */
 export interface ServerOptions {
@@ -37,7 +38,7 @@ export const onServer = async (context: CommandContext, options: ServerOptions, 
     return 2
   }
   const headers = { authorization: `Bearer ${token}` }
-  const api = makeUndiciApiClient({ server: url, headers, ...(options.caFile === undefined ? {} : { caFile: options.caFile }) })
+  const api = makeUndiciApiClient({ server: url, headers, ...definedFields({ caFile: options.caFile }) })
   try {
     return await work({ client: makeClient(api.send), api, url, token })
   } catch (error) {

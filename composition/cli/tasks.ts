@@ -8,6 +8,7 @@ import type { ServerOptions, TaskServer } from './server-connection.ts'
 import { onServer, told, unreachable } from './server-connection.ts'
 import type { ShownEvent, TaskView } from './task-view.ts'
 import { drawView, emptyView, plainLine, printable, showEvent } from './task-view.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 type ShownTask = (typeof TaskWire)['_A']
 
@@ -31,10 +32,7 @@ export const tasksList = (context: CommandContext, options: ListOptions): Promis
     }
     const limit = Number(options.limit ?? 20)
     const query = {
-      ...(account === undefined ? {} : { account }),
-      ...(state === undefined ? {} : { state }),
-      ...(kind === undefined ? {} : { kind }),
-      ...(cluster === undefined ? {} : { cluster }),
+      ...definedFields({ account, state, kind, cluster }),
     }
     const answer = await client.call(listTasks, { query, page: { page: 1, limit: Number.isInteger(limit) ? limit : 20 } })
     if (!answer.ok) return told(context, answer.error.message)

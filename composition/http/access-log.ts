@@ -1,5 +1,6 @@
 import type { Log } from '../../core/kernel/log.ts'
 import type { RequestContext } from './request/request-context.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 /** The end of a request: its response, or the connection that left HTTP. */
 export interface Closing {
@@ -34,7 +35,7 @@ export const makeAccessLog = (log: Log, observers: readonly RequestObserver[]): 
       ip: context.sourceIp,
       ...(context.principal === undefined ? {} : { userId: context.principal.userId, via: context.principal.method }),
       ...(context.principal?.impersonator === undefined ? {} : { impersonatorId: context.principal.impersonator.userId }),
-      ...(context.code === undefined ? {} : { code: context.code }),
+      ...definedFields({ code: context.code }),
     }
     if (status >= 500) log.warn(fields, 'request')
     else log.info(fields, 'request')

@@ -16,6 +16,7 @@ import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import type { Settings } from '../config/settings.ts'
 import { settingsTable } from '../config/settings.ts'
 import { StartRefused } from '../start-refused.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
 export const openStore = async (settings: Settings): Promise<SqlDatabase> => {
@@ -123,7 +124,7 @@ export const openFoundation = async (settings: Settings, local?: LocalClock): Pr
 }
 
 const clockOf = (database: SqlDatabase, local?: LocalClock): Promise<SharedClock> =>
-  openSharedClock({ ask: () => database.now(), ...(local === undefined ? {} : { local }) })
+  openSharedClock({ ask: () => database.now(), ...definedFields({ local }) })
 
 const inPlainWords = async <A>(step: () => Promise<A>): Promise<A> => {
   try {

@@ -11,6 +11,7 @@ import { AccessDenied, ObjectHidden } from './ports.ts'
 import type { AuthorizationSchema, CompiledType } from './schema.ts'
 import { relationBit } from './schema.ts'
 import type { ObjectFact, Sighting } from './types.ts'
+import { definedFields } from '../kernel/fields.ts'
 
 /** Returns an Authorizer over stored facts: one query, then the pure evaluator. */
 export const makeAuthorizer = (deps: {
@@ -74,6 +75,6 @@ const grantOf = (object: ObjectFact, standing: Standing): AccessGrant => ({
   objectName: object.name,
   ownerId: standing.accountId,
   ...(standing.accountKind === 'organization' ? { orgId: standing.accountId as OrgId } : {}),
-  ...(object.version === undefined ? {} : { objectVersion: object.version }),
+  ...definedFields({ objectVersion: object.version }),
   standing,
 })

@@ -13,6 +13,7 @@ import type { BusIdentityStore, BusKey, BusServer, BusStores, BusUserStore, Live
 import { BusHasNoCredentials, BusRefused, BusTokenMissing } from './ports.ts'
 import { rightsOf } from './rights.ts'
 import type { BusIdentity, BusPurpose, BusUser, BusUserId } from './types.ts'
+import { definedFields } from '../kernel/fields.ts'
 
 /** Returns the audit row of a change to bus credentials, identified by their public key. */
 export const busAudit = (action: string, user: Pick<BusUser, 'id' | 'ownerId' | 'purpose' | 'publicKey'>): AuditEntry => ({
@@ -216,7 +217,7 @@ const end = (unitOfWork: UnitOfWork<BusStores>, call: Call, user: LiveBusUser, n
       await identities.raiseRevision(user.identityId)
       // The log of a deleted owner no longer exists.
       const { tenantId, ...entry } = busAudit('bus_credentials.retired', user)
-      await audit.record(user.presentMark === undefined ? entry : { ...entry, ...(tenantId === undefined ? {} : { tenantId }) })
+      await audit.record(user.presentMark === undefined ? entry : { ...entry, ...definedFields({ tenantId }) })
     }
     return right(undefined)
   })

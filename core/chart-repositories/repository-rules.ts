@@ -3,6 +3,7 @@ import type { Failure } from '../kernel/failure.ts'
 import { secret } from '../kernel/secret.ts'
 import { ChartRepositoryRefused, type PemReader } from './ports.ts'
 import type { RepositoryCredentials } from './types.ts'
+import { definedFields } from '../kernel/fields.ts'
 
 /** The fields of a request. An absent field keeps its value; an empty one clears it. */
 export interface RepositoryClaim {
@@ -71,10 +72,10 @@ export const mergedCredentials = (pem: PemReader, claim: RepositoryClaim, before
   if ((certificate === undefined) !== (key === undefined)) return refuse('certificate and key go together.')
   if (certificate !== undefined && key !== undefined && !pem.isPair(certificate, key)) return refuse('certificate and key must be PEM, and belong together.')
   return right({
-    ...(username === undefined ? {} : { username }),
+    ...definedFields({ username }),
     ...(password === undefined ? {} : { password: secret(password) }),
     ...(token === undefined ? {} : { token: secret(token) }),
-    ...(ca === undefined ? {} : { authorityPem: ca }),
+    ...definedFields({ authorityPem: ca }),
     ...(certificate === undefined || key === undefined ? {} : { certificatePem: certificate, keyPem: secret(key) }),
   })
 }

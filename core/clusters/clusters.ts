@@ -11,6 +11,7 @@ import type { ClusterAccount, ClusterStore, ClusterTransport, ClusterUnitOfWork 
 import { ClusterMismatch, ClusterMissing } from './ports.ts'
 import { judge } from './status.ts'
 import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
+import { definedFields } from '../kernel/fields.ts'
 
 /**
  * Checks authorization again after a cluster was queried: the query can take as long as the cluster wants, and the caller
@@ -80,9 +81,7 @@ const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => 
 
 const changeOf = (wish: ClusterWish): ClusterChange => ({
   ...(wish.displayName === undefined || wish.displayName === '' ? {} : { displayName: wish.displayName }),
-  ...(wish.provider === undefined ? {} : { provider: wish.provider }),
-  ...(wish.infraNamespace === undefined ? {} : { infraNamespace: wish.infraNamespace }),
-  ...(wish.impersonatesUsers === undefined ? {} : { impersonatesUsers: wish.impersonatesUsers }),
+  ...definedFields({ provider: wish.provider, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
 })
 
 interface Deps {

@@ -6,6 +6,7 @@ import type { KeyedChange } from './idempotency.ts'
 import type { ClusterId, OrgId, SessionId, TokenId, UserId } from './ids.ts'
 import type { Secret } from './secret.ts'
 import { token } from './token.ts'
+import { definedFields } from './fields.ts'
 
 /** The categories that an access token can be limited to. */
 export const scopeCategories = [
@@ -137,9 +138,7 @@ export const actorOf = (principal: Principal): Actor => ({
   login: principal.login,
   method: principal.method,
   scopes: principal.scopes,
-  ...(principal.tokenId === undefined ? {} : { tokenId: principal.tokenId }),
-  ...(principal.onlyOrgId === undefined ? {} : { onlyOrgId: principal.onlyOrgId }),
-  ...(principal.impersonator === undefined ? {} : { impersonator: principal.impersonator }),
+  ...definedFields({ tokenId: principal.tokenId, onlyOrgId: principal.onlyOrgId, impersonator: principal.impersonator }),
 })
 
 /** Makes calls on behalf of an actor, with the actor's current rights. */

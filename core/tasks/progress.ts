@@ -4,6 +4,7 @@ import { toWireJson } from '../kernel/json.ts'
 import type { NewTaskEvent, TaskProgress, TaskStep } from './ports.ts'
 import { bounded } from './task-rules.ts'
 import type { Task } from './types.ts'
+import { definedFields } from '../kernel/fields.ts'
 
 export interface JournalDeps {
   /** Stores events, in order; returns false if another worker now has the task. */
@@ -112,7 +113,7 @@ export const makeProgress = (task: Pick<Task, 'ref' | 'fence'>, clock: Clock, ad
   const sayAs = (id: string): TaskStep['say'] => (msg, { level, data } = {}) =>
     add({
       at: clock.now(), id, status: 'Running', msg: bounded(msg),
-      ...(level === undefined ? {} : { level }),
+      ...definedFields({ level }),
       ...(data === undefined ? {} : { data: boundedData(data) }),
     })
 

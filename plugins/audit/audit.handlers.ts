@@ -6,6 +6,7 @@ import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import { exportOrganizationAudit, exportSiteAudit, listOrganizationAudit, listOwnAudit, listSiteAudit } from './audit.routes.ts'
 import { changesOf } from './codecs.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 const toWire = (event: AuditEvent) => ({
   id: event.id,
@@ -35,9 +36,7 @@ interface Asked {
 }
 
 const filterOf = ({ action, actor, since }: Asked): AuditFilter => ({
-  ...(action === undefined ? {} : { action }),
-  ...(actor === undefined ? {} : { actor }),
-  ...(since === undefined ? {} : { since }),
+  ...definedFields({ action, actor, since }),
 })
 
 const exportedRows = 1000

@@ -2,12 +2,12 @@ import { right } from 'fp-ts/lib/Either.js'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
 import { makeChangeBranding, plainBranding } from '../../core/platform/branding.ts'
-import type { Branding } from '../../core/platform/ports.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import type { BoundRoute } from '../kit/route.ts'
 import { handle } from '../kit/route.ts'
 import type { PlatformGiven } from './needs.ts'
 import { changeBranding, getApiSettings, getBranding, getSiteConfig, getSiteSummary, getVersion } from './platform.routes.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 const limits = {
   max_response_items: maxPageLimit,
@@ -22,10 +22,6 @@ export const versionRoutes = (): readonly BoundRoute[] => [
   handle(getApiSettings, () => Promise.resolve(right(limits))),
 ]
 
-/** Returns only the fields that are given: an absent field must not overwrite. */
-const chosenFields = (body: { readonly [K in keyof Branding]: Branding[K] | undefined }): Partial<Branding> =>
-  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
-
 export const brandingRoutes = ({ branding, unitOfWork, facts }: PlatformGiven): readonly BoundRoute[] => {
   const change = makeChangeBranding({ unitOfWork })
   return [
@@ -39,7 +35,7 @@ export const brandingRoutes = ({ branding, unitOfWork, facts }: PlatformGiven): 
         isOfflineInstaller: false,
       })
     }),
-    handle(changeBranding, ({ call, body }) => change(call, chosenFields(body))),
+    handle(changeBranding, ({ call, body }) => change(call, definedFields(body))),
   ]
 }
 

@@ -7,6 +7,7 @@ import type { BoundRoute } from '../kit/route.ts'
 import { handle, handleChange } from '../kit/route.ts'
 import { eventToWire, taskToWire } from './codecs.ts'
 import { cancelTask, followTask, getTask, listTasks } from './tasks.routes.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 
 export interface TaskHandlers {
   readonly list: ListTasks
@@ -29,7 +30,7 @@ const feedOf = ({ read, follow }: TaskHandlers, task: Task): Feed<WireEvent> => 
 export const taskRoutes = (handlers: TaskHandlers): readonly BoundRoute[] => [
   handle(listTasks, async ({ call, query, page }) => {
     const { account, state, kind, cluster } = query
-    const filter = { ...(state === undefined ? {} : { state }), ...(kind === undefined ? {} : { kind }), ...(cluster === undefined ? {} : { cluster }) }
+    const filter = { ...definedFields({ state, kind, cluster }) }
     const found = await handlers.list(call, { ...filter, account, page })
     return isLeft(found) ? found : right(mapPage(found.right, taskToWire))
   }),

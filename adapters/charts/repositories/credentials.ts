@@ -2,12 +2,13 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { PemReader } from '../../../core/chart-repositories/ports.ts'
 import type { RepositoryCredentials } from '../../../core/chart-repositories/types.ts'
 import type { OriginSecrets } from '../../outbound/guarded-fetch.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 const basic = (username: string, password: string): string => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 
 /** Returns the TLS part of the credentials. */
 export const tlsSecrets = ({ authorityPem, certificatePem, keyPem }: RepositoryCredentials): OriginSecrets => ({
-  ...(authorityPem === undefined ? {} : { authorityPem }),
+  ...definedFields({ authorityPem }),
   ...(certificatePem === undefined || keyPem === undefined ? {} : { certificatePem, keyPem: keyPem.reveal() }),
 })
 
@@ -19,7 +20,7 @@ export const authorizationOf = ({ username, password, token }: RepositoryCredent
 
 export const originSecrets = (credentials: RepositoryCredentials): OriginSecrets => {
   const authorization = authorizationOf(credentials)
-  return { ...tlsSecrets(credentials), ...(authorization === undefined ? {} : { authorization }) }
+  return { ...tlsSecrets(credentials), ...definedFields({ authorization }) }
 }
 
 const block = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g

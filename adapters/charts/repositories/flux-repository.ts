@@ -3,6 +3,7 @@ import type { RepositoryAccess, RepositoryCredentials } from '../../../core/char
 import type { MemberCluster, MemberFailure } from '../../../core/clusters/ports.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { missing, refusedSource } from './source-errors.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** The cluster itself did not answer. */
 export class MemberError extends Error {
@@ -58,7 +59,7 @@ const credentialsOf = (data: Fields, host: string): RepositoryCredentials => {
   return {
     ...fromDockerConfig(decoded(data, '.dockerconfigjson'), host),
     ...(username === undefined ? {} : { username, password: secret(password ?? '') }),
-    ...(authorityPem === undefined ? {} : { authorityPem }),
+    ...definedFields({ authorityPem }),
     ...(certificatePem === undefined || keyPem === undefined ? {} : { certificatePem, keyPem: secret(keyPem) }),
   }
 }

@@ -6,6 +6,7 @@ import { chooseVersion } from '../versions.ts'
 import { originSecrets } from './credentials.ts'
 import type { ChartArchive, IndexedVersion, Repository, RepositoryIndex } from './repository-index.ts'
 import { answeredBy, missing, refusedSource } from './source-errors.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 const indexBytes = 50 * 1024 * 1024
 const indexMilliseconds = 60_000
@@ -32,7 +33,7 @@ const indexUrl = (base: string): URL => {
 }
 
 const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, string>> => ({
-  ...(headers['etag'] === undefined ? {} : { 'if-none-match': headers['etag'] }),
+  ...definedFields({ 'if-none-match': headers['etag'] }),
   ...(headers['last-modified'] === undefined ? {} : { 'if-modified-since': headers['last-modified'] }),
 })
 

@@ -16,6 +16,7 @@ import { makeSlots, wallSecondsOf } from './limits.ts'
 import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
 import type { WorkFolder } from './work-folder.ts'
 import { environmentOf, makeWorkFolder } from './work-folder.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** Limits that the operating system enforces, if the programs for them are installed (Linux). */
 export interface Guards {
@@ -81,10 +82,7 @@ const commandOf = (asked: AskedOfHelm, helm: FoundHelm, files: WorkFolder): Helm
     flags: work.flags,
     release: work.release,
     isVerbose: isChange(asked),
-    ...(files.chartFile === undefined ? {} : { chartFile: files.chartFile }),
-    ...(files.valuesFile === undefined ? {} : { valuesFile: files.valuesFile }),
-    ...(revision === undefined ? {} : { revision }),
-    ...(capabilities === undefined ? {} : { capabilities }),
+    ...definedFields({ chartFile: files.chartFile, valuesFile: files.valuesFile, revision, capabilities }),
   }
 }
 

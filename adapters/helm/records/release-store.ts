@@ -8,6 +8,7 @@ import { makeHeaderDecoder } from './header-decoder.ts'
 import type { RecordObject } from './record-objects.ts'
 import { readIndex, objectPath, refusalOf, orUnreadable, payloadOf, readObject } from './record-objects.ts'
 import { headerOf, parseRecord, releaseOf, pack, unpack } from './record-payload.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** Characters of cached headers: about ten thousand headers. */
 const cacheChars = 32 * 1024 * 1024
@@ -21,7 +22,7 @@ const amended = async (driver: StorageDriver, object: RecordObject, change: Chan
     ...object,
     metadata: {
       ...object.metadata,
-      labels: { ...labels, ...(change.status === undefined ? {} : { status: change.status }), modifiedAt: String(Math.floor(at.getTime() / 1000)) },
+      labels: { ...labels, ...definedFields({ status: change.status }), modifiedAt: String(Math.floor(at.getTime() / 1000)) },
     },
     data: { ...object.data, release: await pack(driver, amendInfo(json, change)) },
   }

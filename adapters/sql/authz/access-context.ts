@@ -2,6 +2,7 @@ import type { Knex } from 'knex'
 import type { Entrant, EntryRules, Level, Standing } from '../../../core/kernel/access.ts'
 import { levels, permissionKey, reaches } from '../../../core/kernel/access.ts'
 import type { AccountId, TeamId } from '../../../core/kernel/ids.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** One row of a look-up: the account, and one combination of the person's team, role permission and grant. */
 export interface StandingRow extends EntryRow {
@@ -101,7 +102,7 @@ export const standingOf = (userId: number, rows: readonly [StandingRow, ...Stand
     level,
     permissions,
     teamIds: [...teamIds].sort((a, b) => a - b),
-    ...(entry === undefined ? {} : { entry }),
+    ...definedFields({ entry }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Clock } from '../../../core/kernel/clock.ts'
 import type { Num, Params, SqlDatabase } from '../kit/statement.ts'
 import type { StateRow } from './rows.ts'
 import { optionalInstant, stateColumns, stateOf } from './rows.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 interface ActorRow extends StateRow {
   readonly token_id: Num | null
@@ -61,10 +62,9 @@ const principalOf = (actor: Actor, row: ActorRow, proof: ActorRow): Principal =>
     isSiteAdmin,
     method: actor.method,
     scopes: actor.scopes,
-    ...(actor.tokenId === undefined ? {} : { tokenId: actor.tokenId }),
+    ...definedFields({ tokenId: actor.tokenId }),
     ...(actor.tokenId === undefined || createdAt === undefined ? {} : { tokenCreatedAt: createdAt }),
     ...(actor.tokenId === undefined || expiresAt === undefined ? {} : { tokenExpiresAt: expiresAt }),
-    ...(actor.onlyOrgId === undefined ? {} : { onlyOrgId: actor.onlyOrgId }),
-    ...(actor.impersonator === undefined ? {} : { impersonator: actor.impersonator }),
+    ...definedFields({ onlyOrgId: actor.onlyOrgId, impersonator: actor.impersonator }),
   }
 }

@@ -14,6 +14,7 @@ import { countOf, pageOf } from '../kit/fragments.ts'
 import type { TokenRow } from '../identity/rows.ts'
 import { tokenColumns, tokenOf } from '../identity/rows.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 type Place = 'orgId' | 'userId'
 
@@ -156,7 +157,7 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
       const row = await runner.first<EntryRow & { readonly is_public: Num }>(s.find, { orgId, userId })
       if (row === undefined) return undefined
       const entry = entryRulesOf(row)
-      return { userId, isPublic: Number(row.is_public) === 1, ...(entry === undefined ? {} : { entry }) }
+      return { userId, isPublic: Number(row.is_public) === 1, ...definedFields({ entry }) }
     },
     async standing(orgId, userId) {
       return standingOf(await runner.all<StandingRow>(s.standing, { orgId, userId }))

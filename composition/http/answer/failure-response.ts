@@ -1,5 +1,6 @@
 import type { Failure, FailureKind, FailureSubject } from '../../../core/kernel/failure.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** The forms of error bodies: see architecture §6. */
 export type Dialect = NonNullable<Route['dialect']> | 'kubernetes'
@@ -51,8 +52,7 @@ export const refusalOf = (failure: Failure, route?: Pick<Route, 'statusOf' | 'me
     status,
     code: failure.tag,
     message: failure.message,
-    ...(failure.errors === undefined ? {} : { errors: failure.errors }),
-    ...(failure.about === undefined ? {} : { about: failure.about }),
+    ...definedFields({ errors: failure.errors, about: failure.about }),
     headers: headersOf(status, failure, route?.method),
   }
 }
@@ -81,7 +81,7 @@ export const errorBody = (dialect: Dialect, refused: Refusal, docsUrl: string, r
     url: docsUrl,
     code: refused.code,
     requestId,
-    ...(refused.errors === undefined ? {} : { errors: refused.errors }),
+    ...definedFields({ errors: refused.errors }),
   }
 }
 

@@ -12,6 +12,7 @@ import type { Responses } from './responses.ts'
 import { responsesOf, streamResponsesOf } from './responses.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { makeSchemaRegistry, schemaOf } from './schema.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** A tag group of the document. */
 export interface Tag {
@@ -145,7 +146,7 @@ const jsonOperation = (route: Route, gate: Gate, registry: SchemaRegistry): Oper
 const streamOperation = (route: StreamRoute, gate: Gate, method: string, registry: SchemaRegistry): Operation => ({
   operationId: streamOperationId(route, method),
   summary: route.summary,
-  ...(route.description === undefined ? {} : { description: route.description }),
+  ...definedFields({ description: route.description }),
   tags: [route.tag],
   security: securityOf(route.access),
   parameters: streamParametersOf(route, registry),

@@ -53,10 +53,6 @@ export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>
   return right({ ...changes, language: languageSpelling(language) })
 }
 
-/** Returns only the fields that are set: an absent one must not overwrite. */
-export const presentFields = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
-
 /** The text is not an instant, or is in the future. */
 export const CreationTimeRefused = defineFailure('CreationTimeRefused', 'Unprocessable')
 

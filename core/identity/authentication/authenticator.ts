@@ -14,6 +14,7 @@ import { hasAccessTokenForm } from '../tokens/token-format.ts'
 import type { User } from '../types.ts'
 import type { CheckCredentialsDeps } from './credentials.ts'
 import { badCredentials, credentialOutdated, makeCheckCredentials } from './credentials.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 /** The number of marked credentials kept in memory. A forgotten one is marked again, which is harmless. */
 const maxMarked = 10_000
@@ -107,10 +108,7 @@ const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: Use
   scopes: scopeSetOf(grant.scopeWords),
   tokenId: grant.tokenId,
   tokenCreatedAt: grant.createdAt,
-  ...(grant.expiresAt === undefined ? {} : { tokenExpiresAt: grant.expiresAt }),
-  ...(grant.onlyOrgId === undefined ? {} : { onlyOrgId: grant.onlyOrgId }),
-  ...(grant.onlyClusterId === undefined ? {} : { onlyClusterId: grant.onlyClusterId }),
-  ...(grant.profile === undefined ? {} : { profile: grant.profile }),
+  ...definedFields({ tokenExpiresAt: grant.expiresAt, onlyOrgId: grant.onlyOrgId, onlyClusterId: grant.onlyClusterId, profile: grant.profile }),
 })
 
 /** Returns the profile loaded by authentication, if the route requested it and the credential's query includes it. */
@@ -165,8 +163,7 @@ export const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
     if (isMarkDue(lastLoginAt, now)) mark(`password ${userId}`, now, () => deps.credentials.markPasswordUsed(userId, now))
     return right({
       userId, login, isSiteAdmin, mustChangePassword, method: 'password', scopes: fullScope, provenPhc: secret(phc),
-      ...(judged.right === undefined ? {} : { unspentCode: judged.right }),
-      ...(secondFactorRef === undefined ? {} : { provenSecondFactorRef: secondFactorRef }),
+      ...definedFields({ unspentCode: judged.right, provenSecondFactorRef: secondFactorRef }),
     })
   }
 }

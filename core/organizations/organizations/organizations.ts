@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { EntryRefusal } from '../../kernel/access.ts'
 import { entryRefusal } from '../../kernel/access.ts'
-import { changedFields, isUnchanged } from '../../kernel/changed-fields.ts'
+import { changedFields, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, UserId } from '../../kernel/ids.ts'
@@ -24,6 +24,7 @@ import type { ProfileInput } from './profile.ts'
 import { emptyProfile, ordinaryOrgType, parseProfile } from './profile.ts'
 import type { Viewer } from './visibility.ts'
 import { canSee, viewerIn, viewerOf, visibleWithoutMembership } from './visibility.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 export interface CreateOrganizationInput extends ProfileInput {
   readonly name: string
@@ -75,7 +76,7 @@ export const makeCreateOrganization =
         objectId: organization.id,
         objectName: organization.name,
         tenantId: organization.id,
-        changes: { visibility: organization.visibility, ...(input.ownerId === undefined ? {} : { owner: input.ownerId }) },
+        changes: { visibility: organization.visibility, ...definedFields({ owner: input.ownerId }) },
       })
       return right(organization)
     })
@@ -206,7 +207,7 @@ export const makeEditOrganization =
         tenantId: id,
         changes: {
           fields: Object.keys(changes),
-          ...(changes.visibility === undefined ? {} : { visibility: changes.visibility }),
+          ...definedFields({ visibility: changes.visibility }),
         },
       })
       return right(organization)

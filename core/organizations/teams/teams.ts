@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { entrantOf } from '../../kernel/access.ts'
-import { changedFields, isSameSet, isUnchanged } from '../../kernel/changed-fields.ts'
+import { changedFields, isSameSet, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../kernel/ids.ts'
@@ -15,6 +15,7 @@ import type { MembershipStore, OrganizationStore, OrganizationStores, Permission
 import type { Organization, Team, TeamInOrganization, TeamPermission } from '../types.ts'
 import type { HeldTeam, TeamChangeDeps } from './team-rules.ts'
 import { defaultTeamType, guardOwnersTeam, inTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 export interface CreateTeamInput {
   readonly name: string
@@ -203,7 +204,7 @@ export const makeEditTeam =
         tenantId: team.orgId,
         changes: {
           fields: Object.keys(changed),
-          ...(changed.permission === undefined ? {} : { permission: changed.permission }),
+          ...definedFields({ permission: changed.permission }),
           ...(changesRoles ? { roles: roleIds } : {}),
         },
       })
@@ -225,10 +226,7 @@ const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormF
   const parsedPermission = permission === undefined || isOwnersTeam(team) ? right(permission) : parseNewPermission(permission)
   if (isLeft(parsedPermission)) return parsedPermission
   return right({
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(permission === undefined ? {} : { permission }),
-    ...(type === undefined ? {} : { type }),
+    ...definedFields({ name, description, permission, type }),
   })
 }
 

@@ -31,6 +31,7 @@ import type { FilledModel, FillFailure } from './previews.ts'
 import { makeFillModel } from './previews.ts'
 import { readSubject } from './subjects.ts'
 import type { EditorSubject } from './types.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 export interface DeleteEditorDeps extends SubmitReleaseDeps {
   readonly releases: ReleaseStore
@@ -117,14 +118,14 @@ export const makeResolveModel = (deps: ResolveModelDeps) => {
 
 const inputOf = ({ model, patch, installCrds, wait, timeoutSeconds }: ApplyRequest): FreeObject => ({
   model,
-  ...(patch === undefined ? {} : { patch }),
+  ...definedFields({ patch }),
   flags: {
     install: true,
     resetValues: true,
     skipCrds: !installCrds,
     wait,
     description: 'Apply editor',
-    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    ...definedFields({ timeoutSeconds }),
   },
 })
 

@@ -23,6 +23,7 @@ import { EditorUnfit, ObjectRefused } from './ports.ts'
 import { resourceKey } from './resource-keys.ts'
 import { isFeatureSet, readSubject } from './subjects.ts'
 import type { AppRelease, MissingObject } from './types.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 /** The live objects of a release, as visible to the caller. */
 export interface LiveObjects {
@@ -175,7 +176,7 @@ const modelOf = ({ found, missing, resourceKeys, form }: Installation, { opened,
   return {
     metadata: { resource: chart.facts.resource, release: { name, namespace } },
     resources: Object.fromEntries(keyed),
-    ...(form === undefined ? {} : { form }),
+    ...definedFields({ form }),
     ...(missing.length === 0 ? {} : { missing: missing.map((each) => ({ ...missingOf(each, keyPrefix) })) }),
   }
 }
@@ -241,5 +242,5 @@ export const makeMakeModel =
     const resources = keyed(objects.right, isFeatureSet(resource) ? '' : release.name, (key) => editor === undefined || editor.right.facts.resourceKeys.has(key))
     const repeated = repeatedKey(resources.map(([key]) => key))
     if (repeated !== undefined) return left(EditorUnfit(`The options chart ${chart.right.name} ${chart.right.version} makes two objects of the key ${repeated}.`))
-    return right({ metadata: own(options, 'metadata'), resources: Object.fromEntries(resources), ...(form === undefined ? {} : { form }) })
+    return right({ metadata: own(options, 'metadata'), resources: Object.fromEntries(resources), ...definedFields({ form }) })
   }

@@ -8,6 +8,7 @@ import type { ManifestObject } from './kubernetes-objects.ts'
 import { askObject, labelOf, objectsOf } from './kubernetes-objects.ts'
 import type { TextDiff } from './ports.ts'
 import type { Redact } from './redaction.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 export type ObjectChange = 'added' | 'changed' | 'removed' | 'kept'
 
@@ -54,7 +55,7 @@ const shownBody = (object: ManifestObject, other: ManifestObject | undefined, ma
   const { data, stringData, ...rest } = object.body
   const hiddenData = hidden(asTable(data), asTable(other?.body.data), mark)
   const hiddenTexts = hidden(asTable(stringData), asTable(other?.body.stringData), mark)
-  return { ...rest, ...(hiddenData === undefined ? {} : { data: hiddenData }), ...(hiddenTexts === undefined ? {} : { stringData: hiddenTexts }) }
+  return { ...rest, ...definedFields({ data: hiddenData, stringData: hiddenTexts }) }
 }
 
 const isKept = (object: ManifestObject): boolean => {

@@ -23,6 +23,7 @@ import { redactAll, redactSecrets } from './redaction.ts'
 import type { Standing } from './release-state.ts'
 import { endOfHelm, isPending, pendingElsewhere, readStanding } from './release-state.ts'
 import { failedBefore, stoppedBefore, succeeded } from './task-results.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 /** A chart to install or upgrade as a release. */
 export interface ChartApplication {
@@ -117,7 +118,7 @@ const workOf = ({ cluster, driver, tenantId, release, flags }: PreparedApplicati
   target: { cluster, driver, tenantId },
   release,
   flags,
-  ...(onEvent === undefined ? {} : { onEvent }),
+  ...definedFields({ onEvent }),
 })
 
 const render = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Outcome<Failure, Rendered> => {

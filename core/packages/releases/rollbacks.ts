@@ -22,6 +22,7 @@ import { endOfHelm, readStanding } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { failedBefore, stoppedBefore, succeeded } from './task-results.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 export type RollbackFlags = Pick<HelmFlags, 'disableHooks' | 'recreate' | 'wait' | 'force' | 'cleanupOnFail' | 'timeoutSeconds' | 'dryRun'>
 
@@ -135,7 +136,7 @@ export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
     if (isLeft(opened)) return opened
     const release = await resolveRelease(deps, call, opened.right, request, false)
     if (isLeft(release)) return release
-    const input = { revision, flags, ...(description === undefined ? {} : { description }) } as unknown as FreeObject
+    const input = { revision, flags, ...definedFields({ description }) } as unknown as FreeObject
     const operation = { kind, verb: 'rollback', release: release.right, input, isDryRun: flags.dryRun !== undefined, responseId } as const
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, revision, standing))
   }

@@ -24,6 +24,7 @@ import { isPending, pendingElsewhere } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { checkReleaseKey, makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { failedBefore } from './task-results.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 /** The parameters of an install or upgrade, as stored in the task's input. */
 export interface ChartOrder {
@@ -129,7 +130,7 @@ export const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flag
 
 /** Returns an order in the form stored in a task's input. */
 export const orderInput = ({ chart, values, flags, partOf }: ChartOrder): FreeObject =>
-  ({ chart, values, flags, ...(partOf === undefined ? {} : { partOf }) }) as unknown as FreeObject
+  ({ chart, values, flags, ...definedFields({ partOf }) }) as unknown as FreeObject
 
 /**
  * Accepts an install. Errors that are visible without the chart are returned now: names, the form of values, a name in use.

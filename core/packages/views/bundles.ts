@@ -7,6 +7,7 @@ import { asTable } from '../charts/value-tables.ts'
 import type { ChartRef, SourceRef } from '../types.ts'
 import { descriptorOf, givenDescriptor, humanised } from './descriptors.ts'
 import type { BundleOptionView, ChartCard, Feature, PackageCard, PackageDescriptor, VersionedRef, VersionOption } from './types.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 /** API groups of bundles: the current one and a former one. */
 const bundleGroups: ReadonlySet<string> = new Set(['releases.x-helm.dev', 'kubepack.com'])
@@ -187,9 +188,7 @@ export const shownVersion = (chart: BundleChart): string => (chart.versions.find
 
 const optionOf = ({ version, selected, valuesFile, valuesPatch }: BundleVersion): VersionOption => ({
   version,
-  ...(selected === undefined ? {} : { selected }),
-  ...(valuesFile === undefined ? {} : { valuesFile }),
-  ...(valuesPatch === undefined ? {} : { valuesPatch }),
+  ...definedFields({ selected, valuesFile, valuesPatch }),
 })
 
 /** A single version offers no choice. */

@@ -1,6 +1,7 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { asTable } from '../charts/value-tables.ts'
 import type { Contact, Icon, Link, PackageDescriptor } from './types.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 // Limits for third-party text in a chart; the excess is never shown.
 const maxText = 4096
@@ -57,7 +58,7 @@ const contactOf = (value: Json): readonly Contact[] => {
   const { name, url, email } = asTable(value) ?? {}
   const [known, page, mail] = [textOf(name), webAddress(url), textOf(email)]
   if (known === undefined && page === undefined && mail === undefined) return []
-  return [{ ...(known === undefined ? {} : { name: known }), ...(page === undefined ? {} : { url: page }), ...(mail === undefined ? {} : { email: mail }) }]
+  return [{ ...definedFields({ name: known, url: page, email: mail }) }]
 }
 
 const linksOf = (metadata: FreeObject): readonly Link[] =>
@@ -73,8 +74,7 @@ const orNothing = <K extends string, A>(key: K, items: readonly A[]): { readonly
 export const descriptorOf = (metadata: FreeObject): PackageDescriptor => {
   const [type, description] = [textOf(metadata['type'], 64), textOf(metadata['description'])]
   return {
-    ...(type === undefined ? {} : { type }),
-    ...(description === undefined ? {} : { description }),
+    ...definedFields({ type, description }),
     ...orNothing('icons', iconsOf(metadata)),
     ...orNothing('maintainers', listOf(metadata['maintainers']).flatMap(contactOf)),
     ...orNothing('keywords', listOf(metadata['keywords']).flatMap((word) => textOf(word, 256) ?? [])),
@@ -88,26 +88,25 @@ const givenIcon = (value: Json): readonly Icon[] => {
   if (icon === undefined) return []
   const [told, kind] = [textOf(size, 64), textOf(type, 64)]
   const known = icon.type ?? (kind !== undefined && /^image\/[a-z0-9.+-]+$/.test(kind) ? kind : undefined)
-  return [{ src: icon.src, ...(told === undefined ? {} : { size: told }), ...(known === undefined ? {} : { type: known }) }]
+  return [{ src: icon.src, ...definedFields({ size: told, type: known }) }]
 }
 
 const givenLink = (value: Json): readonly Link[] => {
   const { description, url } = asTable(value) ?? {}
   const [text, at] = [textOf(description), webAddress(url)]
-  return at === undefined ? [] : [{ ...(text === undefined ? {} : { description: text }), url: at }]
+  return at === undefined ? [] : [{ ...definedFields({ description: text }), url: at }]
 }
 
 /** Returns a descriptor from a bundle, by the same rules. */
 export const givenDescriptor = (spec: FreeObject): PackageDescriptor => {
   const [type, description, notes] = [textOf(spec['type'], 64), textOf(spec['description']), textOf(spec['notes'])]
   return {
-    ...(type === undefined ? {} : { type }),
-    ...(description === undefined ? {} : { description }),
+    ...definedFields({ type, description }),
     ...orNothing('icons', listOf(spec['icons']).flatMap(givenIcon)),
     ...orNothing('maintainers', listOf(spec['maintainers']).flatMap(contactOf)),
     ...orNothing('keywords', listOf(spec['keywords']).flatMap((word) => textOf(word, 256) ?? [])),
     ...orNothing('links', listOf(spec['links']).flatMap(givenLink)),
-    ...(notes === undefined ? {} : { notes }),
+    ...definedFields({ notes }),
   }
 }
 

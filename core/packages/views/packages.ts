@@ -8,6 +8,7 @@ import { versionedRef } from './bundles.ts'
 import { descriptorOf, pictureTypeOf } from './descriptors.ts'
 import { ChartFileMissing, FormatRefused } from './ports.ts'
 import type { PackageView, ValuesFile } from './types.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 type Read<A> = Outcome<Failure<'ChartRefused'>, A>
 type Texts = Pick<ChartTexts, 'parseAll'>
@@ -53,7 +54,7 @@ export const packageView = async (texts: Texts, fetched: FetchedChart): Read<Pac
     ...descriptorOf(fetched.chart.metadata),
     ...versionedRef(fetched),
     ...(valuesFiles.right.length === 0 ? {} : { valuesFiles: valuesFiles.right }),
-    ...(schema.right === undefined ? {} : { openAPIV3Schema: schema.right }),
+    ...definedFields({ openAPIV3Schema: schema.right }),
   })
 }
 

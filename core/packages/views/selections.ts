@@ -9,6 +9,7 @@ import { versionedRef } from './bundles.ts'
 import type { Bundle, BundleVersion } from './bundles.ts'
 import { OrderRefused } from './ports.ts'
 import type { BundleOptionView, ChartCard, ChartSelection, VersionOption } from './types.ts'
+import { definedFields } from '../../kernel/fields.ts'
 
 type Judged<A> = Either<Failure<'OrderRefused'>, A>
 
@@ -127,7 +128,7 @@ const selectionOf = (
     namespace: [card.namespace, bundle?.namespace].find((each) => each !== undefined && each !== '') ?? 'default',
     bundle: { name: within.name, version: within.version, sourceRef: within.sourceRef },
     ...(option.valuesFile === undefined || option.valuesFile === '' ? {} : { valuesFile: option.valuesFile }),
-    ...(valuesPatch.right === undefined ? {} : { valuesPatch: valuesPatch.right }),
+    ...definedFields({ valuesPatch: valuesPatch.right }),
     resources: said?.resources ?? null,
     waitFors: said?.waitFors ?? null,
   })

@@ -4,7 +4,7 @@ import { makeDeleteUser } from '../../../core/identity/accounts/removal.ts'
 import type { EditUserInput } from '../../../core/identity/accounts/user-changes.ts'
 import { makeEditUser, makeRenameUser, makeUnlockUser } from '../../../core/identity/accounts/user-changes.ts'
 import { makeCreateUser } from '../../../core/identity/accounts/user-creation.ts'
-import { creationTime, presentFields, ProfileInvalid, userMissing } from '../../../core/identity/accounts/users.ts'
+import { creationTime, ProfileInvalid, userMissing } from '../../../core/identity/accounts/users.ts'
 import { makeSetPassword } from '../../../core/identity/authentication/passwords.ts'
 import type { User } from '../../../core/identity/types.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
@@ -33,9 +33,10 @@ import {
 import { PasswordsDiffer } from './settings.routes.ts'
 import { listingOf, searchTextOf } from './user-listing.ts'
 import { emailWire, placeOf, profileWire, userWire, viewerOf } from './user-wire.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 const editOf = (body: t.TypeOf<typeof EditUserOption>): EditUserInput =>
-  presentFields({
+  definedFields({
     fullName: body.full_name,
     email: body.email,
     password: body.password === undefined ? undefined : secret(body.password),
@@ -125,7 +126,7 @@ export const adminAccountRoutes = (given: IdentityGiven): readonly BoundRoute[] 
       if (name !== undefined && name !== '' && accountNameKey(name) !== accountNameKey(params.username)) {
         return left(ProfileInvalid('The name cannot be changed here.'))
       }
-      return edit(call, params.username, presentFields({ fullName, hideEmail, ...rest }))
+      return edit(call, params.username, definedFields({ fullName, hideEmail, ...rest }))
     }),
     handle(adminRenameUser, ({ call, params, body }) => rename(call, params.username, body.new_username)),
   ]

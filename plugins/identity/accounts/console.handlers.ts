@@ -8,7 +8,7 @@ import type { DeactivatedAccount } from '../../../core/identity/accounts/ports.t
 import { makeCreateUser } from '../../../core/identity/accounts/user-creation.ts'
 import { reactivationDays, makeDeleteUser, makePurgeAccounts, makeReactivateAccount } from '../../../core/identity/accounts/removal.ts'
 import { makeEditUser } from '../../../core/identity/accounts/user-changes.ts'
-import { userMissing, presentFields } from '../../../core/identity/accounts/users.ts'
+import { userMissing } from '../../../core/identity/accounts/users.ts'
 import { ownSecondFactorRefusal } from '../../../core/identity/second-factor/reset.ts'
 import { makeSendTestMail } from '../../../core/identity/accounts/site-rules.ts'
 import type { User } from '../../../core/identity/types.ts'
@@ -21,6 +21,7 @@ import {
 import type { IdentityGiven } from '../needs.ts'
 import { passwordPolicyOf } from '../needs.ts'
 import { listingOf, searchTextOf } from './user-listing.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 const consoleUser = (user: User) => ({
   ID: user.id,
@@ -86,7 +87,7 @@ const userRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       if (refused !== undefined) return left(refused)
       const { loginType: _type, loginName: _name, disableTwoFactor: _disables, active: isActive, admin: isAdmin, password, ...rest } = body
       const newPassword = password === undefined || password === '' ? undefined : secret(password)
-      return edit(call, login.right, { ...presentFields({ ...rest, isActive, isAdmin, password: newPassword }), removesSecondFactor })
+      return edit(call, login.right, { ...definedFields({ ...rest, isActive, isAdmin, password: newPassword }), removesSecondFactor })
     }),
     handle(consoleDeleteUser, async ({ call, params }) => {
       const login = await loginOf(given, params.userid)

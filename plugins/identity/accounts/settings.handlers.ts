@@ -3,7 +3,6 @@ import { defaultPageSizes, makeChangePageSizes } from '../../../core/identity/ac
 import type { PageSizes } from '../../../core/identity/accounts/ports.ts'
 import { makeDeleteOwnAccount } from '../../../core/identity/accounts/removal.ts'
 import { makeEditOwnProfile } from '../../../core/identity/accounts/user-changes.ts'
-import { presentFields } from '../../../core/identity/accounts/users.ts'
 import { makeChangeOwnPassword } from '../../../core/identity/authentication/password-changes.ts'
 import type { User } from '../../../core/identity/types.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
@@ -26,6 +25,7 @@ import {
   PasswordsDiffer,
 } from './settings.routes.ts'
 import { profileWire } from './user-wire.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 const settingsWire = (user: User) => ({
   full_name: user.fullName,
@@ -52,11 +52,11 @@ export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
     handle(getUserSettings, async ({ call }) => right(settingsWire(await caller(call.principal.userId)))),
     handleChange(editUserSettings, settingsWire, ({ call, body }) => {
       const { full_name: fullName, hide_email: hideEmail, diff_view_style: diffViewStyle, hide_activity: hideActivity, ...rest } = body
-      return edit(call, presentFields({ fullName, hideEmail, diffViewStyle, hideActivity, ...rest }))
+      return edit(call, definedFields({ fullName, hideEmail, diffViewStyle, hideActivity, ...rest }))
     }),
     handle(getProfile, async ({ call }) => right(profileWire(await caller(call.principal.userId)))),
     handleChange(editProfile, profileWire, ({ call, body: { full_name: fullName, keep_email_private: hideEmail, ...rest } }) =>
-      edit(call, presentFields({ fullName, hideEmail, ...rest })),
+      edit(call, definedFields({ fullName, hideEmail, ...rest })),
     ),
     handle(changePassword, async ({ call, body }) => {
       if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two new passwords differ.'))
@@ -81,7 +81,7 @@ export const pageSizeRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   return [
     handle(getPageSizes, async ({ call }) => right(pageSizesWire((await given.stores.pageSizes.find(call.principal.userId)) ?? defaultPageSizes))),
     handleChange(changePageSizes, pageSizesWire, ({ call, body }) =>
-      change(call, presentFields({ productUi: body.productUI, consoleUi: body.consoleUI, platformUi: body.platformUI })),
+      change(call, definedFields({ productUi: body.productUI, consoleUi: body.consoleUI, platformUi: body.platformUI })),
     ),
   ]
 }

@@ -1,9 +1,9 @@
 import type * as t from 'io-ts'
-import { presentFields } from '../../../core/identity/accounts/users.ts'
 import type { UserListing, UserOrder } from '../../../core/identity/types.ts'
 import { userOrders } from '../../../core/identity/types.ts'
 import { freeText, optional, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
 import { UserVisibilityWord } from '../codecs.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** The filters and the order of an administrator's list of all users. */
 export const UsersQuery = request(
@@ -41,7 +41,7 @@ export const searchTextOf = (text: string | undefined): string => (text ?? '').n
 export const listingOf = (query: t.TypeOf<typeof UsersQuery>): UserListing | undefined =>
   query.source_id !== undefined && query.source_id !== 0
     ? undefined
-    : presentFields({
+    : definedFields({
         login: query.login_name === '' ? undefined : query.login_name,
         isActive: query.is_active,
         isAdmin: query.is_admin,

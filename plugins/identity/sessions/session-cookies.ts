@@ -2,6 +2,7 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import type { CsrfTokens, IdentitySettings } from '../../../core/identity/ports.ts'
 import type { RememberedCookie } from '../../../core/identity/sessions/ports.ts'
 import type { CookieChange } from '../../kit/reply.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** Readable by scripts, which repeat its value in `X-Csrf-Token`. */
 const csrfCookie = '_csrf'
@@ -27,7 +28,7 @@ const remember = (settings: Settings, value: string | undefined, maxAgeSeconds?:
   httpOnly: true,
   path: '/',
   hostPrefix: true,
-  ...(maxAgeSeconds === undefined ? {} : { maxAgeSeconds }),
+  ...definedFields({ maxAgeSeconds }),
 })
 
 const bus = (value: string | undefined, maxAgeSeconds?: number): CookieChange => ({
@@ -35,7 +36,7 @@ const bus = (value: string | undefined, maxAgeSeconds?: number): CookieChange =>
   value,
   httpOnly: true,
   path: busPath,
-  ...(maxAgeSeconds === undefined ? {} : { maxAgeSeconds }),
+  ...definedFields({ maxAgeSeconds }),
 })
 
 /**

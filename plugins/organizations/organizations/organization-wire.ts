@@ -5,6 +5,7 @@ import type { Call } from '../../../core/kernel/principal.ts'
 import { avatarUrl, placeOf } from '../../identity/accounts/user-wire.ts'
 import type { OrganizationBody, TeamBody } from '../codecs.ts'
 import type { OrganizationGiven } from '../needs.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** The settings that the URLs of pictures depend on. */
 type Place = Pick<OrganizationGiven, 'identitySettings'>
@@ -53,12 +54,5 @@ interface ProfileBody {
 
 /** Distinguishes the fields that were sent from those that were not. */
 export const profileInput = (body: ProfileBody): ProfileInput => ({
-  ...(body.full_name === undefined ? {} : { fullName: body.full_name }),
-  ...(body.email === undefined ? {} : { email: body.email }),
-  ...(body.description === undefined ? {} : { description: body.description }),
-  ...(body.website === undefined ? {} : { website: body.website }),
-  ...(body.location === undefined ? {} : { location: body.location }),
-  ...(body.visibility === undefined ? {} : { visibility: body.visibility }),
-  ...(body.orgType === undefined ? {} : { orgType: body.orgType }),
-  ...(body.fleetManagementClusterEndPoint === undefined ? {} : { fleetEndpoint: body.fleetManagementClusterEndPoint }),
+  ...definedFields({ fullName: body.full_name, email: body.email, description: body.description, website: body.website, location: body.location, visibility: body.visibility, orgType: body.orgType, fleetEndpoint: body.fleetManagementClusterEndPoint }),
 })

@@ -46,6 +46,7 @@ import {
   renameOrganization,
   setOrganizationAvatar,
 } from './organizations.routes.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** The id for an account name that belongs to a user, not an organization. No row has this id. */
 const noOrganization = 0 as OrgId
@@ -166,9 +167,7 @@ export const policyRoutes = (given: OrganizationGiven): readonly BoundRoute[] =>
     }),
     handleChange(editPolicies, policiesWire, ({ call, grant, body, expectedVersion }) => {
       const input = {
-        ...(body.require_two_factor === undefined ? {} : { requiresSecondFactor: body.require_two_factor }),
-        ...(body.two_factor_grace_days === undefined ? {} : { graceDays: body.two_factor_grace_days }),
-        ...(body.max_token_life_days === undefined ? {} : { maxTokenLifeDays: body.max_token_life_days }),
+        ...definedFields({ requiresSecondFactor: body.require_two_factor, graceDays: body.two_factor_grace_days, maxTokenLifeDays: body.max_token_life_days }),
       }
       return change(call, orgOf(grant), input, expectedVersion)
     }),

@@ -23,6 +23,7 @@ import {
   listRobots,
   listRobotTokens,
 } from './robots.routes.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 const robotWire = (robot: Robot) => ({
   id: robot.id,
@@ -57,8 +58,7 @@ const accountRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     }),
     handleChange(editRobot, versionedRobot, ({ call, grant, body, expectedVersion }) => {
       const input = {
-        ...(body.description === undefined ? {} : { description: body.description }),
-        ...(body.active === undefined ? {} : { isActive: body.active }),
+        ...definedFields({ description: body.description, isActive: body.active }),
         ...(body.team_ids === undefined ? {} : { teamIds: teamIdsOf(body.team_ids) }),
       }
       return edit(call, orgOf(grant), robotOf(grant), input, expectedVersion)

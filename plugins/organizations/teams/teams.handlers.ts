@@ -35,6 +35,7 @@ import {
   removeTeamMember,
   searchTeams,
 } from './teams.routes.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 const rolesOf = (ids: readonly number[]): readonly RoleId[] => ids as readonly RoleId[]
 
@@ -64,10 +65,7 @@ const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     ),
     handleChange(editTeam, versionedTeam, ({ call, params, body, expectedVersion }) => {
       const input = {
-        ...(body.name === undefined ? {} : { name: body.name }),
-        ...(body.description === undefined ? {} : { description: body.description }),
-        ...(body.permission === undefined ? {} : { permission: body.permission }),
-        ...(body.type === undefined ? {} : { type: body.type }),
+        ...definedFields({ name: body.name, description: body.description, permission: body.permission, type: body.type }),
         ...(body.assignedRoleIDs === undefined ? {} : { roleIds: rolesOf(body.assignedRoleIDs) }),
       }
       return edit(call, params.teamid as TeamId, input, expectedVersion)

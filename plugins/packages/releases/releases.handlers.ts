@@ -16,6 +16,7 @@ import { chartRefOf } from '../codecs.ts'
 import type { PackagesGiven } from '../needs.ts'
 import type { ConsoleConfig, InstallReleaseOptions, RollbackReleaseRequest, UpgradeReleaseOptions } from './codecs.ts'
 import { toRelease, toReleaseRow, toReleaseState } from './codecs.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 import {
   getDefaultDriver,
   getDriver,
@@ -53,14 +54,8 @@ export const releaseReadHandlers = (given: ReleaseReadDeps): readonly BoundRoute
   ]
 }
 
-type Given<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
-
-/** Removes keys that are undefined: an exact type distinguishes them from absent keys. */
-const said = <T extends object>(options: T): Given<T> =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
-
 const valuesOf = (options: InstallReleaseOptions | UpgradeReleaseOptions): ValuesSpec =>
-  said({
+  definedFields({
     replaceValues: options.replaceValues,
     valuesFile: options.valuesFile,
     valuesPatch: options.valuesPatch,
@@ -85,7 +80,7 @@ const sharedFlags = (options: InstallReleaseOptions | UpgradeReleaseOptions) => 
 })
 
 const installFlags = (options: InstallReleaseOptions): HelmFlags =>
-  said({
+  definedFields({
     ...sharedFlags(options),
     replace: options.replace,
     includeCrds: options.includeCRDs,
@@ -93,7 +88,7 @@ const installFlags = (options: InstallReleaseOptions): HelmFlags =>
   })
 
 const upgradeFlags = (options: UpgradeReleaseOptions): HelmFlags =>
-  said({
+  definedFields({
     ...sharedFlags(options),
     install: options.install,
     cleanupOnFail: options.cleanupOnFail,
@@ -107,7 +102,7 @@ const upgradeFlags = (options: UpgradeReleaseOptions): HelmFlags =>
   })
 
 const rollbackFlags = (options: RollbackReleaseRequest) =>
-  said({
+  definedFields({
     disableHooks: options.disable_hooks,
     recreate: options.recreate,
     wait: options.wait,
@@ -133,7 +128,7 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         chart: chartRefOf(body),
         values: valuesOf(body),
         flags: installFlags(body),
-        ...said({ partOf: body.partOf }),
+        ...definedFields({ partOf: body.partOf }),
         responseId: query['response-id'],
       }),
     ),
@@ -144,7 +139,7 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         chart: chartRefOf(body),
         values: valuesOf(body),
         flags: upgradeFlags(body),
-        ...said({ partOf: body.partOf }),
+        ...definedFields({ partOf: body.partOf }),
         responseId: query['response-id'],
       }),
     ),
@@ -152,7 +147,7 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
       uninstall(call, grant, {
         name: params.name,
         namespace: body.namespace,
-        flags: said({ disableHooks: body.disable_hooks, timeoutSeconds: body.timeout, keepHistory: body.purge === false ? true : undefined }),
+        flags: definedFields({ disableHooks: body.disable_hooks, timeoutSeconds: body.timeout, keepHistory: body.purge === false ? true : undefined }),
         responseId: query['response-id'],
       }),
     ),
@@ -162,7 +157,7 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         namespace: body.namespace,
         revision: body.version ?? 0,
         flags: rollbackFlags(body),
-        ...said({ description: body.description }),
+        ...definedFields({ description: body.description }),
         responseId: query['response-id'],
       }),
     ),

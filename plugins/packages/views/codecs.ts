@@ -3,6 +3,7 @@ import { completedSource } from '../../../core/packages/charts/source-refs.ts'
 import type { BundleOptionView, PackageCard } from '../../../core/packages/views/types.ts'
 import { answer, AnyJson, DateTime, FreeObjectCodec, freeText, listOf, optional, PathName, PathTail, patternText, request } from '../../kit/codecs.ts'
 import { chartSourceProps, Format, Namespace, ReleaseName } from '../codecs.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** A file of a chart, by its path in the chart. */
 export const ChartFilePath = request({ owner: PathName, cluster: PathName, path: PathTail }, 'ChartFilePath')
@@ -85,12 +86,10 @@ const toCards = (card: PackageIn): readonly PackageCard[] => {
     const { sourceRef, namespace, versions, multiSelect, required, selected, name } = card.chart
     const options = versions.map(({ version, selected: isSelected, valuesFile, valuesPatch }) => ({
       version,
-      ...(isSelected === undefined ? {} : { selected: isSelected }),
-      ...(valuesFile === undefined ? {} : { valuesFile }),
-      ...(valuesPatch === undefined ? {} : { valuesPatch }),
+      ...definedFields({ selected: isSelected, valuesFile, valuesPatch }),
     }))
     const flags = { multiSelect: multiSelect === true, required: required === true, selected: selected === true }
-    return [{ chart: { name, sourceRef: completedSource(sourceRef), ...(namespace === undefined ? {} : { namespace }), versions: options, ...flags } }]
+    return [{ chart: { name, sourceRef: completedSource(sourceRef), ...definedFields({ namespace }), versions: options, ...flags } }]
   }
   if (card.bundle !== undefined) return [{ bundle: toBundle(card.bundle) }]
   return card.oneOf === undefined ? [] : [{ oneOf: { description: card.oneOf.description ?? '', bundles: card.oneOf.bundles.map(toBundle) } }]

@@ -9,3 +9,7 @@ export const isUnchanged = (changed: object): boolean => Object.keys(changed).le
 
 /** Reports whether two lists, each without duplicates, have the same elements. */
 export const isSameSet = <A>(a: readonly A[], b: readonly A[]): boolean => a.length === b.length && a.every((member) => b.includes(member))
+
+/** Returns the fields that are defined, and leaves the others out: a key whose value is undefined is not a missing key. */
+export const definedFields = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
