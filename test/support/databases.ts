@@ -199,10 +199,9 @@ const serialized = (statements: readonly string[], records: readonly Readonly<Re
 
 /** One text that makes the whole schema; read once from a migrated database and kept until a migration changes. */
 const mysqlTemplate = once(async (): Promise<string> => {
-  const url = await emptyMysqlUrl()
-  const version = createHash('sha256').update(await serverVersion(url)).digest('hex').slice(0, 8)
+  const version = createHash('sha256').update(await serverVersion(await poolUrl())).digest('hex').slice(0, 8)
   const kept = await cached(`mysql-schema-${await schemaKey()}-${version}`, async (into) => {
-    await writeFile(join(into, 'schema.sql'), await makeMysqlTemplate(url))
+    await writeFile(join(into, 'schema.sql'), await makeMysqlTemplate(await emptyMysqlUrl()))
   })
   return readFile(join(kept, 'schema.sql'), 'utf8')
 })

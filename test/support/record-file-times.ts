@@ -14,7 +14,7 @@ const lingerMs = 250
 
 /** User and system seconds of this process and of the children that it has waited for. */
 const cpuSeconds = (): { readonly own: number; readonly children: number } => {
-  const { user, system } = { user: process.cpuUsage().user, system: process.cpuUsage().system }
+  const { user, system } = process.cpuUsage()
   // Fields after the name: utime, stime, cutime, cstime are 12 to 15 of the remaining ones, in ticks of 10 ms.
   const fields = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ') : []
   return { own: (user + system) / 1e6, children: (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) / 100 }

@@ -1,3 +1,4 @@
+import { definedFields } from '../../../core/kernel/fields.ts'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
 import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
 import type { ObjectPrinter } from '../../../core/packages/editors/manifests.ts'
@@ -18,8 +19,6 @@ export const modelAnswer = async (model: FreeObject, asked: string | undefined, 
 export const printerOf = (asked: string | undefined, texts: Pick<ChartTexts, 'print'>): ObjectPrinter =>
   formatOf(asked, 'yaml') === 'json' ? { ending: 'json', print: (object) => Promise.resolve(toWireJson(object)) } : { ending: 'yaml', print: (object) => texts.print(object) }
 
-const filled = (entries: Readonly<Record<string, string | undefined>>): FreeObject => Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, string] => entry[1] !== undefined))
-
 /** Returns the subject of a removal from the flat form or the model. The flat form takes precedence. */
 export const removalSubject = ({ metadata, group, version, name, kind, scope, releaseName, namespace }: EditorRemoval): FreeObject => {
   const within = (key: string): FreeObject => {
@@ -28,8 +27,8 @@ export const removalSubject = ({ metadata, group, version, name, kind, scope, re
   }
   return {
     metadata: {
-      resource: { ...within('resource'), ...filled({ group, version, name, kind, scope }) },
-      release: { ...within('release'), ...filled({ name: releaseName, namespace }) },
+      resource: { ...within('resource'), ...definedFields({ group, version, name, kind, scope }) },
+      release: { ...within('release'), ...definedFields({ name: releaseName, namespace }) },
     },
   }
 }
