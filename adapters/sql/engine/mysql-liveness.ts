@@ -32,6 +32,7 @@ export const makeSilence = ({ ask, onSilent, statementMilliseconds }: SilenceDep
   const waiting: ((refused: Unavailable | undefined) => void)[] = []
   let heardAtMs = performance.now()
   let state: 'answers' | 'doubtful' | 'silent' = 'answers'
+  let doubt: NodeJS.Timeout | undefined
   let isClosed = false
 
   const enter = (next: typeof state, refused?: Unavailable): void => {
@@ -58,7 +59,7 @@ export const makeSilence = ({ ask, onSilent, statementMilliseconds }: SilenceDep
       // If other statements are answered, one statement or connection is slow, not the server.
       if (state !== 'answers' || performance.now() - heardAtMs < recentMilliseconds) return
       state = 'doubtful'
-      setTimeout(() => {
+      doubt = setTimeout(() => {
         if (state !== 'doubtful') return
         enter('silent', refusal())
         onSilent()
@@ -67,6 +68,9 @@ export const makeSilence = ({ ask, onSilent, statementMilliseconds }: SilenceDep
     },
     close: () => {
       isClosed = true
+      // Nothing of a closed pool waits on, and no timer keeps the process alive.
+      clearTimeout(doubt)
+      if (state === 'doubtful') enter('silent', refusal())
     },
   }
 }
