@@ -281,9 +281,9 @@ test('a site admin manages the addresses of a user: recorded as both, the owner 
   const rows = await database.query<{ action: string; actor_name: string; impersonator_name: string }>((k) =>
     k('audit_events').where({ object_name: 'managed' }).where('action', 'like', 'email.%').orderBy('id').select('action', 'actor_name', 'impersonator_name'))
   t.deepEqual(rows.map((row) => ({ ...row })), ['email.added', 'email.removed'].map((action) => ({ action, actor_name: 'managed', impersonator_name: 'admin' })))
-  for (const [n, done] of ['added', 'removed'].entries()) {
-    const { subject, text } = await mails.nth('managed@example.org', n + 1)
-    t.is(subject, `An administrator ${done} e-mail addresses of your account`)
-    t.regex(text ?? '', /moved@example\.net/)
-  }
+  // Mails that are due together are sent together, in any order.
+  await mails.nth('managed@example.org', 2)
+  const received = await mails.to('managed@example.org')
+  t.deepEqual(received.map(({ subject }) => subject).sort(), ['added', 'removed'].map((done) => `An administrator ${done} e-mail addresses of your account`))
+  for (const { text } of received) t.regex(text ?? '', /moved@example\.net/)
 })
