@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { LRUCache } from 'lru-cache'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Outcome } from '../../../core/kernel/failure.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
@@ -21,36 +22,14 @@ export interface HeaderCache {
  * @param limitChars of all headers as JSON; the least recently used are removed first.
  */
 export const makeHeaderCache = (limitChars: number): HeaderCache => {
-  const kept = new Map<string, { readonly header: ReleaseHeader; readonly chars: number }>()
-  let total = 0
+  const kept = new LRUCache<string, ReleaseHeader>({ maxSize: limitChars })
   const keyOf = ({ id }: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): string => `${id} ${ref.uid} ${ref.resourceVersion}`
 
-  const drop = (key: string): void => {
-    total -= kept.get(key)?.chars ?? 0
-    kept.delete(key)
-  }
-
   return {
-    find(cluster, ref) {
-      const key = keyOf(cluster, ref)
-      const entry = kept.get(key)
-      if (entry === undefined) return undefined
-      // The least recently used is first: a map keeps insertion order.
-      kept.delete(key)
-      kept.set(key, entry)
-      return entry.header
-    },
+    find: (cluster, ref) => kept.get(keyOf(cluster, ref)),
     keep(cluster, ref, header) {
-      const key = keyOf(cluster, ref)
       const chars = JSON.stringify(header, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)).length
-      if (chars > limitChars) return chars
-      drop(key)
-      kept.set(key, { header, chars })
-      total += chars
-      for (const oldest of kept.keys()) {
-        if (total <= limitChars) return chars
-        drop(oldest)
-      }
+      kept.set(keyOf(cluster, ref), header, { size: chars })
       return chars
     },
   }
