@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { LRUCache } from 'lru-cache'
+import pMap from 'p-map'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Outcome } from '../../../core/kernel/failure.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
@@ -72,7 +73,6 @@ export const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers']
     const stop = new AbortController()
     const either = AbortSignal.any([signal, stop.signal])
     let failed: RecordFailure | undefined
-    let next = 0
     let chars = 0
 
     const take = (at: number, got: Awaited<ReturnType<typeof fetchHeader>>): Either<RecordFailure, void> => {
@@ -81,14 +81,13 @@ export const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers']
       chars += got.right?.chars ?? 0
       return chars <= mostChars ? right(undefined) : left(RecordUnreadable('The release records of the cluster are larger than one list can be. Ask for fewer, by namespace, limit or filter.'))
     }
-    const work = async (): Promise<void> => {
-      for (let at = missing[next++]; at !== undefined && failed === undefined; at = missing[next++]) {
-        const taken = take(at, await fetchHeader(reading, cluster, driver, refs[at] as ReleaseRecordRef, either))
-        if (!isLeft(taken)) continue
-        failed ??= taken.left
-        stop.abort()
-      }
+    const fetchOne = async (at: number): Promise<void> => {
+      if (failed !== undefined) return
+      const taken = take(at, await fetchHeader(reading, cluster, driver, refs[at] as ReleaseRecordRef, either))
+      if (!isLeft(taken)) return
+      failed ??= taken.left
+      stop.abort()
     }
-    await Promise.all(Array.from({ length: Math.min(atOnce, missing.length) }, work))
+    await pMap(missing, fetchOne, { concurrency: atOnce })
     return failed === undefined ? right(found.filter((header) => header !== undefined)) : left(failed)
   }
