@@ -32,6 +32,7 @@ const makeResumption = () => {
       const next = { value: secret(rememberValue.replace('x', 'y')), validSeconds: 60 }
       return right({ principal: { ...principal, method: 'session' }, sessionKey: secret('session-key'), remembered: next, busPass: secret('bus') })
     },
+    userOf: async () => undefined,
   }
   return { asked, resumption }
 }

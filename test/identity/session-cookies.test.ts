@@ -55,6 +55,20 @@ const known = async (): Promise<string> => {
   return username
 }
 
+test('a remember cookie beside the credential of another user is refused, and stays valid', async (t) => {
+  const [username, other] = [await known(), await known()]
+  const jar = await signedIn(username, true)
+  for (const name of ['moorage_session', '_csrf']) jar.drop(name)
+  const ask = async (token: string) => (await service.send('GET', '/api/v1/user', { headers: jar.headers(), token })).status
+  t.is(await ask(await service.tokenFor(other)), 401)
+  t.is(await ask(await service.tokenFor(username)), 200)
+  t.is((await service.send('GET', '/api/v1/user', { headers: jar.headers(), basic: [other, password] })).status, 401)
+  t.is((await me(jar)).json.login, username)
+  await graceEnds(username)
+  await service.send('POST', `/api/v1/admin/users/${username}/change-password`, { token: service.adminToken, body: { password: 'another long passphrase' } })
+  t.is(await ask(await service.tokenFor(other)), 200, 'a login that has ended does not count')
+})
+
 test('a browser that is not to be remembered signs in, works, and is out after its session', async (t) => {
   const username = await known()
   const jar = await signedIn(username)
