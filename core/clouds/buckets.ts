@@ -69,7 +69,7 @@ export const makeListBuckets = (deps: Deps) => {
     const answer = await deps.clusters.request(call, source.clusterUid, { method: 'GET', target })
     if (isLeft(answer)) return answer
     if (answer.right.status === 403) return left(SecretForbidden('The cluster does not let you read that secret.'))
-    if (answer.right.status === 404) return left(SecretMissing('The cluster has no such secret.'))
+    if (answer.right.status === 404) return left(SecretMissing('The secret does not exist in the cluster.'))
     const data = answer.right.status === 200 ? readSecretData(answer.right.json) : undefined
     return data === undefined ? left(ClusterUnreachable('The cluster did not answer as a Kubernetes API server does.')) : right(data)
   }

@@ -90,7 +90,7 @@ export const makeMemberClusters = (deps: {
     async open(call, grant) {
       const clusterId = grant.objectId as ClusterId
       const cluster = await deps.clusters.get(clusterId)
-      if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+      if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
       if (!cluster.hasCredential) return left(ClusterNotConnected('The cluster is not connected: store an access config for it first.'))
       const { id, ownerId, ownerName, name, uid } = cluster
       const steady = { ...deps, connections: steadyConnections(deps.connections) }

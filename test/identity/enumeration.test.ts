@@ -174,7 +174,7 @@ test('a private user and a missing one are one answer to whoever does not see th
     }
     for (const name of ['hidden', 'absent']) {
       t.is((await send('GET', `/users/${name}/orgs`, { token: tokens.sam })).json.message, `There is no user "${name}".`)
-      t.is((await send('GET', `/orgs/evil/members/${name}`, { token: tokens.eve })).json.message, 'The user is no member of this organization.')
+      t.is((await send('GET', `/orgs/evil/members/${name}`, { token: tokens.eve })).json.message, 'The user is not a member of this organization.')
     }
     t.is((await send('GET', '/users/hidden/orgs', { token: await service.tokenFor('hidden', ['public-only', 'read:organization', 'read:user']) })).status, 200, 'oneself')
     t.is((await send('GET', '/users/hidden/orgs/evil/permissions', { token: await service.tokenFor('hidden') })).status, 200, 'oneself')

@@ -76,7 +76,7 @@ test('what cannot be is said in plain words', async (t) => {
   for (const command of ['show', 'watch', 'cancel']) {
     const foreign = await run(['tasks', command, id], { token: eve.token })
     t.is(foreign.code, 1)
-    t.regex(foreign.err, /There is no such task/)
+    t.regex(foreign.err, /The task does not exist/)
   }
   t.regex((await run(['tasks', 'cancel', id])).err, /has ended already: it has succeeded/)
   const unknown = await run(['tasks', 'list', '--state', 'asleep'])

@@ -10,7 +10,7 @@ import { maySee } from '../types.ts'
 export const UserMissing = defineFailure('UserMissing', 'NotFound')
 
 /** Returns the same message for a user who does not exist and for one who may not be seen. */
-export const userMissing = (): Failure<'UserMissing'> => UserMissing('There is no such user.')
+export const userMissing = (): Failure<'UserMissing'> => UserMissing('The user does not exist.')
 
 /** Finds a user by name for a viewer. An organization's name does not match. */
 export const makeFindUser =

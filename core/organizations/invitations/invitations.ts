@@ -183,7 +183,7 @@ export const makeWithdrawInvitation =
     deps.uow.run<Failure<'InvitationMissing'>, void>(call, async ({ invitations, audit }) => {
       const found = await invitations.find(orgId, id)
       if (found === undefined || !(await invitations.remove(orgId, id))) {
-        return left(InvitationMissing('The organization has no such invitation.'))
+        return left(InvitationMissing('The invitation does not exist in the organization.'))
       }
       await audit.record({
         action: 'organization.invitation_withdrawn',

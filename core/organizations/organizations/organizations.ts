@@ -175,7 +175,7 @@ export const makeListOrganizationsOfUser =
 
 type EditOrganizationFailure = Failure<'OrganizationFieldRefused' | 'OrganizationMissing' | 'OrganizationChanged'>
 
-const organizationMissing = () => OrganizationMissing('There is no such organization.')
+const organizationMissing = () => OrganizationMissing('The organization does not exist.')
 const organizationChanged = () => OrganizationChanged('The organization was changed in the meantime.')
 
 /** Changes only the fields that are given and differ. */
@@ -223,7 +223,7 @@ export const makeRenameOrganization =
     if (isLeft(name)) return name
     return deps.uow.run<RenameOrganizationFailure, void>(call, async ({ organizations, audit }) => {
       const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
-      if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+      if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
       if (organization.name === name.right) return right(undefined)
       const renamed = await organizations.rename(id, organization.name, name.right)
       if (isLeft(renamed)) return renamed
@@ -266,7 +266,7 @@ export const makeDeleteOrphanedOrganization =
 
 const deleteWithin = async ({ organizations, audit }: OrganizationStores, id: OrgId): Outcome<DeleteOrganizationFailure, void> => {
   const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
-  if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+  if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
   const blocking = await organizations.blockingObjects(id, namedObjects)
   if (blocking.length > 0) {
     const errors = blocking.map(({ type, name }) => `${type} ${name}`)

@@ -63,7 +63,7 @@ export const makeChangePolicy =
     return deps.uow.run<ChangePolicyFailure, OrganizationPolicy>(call, async (stores) => {
       const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
       const before = organization === undefined ? undefined : await stores.policies.find(id)
-      if (organization === undefined || before === undefined) return left(OrganizationMissing('There is no such organization.'))
+      if (organization === undefined || before === undefined) return left(OrganizationMissing('The organization does not exist.'))
       if (expectedVersion !== undefined && expectedVersion !== before.version) return left(changedSince())
       const after = changedPolicy(before, input, deps.clock.now())
       const isNewDemand = after.secondFactorFrom !== undefined && after.secondFactorFrom.getTime() !== before.secondFactorFrom?.getTime()

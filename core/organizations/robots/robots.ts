@@ -113,7 +113,7 @@ export const makeEditRobot =
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, id)
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       const moved = await moveTeams(held, robot, input, deps.clock.now())
       if (isLeft(moved)) return moved
       const changed = changedFields(robot, { description: input.description, isActive: input.isActive })
@@ -166,7 +166,7 @@ export const makeDeleteRobot =
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, id)
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       await stores.robots.remove(orgId, id)
       await stores.audit.record({ action: 'robot.deleted', objectType: 'robot_ac', objectId: id, objectName: robot.login, tenantId: orgId })
       return right(undefined)

@@ -96,7 +96,7 @@ test('what an API server wrote does not go back to it', (t) => {
 test('a key that the editor does not have is refused, however it is called', (t) => {
   for (const key of ['service', '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'appsdeployment', '']) {
     const model = JSON.parse(`{"resources":{${JSON.stringify(key)}:{"kind":"Pod"}}}`) as unknown
-    t.deepEqual(problems(model), [`resources.${key}: the editor has no such resource`])
+    t.deepEqual(problems(model), [`resources.${key}: does not exist in the editor`])
   }
 })
 

@@ -54,7 +54,7 @@ const conversions: readonly (readonly [string, 'json' | 'yaml' | undefined, RegE
   ['odd.json', 'yaml', /^FormatRefused: /],
   ['README.md', 'json', /^FormatRefused: Only files of YAML and JSON/],
   ['README.md', undefined, /^README\.md text\/markdown; charset=utf-8 # Ferry\n$/],
-  ['none.yaml', undefined, /^ChartFileMissing: The chart ferry 1\.0\.0 has no such file\.$/],
+  ['none.yaml', undefined, /^ChartFileMissing: The file does not exist in the chart ferry 1\.0\.0\.$/],
   ['templates', undefined, /^ChartFileMissing/],
   ['../Chart.yaml', undefined, /^ChartFileMissing/],
   ['', undefined, /^ChartFileMissing/],
