@@ -81,7 +81,7 @@ export const makeListBuckets = (deps: Deps) => {
       return isLeft(data) ? data : deps.keys.ofSecret(name, cloud, data.right, options)
     }
     const stored = await deps.credentials.find(call.principal.userId, source.name)
-    if (stored === undefined) return left(CredentialMissing('You have no credential of that name.'))
+    if (stored === undefined) return left(CredentialMissing('The credential does not exist.'))
     if (!cloud.types.includes(stored.type)) {
       return refuse(cloud.types.length === 0 ? 'No type of credential has a key for buckets of this cloud; name a secret of a cluster.' : `This cloud takes a credential of type ${cloud.types.join(' or ')}.`)
     }

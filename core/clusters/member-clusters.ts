@@ -51,7 +51,7 @@ export const makeClustersAsCaller = (deps: {
       if (!isLeft(grant)) return grant
       if (grant.left.tag !== 'ObjectHidden') refused = grant.left as Refusal
     }
-    return left(refused ?? ClusterMissing('There is no cluster of that UID that you may see.'))
+    return left(refused ?? ClusterMissing('The cluster does not exist, or you may not see it.'))
   }
 
   return {
@@ -71,7 +71,7 @@ type Gone = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>
 /** A cluster that was removed after it was opened is reported as unreachable. */
 const asMemberFailure = <F extends Failure>(failure: F | Gone): Exclude<F, Gone> | Failure<'ClusterUnreachable'> =>
   failure.tag === 'ClusterMissing' || failure.tag === 'ClusterNotConnected'
-    ? ClusterUnreachable('The cluster was removed, or its access config was, meanwhile.')
+    ? ClusterUnreachable('The cluster or its access config was removed during the request.')
     : (failure as Exclude<F, Gone>)
 
 const asRelayFailure = (failure: ProxyFailure): MemberFailure | Failure<'ProxyPathRefused'> => {

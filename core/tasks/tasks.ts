@@ -77,7 +77,7 @@ export const makeListTasks =
       return right(await tasks.list({ ...filter, ...within, ...belonging, actorId: principal.userId }, page))
     }
     const allowed = await authorizer.authorize(principal, { type: 'account', name: account }, seeTasks)
-    if (isLeft(allowed)) return left(TaskMissing(`There is no account "${account}" whose tasks you may see.`))
+    if (isLeft(allowed)) return left(TaskMissing(`The account "${account}" does not exist, or you may not see its tasks.`))
     return right(await tasks.list({ ...filter, tenantId: allowed.right.ownerId }, page))
   }
 

@@ -18,7 +18,7 @@ test('a folder works and is a warning: nobody gets mail from it', async (t) => {
   t.is(fresh.state, 'warning')
   t.regex(fresh.message, /does not exist yet/)
   mkdirSync(join(folder, 'mail'))
-  t.regex((await check()).message, /sent to nobody/)
+  t.regex((await check()).message, /not sent, which is suitable for a trial only/)
   writeFileSync(join(folder, 'file'), '')
   t.like(await check(`folder:${join(folder, 'file')}`), { state: 'problem' })
   t.like(await check(`folder:${join(folder, 'new', 'below')}`), { state: 'warning' })

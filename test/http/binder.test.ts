@@ -92,7 +92,7 @@ test('a refusal leads to the page of its operation, and to the whole documentati
 
 test('a path that no route has and a parameter that cannot be are told in one text', async (t) => {
   const messages = await Promise.all(['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(t.context.server, path)))['message']))
-  t.deepEqual(messages, Array(3).fill('There is nothing at this path.'))
+  t.deepEqual(messages, Array(3).fill('The path does not exist.'))
 })
 
 test('neither OPTIONS nor 405 names a method that would then find nothing at the path', async (t) => {

@@ -46,7 +46,7 @@ onEachDatabase('a rotated token keeps id, name, scopes and organization, lives a
 onEachDatabase('only one’s own token is rotated, and one without an end stays without', async (t, world) => {
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const { record, value } = await made(world, ada)
-  for (const id of [record.id, 999_999 as TokenId]) t.like(await rotate(world, callBy(bob), id), { left: { tag: 'AccessTokenMissing', message: 'You have no such token.' } })
+  for (const id of [record.id, 999_999 as TokenId]) t.like(await rotate(world, callBy(bob), id), { left: { tag: 'AccessTokenMissing', message: 'The token does not exist.' } })
   t.true(isRight(await prove(world, value)))
   const first = unwrap(await rotate(world, callBy(ada), record.id))
   t.is(first.record.expiresAt, undefined)

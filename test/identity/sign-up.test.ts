@@ -68,7 +68,7 @@ onEachDatabase('a taken address is answered as a free one, its owner is told, an
   t.deepEqual(taken, free)
   const [ada, bob] = [await world.deps.stores.users.byLogin('ada'), await world.deps.stores.users.byLogin('bob')]
   t.deepEqual({ ...bob, id: 0, login: '', primaryEmail: '' }, { ...ada, id: 0, login: '', primaryEmail: '' }, 'the names answer alike')
-  t.deepEqual(mailsTo(world, 'OWNER@example.org').map(({ subject }) => subject), ['Somebody tried to sign up with your address'])
+  t.deepEqual(mailsTo(world, 'OWNER@example.org').map(({ subject }) => subject), ['A sign-up with your address was attempted'])
   t.is(mailsTo(world, 'OWNER@example.org')[0]?.action, undefined)
   t.deepEqual(await world.deps.stores.emails.list(bob!.id), [])
   const root = await world.user('root', { isAdmin: true })

@@ -80,7 +80,7 @@ test.serial('sign-up: closed, opened, confirmed by the mailed code, told to the 
   t.deepEqual([fresh.status, fresh.text, taken.status, taken.text], [200, '', 200, ''])
   t.is(fresh.headers['set-cookie'], undefined)
   t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 401)
-  t.is((await mails.nth('ada@example.org', 1)).subject, 'Somebody tried to sign up with your address')
+  t.is((await mails.nth('ada@example.org', 1)).subject, 'A sign-up with your address was attempted')
   const code = /The code is: (\S+)/.exec((await mails.nth('gus@example.org', 1)).text ?? '')?.[1] ?? ''
   t.is((await send('POST', '/user/activate', { body: { code } })).status < 300, true)
   t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 200)
@@ -173,7 +173,7 @@ test('the console makes, changes, lists and deletes users under its own keys', a
   const made = await admin('POST', '/accounts/admin/users/new', { loginType: '0-0', userName: 'konrad', email: 'konrad@example.org', password, sendNotify: true })
   t.is(made.status, 201)
   t.like(made.json, { Name: 'konrad', IsActive: true, IsAdmin: false, MustChangePassword: true })
-  t.is((await mails.nth('konrad@example.org', 1)).subject, 'An account was made for you')
+  t.is((await mails.nth('konrad@example.org', 1)).subject, 'An account was created for you')
   t.false(JSON.stringify(await mails.to('konrad@example.org')).includes(password))
   const id = made.json.ID as number
   t.deepEqual(codeOf(await admin('POST', '/accounts/admin/users/new', { loginType: '0-0', userName: 'x1', email: 'x1@example.org' })), [422, 'PasswordTooWeak'])

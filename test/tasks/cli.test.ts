@@ -105,7 +105,7 @@ test('a running task is cancelled and watched to its end', async (t) => {
   const watching = run(['tasks', 'watch', id])
   const cancelled = await run(['tasks', 'cancel', id])
   t.is(cancelled.code, 0)
-  t.regex(cancelled.out, /Asked for its end/)
+  t.regex(cancelled.out, /Cancellation requested/)
   const watched = await watching
   t.is(watched.code, 1)
   t.regex(watched.out, /Long was cancelled\./)
@@ -157,7 +157,7 @@ test('an interrupted watch ends with 130 and leaves the task alone', async (t) =
   await until('its lines', () => (out.includes('line 3') ? true : undefined))
   child.kill('SIGINT')
   t.is(await exited, 130)
-  t.regex(err, /the task goes on/)
+  t.regex(err, /the task continues/)
   await run(['tasks', 'cancel', id])
   await untilEnd(service, ada.token, id)
 })

@@ -171,7 +171,7 @@ test.serial('one lock has one task at a time, and the refusal says whose within 
   t.regex(refused.json.message as string, new RegExp(`"Holder" of ${ada.login} \\(task ${first.id}\\)`))
   const foreign = await ask({})
   t.is(foreign.status, 409)
-  t.is(foreign.json.message, 'Another task works on the same thing. Try again.', 'of another account\'s task nothing is told')
+  t.is(foreign.json.message, 'Another task works on the same object. Try again.', 'of another account\'s task nothing is told')
   await service.send('POST', `/api/v1/tasks/${first.id}/cancel`, { token: ada.token })
   await untilEnd(service, ada.token, first.id)
   const next = await order(service, eve.token, { title: 'Other', lockKey: 'cluster/7/shop/web' })

@@ -57,7 +57,7 @@ export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined)
     }
     const parsed = parseJson(text + decoder.decode())
     if (parsed.ok) return right(parsed.value)
-    return left(ProxyBodyRefused(parsed.why === 'repeated-key' ? `The key "${parsed.key.slice(0, 64)}" stands twice in one object of the body.` : 'The body is not JSON.'))
+    return left(ProxyBodyRefused(parsed.why === 'repeated-key' ? `The key "${parsed.key.slice(0, 64)}" is repeated in one object of the body.` : 'The body is not JSON.'))
   } catch {
     return left(ProxyBodyRefused('The body is not JSON.'))
   }

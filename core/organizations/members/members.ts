@@ -110,7 +110,7 @@ export const makeRemoveMember =
       if (standing.level === 'owner') {
         const owners = await stores.teams.findByPermission(id, 'owner')
         if (owners !== undefined && (await stores.teams.countMembers(owners.id, 2)) < 2) {
-          return left(LastOwner('An organization keeps at least one owner. Make somebody else an owner first.'))
+          return left(LastOwner('An organization must have at least one owner. Make another member an owner first.'))
         }
       }
       await stores.memberships.remove(id, userId)

@@ -122,7 +122,7 @@ export const makeFindOrganization =
         return right({ organization, viewer, isMember, barred, isFormerName: current === undefined })
       }
     }
-    return left(OrganizationMissing(`There is no organization "${name}".`))
+    return left(OrganizationMissing(`The organization "${name}" does not exist.`))
   }
 
 type Stores = { readonly organizations: OrganizationStore; readonly memberships: MembershipStore }
@@ -170,13 +170,13 @@ export const makeListOrganizationsOfUser =
     const asMember = isUnlimited ? viewer.userId : undefined
     const isSeen = isShown(call, account)
     const listed = await deps.organizations.listOfUserSeenBy(userId, asMember, isSeen ? visibleWithoutMembership(viewer) : [], page)
-    return isSeen || listed.total > 0 ? right(listed) : left(MemberMissing(`There is no user "${login}".`))
+    return isSeen || listed.total > 0 ? right(listed) : left(MemberMissing(`The user "${login}" does not exist.`))
   }
 
 type EditOrganizationFailure = Failure<'OrganizationFieldRefused' | 'OrganizationMissing' | 'OrganizationChanged'>
 
 const organizationMissing = () => OrganizationMissing('The organization does not exist.')
-const organizationChanged = () => OrganizationChanged('The organization was changed in the meantime.')
+const organizationChanged = () => OrganizationChanged('The organization was changed by another request. Read it again.')
 
 /** Changes only the fields that are given and differ. */
 export const makeEditOrganization =

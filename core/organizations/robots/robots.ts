@@ -120,7 +120,7 @@ export const makeEditRobot =
       const isNoChange = isUnchanged(changed) && !moved.right
       if (isNoChange && (expectedVersion === undefined || expectedVersion === robot.version)) return right(robot)
       if (!(await stores.robots.update(orgId, id, changed, expectedVersion))) {
-        return left(RobotChanged('The robot account was changed by somebody else meanwhile.'))
+        return left(RobotChanged('The robot account was changed by another request. Read it again.'))
       }
       const after = await stores.robots.find(orgId, id)
       if (after === undefined) throw new Error('The robot account that was just changed is not there.')

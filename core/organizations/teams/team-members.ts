@@ -29,7 +29,7 @@ export const makeAddTeamMember =
       if (isLeft(found)) return found
       const { id: userId, name } = found.right
       if (await stores.teams.hasMember(id, userId)) {
-        return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is in this team already.'))
+        return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is already a member of this team.'))
       }
       const at = deps.clock.now()
       if ((await stores.memberships.find(team.orgId, userId)) === undefined) {

@@ -142,7 +142,7 @@ export const leaveTeam = async (
   userId: UserId,
 ): Outcome<Failure<'LastOwner'>, void> => {
   if (isOwnersTeam(team) && (await stores.teams.countMembers(team.id, 2)) < 2) {
-    return left(LastOwner('An organization keeps at least one owner. Make somebody else an owner first.'))
+    return left(LastOwner('An organization must have at least one owner. Make another member an owner first.'))
   }
   await stores.teams.removeMember(team.id, userId)
   return right(undefined)

@@ -213,7 +213,7 @@ export const makeEditTeam =
       return right({ team: after, organization })
     })
 
-const teamChanged = () => TeamChanged('The team was changed in the meantime.')
+const teamChanged = () => TeamChanged('The team was changed by another request. Read it again.')
 
 const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormFailure, TeamChanges> => {
   const guarded = guardOwnersTeam(team, input)

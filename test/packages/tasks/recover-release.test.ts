@@ -181,7 +181,7 @@ test('whoever lost the right is told what they did, and nothing of the release',
   const pending = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']])
   const end = await endOfHelm({ pause, releases: pending.store }, lostRights, about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was ended. Helm said: secret things'))
   t.deepEqual(pending.rows(), ['1 deployed', '2 failed'])
-  t.like(end, { state: 'failed', error: 'Whoever asked for it may no longer connect to the cluster.', result: { release: 'web', namespace: 'shop' } })
+  t.like(end, { state: 'failed', error: 'The user who requested it may no longer connect to the cluster.', result: { release: 'web', namespace: 'shop' } })
   t.notRegex(end.message, /live|recorded as/)
   const fixed = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']], { amends: false })
   t.regex((await endOfHelm({ pause, releases: fixed.store }, lostRights, about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was ended.'))).message, /may be left pending/)

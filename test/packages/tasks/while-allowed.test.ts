@@ -105,7 +105,7 @@ test('work for somebody who may not connect is not begun', async (t) => {
   t.deepEqual(end, { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })
 })
 
-const rightsGone = 'Whoever asked for it may no longer connect to the cluster.'
+const rightsGone = 'The user who requested it may no longer connect to the cluster.'
 const refOf = (version: number, status: ReleaseRecordRef['status']): ReleaseRecordRef => ({
   namespace: 'shop', name: 'web', version, status, objectName: `web.v${version}`, uid: `u${version}`, resourceVersion: '1',
 })
