@@ -13,7 +13,7 @@ test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 const check = async (mail?: string) =>
   checkMail((await loadConfig({ environment: { MOORAGE_DATA_DIR: folder, ...(mail === undefined ? {} : { MOORAGE_MAIL: mail }) } })).settings)
 
-test('a folder works and is a warning: nobody gets mail from it', async (t) => {
+test('a folder works and is a warning: its mail is not sent', async (t) => {
   const fresh = await check()
   t.is(fresh.state, 'warning')
   t.regex(fresh.message, /does not exist yet/)

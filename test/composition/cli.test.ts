@@ -163,7 +163,7 @@ test('a key ring that is gone while the database is in use stops everything that
   t.notRegex(doctor.out, /the first start makes it/)
 })
 
-test('a file that is no database is told with its name', async (t) => {
+test('the message names a file that is not a database', async (t) => {
   const dataDir = join(folder, 'no-database')
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'moorage.sqlite'), 'something else entirely'.repeat(400))

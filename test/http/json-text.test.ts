@@ -58,7 +58,7 @@ test('a key named __proto__ stays a key and reaches no prototype', (t) => {
   t.is(({} as Record<string, unknown>)['polluted'], undefined)
 })
 
-test('a key that stands twice in one object is refused and named, whatever lies between', (t) => {
+test('a key that is repeated in one object is refused and named, with anything between', (t) => {
   const repeated = ['{"a":1,"a":2}', '{"a":{"b":[{"a":1}]},"a":1}', '[{"x":"{","a":",","a":""}]', '{"a":[1,2],"b":{},"a":0}', '{"a":1,"\\u0061":2}', '{ "a" :"\\"" , "a":1}']
   for (const text of repeated) t.deepEqual(parseJson(text), { ok: false, why: 'repeated-key', key: 'a' }, text)
   t.deepEqual(parseJson('{"b":{"__proto__":1,"__proto__":2}}'), { ok: false, why: 'repeated-key', key: '__proto__' })
@@ -71,5 +71,5 @@ test('the bodies that the Kubernetes proxy reads itself have each key once as we
   const read = (text: string) => readSmallJson((async function* () { yield Buffer.from(text) })())
   t.deepEqual(await read('{"resources":[]}'), right({ resources: [] }))
   const refused = await read('{"resources":[],"resources":[{"name":"b"}]}')
-  t.true(isLeft(refused) && refused.left.message.includes('"resources" stands twice'))
+  t.true(isLeft(refused) && refused.left.message.includes('"resources" is repeated'))
 })

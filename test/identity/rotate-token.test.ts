@@ -92,7 +92,7 @@ onEachDatabase('a token that rotates itself twice at once does so once', async (
   for (const outcome of outcomes) if (isRight(outcome)) t.true(isRight(await prove(world, outcome.right.value)))
 })
 
-onEachDatabase('a token is confined only to an organization of its owner, and says no more of others', async (t, world, db) => {
+onEachDatabase('a token is confined only to an organization of its owner, and shows nothing of others', async (t, world, db) => {
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const root = await world.user('root', { isAdmin: true })
   const acme = await ownedOrganization(db, 'acme', [bob.id], [ada.id])

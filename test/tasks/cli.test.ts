@@ -93,7 +93,7 @@ test('what cannot be is said in plain words', async (t) => {
   t.false(wrong.err.includes('xxxx'))
 })
 
-test('the token may stand in a file', async (t) => {
+test('the token may be in a file', async (t) => {
   const file = join(folder, 'token')
   writeFileSync(file, `${ada.token}\n`)
   t.is((await run(['tasks', 'list', '--token-file', file], { token: '' })).code, 0)
@@ -111,7 +111,7 @@ test('a running task is cancelled and watched to its end', async (t) => {
   t.regex(watched.out, /Long was cancelled\./)
 })
 
-test('a watch goes on where it was after its connection was cut', async (t) => {
+test('a watch resumes after its connection was cut', async (t) => {
   const proxy = await startFaultProxy({ port: Number(new URL(service.baseUrl).port) })
   try {
     const { id } = await order(service, ada.token, { title: 'Cut', untilCancelled: true })
