@@ -25,7 +25,7 @@ import { proxyRoutes } from './proxy.routes.ts'
 
 export const clustersPlugin = definePlugin({
   id: 'clusters',
-  summary: 'Imported clusters and the way to their Kubernetes API',
+  summary: 'Imported clusters and access to their Kubernetes API',
   listener: 'api',
   gate: 'always',
   needs: {

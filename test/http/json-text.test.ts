@@ -58,7 +58,7 @@ test('the key __proto__ is refused, at each level and however it is written', (t
   for (const text of ['"__proto__"', '{"a":"__proto__"}', '{"constructor":1,"proto":{"prototype":1}}']) t.true(parseJson(text).ok, text)
 })
 
-test('a key that stands twice in one object is refused and named, whatever lies between', (t) => {
+test('a key that is repeated in one object is refused and named, with anything between', (t) => {
   const repeated = ['{"a":1,"a":2}', '{"a":{"b":[{"a":1}]},"a":1}', '[{"x":"{","a":",","a":""}]', '{"a":[1,2],"b":{},"a":0}', '{"a":1,"\\u0061":2}', '{ "a" :"\\"" , "a":1}']
   for (const text of repeated) t.deepEqual(parseJson(text), { ok: false, why: 'repeated-key', key: 'a' }, text)
   t.deepEqual(parseJson('{"b":1.0,"n":12345678901234567890,"b":2}'), { ok: false, why: 'repeated-key', key: 'b' })
@@ -70,5 +70,5 @@ test('the bodies that the Kubernetes proxy reads itself have each key once as we
   const read = (text: string) => readSmallJson((async function* () { yield Buffer.from(text) })())
   t.deepEqual(await read('{"resources":[]}'), right({ resources: [] }))
   const refused = await read('{"resources":[],"resources":[{"name":"b"}]}')
-  t.true(isLeft(refused) && refused.left.message.includes('"resources" occurs twice'))
+  t.true(isLeft(refused) && refused.left.message.includes('"resources" is repeated'))
 })

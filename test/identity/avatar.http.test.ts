@@ -13,7 +13,7 @@ const askJson = (method: string, path: string, body: unknown) =>
   ask(method, path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
 const avatarUrl = async (): Promise<string> => ((await (await ask('GET', '/user')).json()) as { avatar_url: string }).avatar_url
 
-test.serial('a picture given as base64 is shown to whoever knows its address, and goes again', async (t) => {
+test.serial('a picture given as base64 is served at its address, and can be removed', async (t) => {
   const drawn = await avatarUrl()
   t.is((await askJson('POST', '/user/avatar', { image: (await picture('red')).toString('base64') })).status, 204)
   const url = await avatarUrl()

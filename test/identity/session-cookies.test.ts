@@ -108,7 +108,7 @@ test('a closed browser, whose session cookies are gone, is remembered too, also 
   t.is((await me(jar)).json.login, username)
 })
 
-test('a copied remember cookie: whoever comes second is refused, and everyone is out', async (t) => {
+test('a copied remember cookie: the second use is refused, and all sessions end', async (t) => {
   const username = await known()
   const owner = await signedIn(username, true)
   const elsewhere = await signedIn(username)
@@ -138,7 +138,7 @@ test('signing out ends the remembered login with the session, and takes every co
   t.is((await db.query((k) => k('remembered_logins').where('user_id', id(username)).select('id'))).length, 0)
 })
 
-test('nobody signs out, or in again, from another site', async (t) => {
+test('a request from another site neither signs out nor signs in again', async (t) => {
   const username = await known()
   for (const remember of [false, true]) {
     const jar = await signedIn(username, remember)
@@ -165,7 +165,7 @@ test('a session cannot be planted: signing in makes a new key, and ends the old 
   t.is((await me(jar)).status, 200)
 })
 
-test('a sign-in without remember takes the remember cookie of whoever was here before', async (t) => {
+test('a sign-in without remember removes the remember cookie of the previous user', async (t) => {
   const [first, second] = [await known(), await known()]
   const jar = await signedIn(first, true)
   jar.set('moorage_bus', 'a pass of theirs')

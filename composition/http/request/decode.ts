@@ -94,7 +94,7 @@ const unparsed = (spec: NonNullable<Route['body']>, parsed: ParsedJson & { reado
     case 'syntax':
       return refusal(spec.malformedAs ?? 400, 'MalformedBody', 'The body is not valid JSON.')
     case 'repeated-key':
-      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${parsed.key.slice(0, 64)}" stands twice in one object.`)
+      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${parsed.key.slice(0, 64)}" is repeated in one object.`)
     case 'reserved-key':
       return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${reservedKey}" is reserved.`)
   }

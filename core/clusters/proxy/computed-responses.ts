@@ -57,7 +57,7 @@ export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined)
     }
     const parsed = parseJson(text + decoder.decode())
     if (parsed.ok) return right(parsed.value)
-    if (parsed.why === 'repeated-key') return left(ProxyBodyRefused(`The key "${parsed.key.slice(0, 64)}" occurs twice in one object of the body.`))
+    if (parsed.why === 'repeated-key') return left(ProxyBodyRefused(`The key "${parsed.key.slice(0, 64)}" is repeated in one object of the body.`))
     return left(ProxyBodyRefused(parsed.why === 'reserved-key' ? `The key "${reservedKey}" is reserved.` : 'The body is not JSON.'))
   } catch {
     return left(ProxyBodyRefused('The body is not JSON.'))

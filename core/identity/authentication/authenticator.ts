@@ -54,7 +54,7 @@ export const makeImpersonate =
     const allowed = mayImpersonate(actor)
     if (isLeft(allowed)) return allowed
     const target = await credentials.accountByName(login)
-    if (target === undefined) return left(SudoTargetMissing('There is no such user to act as.'))
+    if (target === undefined) return left(SudoTargetMissing('The user to act as does not exist.'))
     if (target === 'organization') return left(SudoTargetNoUser('An organization cannot be acted as, only a user.'))
     if (!target.isEnabled) return left(NotPermitted('A disabled account cannot be acted as.'))
     return right({
