@@ -59,7 +59,7 @@ export interface BundleIn {
   readonly sourceRef: t.TypeOf<typeof SourceRefIn>
   readonly packages: readonly PackageIn[]
 }
-interface PackageIn {
+export interface PackageIn {
   readonly chart: t.TypeOf<typeof ChartCardIn> | undefined
   readonly bundle: BundleIn | undefined
   readonly oneOf: { readonly description: string | undefined; readonly bundles: readonly BundleIn[] } | undefined

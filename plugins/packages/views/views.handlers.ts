@@ -45,7 +45,7 @@ const toWish = ({ group = '', resource = '', kind = '', variant = '', namespace 
 
 /** The routes that show charts and bundles, and make orders from them. */
 export const viewHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
-  const open = makeOpenChart({ source: given.chartSource, clock: given.clock })
+  const open = makeOpenChart({ source: given.chartSource, clock: given.clock, caches: given.caches })
   const find = makeFindBundle({ texts: given.chartTexts, tools: given.chartTools, helm: given.helm })
   const deps = { open, find, clock: given.clock, entropy: given.entropy }
   const viewBundle = makeViewBundle(deps)
