@@ -19,7 +19,7 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { openSharedClock, worstSkewMs } from '../../adapters/system/shared-clock.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
-import { readBusKeys, makeKeySafe, makePlatformLogin, makeSystemLogin } from '../../core/bus/keys.ts'
+import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../core/bus/keys.ts'
 import type { Settings } from '../config/settings.ts'
 import { databaseTrouble, isInUse, keyringLost } from '../service/foundation.ts'
 import { customTokenOptions } from '../wiring/custom-token-options.ts'
@@ -162,7 +162,7 @@ export const checkBus = async (settings: Settings): Promise<Finding> => {
 const askServer = async (database: SqlDatabase, secretBox: ReturnType<typeof makeSecretBox>, servers: readonly string[]): Promise<Finding> => {
   const identities = makeSqlBusIdentityStore(database)(database)
   const keys = await readBusKeys(identities)
-  const deps = { identities, mint: makeNatsMint(systemClock), safe: makeKeySafe(secretBox, systemEntropy) }
+  const deps = { identities, mint: makeNatsMint(systemClock), safe: makeSealedKeys(secretBox, systemEntropy) }
   const login = keys && (await makeSystemLogin(deps)())
   const tasksLogin = keys && (await makePlatformLogin(deps)())
   if (keys === undefined || login === undefined || tasksLogin === undefined) return busFinding('problem', `The bus has no keys yet. ${makeKeys}`)

@@ -14,7 +14,7 @@ import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import { MailBellToken } from '../../core/mail/ports.ts'
+import { OutboxNotifierToken } from '../../core/mail/ports.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { TaskQueuesToken } from '../../core/tasks/ports.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
@@ -115,7 +115,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
     setStarted()
     // Mail of an earlier process is sent now, not when the lease of its job has ended.
-    composition.container.resolve(MailBellToken).ring()
+    composition.container.resolve(OutboxNotifierToken).ring()
     const helmTold = composition.container.resolve(HelmSupplyToken).start()
     return { ...listening, firstAdmin, helmTold }
   } catch (error) {

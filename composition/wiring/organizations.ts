@@ -19,8 +19,8 @@ import { permissionKey } from '../../core/kernel/access.ts'
 import type { Entropy } from '../../core/kernel/entropy.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { MailBellToken } from '../../core/mail/ports.ts'
-import { ringAfterCommit } from '../../core/mail/delivery.ts'
+import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
 import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitations/ports.ts'
 import { PolicyStoreToken } from '../../core/organizations/organizations/ports.ts'
@@ -99,6 +99,6 @@ export const provideOrganizations: Provide = (container, boot) => {
       }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     )
-    return ringAfterCommit(unitOfWork, resolve(MailBellToken))
+    return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
   })
 }

@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { KeySafe } from './keys.ts'
+import type { SealedKeys } from './keys.ts'
 import type { BusIdentityStore, BusKey, BusMint, BusServer, BusStores, BusUserStore } from './ports.ts'
 import { BusHasNoCredentials } from './ports.ts'
 import { accountOf, claimsFor } from './rights.ts'
@@ -15,7 +15,7 @@ export interface PushDeps {
   readonly users: BusUserStore
   readonly mint: BusMint
   readonly server: BusServer
-  readonly safe: KeySafe
+  readonly safe: SealedKeys
   readonly clock: Clock
 }
 
@@ -123,7 +123,7 @@ export interface OpenAccountDeps {
   readonly unitOfWork: UnitOfWork<BusStores>
   readonly mint: BusMint
   readonly server: BusServer
-  readonly safe: KeySafe
+  readonly safe: SealedKeys
   readonly push: PushClaims
   readonly clock: Clock
 }

@@ -81,7 +81,7 @@ const repeatedKey = (text: string): string => {
     }
     isKeyDue = keys !== undefined && (token === '{' || token === ',')
   }
-  throw new Error('no key of this JSON text stands twice')
+  throw new Error('no key of this JSON text is repeated')
 }
 
 // A literal of 16 digits may be beyond 2^53. A literal with a point or exponent is not an integer literal, even `1.0`.

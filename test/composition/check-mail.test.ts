@@ -34,7 +34,7 @@ test('a mail server: that it answers, takes the sign-in and encrypts, and in pla
   const server = await startMailServer({ login })
   t.teardown(() => server.stop())
   const good = await check(`smtp://relay:relay-password@localhost:${server.port}`)
-  t.deepEqual(good, { subject: 'mail', state: 'ok', message: `The mail server localhost:${server.port} answers. It takes the sign-in of relay.` })
+  t.deepEqual(good, { subject: 'mail', state: 'ok', message: `The mail server localhost:${server.port} answers. It accepts the sign-in of relay.` })
   const wrong = await check(`smtp://relay:not-that-one@localhost:${server.port}`)
   t.is(wrong.state, 'problem')
   t.regex(wrong.message, /refuses the user or the password/)

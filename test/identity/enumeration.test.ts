@@ -173,7 +173,7 @@ test('a private user and a missing one get the same response from every route, f
       await compare(path, path === '/users/search' ? 'GET' : 'POST', (id) => `/api/v1${path}?uid=${id}`, [hiddenId, absentId])
     }
     for (const name of ['hidden', 'absent']) {
-      t.is((await send('GET', `/users/${name}/orgs`, { token: tokens.sam })).json.message, `There is no user "${name}".`)
+      t.is((await send('GET', `/users/${name}/orgs`, { token: tokens.sam })).json.message, `The user "${name}" does not exist.`)
       t.is((await send('GET', `/orgs/evil/members/${name}`, { token: tokens.eve })).json.message, 'The user is not a member of this organization.')
     }
     t.is((await send('GET', '/users/hidden/orgs', { token: await service.tokenFor('hidden', ['public-only', 'read:organization', 'read:user']) })).status, 200, 'oneself')

@@ -19,11 +19,11 @@ import { makeSessionResumption } from '../../core/identity/sessions/remembered-l
 import { makeCreateUser } from '../../core/identity/accounts/user-creation.ts'
 import type { CreateUserInput } from '../../core/identity/accounts/user-creation.ts'
 import type { Background, IdentitySettings, PasswordHasher } from '../../core/identity/ports.ts'
-import { makeSeedSafe } from '../../core/identity/second-factor/codes.ts'
+import { makeSealedSeeds } from '../../core/identity/second-factor/codes.ts'
 import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/authentication/ports.ts'
 import type { User } from '../../core/identity/types.ts'
 import {
-  makeJudgeOneTimeCode,
+  makeCheckOneTimeCode,
   makeSpendOneTimeCode,
   makeUseOneTimeCode,
   makeUseRecoveryCode,
@@ -103,11 +103,11 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
   }
   const oneTimeCodes = {
     ...plain,
-    seeds: makeSeedSafe(testBox),
+    seeds: makeSealedSeeds(testBox),
     secondFactors: plain.stores.secondFactors,
     useRecoveryCode: makeUseRecoveryCode(plain),
   }
-  const codes = { useOneTimeCode: makeUseOneTimeCode(oneTimeCodes), judgeOneTimeCode: makeJudgeOneTimeCode(oneTimeCodes), spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes) }
+  const codes = { useOneTimeCode: makeUseOneTimeCode(oneTimeCodes), checkOneTimeCode: makeCheckOneTimeCode(oneTimeCodes), spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes) }
   const deps = { ...plain, ...codes, busPasses: { passFor: () => Promise.resolve(undefined) } }
   const createUser = makeCreateUser(deps)
   return {

@@ -75,7 +75,7 @@ test.serial('in the grace period members have access, and are notified by mail o
   await tellAt(now)
   await tellAt(now)
   const first = await mails.nth('vic@example.org', 1)
-  t.is(first.subject, 'The organization acme asks for a second factor')
+  t.is(first.subject, 'The organization acme requires a second factor')
   t.is(await tellAt(new Date(now.getTime() + 6 * dayMs)), 0)
   t.is(await tellAt(new Date(now.getTime() + 8 * dayMs)), 4, 'adam, cleo, ed and vic')
   await mails.nth('vic@example.org', 2)

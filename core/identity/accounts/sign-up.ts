@@ -16,7 +16,7 @@ import { checkPassword } from '../authentication/password-policy.ts'
 import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
 import { TooManyAttempts } from '../ports.ts'
 import type { PostConfirmationDeps } from '../emails/link-codes.ts'
-import { releaseLapsedClaim, makePostConfirmation } from '../emails/link-codes.ts'
+import { removeExpiredEmailClaim, makePostConfirmation } from '../emails/link-codes.ts'
 import { emailDomainRefused, isDomainAllowed, RegistrationClosed } from './site-rules.ts'
 import type { SiteRules } from './ports.ts'
 import type { EmailAddress, NewUser, User } from '../types.ts'
@@ -94,7 +94,7 @@ const insertWaiting = async (
   if (isLeft(id)) return id
   await stores.accountLife.markUnconfirmed(id.right, fresh.createdAt)
   await recordSignUp(stores, id.right, fresh.login)
-  await releaseLapsedClaim(stores, email.key, fresh.createdAt)
+  await removeExpiredEmailClaim(stores, email.key, fresh.createdAt)
   const holderId = await stores.emails.ownerOf(email.key)
   if (holderId !== undefined) {
     const holder = await stores.users.byId(holderId)

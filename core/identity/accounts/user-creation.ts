@@ -11,7 +11,7 @@ import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { PasswordPolicy } from '../authentication/password-policy.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
-import { releaseLapsedClaim } from '../emails/link-codes.ts'
+import { removeExpiredEmailClaim } from '../emails/link-codes.ts'
 import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
 import type { User, UserVisibility } from '../types.ts'
 
@@ -95,7 +95,7 @@ export const makeCreateUser =
         createdAt: input.createdAt ?? now,
       })
       if (isLeft(id)) return id
-      await releaseLapsedClaim(stores, email.right.key, now)
+      await removeExpiredEmailClaim(stores, email.right.key, now)
       const added = await stores.emails.insert(id.right, email.right, true, true, now)
       if (isLeft(added)) return added
       await stores.audit.record({

@@ -26,8 +26,8 @@ import type { PasswordPolicy } from './password-policy.ts'
 import { checkPassword, PasswordTooWeak } from './password-policy.ts'
 import type { SetPasswordDeps } from './passwords.ts'
 import type { Allowances } from './ports.ts'
-import type { JudgeGuessDeps } from './throttle.ts'
-import { makeJudgeGuess } from './throttle.ts'
+import type { ThrottledCheckDeps } from './throttle.ts'
+import { makeThrottledCheck } from './throttle.ts'
 
 export type ChangeOwnPasswordDeps = SetPasswordDeps & VerifyOwnPasswordDeps
 
@@ -170,7 +170,7 @@ const confirmAgain = async (deps: AskPasswordResetDeps, call: Call, { key }: Ema
   })
 }
 
-export interface ResetPasswordDeps extends JudgeGuessDeps {
+export interface ResetPasswordDeps extends ThrottledCheckDeps {
   readonly stores: IdentityStores
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly hasher: PasswordHasher
@@ -197,7 +197,7 @@ interface Proven {
  * all sessions and remembered logins; access tokens and the second factor remain. Does not sign in.
  */
 export const makeResetPassword = (deps: ResetPasswordDeps) => {
-  const judge = makeJudgeGuess(deps)
+  const judge = makeThrottledCheck(deps)
   return async (call: Call, input: ResetPasswordInput): Outcome<ResetPasswordFailure, void> => {
     const attempt = { kind: 'reset-code', subject: input.code.slice(0, 64), sourceIp: call.sourceIp } as const
     const proven = await judge(attempt, async () => right(await prove(deps, input.code)), linkCodeInvalid)

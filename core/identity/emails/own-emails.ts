@@ -13,7 +13,7 @@ import { auditedUser } from '../types.ts'
 import { emailsChangedMail, postIfAddressed } from './account-mail.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { PostConfirmationDeps } from './link-codes.ts'
-import { makePostConfirmation, mayPostConfirmations, releaseLapsedClaim } from './link-codes.ts'
+import { makePostConfirmation, mayPostConfirmations, removeExpiredEmailClaim } from './link-codes.ts'
 import { movePrimaryEmail } from './primary-email.ts'
 
 /** The address is not one of the caller's. */
@@ -98,7 +98,7 @@ export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDep
       const checked = await checkAdded(stores, call, emails.right)
       if (isLeft(checked)) return checked
       for (const email of emails.right) {
-        await releaseLapsedClaim(stores, email.key, deps.clock.now())
+        await removeExpiredEmailClaim(stores, email.key, deps.clock.now())
         const added = await stores.emails.insert(userId, email, false, false, deps.clock.now())
         if (isLeft(added)) return added
         await postConfirmation(stores, { userId, login, email: email.text })

@@ -62,14 +62,14 @@ const refBytes = 16
 export const makeSeedRef = (entropy: Entropy): string => hex(entropy.bytes(refBytes))
 
 /** Seals and opens seeds, each bound to its own row. */
-export interface SeedSafe {
+export interface SealedSeeds {
   seal(seed: Secret, userId: UserId, ref: string): Promise<Uint8Array>
   open(record: Pick<SecondFactorRecord, 'sealedSeed' | 'userId' | 'ref'>): Promise<Secret>
 }
 
 const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'two_factors', column: 'sealed_seed', tenantId: userId, rowRef: ref })
 
-export const makeSeedSafe = (box: SecretBox): SeedSafe => ({
+export const makeSealedSeeds = (box: SecretBox): SealedSeeds => ({
   seal: (seed, userId, ref) => box.seal(seed, placeOf(userId, ref)),
   open: ({ sealedSeed, userId, ref }) => box.open(sealedSeed, placeOf(userId, ref)),
 })

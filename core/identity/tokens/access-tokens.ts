@@ -9,7 +9,7 @@ import type { Call, Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { credentialOutdated, isStillProven } from '../authentication/credentials.ts'
+import { credentialOutdated, credentialStillValid } from '../authentication/credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import type { AccessTokenRecord } from '../types.ts'
 import { exceeds, parseScopeWords, scopeCovers, ScopeExceeded, scopeSetOf, wordsOfScope } from './scopes.ts'
@@ -124,7 +124,7 @@ export const makeCreateToken =
       expiresAt: expiresAt.right,
     }
     return deps.unitOfWork.run<CreateTokenFailure, CreatedToken>(call, async (stores) => {
-      if (call.principal !== undefined && !(await isStillProven(stores, deps.clock, call.principal))) return left(credentialOutdated())
+      if (call.principal !== undefined && !(await credentialStillValid(stores, deps.clock, call.principal))) return left(credentialOutdated())
       const reach = await grantedReach(stores, call.principal?.onlyOrgId, owner, input.org)
       if (isLeft(reach)) return reach
       const { onlyOrgId, onlyOrgName } = reach.right
@@ -217,7 +217,7 @@ export const makeRotateToken =
   async (call: SignedInCall<CreatedToken>, id: TokenId): Outcome<RotateTokenFailure, CreatedToken> =>
     deps.unitOfWork.run<RotateTokenFailure, CreatedToken>(call, async (stores) => {
       const { principal } = call
-      if (!(await isStillProven(stores, deps.clock, principal))) return left(credentialOutdated())
+      if (!(await credentialStillValid(stores, deps.clock, principal))) return left(credentialOutdated())
       const token = await stores.tokens.lock(principal.userId, id)
       if (token === undefined) return left(AccessTokenMissing('The token does not exist.'))
       if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))

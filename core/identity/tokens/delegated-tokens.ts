@@ -10,7 +10,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { userMissing } from '../accounts/users.ts'
-import { credentialOutdated, isStillProven } from '../authentication/credentials.ts'
+import { credentialOutdated, credentialStillValid } from '../authentication/credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { NotPermitted } from '../ports.ts'
 import { auditedUser } from '../types.ts'
@@ -36,7 +36,7 @@ const scopeWordsOf = ({ scopes }: Principal): readonly string[] => [
 /** A robot account authenticates with tokens only, so its row is not among those that `isStillProven` locks. */
 const isInForce = (stores: IdentityChanges, { clock }: Pick<CreateTokenDeps, 'clock'>, principal: Principal): Promise<boolean> =>
   principal.tokenId === undefined
-    ? isStillProven(stores, clock, principal)
+    ? credentialStillValid(stores, clock, principal)
     : stores.tokens.isInForce(principal.userId, principal.tokenId, principal.tokenCreatedAt)
 
 /** Makes room for one more token: removes expired ones, then the oldest. */

@@ -13,8 +13,8 @@ import { AlreadyMember, InvitationMissing, InvitationRefused, TooManyInvitations
 import type { Rights } from '../members/rights.ts'
 import { levelOfRole, levelOfTeam, mayGive, mustHold } from '../members/rights.ts'
 import type { OrganizationStores } from '../ports.ts'
-import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
-import { inOrganization, permissionsOfTeam } from '../teams/team-rules.ts'
+import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import { withLockedOrganization, permissionsOfTeam } from '../teams/team-rules.ts'
 import type { MembershipRole, Organization, Team } from '../types.ts'
 import type { AddressReader, Invitation, InvitationId, InvitationTokens, InvitedAddress } from './ports.ts'
 
@@ -24,7 +24,7 @@ export const maxTeamsOfInvitation = 50
 
 /** Reads teams by id. Refuses any team of another organization. */
 export const readTeams = async (
-  { stores, organization }: Pick<HeldOrganization, 'stores' | 'organization'>,
+  { stores, organization }: Pick<LockedOrganization, 'stores' | 'organization'>,
   teamIds: readonly TeamId[],
 ): Outcome<Failure<'InvitationRefused'>, readonly Team[]> => {
   const teams: Team[] = []
@@ -41,7 +41,7 @@ export const readTeams = async (
  * invitation is created and, with the inviter's rights at that time, again when it is accepted.
  */
 export const mayInvite = async (
-  { stores, organization }: Pick<HeldOrganization, 'stores' | 'organization'>,
+  { stores, organization }: Pick<LockedOrganization, 'stores' | 'organization'>,
   rights: Rights,
   role: MembershipRole,
   teams: readonly Team[],
@@ -92,7 +92,7 @@ export const makeInviteMember =
     if (teamIds.length > maxTeamsOfInvitation) return left(InvitationRefused(`An invitation names at most ${maxTeamsOfInvitation} teams.`))
     const allowed = await mayMail(deps.allowances, call, id, address)
     if (isLeft(allowed)) return allowed
-    return inOrganization<InviteMemberFailure, Invitation>(deps, call, id, async (held) => {
+    return withLockedOrganization<InviteMemberFailure, Invitation>(deps, call, id, async (held) => {
       const { stores, organization, rights } = held
       const teams = await readTeams(held, teamIds)
       if (isLeft(teams)) return teams
@@ -144,7 +144,7 @@ const mayMail = async (
 }
 
 const hasRoom = async (
-  { stores, organization }: HeldOrganization,
+  { stores, organization }: LockedOrganization,
   call: SignedInCall<never>,
   { key }: InvitedAddress,
   now: Date,

@@ -10,7 +10,7 @@ import { BeyondOwnRights, LastOwner, MemberMissing, MembershipActionUnknown, Org
 import { makeFindOrganization } from '../organizations/organizations.ts'
 import type { MembershipStore, OrganizationStore, OrganizationStores } from '../ports.ts'
 import type { MemberChangeDeps } from '../teams/team-rules.ts'
-import { inOrganization } from '../teams/team-rules.ts'
+import { withLockedOrganization } from '../teams/team-rules.ts'
 import type { Standing } from '../types.ts'
 import type { UserRef } from './accounts.ts'
 import { findAccount, isShown, userIdOf } from './accounts.ts'
@@ -50,7 +50,7 @@ export const makeTellPermissions = (deps: {
  * Returns why the caller may not enter the organization, for a change that is also open to members who do not meet its
  * requirements.
  */
-export const barredIn = async (
+export const entryRefusalIn = async (
   { memberships }: Pick<OrganizationStores, 'memberships'>,
   clock: Clock,
   { principal }: SignedInCall,
@@ -64,8 +64,8 @@ type SetMemberVisibilityFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 
 export const makeSetMemberVisibility =
   (deps: MemberChangeDeps) =>
   (call: SignedInCall, id: OrgId, ref: UserRef, isPublic: boolean): Outcome<SetMemberVisibilityFailure, void> =>
-    inOrganization<SetMemberVisibilityFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
-      const barred = await barredIn(stores, deps.clock, call, id)
+    withLockedOrganization<SetMemberVisibilityFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
+      const barred = await entryRefusalIn(stores, deps.clock, call, id)
       if (barred !== undefined) return left(barred)
       const userId = userIdOf(await findAccount(stores.memberships, ref))
       if (userId !== call.principal.userId && !rights.isOwner) return left(BeyondOwnRights('Only owners decide this for other members.'))
@@ -93,12 +93,12 @@ type RemoveMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Organi
 export const makeRemoveMember =
   (deps: MemberChangeDeps) =>
   (call: SignedInCall, id: OrgId, ref: UserRef): Outcome<RemoveMemberFailure, void> =>
-    inOrganization<RemoveMemberFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
+    withLockedOrganization<RemoveMemberFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = userIdOf(account)
       const isSelf = userId === call.principal.userId
       if (!isSelf) {
-        const barred = await barredIn(stores, deps.clock, call, id)
+        const barred = await entryRefusalIn(stores, deps.clock, call, id)
         if (barred !== undefined) return left(barred)
         const isAllowed = mustHold(rights, 'remove members')
         if (isLeft(isAllowed)) return isAllowed

@@ -9,7 +9,7 @@ import { findAccount, findNewMember, userIdOf } from '../members/accounts.ts'
 import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import type { TeamStore } from '../ports.ts'
 import type { TeamChangeDeps } from './team-rules.ts'
-import { inTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
+import { withLockedTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
 
 type AddTeamMemberFailure = Failure<'MemberMissing' | 'AccountNotEligible' | 'BeyondOwnRights' | 'TeamMissing' | 'AlreadyTeamMember'>
 
@@ -20,7 +20,7 @@ type AddTeamMemberFailure = Failure<'MemberMissing' | 'AccountNotEligible' | 'Be
 export const makeAddTeamMember =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
   (call: SignedInCall, id: TeamId, ref: UserRef, whenMember: 'done' | 'refused'): Outcome<AddTeamMemberFailure, void> =>
-    inTeam<AddTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+    withLockedTeam<AddTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const isAllowed = mustHold(rights, 'add team members')
       if (isLeft(isAllowed)) return isAllowed
       const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
@@ -56,7 +56,7 @@ type RemoveTeamMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Te
 export const makeRemoveTeamMember =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall, id: TeamId, ref: UserRef): Outcome<RemoveTeamMemberFailure, void> =>
-    inTeam<RemoveTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+    withLockedTeam<RemoveTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = userIdOf(account)
       if (userId !== call.principal.userId) {

@@ -81,7 +81,7 @@ export interface TeamChangeDeps {
 }
 
 /** A team whose organization is locked, and the caller's rights there. */
-export interface HeldTeam {
+export interface LockedTeam {
   readonly stores: OrganizationStores
   readonly team: Team
   readonly organization: Organization
@@ -92,11 +92,11 @@ export interface HeldTeam {
  * Runs a change of one team with its organization locked. The team is read again after the lock, so that the rules see
  * the state that will be changed.
  */
-export const inTeam = <F extends Failure, A>(
+export const withLockedTeam = <F extends Failure, A>(
   deps: TeamChangeDeps,
   call: SignedInCall<A>,
   id: TeamId,
-  work: (held: HeldTeam) => Outcome<F | Failure<'TeamMissing'>, A>,
+  work: (held: LockedTeam) => Outcome<F | Failure<'TeamMissing'>, A>,
 ): Outcome<F | Failure<'TeamMissing'>, A> =>
   deps.uow.run<F | Failure<'TeamMissing'>, A>(call, async (stores) => {
     const orgId = (await stores.teams.findById(id))?.orgId
@@ -113,18 +113,18 @@ export interface MemberChangeDeps extends TeamChangeDeps {
   readonly clock: Clock
 }
 
-export interface HeldOrganization {
+export interface LockedOrganization {
   readonly stores: OrganizationStores
   readonly organization: Organization
   readonly rights: Rights
 }
 
 /** Runs a change of memberships with the organization locked and the caller's current rights. */
-export const inOrganization = <F extends Failure, A>(
+export const withLockedOrganization = <F extends Failure, A>(
   deps: TeamChangeDeps,
   call: SignedInCall<A>,
   id: OrgId,
-  work: (held: HeldOrganization) => Outcome<F | Failure<'OrganizationMissing'>, A>,
+  work: (held: LockedOrganization) => Outcome<F | Failure<'OrganizationMissing'>, A>,
 ): Outcome<F | Failure<'OrganizationMissing'>, A> =>
   deps.uow.run<F | Failure<'OrganizationMissing'>, A>(call, async (stores) => {
     const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined

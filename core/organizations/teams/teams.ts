@@ -13,8 +13,8 @@ import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import { parseTeamName } from '../organizations/names.ts'
 import type { MembershipStore, OrganizationStore, OrganizationStores, PermissionLevels, TeamChanges, TeamStore } from '../ports.ts'
 import type { Organization, Team, TeamInOrganization, TeamPermission } from '../types.ts'
-import type { HeldTeam, TeamChangeDeps } from './team-rules.ts'
-import { defaultTeamType, guardOwnersTeam, inTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
+import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
+import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
 import { definedFields } from '../../kernel/fields.ts'
 
 export interface CreateTeamInput {
@@ -181,7 +181,7 @@ type EditTeamFailure =
 export const makeEditTeam =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall<TeamInOrganization>, id: TeamId, input: EditTeamInput, expectedVersion: number | undefined): Outcome<EditTeamFailure, TeamInOrganization> =>
-    inTeam<EditTeamFailure, TeamInOrganization>(deps, call, id, async (held) => {
+    withLockedTeam<EditTeamFailure, TeamInOrganization>(deps, call, id, async (held) => {
       const { stores, team, organization } = held
       const changes = readChanges(held, input)
       if (isLeft(changes)) return changes
@@ -215,7 +215,7 @@ export const makeEditTeam =
 
 const teamChanged = () => TeamChanged('The team was changed by another request. Read it again.')
 
-const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormFailure, TeamChanges> => {
+const readChanges = ({ team }: LockedTeam, input: EditTeamInput): Either<TeamFormFailure, TeamChanges> => {
   const guarded = guardOwnersTeam(team, input)
   if (isLeft(guarded)) return guarded
   const { name, description, permission, type } = input
@@ -235,7 +235,7 @@ const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormF
  * change adds.
  */
 const judge = async (
-  { stores, team, rights }: HeldTeam,
+  { stores, team, rights }: LockedTeam,
   changes: TeamChanges,
   roleIds: readonly RoleId[] | undefined,
 ): Outcome<Failure<'BeyondOwnRights' | 'TeamRolesRefused'>, void> => {
@@ -255,7 +255,7 @@ type DeleteTeamFailure = Failure<'OwnersTeamFixed' | 'BeyondOwnRights' | 'TeamMi
 export const makeDeleteTeam =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall, id: TeamId): Outcome<DeleteTeamFailure, void> =>
-    inTeam<DeleteTeamFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+    withLockedTeam<DeleteTeamFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       if (isOwnersTeam(team)) return left(OwnersTeamFixed('The team Owners cannot be deleted.'))
       const isAllowed = mustHold(rights, 'delete teams')
       if (isLeft(isAllowed)) return isAllowed
