@@ -84,6 +84,7 @@ test('another primary address: the old one is notified', async (t) => {
   await send('POST', '/user/settings/account/email', { ...as('cleo'), body: { email: 'cleo@second.example' } })
   await activate(codeIn(await mails.nth('cleo@second.example', 1)))
   const id = await idOf('cleo', 'cleo@second.example')
+  await mails.nth('cleo@example.org', 1)
   t.is((await onEmail('cleo', 'PRIMARY', id)).status, 200)
   t.is((await mails.nth('cleo@example.org', 2)).subject, 'Your account has another primary e-mail address')
   t.deepEqual((await emailsOf('cleo')).map(({ email, primary }) => [email, primary]), [['cleo@second.example', true], ['cleo@example.org', false]])
