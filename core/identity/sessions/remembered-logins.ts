@@ -94,7 +94,7 @@ export const makeSessionResumption = (deps: ResumeSessionDeps): SessionResumptio
     const login = cookie === undefined ? undefined : await deps.stores.rememberedLogins.bySeries(deps.digest.digest(cookie.series))
     const now = deps.clock.now()
     if (cookie === undefined || login === undefined || login.expiresAt.getTime() <= now.getTime()) return undefined
-    return judgeSecret(login, deps.digest.digest(cookie.secret), now) === 'stolen' ? undefined : login.userId
+    return checkRememberSecret(login, deps.digest.digest(cookie.secret), now) === 'stolen' ? undefined : login.userId
   },
 })
 
