@@ -139,8 +139,12 @@ export const readReply = <R>(route: Route, request: SendRequest, reply: SendRepl
   return { ok: false, status, headers, error: error.right, text }
 }
 
-/** Makes keys whose value may be undefined optional, at any depth. */
-export type Loose<A> = A extends string | number | bigint | boolean | null | undefined
+type Unbranded<A> = A extends number ? number : string
+
+/** Makes keys whose value may be undefined optional, and ids plain numbers or texts, at any depth. */
+export type Loose<A> = A extends { readonly __brand: string }
+  ? Unbranded<A>
+  : A extends string | number | bigint | boolean | null | undefined | Date | Uint8Array
   ? A
   : A extends readonly (infer Item)[]
     ? readonly Loose<Item>[]
@@ -181,7 +185,7 @@ export interface Client {
   /** Calls a declared route. Every status resolves to a value. Rejects when the answer does not decode as the route declares it. */
   call<P, Q, B, R, F extends string, X extends Access>(
     route: Route<P, Q, B, R, F, X>,
-    ...input: InputArgument<ClientInput<P, Q, B>>
+    ...input: InputArgument<ClientInput<NoInfer<P>, NoInfer<Q>, NoInfer<B>>>
   ): Promise<ClientReply<Received<R>>>
 }
 
