@@ -124,8 +124,7 @@ const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => 
 }
 
 const changeOf = (wish: ClusterWish): ClusterChange => ({
-  ...(wish.displayName === undefined || wish.displayName === '' ? {} : { displayName: wish.displayName }),
-  ...definedFields({ provider: wish.provider, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
+  ...definedFields({ displayName: wish.displayName === '' ? undefined : wish.displayName, provider: wish.provider, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
 })
 
 interface Deps {
@@ -159,7 +158,7 @@ export const makeChangeCluster = (deps: Deps): ChangeCluster => {
     const sealed = found === undefined ? undefined : await deps.seal(cluster.ownerId, found.credential)
     const change: ClusterChange = {
       ...changeOf(wish),
-      ...(found === undefined || sealed === undefined ? {} : { endpoint: found.credential.server, sealed }),
+      ...definedFields({ endpoint: found?.credential.server, sealed }),
     }
     return deps.unitOfWork.run<ChangeFailure, Cluster>(call, async ({ clusters, audit }) => {
       const changed = await clusters.change(cluster.id, cluster.version, change)

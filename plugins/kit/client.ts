@@ -1,6 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import type { HeaderBag } from '../../core/kernel/exchange.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import type { PageRequest } from '../../core/kernel/page.ts'
 import type { Access } from './access.ts'
@@ -85,7 +86,7 @@ const cookiesOf = (headers: HeaderBag): readonly CookieChange[] => {
       value: value === '' || maxAge === '0' ? undefined : value,
       httpOnly: has('httponly'),
       path: path ?? '/',
-      ...(maxAge === undefined ? {} : { maxAgeSeconds: Number(maxAge) }),
+      ...definedFields({ maxAgeSeconds: maxAge === undefined ? undefined : Number(maxAge) }),
     }
   })
 }
@@ -239,8 +240,10 @@ const buildRequest = (root: string, route: Route, input: LooseInput): SendReques
     path: root + fillPath(route.path, encodeWith(route.params, input.params)) + queryString(query),
     headers: {
       accept: 'application/json',
-      ...(text === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(input.ifVersion === undefined ? {} : { 'if-match': `"${input.ifVersion}-"` }),
+      ...definedFields({
+        'content-type': text === undefined ? undefined : 'application/json',
+        'if-match': input.ifVersion === undefined ? undefined : `"${input.ifVersion}-"`,
+      }),
       ...input.headers,
     },
     body: text,

@@ -44,6 +44,9 @@ type Inferred<A> = unknown extends A ? never : A
 
 type InputMapping<I, Given> = [Given] extends [I] ? { readonly input?: (given: Given) => I } : { readonly input: (given: Given) => I }
 
+/** Like `NoInfer`, but a union stays one, so that conditional types distribute over it. */
+type Settled<A> = [A][A extends unknown ? 0 : never]
+
 type Mapping<R, A, I, Given> = InputMapping<I, Given> & ReplyMapping<R, A, Given> & VersionMapping<R, A>
 type MappingArgument<T> = Record<never, never> extends T ? readonly [mapping?: T] : readonly [mapping: T]
 
@@ -71,12 +74,12 @@ export function handle<P, Q, B, R, F extends string, X extends Access, A, I = Ro
   route: Route<P, Q, B, R, F, X, 'GET'>,
   // The type of the call does not depend on A here, so that A is inferred from a function written in place.
   useCase: (call: CallOf<X, unknown>, input: I) => Outcome<Failure<NoInfer<F>>, A>,
-  ...mapping: MappingArgument<Mapping<NoInfer<R>, Inferred<NoInfer<A>>, NoInfer<I>, RouteInput<P, Q, B, X>>>
+  ...mapping: MappingArgument<Mapping<Settled<R>, Inferred<Settled<A>>, Settled<I>, RouteInput<P, Q, B, X>>>
 ): BoundRoute
 export function handle<P, Q, B, R, F extends string, X extends Access, M extends Method, A, I = RouteInput<P, Q, B, X>>(
   route: Route<P, Q, B, R, F, X, M>,
   useCase: (call: CallOf<X, TransactionResult<M, R, NoInfer<A>>>, input: I) => Outcome<Failure<NoInfer<F>>, A>,
-  ...mapping: MappingArgument<Mapping<NoInfer<R>, NoInfer<A>, NoInfer<I>, RouteInput<P, Q, B, X>>>
+  ...mapping: MappingArgument<Mapping<Settled<R>, Settled<A>, Settled<I>, RouteInput<P, Q, B, X>>>
 ): BoundRoute
 export function handle(
   declared: object,

@@ -1,5 +1,6 @@
 import type * as t from 'io-ts'
 import type { FailureType } from '../../core/kernel/failure.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 import type { RequiredScope, ScopeCategory } from '../../core/kernel/principal.ts'
 import type { Access } from './access.ts'
 import { read, write } from './access.ts'
@@ -41,7 +42,7 @@ export const routesOf =
     const { scopeCategory, failures = [], ...rest } = shared
     const level = own.method === 'GET' ? read : write
     return {
-      ...(scopeCategory === undefined ? {} : { scope: level(scopeCategory) }),
+      ...definedFields({ scope: scopeCategory === undefined ? undefined : level(scopeCategory) }),
       ...rest,
       ...own,
       failures: [...failures, ...(own.failures ?? [])],
