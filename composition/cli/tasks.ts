@@ -20,7 +20,7 @@ export interface ListOptions extends ServerOptions {
   readonly limit?: string
 }
 
-const row = (task: ShownTask): string => `${task.id}  ${task.state.padEnd(9)}  ${task.created_at.slice(0, 19)}Z  ${task.actor.padEnd(12)}  ${task.title}`
+const row = (task: ShownTask): string => `${task.id}  ${task.state.padEnd(9)}  ${task.created_at.toISOString().slice(0, 19)}Z  ${task.actor.padEnd(12)}  ${task.title}`
 
 export const tasksList = (context: CommandContext, options: ListOptions): Promise<ExitCode> =>
   onServer(context, options, async ({ client }) => {
@@ -48,9 +48,9 @@ const shownLines = (task: ShownTask): readonly string[] => [
   `  state     ${task.state}${task.is_cancel_requested && task.ended_at === undefined ? ' (its end was asked for)' : ''}`,
   `  kind      ${task.kind}`,
   ...Object.entries(task.about).map(([key, value]) => `  ${key.padEnd(9)} ${value}`),
-  `  asked by  ${task.actor}, ${task.created_at}`,
-  ...(task.started_at === undefined ? [] : [`  started   ${task.started_at}`]),
-  ...(task.ended_at === undefined ? [] : [`  ended     ${task.ended_at}`]),
+  `  asked by  ${task.actor}, ${task.created_at.toISOString()}`,
+  ...(task.started_at === undefined ? [] : [`  started   ${task.started_at.toISOString()}`]),
+  ...(task.ended_at === undefined ? [] : [`  ended     ${task.ended_at.toISOString()}`]),
   `  message   ${task.message}`,
   ...(task.error === undefined ? [] : [`  error     ${task.error}`]),
 ]

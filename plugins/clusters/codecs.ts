@@ -3,9 +3,9 @@ import { phaseReasons, clusterPhases } from '../../core/clusters/types.ts'
 import { path } from '../kit/access.ts'
 import {
   answer,
-  DateTime,
   freeText,
   FreeObjectCodec,
+  Instant,
   int32,
   listOf,
   noted,
@@ -149,7 +149,7 @@ const flat = {
   project: t.string,
   kubernetesVersion: t.string,
   nodeCount: int32(0),
-  createdAt: DateTime,
+  createdAt: Instant,
   age: t.string,
   clusterManagers: t.array(t.string),
   isCapiClusterUpgradeable: t.boolean,

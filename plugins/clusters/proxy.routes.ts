@@ -1,8 +1,6 @@
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, ProxyBodyRefused, ProxyPathRefused } from '../../core/clusters/ports.ts'
-import type { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
-import type { ClusterId } from '../../core/kernel/ids.ts'
 import { requires } from '../kit/access.ts'
-import { handleStream, type BoundStreamRoute, type StreamRoute } from '../kit/route.ts'
+import type { StreamRoute } from '../kit/route.ts'
 import { clusterInPath } from './codecs.ts'
 
 type ProxyTag = 'ProxyPathRefused' | 'ProxyBodyRefused' | 'ClusterMissing' | 'ClusterNotConnected' | 'ClusterUnreachable' | 'CredentialRefused'
@@ -24,13 +22,3 @@ export const proxyRoute: StreamRoute<ProxyTag> = {
   servesClusterTokens: true,
   failures: [ProxyPathRefused, ProxyBodyRefused, ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused],
 }
-
-export const proxyRoutes = (
-  relay: ReturnType<typeof makeProxyRequest>,
-  upgrade: ReturnType<typeof makeProxyUpgrade>,
-): readonly BoundStreamRoute[] => [
-  handleStream(proxyRoute, {
-    handler: ({ call, grant, exchange }) => relay(call, { clusterId: grant.objectId as ClusterId, clusterVersion: grant.objectVersion, exchange }),
-    upgrade: ({ call, grant, exchange }) => upgrade(call, { clusterId: grant.objectId as ClusterId, clusterVersion: grant.objectVersion, exchange }),
-  }),
-]
