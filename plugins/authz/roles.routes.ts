@@ -22,7 +22,7 @@ import {
 
 const tag = 'Authorization'
 const RolePath = request({ id: PathId }, 'RolePath')
-const roleInPath = { type: 'role', id: path('id'), org: query('org') } as const
+const roleInPath = { type: 'role', account: query('org'), id: path('id') } as const
 
 const viewerExample = {
   id: 12,
