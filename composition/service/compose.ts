@@ -1,3 +1,4 @@
+import { makeObjectRowsRegister, makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
 import { makeSecretBox } from '../../adapters/security/secret-box.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { PasswordHasherToken } from '../../core/identity/ports.ts'
@@ -62,6 +63,7 @@ export const compose = async (input: ComposeInput): Promise<Composition> => {
 const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: readonly AnyPlugin[]): Boot => {
   const deployment = deploymentOf(settings)
   const { keyring, database, clock, instanceId } = foundation
+  const objectRows = makeObjectRowsRegister()
   const baseUrl = settings.baseUrl ?? addressUrl(settings.listen)
   return {
     settings,
@@ -74,6 +76,8 @@ const bootOf = ({ settings, foundation, log, stops }: ComposeInput, plugins: rea
     tls: foundation.tls,
     keys: { audit: keyring.auditKey, csrf: keyring.csrfKey },
     catalogue: catalogueOf(plugins, deployment),
+    objectRows,
+    heldObjects: makeSqlHeldObjects(database, objectRows),
     baseUrl: () => baseUrl,
     onStop: (name, close) => stops.add(name, close),
   }

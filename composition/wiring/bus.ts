@@ -26,7 +26,7 @@ export const provideBus: Provide = (container, boot) => {
   const { database } = boot
   const identities = makeSqlBusIdentityStore(database)
   const users = makeSqlBusUserStore(database)
-  const bindIdentity = makeSqlIdentityStores(database)
+  const bindIdentity = makeSqlIdentityStores(database, boot.heldObjects)
   container.provide(BusMintToken, (resolve) => makeNatsMint(resolve(ClockToken)))
   container.provide(BusIdentityStoreToken, () => identities(database))
   container.provide(BusUserStoreToken, () => users(database))

@@ -34,6 +34,7 @@ import { otpauthOneTimePasswords, pngQrCodes } from '../../adapters/security/one
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
 import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
+import { tokenObjectRows } from '../../adapters/sql/identity/rows.ts'
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { makeBackground } from '../../adapters/system/background.ts'
@@ -80,7 +81,8 @@ const oneTimeCodesOf = (resolve: Resolve, boot: Boot): UseOneTimeCodeDeps => {
 
 export const provideIdentity: Provide = (container, boot) => {
   const { database } = boot
-  const bindStores = makeSqlIdentityStores(database)
+  boot.objectRows.add(tokenObjectRows)
+  const bindStores = makeSqlIdentityStores(database, boot.heldObjects)
   const background = makeBackground(boot.log)
   boot.onStop('identity background work', () => background.stop())
   container.provideValue(IdentitySettingsToken, settingsOf(boot))

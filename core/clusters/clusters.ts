@@ -41,7 +41,7 @@ export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; re
     const mayList = async (account: ClusterAccount): Promise<boolean> =>
       !isLeft(await deps.authorizer.authorize(principal, { type: 'account', name: account.name }, 'can_list_clusters'))
     const mayView = async (cluster: Cluster): Promise<boolean> =>
-      !isLeft(await deps.authorizer.authorize(principal, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_view'))
+      !isLeft(await deps.authorizer.authorize(principal, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_view'))
 
     const accounts = (await deps.clusters.accountsOf(principal.userId)).filter(({ id }) => all || id === principal.userId)
     const found = new Map<number, Cluster>()
@@ -149,7 +149,7 @@ export const makeChangeCluster = (deps: Deps): ChangeCluster => {
     const identified = await deps.identify(accessConfig, call.signal)
     if (isLeft(identified)) return identified
     if (identified.right.facts.uid !== cluster.uid) return left(ClusterMismatch('The access config leads to another cluster than the one that was imported.'))
-    const still = await deps.stillAllowed(call, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_reconfigure')
+    const still = await deps.stillAllowed(call, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_reconfigure')
     return isLeft(still) ? still : identified
   }
 

@@ -47,7 +47,7 @@ export const makeClustersAsCaller = (deps: {
   const authorized = async (call: SignedInCall, uid: string): Outcome<Failure<'ClusterMissing'> | Refusal, AccessGrant> => {
     let refused: Refusal | undefined
     for (const cluster of uid.length > longestUid ? [] : await candidates(call, uid)) {
-      const grant = await deps.authorizer.authorize(call.principal, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_connect')
+      const grant = await deps.authorizer.authorize(call.principal, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_connect')
       if (!isLeft(grant)) return grant
       if (grant.left.tag !== 'ObjectHidden') refused = grant.left as Refusal
     }

@@ -226,7 +226,7 @@ const waysToCancel = ({ task: { about }, tenantName }: TaskOfAccount, isOwn: boo
   const account = { type: 'account', name: tenantName } as const
   const cluster = about['cluster']
   if (!isOwn) return [[account, cancelTasks]]
-  const single = cluster === undefined ? [] : [[{ type: 'cluster', owner: tenantName, name: cluster }, 'can_connect'] as const]
+  const single = cluster === undefined ? [] : [[{ type: 'cluster', account: tenantName, name: cluster }, 'can_connect'] as const]
   return [[account, seeTasks], ...single, [account, cancelTasks]]
 }
 

@@ -25,7 +25,7 @@ import {
 const common = { tag: 'Authorization', scopeCategory: 'authz', query: InOrganization } as const
 const route = routesOf(common)
 const roleRoute = routesOf({ ...common, params: request({ id: pathId<RoleId>() }, 'RolePath') })
-const roleInPath = { type: 'role', id: path('id'), org: query('org') } as const
+const roleInPath = { type: 'role', account: query('org'), id: path('id') } as const
 
 const viewerExample = {
   id: 12,

@@ -57,6 +57,7 @@ const held = (action: string, atLeast: 'read' | 'write' | 'admin' | 'owner', dir
 
 const clusterRelations: ObjectTypeDefinition = {
   type: 'cluster',
+  place: { in: 'account', key: 'name', rows: 'own' },
   listed: true,
   scope: 'cluster',
   reading: ['can_view', 'can_view_accessconfig'],

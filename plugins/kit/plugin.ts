@@ -24,7 +24,10 @@ export interface Plugin<N extends Needs = Needs> {
   readonly tasks?: (given: Given<N>) => readonly TaskKind[]
   /** Permissions that custom roles can carry. */
   readonly permissions?: readonly PermissionDefinition[]
-  /** Relations of the object types that the plugin owns. */
+  /**
+   * The object types that the plugin owns, with their place, and relations that it adds to types of others. The provider of
+   * its ports registers the rows of a type with `boot.objectRows`.
+   */
   readonly objectTypes?: readonly ObjectTypeDefinition[]
 }
 

@@ -33,8 +33,8 @@ const world: World = {
 
 const organization = (id: number): ObjectLocator => ({ type: 'organization', name: `account${id}` })
 const account = (id: number): ObjectLocator => ({ type: 'account', name: `ACCOUNT${id}` })
-const cluster = (ownerId: number, id: number): ObjectLocator => ({ type: 'cluster', owner: `account${ownerId}`, name: `cluster-${id}` })
-const role = (org: number): ObjectLocator => ({ type: 'role', id: 1101, org: `account${org}` })
+const cluster = (ownerId: number, id: number): ObjectLocator => ({ type: 'cluster', account: `account${ownerId}`, name: `cluster-${id}` })
+const role = (org: number): ObjectLocator => ({ type: 'role', id: 1101, account: `account${org}` })
 const ok = 'done'
 const denied = 'AccessDenied'
 const hidden = 'ObjectHidden'

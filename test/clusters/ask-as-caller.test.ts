@@ -29,8 +29,8 @@ const world = (owned: Readonly<Record<number, Cluster>>, granted: readonly Clust
     authorizer: {
       authorize: async (_principal, object, relation) => {
         asked.push({ object, relation })
-        if (object.type !== 'cluster') throw new Error('only clusters are asked about')
-        const verdict = verdicts[object.owner]
+        if (object.type !== 'cluster' || !('name' in object)) throw new Error('only clusters are asked about')
+        const verdict = verdicts[object.account ?? '']
         if (verdict === 'denied') return left(AccessDenied('no'))
         if (verdict === 'barred') return left(SecondFactorDemanded('no'))
         return verdict === 'allowed' ? right({ objectId: Number(object.name.slice(1)), objectVersion: 3 } as never) : left(ObjectHidden('no'))

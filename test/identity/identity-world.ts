@@ -34,6 +34,7 @@ import { secret } from '../../core/kernel/secret.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
 import { callOf } from '../sql/call.ts'
 import { unwrap } from '../support/outcome.ts'
+import { heldObjects } from '../support/object-rows.ts'
 
 export const testSettings: IdentitySettings = {
   baseUrl: () => 'https://platform.example',
@@ -79,7 +80,7 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
   const pending: Promise<void>[] = []
   const posted: Mail[] = []
   const background: Background = { run: (_what, work) => void pending.push(work()) }
-  const bindStores = makeSqlIdentityStores(db)
+  const bindStores = makeSqlIdentityStores(db, heldObjects(db))
   const audit = makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(32))))
   const { hasher, verified } = makeCheapHasher()
   const plain = {

@@ -10,7 +10,11 @@ import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
 import { pageOffset } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { listSlots, paddedList } from '../kit/fragments.ts'
+import type { ObjectRows } from '../kit/object-rows.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+
+/** Where the objects of this part's types are. */
+export const roleObjectRows: ObjectRows = { type: 'role', table: 'roles', owner: 'org_id' }
 
 export interface RoleRow {
   readonly id: number
