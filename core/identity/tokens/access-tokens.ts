@@ -114,7 +114,7 @@ export const makeCreateToken =
     if (isLeft(scopeWords)) return scopeWords
     const expiresAt = grantedExpiry(call.principal, input.expiresAt, now)
     if (isLeft(expiresAt)) return expiresAt
-    const value = makeAccessToken(deps.entropy)
+    const value = makeAccessToken(deps.entropy, deps.digest)
     const facts = {
       userId: owner.userId,
       name,
@@ -223,7 +223,7 @@ export const makeRotateToken =
       if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
       // Values are distinguished by their creation times, so these must be unique.
       const createdAt = new Date(Math.max(deps.clock.now().getTime(), token.createdAt.getTime() + 1))
-      const value = makeAccessToken(deps.entropy)
+      const value = makeAccessToken(deps.entropy, deps.digest)
       const life = { lastEight: lastEightOf(value), createdAt, expiresAt: renewedExpiry(principal, token, createdAt) }
       await stores.tokens.replaceValue(principal.userId, id, { ...life, hash: deps.digest.digest(value) })
       await stores.audit.record({

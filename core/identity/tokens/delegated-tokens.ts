@@ -74,7 +74,7 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
       const { userId, onlyOrgId } = principal
       if (principal.impersonator !== undefined) return left(NotPermitted('No token is made for a user whom a site admin acts as.'))
       const now = deps.clock.now()
-      const value = makeAccessToken(deps.entropy)
+      const value = makeAccessToken(deps.entropy, deps.digest)
       const lastEight = lastEightOf(value)
       const expiresAt = expiryOf(principal, cluster, lifeSeconds, now)
       const row = {
@@ -173,7 +173,7 @@ export const makeConfinedTokens = (deps: {
     if (isLeft(scopeWords)) return scopeWords
     const expiresAt = grantedExpiry(maker, input.expiresAt, now)
     if (isLeft(expiresAt)) return expiresAt
-    const value = makeAccessToken(deps.entropy)
+    const value = makeAccessToken(deps.entropy, deps.digest)
     const row = {
       ...owner,
       name,

@@ -2,7 +2,6 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
-import { uuidFrom } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { ChartReader, OpenChart } from '../charts/chart-cache.ts'
@@ -188,7 +187,7 @@ interface OrderDeps {
 
 const orderOf = ({ clock, entropy }: OrderDeps, name: string, items: readonly ChartSelection[]): Order => ({
   name,
-  uid: uuidFrom(entropy.bytes(16)),
+  uid: entropy.uuid(),
   createdAt: clock.now(),
   items,
 })
