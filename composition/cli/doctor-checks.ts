@@ -198,7 +198,7 @@ export const checkMail = async ({ mail }: Pick<Settings, 'mail'>): Promise<Findi
 }
 
 const checkFolder = (path: string): Finding => {
-  const meaning = 'Mail is written there and sent to nobody: right for a trial. Set MOORAGE_MAIL to a mail server for people to get it.'
+  const meaning = 'Mail is written to files and not sent, which is suitable for a trial only. Set MOORAGE_MAIL to a mail server to send it.'
   try {
     if (!statSync(path).isDirectory()) return mailFinding('problem', `${path} is no folder.`)
     accessSync(path, constants.W_OK | constants.X_OK)
@@ -228,7 +228,7 @@ const checkServer = async (place: SmtpPlace): Promise<Finding> => {
   } catch (error) {
     return mailFinding('problem', `${server} ${troubleWith(error as { readonly code?: string })}`)
   }
-  const signedIn = place.user === undefined ? 'No user is named, so nobody signs in.' : `It takes the sign-in of ${place.user}.`
+  const signedIn = place.user === undefined ? 'No user is configured, so it is used without signing in.' : `It accepts the sign-in of ${place.user}.`
   if (place.tls === 'off') return mailFinding('warning', `${server} answers, without encryption as ?tls=off says. ${signedIn}`)
   return mailFinding('ok', `${server} answers. ${signedIn}`)
 }
@@ -244,7 +244,7 @@ const troubleWith = ({ code }: { readonly code?: string }): string => {
     case 'EDNS':
       return 'has a name that leads nowhere.'
     case 'ETIMEDOUT':
-      return 'does not answer in time. A firewall may be in the way.'
+      return 'does not answer in time. A firewall may block the connection.'
     case 'ESOCKET':
     case 'ECONNECTION':
       return 'takes no connection of this kind: nothing listens there, or it speaks the other of smtp:// (mostly port 587) and smtps:// (mostly 465).'

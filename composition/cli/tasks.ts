@@ -37,7 +37,7 @@ export const tasksList = (context: CommandContext, options: ListOptions): Promis
     const answer = await client.call(listTasks, { query, page: { page: 1, limit: Number.isInteger(limit) ? limit : 20 } })
     if (!answer.ok) return told(context, answer.error.message)
     if (options.json === true) printJson(context, answer.value.items)
-    else if (answer.value.items.length === 0) context.say('There is no such task.')
+    else if (answer.value.items.length === 0) context.say('The task does not exist.')
     else for (const task of answer.value.items) context.print(printable(row(task)))
     return 0
   })
@@ -69,7 +69,7 @@ export const tasksCancel = (context: CommandContext, options: ServerOptions, id:
     const answer = await client.call(cancelTask, { params: { id } })
     if (!answer.ok) return told(context, answer.error.message)
     if (options.json === true) printJson(context, answer.value)
-    else context.print(answer.value.state === 'cancelled' ? 'Cancelled: it had not begun.' : `Asked for its end. See how it ends: moorage tasks watch ${id}`)
+    else context.print(answer.value.state === 'cancelled' ? 'Cancelled: it had not started.' : `Cancellation requested. Watch the task: moorage tasks watch ${id}`)
     return 0
   })
 
@@ -123,7 +123,7 @@ const watch = async (context: CommandContext, { api, url }: TaskServer, id: stri
     }
     if (!signal.aborted) await delay(pauseMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) {
-      context.say(`Stopped watching; the task goes on. See it again: moorage tasks watch ${id}`)
+      context.say(`Stopped watching; the task continues. Watch it again: moorage tasks watch ${id}`)
       return interruptedCode
     }
   }

@@ -23,6 +23,7 @@ import {
   PublicAddressToken,
   type ClusterConnections,
 } from '../../core/clusters/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { Boot, Provide } from '../boot.ts'
 import type { Resolve } from '../container.ts'
@@ -42,7 +43,12 @@ export const provideClusters: Provide = (container, boot) => {
   container.provide(ClusterStoreToken, () => bindStore(database))
   let connections: ClusterConnections | undefined
   const connectionsOf = (resolve: Resolve): ClusterConnections =>
-    (connections ??= makeClusterConnections({ clusters: resolve(ClusterStoreToken), secretBox: boot.secretBox, codec: resolve(CredentialCodecToken) }))
+    (connections ??= makeClusterConnections({
+      clusters: resolve(ClusterStoreToken),
+      secretBox: boot.secretBox,
+      codec: resolve(CredentialCodecToken),
+      caches: resolve(CachesToken),
+    }))
   container.provide(ClustersAsCallerToken, (resolve) =>
     makeClustersAsCaller({
       clusters: resolve(ClusterStoreToken),

@@ -22,6 +22,7 @@ import {
   makeUseRecoveryCode,
 } from '../../core/identity/second-factor/one-time-codes.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -155,6 +156,7 @@ export const provideIdentity: Provide = (container, boot) => {
       digest: resolve(TokenDigestToken),
       clock: resolve(ClockToken),
       background: resolve(BackgroundToken),
+      caches: resolve(CachesToken),
       settings: resolve(IdentitySettingsToken),
       throttle: resolve(AttemptThrottleToken),
       onLocked: resolve(OnLockedToken),

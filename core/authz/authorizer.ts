@@ -66,7 +66,7 @@ const outsider = (org: string) => AccessDenied(`You are not a member of the orga
 
 const hidden = (locator: ObjectLocator) => {
   const name = 'name' in locator ? `"${locator.name}"` : String(locator.id)
-  return ObjectHidden(`There is no ${locator.type} ${name} that you may see.`)
+  return ObjectHidden(`The ${locator.type} ${name} does not exist, or you may not see it.`)
 }
 
 const grantOf = (object: ObjectFact, standing: Standing): AccessGrant => ({

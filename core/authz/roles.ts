@@ -46,7 +46,7 @@ export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
 /** The role has changed since the version that the caller named. */
 export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion')
 
-export const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`There is no role ${id} in this organization.`)
+export const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`The role ${id} does not exist in the organization.`)
 
 /**
  * Returns the role to change, locked until the transaction ends. `expectedVersion` is the version that the change
@@ -80,7 +80,7 @@ export const takeRoleTeams = async (
   const foreign = teamIds.filter((id) => !own.has(id)).map(String)
   return foreign.length === 0
     ? right(teamIds)
-    : left(RoleTeamUnknown(`No team of this organization: ${foreign.join(', ')}`, { errors: foreign }))
+    : left(RoleTeamUnknown(`These teams do not exist in the organization: ${foreign.join(', ')}`, { errors: foreign }))
 }
 
 export interface CreateRoleInput extends RoleContent {

@@ -37,7 +37,7 @@ const permissionProblems = (definition: PermissionDefinition, known: ReadonlySet
     ...(isNamed ? [] : [`The permission ${key} is no lower-case word and phrase of at most ${maxNameLength} letters.`]),
     ...(definition.associated ?? [])
       .filter((other) => !known.has(permissionKey(other)))
-      .map((other) => `The permission ${key} is associated with ${permissionKey(other)}, which nobody declares.`),
+      .map((other) => `The permission ${key} is associated with ${permissionKey(other)}, which no plugin declares.`),
   ]
 }
 

@@ -138,7 +138,7 @@ export const makeOpenAccount =
   async (call, { ownerId, purpose }) => {
     const { identities, server, push } = deps
     const platform = await identities.find('platform')
-    if (platform === undefined) return left(BusHasNoCredentials('The message bus has no keys yet. Whoever runs this deployment makes them: moorage bus init.'))
+    if (platform === undefined) return left(BusHasNoCredentials('The message bus has no keys. The operator must run: moorage bus init.'))
     const account = accountOf(purpose) === 'platform' ? platform : (await identities.find('account', ownerId)) ?? (await make(deps, call, ownerId))
     const isKnown = (await server.claimsOf(account.publicKey)) !== undefined
     if (!isKnown || account.pushedRevision < account.revision) await push(account)

@@ -135,7 +135,7 @@ export const makeChangeCluster = (deps: Deps) => {
 
   return async (call: SignedInCall<Cluster>, id: ClusterId, wish: ClusterWish): Outcome<ChangeFailure, Cluster> => {
     const cluster = await deps.clusters.get(id)
-    if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+    if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
     const mismatch = mismatchOf(cluster, wish)
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
     const found = wish.accessConfig === undefined || wish.accessConfig === '' ? undefined : await identifySame(call, cluster, wish.accessConfig)
@@ -152,10 +152,10 @@ export const makeRemoveCluster = (deps: { readonly unitOfWork: ClusterUnitOfWork
   async (call: SignedInCall, id: ClusterId, name: string | undefined): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void> => {
     const removed = await deps.unitOfWork.run<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void>(call, async ({ clusters, audit }) => {
       const cluster = await clusters.get(id)
-      if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+      if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
       if (name !== undefined && name !== '' && name !== cluster.name)
         return left(ClusterMismatch('The name in the body is not the name in the path.'))
-      if (!(await clusters.remove(id))) return left(ClusterMissing('There is no such cluster.'))
+      if (!(await clusters.remove(id))) return left(ClusterMissing('The cluster does not exist.'))
       await audit.record({
         action: 'cluster.removed',
         objectType: 'cluster',

@@ -1,4 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Cache, Caches } from '../kernel/cache.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import { hex } from '../kernel/entropy.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -25,21 +26,16 @@ export const makeClusterConnections = (deps: {
   readonly clusters: Pick<ClusterStore, 'link' | 'sealed'>
   readonly secretBox: SecretBox
   readonly codec: CredentialCodec
+  readonly caches: Caches
 }): ClusterConnections => {
-  const opened = new Map<ClusterId, ClusterConnection>()
-
-  const keep = (connection: ClusterConnection): void => {
-    const oldest = opened.size < maxOpened ? undefined : opened.keys().next().value
-    if (oldest !== undefined) opened.delete(oldest)
-    opened.set(connection.link.id, connection)
-  }
+  const opened: Cache<ClusterId, ClusterConnection> = deps.caches.make({ maxEntries: maxOpened })
 
   const openSealed = async (link: ClusterLink): Promise<ClusterConnection | undefined> => {
     const sealed = await deps.clusters.sealed(link.id, link.version)
     if (sealed === undefined) return undefined
     const text = await deps.secretBox.open(sealed.box, credentialPlace(sealed.ownerId, sealed.ref))
     const connection = { link, credential: deps.codec.decode(text) }
-    keep(connection)
+    opened.set(link.id, connection)
     return connection
   }
 
@@ -50,7 +46,7 @@ export const makeClusterConnections = (deps: {
       const link = await deps.clusters.link(id)
       if (link === undefined) {
         opened.delete(id)
-        return left(ClusterMissing('There is no such cluster.'))
+        return left(ClusterMissing('The cluster does not exist.'))
       }
       const kept = opened.get(id)
       if (kept?.link.version === link.version) return right(kept)

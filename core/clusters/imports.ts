@@ -224,7 +224,7 @@ export const makeValidateImport = (deps: Deps) =>
       ? invalid(named.left.message)
       : sameName === undefined
         ? valid
-        : invalid(`There is already a cluster named ${sameName.name}.`)
+        : invalid(`The cluster name ${sameName.name} is already in use.`)
     const uid = sameUid === undefined ? valid : invalid(`This cluster is already imported as ${sameUid.name}.`)
     return right({
       alreadyImported: sameUid !== undefined,

@@ -68,7 +68,7 @@ export const makeRefreshStatus = (deps: {
 
   return async (id: ClusterId, options: { readonly evenIfFresh: boolean } = { evenIfFresh: false }): Outcome<Failure<'ClusterMissing'>, Cluster> => {
     const cluster = await deps.clusters.get(id)
-    if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+    if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
     if (isFresh(cluster) && !options.evenIfFresh) return right(cluster)
     const shared = underWay.get(id) ?? look(cluster).finally(() => underWay.delete(id))
     underWay.set(id, shared)

@@ -27,7 +27,7 @@ export const listOrganizationAudit = defineRoute({
   id: 'audit.listOrganizationEvents',
   method: 'GET',
   path: '/orgs/{orgname}/audit',
-  summary: 'List what was changed in an organization, newest first',
+  summary: 'List the changes in an organization, newest first',
   tag: 'Identity - Organizations & Teams',
   access: requires('can_view_audit', { type: 'organization', name: path('orgname') }),
   scope: read('organization'),
@@ -41,7 +41,7 @@ export const listSiteAudit = defineRoute({
   id: 'audit.listEvents',
   method: 'GET',
   path: '/admin/audit',
-  summary: 'List every change and every refusal, newest first',
+  summary: 'List all changes and refusals, newest first',
   tag: 'Administration',
   access: siteAdmin,
   scope: read('admin'),
@@ -54,8 +54,8 @@ export const listOwnAudit = defineRoute({
   id: 'audit.listOwnEvents',
   method: 'GET',
   path: '/user/audit',
-  summary: "List what happened to the caller's own account, newest first",
-  description: 'Sign-ins and those that were refused, locks, tokens, sessions, changes of the password and the second factor.',
+  summary: "List the events of the caller's own account, newest first",
+  description: 'Sign-ins and failed sign-ins, locks, tokens, sessions, changes of the password and the second factor.',
   tag: 'Identity - Users & Settings',
   access: signedIn,
   scope: read('user'),
@@ -65,14 +65,14 @@ export const listOwnAudit = defineRoute({
 })
 
 const exportDescription =
-  'One JSON object a line, oldest first, at most 1,000. To follow the log, ask again with `after` set to the id of the last line; an empty answer means that nothing is new.'
+  'One JSON object per line, oldest first, at most 1,000. To follow the log, repeat the request with `after` set to the id of the last line. An empty response means that there are no new rows.'
 const lines = text('application/x-ndjson', `${JSON.stringify(example)}\n`)
 
 export const exportOrganizationAudit = defineRoute({
   id: 'audit.exportOrganizationEvents',
   method: 'GET',
   path: '/orgs/{orgname}/audit/export',
-  summary: 'Copy the audit log of an organization',
+  summary: 'Export the audit log of an organization',
   description: exportDescription,
   tag: 'Identity - Organizations & Teams',
   access: requires('can_view_audit', { type: 'organization', name: path('orgname') }),
@@ -87,7 +87,7 @@ export const exportSiteAudit = defineRoute({
   id: 'audit.exportEvents',
   method: 'GET',
   path: '/admin/audit/export',
-  summary: 'Copy the audit log of the whole site',
+  summary: 'Export the audit log of the whole site',
   description: exportDescription,
   tag: 'Administration',
   access: siteAdmin,

@@ -17,7 +17,7 @@ const QueryInstant = noted(
   { type: 'string', format: 'date-time' },
 )
 
-const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an action, as role.created')
+const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an action, such as role.created')
 
 /** The login of a person or of a robot account. */
 const ActorName = patternText(/^[\w.+-]+$/, 100, 'the name of an account')

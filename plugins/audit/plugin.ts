@@ -8,7 +8,7 @@ import { retireEventsJob } from './retire-events.job.ts'
 /** The log of every change and every refusal. Owners of an organization and site admins can read it. */
 export const auditPlugin = definePlugin({
   id: 'audit',
-  summary: 'Who changed what, and who was refused',
+  summary: 'The audit log: changes and refusals',
   listener: 'api',
   gate: 'always',
   needs: {

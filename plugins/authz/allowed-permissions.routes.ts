@@ -11,14 +11,14 @@ const withinAccount = requiresWithin('member', { type: 'account', name: query('o
 const example = { objectType: 'cluster', objectID: 42, allowedPermissions: ['can_edit', 'can_view'] }
 
 const semantics =
-  'Relations are sorted. An object that does not exist, belongs elsewhere, or that you hold nothing on answers with an ' +
-  'empty list. Relations that your token has no scope for are left out.'
+  'Relations are sorted. For an object that does not exist, belongs to another account, or on which you have no relation, the response is an ' +
+  'empty list. Relations that are not within the scopes of your token are omitted.'
 
 export const getAllowedPermissions = defineRoute({
   id: 'authz.getAllowedPermissions',
   method: 'GET',
   path: '/authz/objects/{objectType}/{objID}/allowed-permissions',
-  summary: 'List the relations that you hold on an object',
+  summary: 'List the relations that you have on an object',
   description: semantics,
   tag,
   access: withinAccount,
@@ -34,10 +34,10 @@ export const listAllowedPermissions = defineRoute({
   id: 'authz.listAllowedPermissions',
   method: 'POST',
   path: '/authz/objects/allowed-permissions',
-  summary: 'List the relations that you hold on each of up to 500 objects',
+  summary: 'List the relations that you have on each of up to 500 objects',
   description:
-    `One answer for each element, in the order of the request, repeats included. ${semantics} A bad type or id anywhere ` +
-    'is 400 and the message names the element.',
+    `Returns one result for each element, in the order of the request, including duplicates. ${semantics} Returns 400 if any type or id is ` +
+    'invalid; the message names the element.',
   tag,
   access: withinAccount,
   scope: read('authz'),

@@ -49,7 +49,7 @@ export const listAvailablePermissions = defineRoute({
   id: 'authz.listAvailablePermissions',
   method: 'GET',
   path: '/authz/roles/available_permissions',
-  summary: 'List the permissions that a custom role can carry',
+  summary: 'List the permissions that a custom role can contain',
   tag,
   access: memberOf(query('org')),
   scope: read('authz'),
@@ -86,8 +86,8 @@ export const createRole = defineRoute({
   path: '/authz/roles',
   summary: 'Create a custom role and attach it to teams',
   description:
-    'Check create_role:org. The name is unique in the organization without regard to case (422). Unknown permissions, ' +
-    'missing required companions and teams of another organization are 400. A permission that you do not hold is 403.',
+    'Requires create_role:org. Returns 422 if another role of the organization has the name, ignoring case. Returns 400 for unknown permissions, ' +
+    'missing associated permissions and teams of another organization. Returns 403 for a permission that you do not have.',
   tag,
   access: requiresWithin('can_create_role', { type: 'organization', name: query('org') }),
   scope: write('authz'),
@@ -124,17 +124,17 @@ export const updateRole = defineRoute({
   id: 'authz.updateRole',
   method: 'PUT',
   path: '/authz/roles/{id}',
-  summary: 'Replace the given parts of a custom role',
+  summary: 'Update a custom role',
   description:
-    'Check edit:role. Absent parts stay as they are; an empty list of permissions is 422, an empty list of teams detaches ' +
-    'all. Whoever changes permissions or teams must hold every permission that the role then has (403).',
+    'Requires edit:role. Omitted fields do not change. Returns 422 for an empty list of permissions. An empty list of teams detaches the ' +
+    'role from all teams. Returns 403 if permissions or teams change and the caller lacks a permission that the role then contains.',
   tag,
   access: requires('can_edit', roleInPath),
   scope: write('authz'),
   params: RolePath,
   query: InOrganization,
   body: body(UpdateRoleRequest, { description: 'Look only' }),
-  ok: versioned(200, RoleResponse, viewerExample, 'The role as it is now'),
+  ok: versioned(200, RoleResponse, viewerExample, 'The updated role'),
   failures: [...roleRefusals, RoleMissing, RoleChanged],
 })
 
@@ -157,8 +157,8 @@ export const listRolePrincipals = defineRoute({
   id: 'authz.listRolePrincipals',
   method: 'GET',
   path: '/authz/roles/{id}/principals',
-  summary: 'List the teams and people that hold a custom role',
-  description: 'Check viewer:role. The teams first, then the people in them, each once, with the first team it comes through.',
+  summary: 'List the teams and users that have a custom role',
+  description: 'Requires viewer:role. Lists the teams first, then their members, each once, with the first team that gives the role.',
   tag,
   access: requires('can_view', roleInPath),
   scope: read('authz'),

@@ -112,9 +112,9 @@ const nothing: ClusterWish = {
 export const connectWish = (options: t.TypeOf<typeof ConnectOptions>): Either<Failure<'AccessConfigRefused'>, ClusterWish> => {
   const sent = [options.accessConfig, options.kubeConfig, options.kubeconfig].filter((text) => text !== undefined && text !== '')
   const [accessConfig, ...others] = [...new Set(sent)]
-  if (others.length > 0) return left(AccessConfigRefused('accessConfig and kubeConfig are two names of one thing, and differ.'))
+  if (others.length > 0) return left(AccessConfigRefused('accessConfig and kubeConfig are names of the same field and must not differ.'))
   if ((options.credential ?? '') !== '') {
-    return left(AccessConfigRefused('credential: no stored credential connects a cluster. Send a kubeconfig as accessConfig, and nothing as credential.'))
+    return left(AccessConfigRefused('credential: a stored credential cannot connect a cluster. Send a kubeconfig as accessConfig and omit credential.'))
   }
   return right({ ...nothing, name: options.name, accessConfig })
 }

@@ -95,12 +95,12 @@ const ownerRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
 const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
   handle(getCluster, async ({ grant }) => {
     const found = await h.clusters.get(idOf(grant))
-    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(toClusterInfoModel(found, h.clock.now()))
+    return found === undefined ? left(ClusterMissing('The cluster does not exist.')) : right(toClusterInfoModel(found, h.clock.now()))
   }),
   handleChange(updateCluster, shownBy(h), ({ call, grant, body }) => h.change(call, idOf(grant), updateWish(body))),
   handle(getClientConfig, async ({ call, grant, query, makesToken }) => {
     const found = await h.clusters.get(idOf(grant))
-    if (found === undefined) return left(ClusterMissing('There is no such cluster.'))
+    if (found === undefined) return left(ClusterMissing('The cluster does not exist.'))
     if (makesToken !== true) return right(clientConfig(h.kubernetesUrl(call), found))
     const made = await h.clusterTokens.issue(call, { ...found, maxTokenLifeDays: grant.standing.entry?.maxTokenLifeDays ?? 0 }, query.expirationSeconds)
     if (isLeft(made)) return made

@@ -49,7 +49,7 @@ export const listUserClusters = defineRoute({
   method: 'GET',
   path: '/user/clusters',
   summary: 'List your clusters',
-  description: 'Those of your own account; with `all=true` also those of every organization in which you may see them. Always the whole list.',
+  description: 'Lists the clusters of your own account; with `all=true` also those of every organization in which you may view them. The list is not paged.',
   tag: 'Identity - Users & Settings',
   access: signedIn,
   scope: read('cluster'),
@@ -63,7 +63,7 @@ export const listOwnerClusters = defineRoute({
   method: 'GET',
   path: '/clustersv2/{owner}',
   summary: 'List the clusters of an account',
-  description: 'The whole list, by name, unless `limit` is given: then `page` (from 1) of that many. `provider` keeps those of one hosting provider.',
+  description: 'By name. Returns the whole list, or with `limit` the given `page` (from 1). `provider` selects the clusters of one hosting provider.',
   tag,
   access: requires('can_list_clusters', ownerInPath),
   scope: read('cluster'),
@@ -77,7 +77,7 @@ export const clusterExists = defineRoute({
   id: 'clusters.clusterExists',
   method: 'GET',
   path: '/clustersv2/{owner}/{cluster}/exist',
-  summary: 'Tell whether an account has a cluster of that name',
+  summary: 'Check whether an account has a cluster with the name',
   tag,
   access: requires('can_list_clusters', ownerInPath),
   scope: read('cluster'),
@@ -90,8 +90,8 @@ export const checkCluster = defineRoute({
   id: 'clusters.checkCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/check',
-  summary: 'Look at a cluster without importing it',
-  description: 'Connects with the access config and tells what is there. Phase NotImported and id 0 unless the account has the cluster already.',
+  summary: 'Inspect a cluster without importing it',
+  description: 'Connects with the access config and returns the facts of the cluster. The phase is NotImported and the id 0 unless the account already has the cluster.',
   tag,
   access: requires('can_import_clusters', ownerInPath),
   scope: write('cluster'),
@@ -106,7 +106,7 @@ export const validateImport = defineRoute({
   id: 'clusters.validateImport',
   method: 'POST',
   path: '/clustersv2/{owner}/validate',
-  summary: 'Tell whether a cluster could be imported as described',
+  summary: 'Check whether a cluster can be imported',
   tag,
   access: requires('can_import_clusters', ownerInPath),
   scope: write('cluster'),
@@ -125,9 +125,9 @@ export const importCluster = defineRoute({
   summary: 'Import a cluster by its kubeconfig',
   description:
     '`provider.accessConfig` is the text of a kubeconfig whose user carries a token or a client certificate inline; `exec`, ' +
-    'authentication plugins, files, proxies and unverified TLS are refused by name. The credential is stored sealed and never ' +
-    'shown again. With `basicInfo.impersonateUsers` every proxied request acts as the calling user (the credential must be ' +
-    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and not acted upon in this release.',
+    'authentication plugins, files, proxies and unverified TLS are rejected, and the message names them. The credential is encrypted at rest and never ' +
+    'returned. With `basicInfo.impersonateUsers` every proxied request impersonates the caller (the credential must be ' +
+    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and ignored in this release.',
   tag,
   access: requires('can_import_clusters', ownerInPath),
   scope: write('cluster'),
@@ -146,7 +146,7 @@ export const getCluster = defineRoute({
   id: 'clusters.getCluster',
   method: 'GET',
   path: '/clusters/{owner}/{cluster}',
-  summary: 'Get a cluster as it was last seen',
+  summary: 'Get a cluster in its last known state',
   tag: v1,
   access: requires('can_view', clusterInPath),
   scope: read('cluster'),
@@ -160,7 +160,7 @@ export const updateCluster = defineRoute({
   method: 'PUT',
   path: '/clusters/{owner}/{cluster}',
   summary: 'Replace the stored access config of a cluster',
-  description: 'Check update:cluster. The access config must lead to the same cluster. The name stays; connections made with the former credential are cut.',
+  description: 'Requires update:cluster. The access config must lead to the same cluster. The name does not change. Connections that use the former credential are closed.',
   tag: v1,
   access: requires('can_reconfigure', clusterInPath),
   scope: write('cluster'),
@@ -175,14 +175,14 @@ export const getClientConfig = defineRoute({
   id: 'clusters.getClientConfig',
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/client-config',
-  summary: 'Get a kubeconfig that leads to the cluster through this service',
+  summary: 'Get a kubeconfig for the proxy of the cluster',
   description:
-    'A JSON string with the text of a kubeconfig that works as it is. It points at the proxy of this service and never carries ' +
-    'the stored credential: its token is made for it, reaches the Kubernetes API of this cluster and nothing else, does no more ' +
-    'and lives no longer than the token that asks, and expires after a day unless the service is set otherwise. It stands among ' +
-    'your access tokens; of a person and cluster ten live at a time, and the oldest goes. So this GET is a change: with a session ' +
-    'cookie it needs the header X-Csrf-Token, unless a browser says that a page of this origin asks. With `token=none` nothing ' +
-    'is made, and the kubeconfig has a marked place for a token of your own.',
+    'Returns a JSON string with the text of a complete kubeconfig. It points at the proxy of this service and never contains ' +
+    'the stored credential. Its token is created for it, gives access only to the Kubernetes API of this cluster, has no more rights ' +
+    'and no longer life than the requesting token, and expires after a day unless the service is configured otherwise. It is listed with ' +
+    'your access tokens; a user has at most ten of them for a cluster, and one more revokes the oldest. So this GET is a change: with a session ' +
+    'cookie it requires the header X-Csrf-Token, unless the browser declares a request from the same origin. With `token=none` no token ' +
+    'is created, and the kubeconfig has a placeholder for a token of your own.',
   tag: v1,
   access: requires('can_connect', clusterInPath),
   scope: read('cluster'),
@@ -197,8 +197,8 @@ export const getClusterStatus = defineRoute({
   id: 'clusters.getClusterStatus',
   method: 'GET',
   path: '/clustersv2/{owner}/{cluster}/status',
-  summary: 'Look at a cluster now and tell its state',
-  description: 'Answers within ten seconds, reachable or not; a look of the last ten seconds is not repeated.',
+  summary: 'Check a cluster now and return its state',
+  description: 'Responds within ten seconds, whether the cluster is reachable or not. A check within the last ten seconds is not repeated.',
   tag: v2,
   access: requires('can_view', clusterInPath),
   scope: read('cluster'),
@@ -211,10 +211,10 @@ export const connectCluster = defineRoute({
   id: 'clusters.connectCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/connect',
-  summary: 'Store an access config for a cluster, or look at it again',
+  summary: 'Store an access config for a cluster, or check the cluster again',
   description:
-    'The access config (also spelled `kubeConfig`) must be readable and lead to this cluster, and a `name` must be its name. Without one ' +
-    'the stored credential is tried again (`operation=re-connect`). `credential` is refused: no stored credential of a cloud connects a cluster.',
+    'The access config (also named `kubeConfig`) must be valid and lead to this cluster, and `name` must be its name. Without an access config ' +
+    'the stored credential is tried again (`operation=re-connect`). `credential` is rejected: a stored credential of a cloud cannot connect a cluster.',
   tag: v2,
   access: requires('can_reconfigure', clusterInPath),
   scope: write('cluster'),
@@ -230,14 +230,14 @@ export const reconfigureCluster = defineRoute({
   id: 'clusters.reconfigureCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/reconfigure',
-  summary: 'Change what is recorded about a cluster',
-  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and not acted upon in this release.',
+  summary: 'Update the record of a cluster',
+  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and ignored in this release.',
   tag: v2,
   access: requires('can_reconfigure', clusterInPath),
   scope: write('cluster'),
   params: ClusterPath,
   body: body(ReconfigureOptions, { basicInfo: { displayName: 'Production' } }),
-  ok: json(200, FreeObjectCodec, singleCluster, 'The cluster as it is now'),
+  ok: json(200, FreeObjectCodec, singleCluster, 'The updated cluster'),
   failures: [...changeFailures],
   statusOf: accessConfigFaults,
 })
@@ -247,7 +247,7 @@ export const removeCluster = defineRoute({
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/remove',
   summary: 'Forget a cluster',
-  description: 'Deletes the record with its credential and cuts open connections. Nothing in the cluster itself is changed.',
+  description: 'Deletes the record with its credential and closes open connections. The cluster itself does not change.',
   tag: v2,
   access: requires('can_remove', clusterInPath),
   scope: write('cluster'),

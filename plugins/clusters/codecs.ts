@@ -101,8 +101,8 @@ export const ImportClusterOption = request(
 export const ClientConfigQuery = request(
   {
     // The query of every route can carry an access token under this name, so any text is accepted.
-    token: optional(noted(freeText(4096), { description: '`none` for a kubeconfig with a place for a token instead of one.' })),
-    expirationSeconds: optional(noted(queryIntFrom(60, 604_800), { description: 'A shorter life for the token than what is set for all.' })),
+    token: optional(noted(freeText(4096), { description: '`none` for a kubeconfig with a placeholder instead of a token.' })),
+    expirationSeconds: optional(noted(queryIntFrom(60, 604_800), { description: 'A shorter life for the token than the configured one.' })),
   },
   'ClientConfigQuery',
 )

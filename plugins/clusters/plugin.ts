@@ -15,6 +15,7 @@ import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/re
 import { makeRefreshStatus } from '../../core/clusters/status.ts'
 import { makeAnswerWiderForm } from '../../core/clusters/proxy/computed-responses.ts'
 import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
@@ -25,13 +26,14 @@ import { proxyRoutes } from './proxy.routes.ts'
 
 export const clustersPlugin = definePlugin({
   id: 'clusters',
-  summary: 'Imported clusters and the way to their Kubernetes API',
+  summary: 'Imported clusters and access to their Kubernetes API',
   listener: 'api',
   gate: 'always',
   needs: {
     address: PublicAddressToken,
     api: ClusterApiToken,
     authorizer: AuthorizerToken,
+    caches: CachesToken,
     clock: ClockToken,
     clusters: ClusterStoreToken,
     clusterTokens: ClusterTokensToken,

@@ -11,12 +11,12 @@ export const proxyRoute: StreamRoute<ProxyTag> = {
   id: 'clusters.proxy',
   methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
   path: '/clusters/{owner}/{cluster}/proxy/*',
-  summary: 'Reach the Kubernetes API of a cluster',
+  summary: 'Send a request to the Kubernetes API of a cluster',
   description:
     'Any path of the Kubernetes API (`/api/...`, `/apis/...`, `/version`, `/openapi/...`, health checks), streamed both ways and ' +
     'unchanged, watches, logs and upgraded connections (exec, attach, port-forward) included. Also `/{group}/{version}/...` with ' +
-    '`core` for the legacy group: there a create answers 200, a GET carries an ETag, PATCH takes plain JSON as a merge patch, ' +
-    '`convertToTable=true` asks for a table, and `events`, `controller`, `horizontalpodautoscalers`, `metrics`, `all-available` ' +
+    '`core` for the legacy group: there a create returns 200, the response of a GET has an ETag, a PATCH with plain JSON is a merge patch, ' +
+    '`convertToTable=true` returns a table, and `events`, `controller`, `horizontalpodautoscalers`, `metrics`, `all-available` ' +
     'and `batch-delete` are computed. Query parameters of the platform (token, access_token, org, sudo) are not passed on.',
   tag: 'Kubernetes Proxy',
   access: requires('can_connect', clusterInPath),

@@ -63,7 +63,7 @@ const decode = (codec: t.Any | undefined, request: SendRequest, reply: SendReply
   if (codec === undefined) return refuse(request, reply, 'the route declares no body')
   const decoded = codec.decode(parse(request, reply)) as t.Validation<unknown>
   if (!isLeft(decoded)) return decoded.right
-  const fields = decoded.left.slice(0, 5).map((e) => e.context.map((c) => c.key).join('.') + ' is no ' + (e.context.at(-1)?.type.name ?? '?'))
+  const fields = decoded.left.slice(0, 5).map((e) => e.context.map((c) => c.key).join('.') + ' is not ' + (e.context.at(-1)?.type.name ?? '?'))
   return refuse(request, reply, `the body does not decode: ${fields.join('; ')}`)
 }
 
@@ -97,7 +97,7 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
       return decode(route.ok.codec, request, reply)
     case 'versioned': {
       const version = /^"(\d+)-/.exec(headerText(reply.headers, 'etag') ?? '')?.[1]
-      if (version === undefined) return refuse(request, reply, 'the answer lacks an ETag with its version')
+      if (version === undefined) return refuse(request, reply, 'the response lacks an ETag with its version')
       return { value: decode(route.ok.codec, request, reply), version: Number(version) }
     }
     case 'list': {
@@ -116,7 +116,7 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
     case 'text':
       return reply.body
     case 'binary':
-      return { contentType: headerText(reply.headers, 'content-type') ?? '', bytes: reply.bytes ?? refuse(request, reply, 'its bytes were not kept') }
+      return { contentType: headerText(reply.headers, 'content-type') ?? '', bytes: reply.bytes ?? refuse(request, reply, 'its bytes were not stored') }
     case 'cookies':
       return cookiesOf(reply.headers)
     case 'empty':

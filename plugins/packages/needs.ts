@@ -1,5 +1,6 @@
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterStoreToken, MemberClustersToken } from '../../core/clusters/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../core/packages/charts/ports.ts'
@@ -20,6 +21,7 @@ import type { Given } from '../kit/plugin.ts'
 export const packagesNeeds = {
   appReleases: AppReleasesToken,
   authorizer: AuthorizerToken,
+  caches: CachesToken,
   chartSource: ChartSourceToken,
   chartTexts: ChartTextsToken,
   chartTools: ChartToolsToken,

@@ -20,15 +20,15 @@ export const TaskPath = request({ id: patternText(/^[0-9a-fA-F-]{36}$/, 36, 'the
 
 export const TasksQuery = request(
   {
-    account: optional(noted(PathName, { description: 'An account whose tasks are listed, all of them. Absent: your own tasks.' })),
+    account: optional(noted(PathName, { description: 'The account whose tasks are listed. If absent, lists your own tasks.' })),
     state: optional(oneOf(...taskStates)),
     kind: optional(patternText(/^[A-Za-z][\w.-]*$/, 64, 'a kind of task')),
-    cluster: optional(noted(freeText(255, 1), { description: "What the task's `about.cluster` says." })),
+    cluster: optional(noted(freeText(255, 1), { description: "The `about.cluster` of the task." })),
   },
   'TasksQuery',
 )
 
-export const EventsQuery = request({ after: optional(noted(QueryInt, { minimum: 0, description: 'The number of the last event that was received: only later ones are sent.' })) }, 'EventsQuery')
+export const EventsQuery = request({ after: optional(noted(QueryInt, { minimum: 0, description: 'The number of the last event that was received. Only later events are sent.' })) }, 'EventsQuery')
 
 export const TaskWire = answer(
   {

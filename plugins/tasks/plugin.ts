@@ -14,7 +14,7 @@ import { taskRoutes } from './tasks.handlers.ts'
 /** Work that runs after its request is answered: listing, following and cancelling it. */
 export const tasksPlugin = definePlugin({
   id: 'tasks',
-  summary: 'Work that outlives its request, and its progress',
+  summary: 'Work that continues after its request was answered, and its progress',
   listener: 'api',
   gate: 'always',
   needs: {

@@ -36,7 +36,7 @@ const refusals: Readonly<Record<string, readonly [Catalogue, RegExp]>> = {
   ],
   'an unknown companion': [
     { permissions: [permission({ associated: [{ namespace: 'ship_mgmt', action: 'sink', required: false }] })], objectTypes: [] },
-    /nobody declares/,
+    /no plugin declares/,
   ],
   'a reading relation that is not there': [{ permissions: [], objectTypes: [ship({ reading: ['can_look'] })] }, /can_look/],
   'relations without can_view': [{ permissions: [], objectTypes: [ship({ reading: [], relations: { can_sail: [] } })] }, /no relation can_view/],

@@ -92,7 +92,7 @@ test('closed plugins and closed routes are not there, and their ports are not as
   t.deepEqual(billed.routes.map(({ gate }) => gate), ['always', 'billing-enabled'])
 })
 
-test('every missing port of every plugin is told in one message', (t) => {
+test('one message names every missing port of every plugin', (t) => {
   const needs = (...names: string[]) => Object.fromEntries(names.map((name) => [name, token<unknown>(`test.absent.${name}`)]))
   const problems = problemsOf([plugin('one', [], { needs: needs('a', 'b') }), plugin('two', [], { needs: needs('c') })])
   t.deepEqual(problems, [

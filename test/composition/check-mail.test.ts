@@ -13,12 +13,12 @@ test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 const check = async (mail?: string) =>
   checkMail((await loadConfig({ environment: { MOORAGE_DATA_DIR: folder, ...(mail === undefined ? {} : { MOORAGE_MAIL: mail }) } })).settings)
 
-test('a folder works and is a warning: nobody gets mail from it', async (t) => {
+test('a folder works and is a warning: its mail is not sent', async (t) => {
   const fresh = await check()
   t.is(fresh.state, 'warning')
   t.regex(fresh.message, /does not exist yet/)
   mkdirSync(join(folder, 'mail'))
-  t.regex((await check()).message, /sent to nobody/)
+  t.regex((await check()).message, /not sent, which is suitable for a trial only/)
   writeFileSync(join(folder, 'file'), '')
   t.like(await check(`folder:${join(folder, 'file')}`), { state: 'problem' })
   t.like(await check(`folder:${join(folder, 'new', 'below')}`), { state: 'warning' })

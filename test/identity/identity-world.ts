@@ -12,6 +12,7 @@ import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-s
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
 import { makeAuthenticator } from '../../core/identity/authentication/authenticator.ts'
 import { makeSessionResumption } from '../../core/identity/sessions/remembered-logins.ts'
@@ -92,6 +93,7 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
     entropy: { bytes: (length: number) => new Uint8Array(randomBytes(length)) },
     clock: { now: () => now },
     background,
+    caches: lruCaches,
     settings: testSettings,
     throttle: { ...uncounted },
     allowances: { take: () => Promise.resolve(undefined) },

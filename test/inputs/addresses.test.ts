@@ -76,7 +76,7 @@ test.serial('no query brings the service out of step', async (t) => {
   })
 })
 
-test.serial('a page that nobody has is an empty page', async (t) => {
+test.serial('a page beyond the end is empty', async (t) => {
   await withoutEffect(t, async (service) => {
     const faults: string[] = []
     for (const asked of askable(service).filter(({ bound }) => bound.route.ok.kind === 'list' && bound.route.access.kind !== 'password')) {

@@ -91,7 +91,7 @@ test.serial('two credentials of two people are refused everywhere, and so is a s
   t.teardown(() => service.stop())
   const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
   const session = (await callers(service)).find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
-  if (session === undefined) return t.fail('nobody signed in')
+  if (session === undefined) return t.fail('not signed in')
   const wrong: string[] = []
   for (const route of routesOf(service)) {
     for (const method of route.methods) {
@@ -110,7 +110,7 @@ test.serial('a session without its CSRF value changes nothing', async (t) => {
   const vera = (await callers(service)).find(({ name }) => name === 'vera')
   const session = vera?.presented.find(({ carrier }) => carrier === 'session')
   const other = (await callers(service)).find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
-  if (session === undefined || other === undefined) return t.fail('nobody signed in')
+  if (session === undefined || other === undefined) return t.fail('not signed in')
   const wrong: string[] = []
   for (const route of routesOf(service).filter(({ bound }) => bound.route.access.kind !== 'password')) {
     const makesToken = route.bound.kind === 'json' && route.bound.route.makesToken === true

@@ -265,7 +265,7 @@ const unlessTaken = async <A>(content: RoleContent, change: () => Promise<A>): P
     return right(await change())
   } catch (error) {
     if (!isUniqueViolation(error, 'lower_name')) throw error
-    return left(RoleNameTaken(`The organization already has a role "${content.name}".`))
+    return left(RoleNameTaken(`The name "${content.name}" is already in use by a role of the organization.`))
   }
 }
 

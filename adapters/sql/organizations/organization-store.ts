@@ -193,7 +193,7 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
   }
 }
 
-const nameTaken = (name: string) => left(OrganizationNameTaken(`The name "${name}" is taken by a user or an organization.`))
+const nameTaken = (name: string) => left(OrganizationNameTaken(`The name "${name}" is already in use by a user or an organization.`))
 
 /** Returns at most as many as an organization may have. */
 const robotsOf = (s: Statements, runner: SqlRunner, id: OrgId): Promise<readonly { readonly id: Num; readonly name: string }[]> =>

@@ -20,7 +20,7 @@ const messageOf = (status, json) => {
   return errors.length === 0 ? message : message + ' (' + errors.join('; ') + ')'
 }
 
-/** Asks the API of this service. A change carries the token that stands in the readable cookie. */
+/** Sends a request to the API of this service. A change has the token of the readable cookie. */
 export const ask = async (method, path, body) => {
   const headers = { Accept: 'application/json' }
   const token = csrfToken()
@@ -48,7 +48,7 @@ export const tell = (text, isProblem = false) => {
   message.textContent = text
 }
 
-/** Shows one of the parts of the page, and puts the focus where it goes on. */
+/** Shows one of the parts of the page, and focuses its first empty field. */
 export const showOnly = (id, ...others) => {
   for (const other of others) byId(other).hidden = true
   const part = byId(id)
@@ -101,7 +101,7 @@ onSubmit('ask-form', async () => {
   if (answer.status !== 202) return tell(answer.message, true)
   byId('code-row').hidden = false
   showOnly('reset-form', 'ask-form')
-  tell('If there is such an account, a mail is on its way. Follow its link, or type its code here.')
+  tell('If the account exists, a mail is sent. Follow its link, or type its code here.')
 })
 
 onSubmit('reset-form', async () => {
@@ -127,7 +127,7 @@ const forget = () => {
   for (const part of parts) byId(part).reset()
 }
 
-/** The name of who is signed in; undefined when nobody is. A user whose password must be changed is shown the form for it. */
+/** Returns the name of the signed-in user, or undefined. Shows the form for a user whose password must be changed. */
 const callerOf = async () => {
   const answer = await ask('GET', '/user/settings/profile')
   if (answer.status === 200) return answer.json.name
@@ -177,7 +177,7 @@ export const signIn = async (onSignedIn) => {
   await goOn()
 }
 
-/** Ends the session; the page starts anew. */
+/** Ends the session and shows the sign-in form. */
 export const signOut = async () => {
   const answer = await ask('GET', '/user/signout')
   if (answer.status !== 200 && answer.status !== 401) return tell(answer.message, true)

@@ -35,10 +35,10 @@ const html = (ownUrl: string): string => `<!doctype html>
 <li><a href="/api/v1/version">Version</a><span>${escapeHtml(releaseVersion)}</span></li>
 </ul>
 <h2>First call</h2>
-<p>Make an access token with your user name and password; it is shown once.</p>
+<p>Create an access token with your user name and password; it is shown once.</p>
 <pre tabindex="0" role="region" aria-label="Command"><code>curl -u admin ${escapeHtml(ownUrl)}/api/v1/users/admin/tokens \\
   -H 'Content-Type: application/json' -d '{"name": "first"}'</code></pre>
-<p>Then send the token, which stands in the answer as <code>sha1</code>, with every call.</p>
+<p>Then send the token, which is <code>sha1</code> of the response, with every call.</p>
 <pre tabindex="0" role="region" aria-label="Command"><code>curl -H 'Authorization: token YOUR_TOKEN' ${escapeHtml(ownUrl)}/api/v1/user</code></pre>
 <h2>Health</h2>
 <p><code>/livez</code>, <code>/readyz</code> and <code>/metrics</code> answer on a listener of their own, <code>MOORAGE_OPS_LISTEN</code>, which is not public unless the operator makes it so.</p>

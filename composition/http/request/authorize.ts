@@ -55,7 +55,7 @@ const locatorOf = (object: ObjectRef, values: NamedValues): ObjectLocator | unde
 const hidden = (access: GrantedAccess): Refusal =>
   access.hiddenAs === 'forbidden'
     ? refusal(403, 'AccessDenied', `You have no access to this ${access.object.type}.`)
-    : refusal(404, 'NotFound', `There is no such ${access.object.type}, or you may not see it.`)
+    : refusal(404, 'NotFound', `The ${access.object.type} does not exist, or you may not see it.`)
 
 /** Returns the name of the query parameter that an object reference requires, when the request lacks it. */
 const missingQuery = (object: ObjectRef, values: NamedValues): string | undefined => {

@@ -57,7 +57,7 @@ const wantsEvents = ({ accept }: IncomingMessage['headers']): boolean =>
 const startOf = (req: IncomingMessage, params: URLSearchParams): Either<Refusal, number> => {
   const header = req.headers['last-event-id']
   const given = typeof header === 'string' && header !== '' ? header : (params.get('after') ?? '0')
-  return /^[0-9]{1,15}$/.test(given) ? right(Number(given)) : left(refusal(400, 'BadLastEventId', 'Last-Event-ID is no number of an event.'))
+  return /^[0-9]{1,15}$/.test(given) ? right(Number(given)) : left(refusal(400, 'BadLastEventId', 'Last-Event-ID must be the number of an event.'))
 }
 
 /** Resolves when the client can take more, and rejects when it has disconnected. A client that takes nothing is cut with its connection. */

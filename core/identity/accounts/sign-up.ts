@@ -62,10 +62,10 @@ const checkInput = (deps: SignUpDeps, rules: SiteRules, input: SignUpInput): Eit
 
 const signUpMail = (email: EmailAddress, holder: User): Mail => ({
   to: email.text,
-  subject: 'Somebody tried to sign up with your address',
+  subject: 'A sign-up with your address was attempted',
   paragraphs: [
-    `Somebody tried to make an account with this address, which belongs to the account ${holder.login} already. No account was made with it.`,
-    'If that was you, sign in as that user, or ask for a new password if you forgot it. If it was somebody else, there is nothing that you need to do.',
+    `A sign-up with this address was attempted. It already belongs to the account ${holder.login}, so no account was created.`,
+    'If that was you, sign in as that user, or request a new password if you forgot it. Otherwise you do not need to do anything.',
   ],
   accountId: holder.id,
 })
@@ -117,11 +117,11 @@ export const makeSignUp = (deps: SignUpDeps) => {
   const postConfirmation = makePostConfirmation(deps)
   return async (call: Call, input: SignUpInput): Outcome<SignUpFailure, void> => {
     const rules = await deps.stores.siteRules.read()
-    if (!rules.isRegistrationOpen) return left(RegistrationClosed('Nobody can sign up here. Ask an administrator for an account.'))
+    if (!rules.isRegistrationOpen) return left(RegistrationClosed('Sign-up is closed. Ask an administrator for an account.'))
     const email = checkInput(deps, rules, input)
     if (isLeft(email)) return email
     const wait = await deps.allowances.take('sign-up', call.sourceIp)
-    if (wait !== undefined) return left(TooManyAttempts('Too many accounts were asked for from this address; wait and try again.', { retryAfterSeconds: wait }))
+    if (wait !== undefined) return left(TooManyAttempts('Too many sign-ups from this address; wait and try again.', { retryAfterSeconds: wait }))
     const phc = await deps.hasher.hash(input.password)
     if (isLeft(phc)) return phc
     const fresh: NewUser = {

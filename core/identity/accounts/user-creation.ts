@@ -53,8 +53,8 @@ export type CreateUserFailure =
 /** Contains no password: other people may read a mail. */
 const noticeMail = (to: string, login: string, id: UserId): Mail => ({
   to,
-  subject: 'An account was made for you',
-  paragraphs: [`An administrator made the account ${login} for you.`, 'Ask whoever told you about it for the password, or ask for a new one by this address.'],
+  subject: 'An account was created for you',
+  paragraphs: [`An administrator created the account ${login} for you.`, 'Ask the administrator for the password, or request a new one by this address.'],
   accountId: id,
 })
 

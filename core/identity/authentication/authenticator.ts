@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Cache, Caches } from '../../kernel/cache.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
@@ -26,14 +27,11 @@ export type MarkUsed = (key: string, now: Date, write: () => Promise<void>) => v
  * Marks credentials as used, at most once a minute each. In a burst of requests, all but one read the row before the
  * mark is written, so this process remembers what it has marked.
  */
-export const makeMarkUsed = (background: Background): MarkUsed => {
-  const marked = new Map<string, Date>()
+export const makeMarkUsed = (background: Background, caches: Caches): MarkUsed => {
+  const marked: Cache<string, Date> = caches.make({ maxEntries: maxMarked })
   return (key, now, write) => {
     if (!isMarkDue(marked.get(key), now)) return
-    marked.delete(key)
     marked.set(key, now)
-    const oldest = marked.size > maxMarked ? marked.keys().next().value : undefined
-    if (oldest !== undefined) marked.delete(oldest)
     background.run('mark a credential as used', async () => {
       try {
         await write()
@@ -54,7 +52,7 @@ export const makeImpersonate =
     const allowed = mayImpersonate(actor)
     if (isLeft(allowed)) return allowed
     const target = await credentials.accountByName(login)
-    if (target === undefined) return left(SudoTargetMissing('There is no such user to act as.'))
+    if (target === undefined) return left(SudoTargetMissing('The user to act as does not exist.'))
     if (target === 'organization') return left(SudoTargetNoUser('An organization cannot be acted as, only a user.'))
     if (!target.isEnabled) return left(NotPermitted('A disabled account cannot be acted as.'))
     return right({
@@ -193,12 +191,13 @@ export const makeProvePasswordAgain = (credentials: CredentialStore) => {
 
 export interface AuthenticateDeps extends ProveTokenDeps, ProveSessionDeps, ProvePasswordDeps {
   readonly background: Background
+  readonly caches: Caches
   readonly spendOneTimeCode: SpendOneTimeCode
 }
 
 /** Returns an Authenticator over a credential store. See the port for its guarantees. */
 export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
-  const mark = makeMarkUsed(deps.background)
+  const mark = makeMarkUsed(deps.background, deps.caches)
   const proveToken = makeProveToken(deps, mark)
   const proveSession = makeProveSession(deps, mark)
   const provePassword = makeProvePassword(deps, mark)

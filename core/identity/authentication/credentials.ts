@@ -68,7 +68,7 @@ export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
 
 /** The credential was replaced or revoked between its check and the change. */
 export const credentialOutdated = (): Failure<'NotAuthenticated'> =>
-  NotAuthenticated('The credential was replaced or revoked meanwhile. Send the current one.')
+  NotAuthenticated('The credential was replaced or revoked during the request. Send the current one.')
 
 /** The stores that hold what authenticates a caller. */
 export type ProvenStores = Pick<IdentityStores, 'users' | 'tokens' | 'sessions' | 'secondFactors'>

@@ -84,10 +84,10 @@ export const makeTellLocked = (deps: TellLockedDeps): OnLocked => {
           subject: 'Sign-in to your account is locked for a while',
           paragraphs: [
             `There were too many failed attempts for the account ${user.login}: ${whatFailed[kind]}. The last one came at ${deps.clock.now().toISOString()} from ${sourceIp}.`,
-            'New sign-ins are refused for a while; the lock ends by itself. Sessions and access tokens go on working.',
+            'New sign-ins are refused for a while; the lock ends by itself. Sessions and access tokens stay valid.',
             kind === 'one-time-code'
-              ? 'If this was not you, somebody knows your password: change it.'
-              : 'If this was not you, you need not do anything; an administrator can lift the lock.',
+              ? 'If this was not you, your password is known to another person: change it.'
+              : 'If this was not you, you do not need to do anything; an administrator can remove the lock.',
           ],
           accountId: user.id,
         })

@@ -52,7 +52,7 @@ export const replacePrimaryEmail = async (
     return right(undefined)
   }
   await releaseLapsedClaim(stores, email.key, now)
-  if (await stores.emails.isTaken(email.key)) return left(EmailTaken('This e-mail address is in use.'))
+  if (await stores.emails.isTaken(email.key)) return left(EmailTaken('This e-mail address is already in use.'))
   const added = await stores.emails.insert(user.id, email, true, true, now)
   // An address supplied by an administrator is trusted like the account's first address: it need not wait.
   if (!isLeft(added)) await stores.emails.verify(user.id, email.key, user.createdAt)

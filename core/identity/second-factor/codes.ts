@@ -46,7 +46,7 @@ export const SecondFactorMissing = defineFailure('SecondFactorMissing', 'Conflic
 export const OneTimeCodeWrong = defineFailure('OneTimeCodeWrong', 'Unprocessable')
 
 export const alreadyEnrolled = (): Failure<'SecondFactorEnrolled'> =>
-  SecondFactorEnrolled('A second factor is enrolled; switch it off before you set up another one.')
+  SecondFactorEnrolled('A second factor is already enrolled; remove it before you set up another one.')
 export const notEnrolled = (): Failure<'SecondFactorMissing'> => SecondFactorMissing('No second factor is enrolled.')
 
 export const isEnrolled = (record: SecondFactorRecord | undefined): boolean => record?.enrolledAt !== undefined

@@ -57,7 +57,7 @@ export const makeUseRecoveryCode =
     if (isLeft(key) || user === undefined) return false
     const now = deps.clock.now()
     const used = await deps.unitOfWork.run<Failure<'CodeNotTaken'>, void>(callOf(user, sourceIp), async (stores) => {
-      if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now))) return left(CodeNotTaken('No such code.'))
+      if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now))) return left(CodeNotTaken('The code is wrong.'))
       const codesLeft = await stores.secondFactors.countRecoveryCodes(userId)
       await stores.audit.record({
         action: 'second_factor.recovery_code_used',

@@ -89,6 +89,13 @@ export const makeSessionResumption = (deps: ResumeSessionDeps): SessionResumptio
     if (isLeft(resumed)) return resumed
     return resumed.right === 'stolen' ? left(over()) : right(await withBusPass(deps, resumed.right))
   },
+  async userOf(value) {
+    const cookie = parseRememberCookie(value)
+    const login = cookie === undefined ? undefined : await deps.stores.rememberedLogins.bySeries(deps.digest.digest(cookie.series))
+    const now = deps.clock.now()
+    if (cookie === undefined || login === undefined || login.expiresAt.getTime() <= now.getTime()) return undefined
+    return judgeSecret(login, deps.digest.digest(cookie.secret), now) === 'stolen' ? undefined : login.userId
+  },
 })
 
 const withBusPass = async (deps: ResumeSessionDeps, resumed: Resumed): Promise<ResumedSession> => {

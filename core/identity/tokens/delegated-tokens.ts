@@ -151,7 +151,7 @@ const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): 
 }
 
 const grantedExpiry = (maker: Principal, asked: Date | undefined, now: Date): Either<Refusal, Date | undefined> => {
-  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(ConfinedTokenRefused('The expiry lies in the past.'))
+  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(ConfinedTokenRefused('The expiry must be in the future.'))
   const bound = maker.tokenExpiresAt
   if (bound !== undefined && asked !== undefined && asked.getTime() > bound.getTime()) {
     return left(ConfinedTokenExceeds('A token cannot make a token that lives longer than itself.'))
@@ -167,7 +167,7 @@ export const makeConfinedTokens = (deps: {
 }): ConfinedTokens => ({
   prepare(maker, owner, input) {
     const name = input.name.trim()
-    if (name === '') return left(ConfinedTokenRefused('A token needs a name.'))
+    if (name === '') return left(ConfinedTokenRefused('A token must have a name.'))
     const now = deps.clock.now()
     const scopeWords = grantedScopes(maker, input.scopes)
     if (isLeft(scopeWords)) return scopeWords

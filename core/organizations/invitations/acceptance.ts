@@ -80,7 +80,7 @@ export const makeAcceptInvitation =
       if (organization === undefined || !(await stores.invitations.take(hash, now))) return left(invitationGone())
       const { userId } = call.principal
       if ((await stores.memberships.find(orgId, userId)) !== undefined) {
-        return left(AlreadyMember('You are a member of this organization already.'))
+        return left(AlreadyMember('You are already a member of this organization.'))
       }
       const entered = await enter(stores, deps.catalogue, organization, invitation, userId, now)
       if (isLeft(entered)) return entered

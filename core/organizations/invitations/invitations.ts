@@ -87,7 +87,7 @@ export const makeInviteMember =
   (deps: InviteMemberDeps) =>
   async (call: SignedInCall<Invitation>, id: OrgId, input: InviteMemberInput): Outcome<InviteMemberFailure, Invitation> => {
     const address = deps.addresses.read(input.email)
-    if (address === undefined) return left(InvitationRefused('This is not an e-mail address.'))
+    if (address === undefined) return left(InvitationRefused('email: must be an e-mail address.'))
     const teamIds = [...new Set(input.teamIds)].sort((a, b) => a - b)
     if (teamIds.length > maxTeamsOfInvitation) return left(InvitationRefused(`An invitation names at most ${maxTeamsOfInvitation} teams.`))
     const allowed = await mayMail(deps.allowances, call, id, address)
@@ -152,7 +152,7 @@ const hasRoom = async (
   const member = await stores.invitations.memberWithAddress(organization.id, key)
   const count = await stores.invitations.countPending(organization.id, key, now)
   if (count >= maxPendingInvitations) {
-    return left(InvitationRefused(`The organization has ${maxPendingInvitations} invitations that nobody answered yet. Withdraw some first.`))
+    return left(InvitationRefused(`The organization has ${maxPendingInvitations} pending invitations. Withdraw some first.`))
   }
   const isTold = member !== undefined && (member.showsAddress || call.principal.isSiteAdmin)
   return isTold ? left(AlreadyMember('A member of the organization has this address.')) : right(undefined)
@@ -183,7 +183,7 @@ export const makeWithdrawInvitation =
     deps.uow.run<Failure<'InvitationMissing'>, void>(call, async ({ invitations, audit }) => {
       const found = await invitations.find(orgId, id)
       if (found === undefined || !(await invitations.remove(orgId, id))) {
-        return left(InvitationMissing('The organization has no such invitation.'))
+        return left(InvitationMissing('The invitation does not exist in the organization.'))
       }
       await audit.record({
         action: 'organization.invitation_withdrawn',

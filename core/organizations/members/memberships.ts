@@ -105,7 +105,7 @@ export const makeSetMembership =
       const found = await findNewMember(stores.memberships, call.principal, id, { name: login })
       if (isLeft(found)) return found
       const { id: userId, name } = found.right
-      if (user?.id !== userId) return left(MemberMissing('There is no such user.'))
+      if (user?.id !== userId) return left(MemberMissing('The user does not exist.'))
       const at = deps.clock.now()
       const teams = await stores.teams.listOfMember(id, userId)
       const entered = await enterRole(held, teams, userId, role, at)

@@ -40,7 +40,7 @@ export const makeCreateRobotToken =
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, robotId)
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       const teams = await readRobotTeams(held, robot.teamIds)
       if (isLeft(teams)) return teams
       const given = await mayWield(held, teams.right)
@@ -87,7 +87,7 @@ export const makeDeleteRobotToken =
     inOrganization<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void>(deps, call, orgId, async ({ stores }) => {
       const robot = await stores.robots.find(orgId, robotId)
       const name = robot === undefined ? undefined : await stores.accessTokens.remove(robotId, id)
-      if (robot === undefined || name === undefined) return left(RobotTokenMissing('The robot account has no such token.'))
+      if (robot === undefined || name === undefined) return left(RobotTokenMissing('The token of the robot account does not exist.'))
       await stores.audit.record({
         action: 'robot.token_revoked',
         objectType: 'token',

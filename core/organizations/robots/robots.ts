@@ -113,14 +113,14 @@ export const makeEditRobot =
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, id)
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       const moved = await moveTeams(held, robot, input, deps.clock.now())
       if (isLeft(moved)) return moved
       const changed = changedFields(robot, { description: input.description, isActive: input.isActive })
       const isNoChange = isUnchanged(changed) && !moved.right
       if (isNoChange && (expectedVersion === undefined || expectedVersion === robot.version)) return right(robot)
       if (!(await stores.robots.update(orgId, id, changed, expectedVersion))) {
-        return left(RobotChanged('The robot account was changed by somebody else meanwhile.'))
+        return left(RobotChanged('The robot account was changed by another request. Read it again.'))
       }
       const after = await stores.robots.find(orgId, id)
       if (after === undefined) throw new Error('The robot account that was just changed is not there.')
@@ -166,7 +166,7 @@ export const makeDeleteRobot =
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, id)
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       await stores.robots.remove(orgId, id)
       await stores.audit.record({ action: 'robot.deleted', objectType: 'robot_ac', objectId: id, objectName: robot.login, tenantId: orgId })
       return right(undefined)

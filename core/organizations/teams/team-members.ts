@@ -29,7 +29,7 @@ export const makeAddTeamMember =
       if (isLeft(found)) return found
       const { id: userId, name } = found.right
       if (await stores.teams.hasMember(id, userId)) {
-        return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is in this team already.'))
+        return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is already a member of this team.'))
       }
       const at = deps.clock.now()
       if ((await stores.memberships.find(team.orgId, userId)) === undefined) {
@@ -65,7 +65,7 @@ export const makeRemoveTeamMember =
         const below = mayChange(rights, levelOfTeam(team.permission))
         if (isLeft(below)) return below
       }
-      if (!(await stores.teams.hasMember(id, userId))) return left(MemberMissing('The user is not in this team.'))
+      if (!(await stores.teams.hasMember(id, userId))) return left(MemberMissing('The user is not a member of this team.'))
       const gone = await leaveTeam(stores, team, userId)
       if (isLeft(gone)) return gone
       const remaining = await stores.teams.listOfMember(team.orgId, userId)
@@ -108,7 +108,7 @@ export const makeActOnTeam =
   }) =>
   async (call: SignedInCall, input: TeamAction): Outcome<ActOnTeamFailure, void> => {
     const { action, teamId, userId, login } = input
-    if ((await deps.teams.findById(teamId))?.orgId !== input.orgId) return left(TeamMissing('There is no such team.'))
+    if ((await deps.teams.findById(teamId))?.orgId !== input.orgId) return left(TeamMissing('The team does not exist.'))
     const named: UserRef = action === 'add' && login !== undefined ? { name: login } : { id: userId }
     const isSelf = userId === call.principal.userId
     if ((action === 'join' || action === 'leave') && !isSelf) {

@@ -103,7 +103,7 @@ export const inTeam = <F extends Failure, A>(
     const isHeld = orgId !== undefined && (await stores.organizations.lock(orgId))
     const team = isHeld ? await stores.teams.findById(id) : undefined
     const organization = team === undefined ? undefined : await stores.organizations.findById(team.orgId)
-    if (team === undefined || organization === undefined) return left(TeamMissing('There is no such team.'))
+    if (team === undefined || organization === undefined) return left(TeamMissing('The team does not exist.'))
     const rights = await rightsIn(stores, deps.catalogue, call.principal, team.orgId)
     return work({ stores, team, organization, rights })
   })
@@ -128,7 +128,7 @@ export const inOrganization = <F extends Failure, A>(
 ): Outcome<F | Failure<'OrganizationMissing'>, A> =>
   deps.uow.run<F | Failure<'OrganizationMissing'>, A>(call, async (stores) => {
     const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
-    if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+    if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
     return work({ stores, organization, rights: await rightsIn(stores, deps.catalogue, call.principal, id) })
   })
 
@@ -142,7 +142,7 @@ export const leaveTeam = async (
   userId: UserId,
 ): Outcome<Failure<'LastOwner'>, void> => {
   if (isOwnersTeam(team) && (await stores.teams.countMembers(team.id, 2)) < 2) {
-    return left(LastOwner('An organization keeps at least one owner. Make somebody else an owner first.'))
+    return left(LastOwner('An organization must have at least one owner. Make another member an owner first.'))
   }
   await stores.teams.removeMember(team.id, userId)
   return right(undefined)

@@ -53,7 +53,7 @@ export const makeCreateTeam =
     if (isLeft(permission)) return permission
     return deps.uow.run<CreateTeamFailure, TeamInOrganization>(call, async (stores) => {
       const organization = (await stores.organizations.lock(orgId)) ? await stores.organizations.findById(orgId) : undefined
-      if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+      if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
       const rights = await rightsIn(stores, deps.catalogue, call.principal, orgId)
       const isAllowed = mustHold(rights, 'create teams')
       if (isLeft(isAllowed)) return isAllowed
@@ -112,7 +112,7 @@ export const makeFindTeam =
     const team = await deps.teams.findById(id)
     const organization = team === undefined ? undefined : await deps.organizations.findById(team.orgId)
     return team === undefined || organization === undefined
-      ? left(TeamMissing('There is no such team.'))
+      ? left(TeamMissing('The team does not exist.'))
       : right({ team, organization })
   }
 
@@ -121,7 +121,7 @@ export const makeListTeams =
   async (orgId: OrgId, page: PageRequest): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
     const organization = await deps.organizations.findById(orgId)
     return organization === undefined
-      ? left(OrganizationMissing('There is no such organization.'))
+      ? left(OrganizationMissing('The organization does not exist.'))
       : right(within(await deps.teams.list(orgId, page), organization))
   }
 
@@ -140,7 +140,7 @@ export const makeSearchTeams =
     page: PageRequest,
   ): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
     const organization = await deps.organizations.findById(orgId)
-    if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+    if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
     const { userId, isSiteAdmin } = call.principal
     const seesAll = isSiteAdmin || (await deps.memberships.standing(orgId, userId)).level === 'owner'
     const found = await deps.teams.search(orgId, { ...query, memberId: seesAll ? undefined : userId }, page)
@@ -213,7 +213,7 @@ export const makeEditTeam =
       return right({ team: after, organization })
     })
 
-const teamChanged = () => TeamChanged('The team was changed in the meantime.')
+const teamChanged = () => TeamChanged('The team was changed by another request. Read it again.')
 
 const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormFailure, TeamChanges> => {
   const guarded = guardOwnersTeam(team, input)
