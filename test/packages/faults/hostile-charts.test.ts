@@ -37,7 +37,7 @@ test('templates that compute for ever or take all memory are ended, while others
     world.charts.add(offered(await hostileChart({ 'templates/object.yaml': template })))
     const installing = inTime(what, world.install('hostile'), 120)
     for (let asked = 0; asked < 5; asked += 1) {
-      t.is((await inTime('another request', world.service.send('GET', '/api/v1/user', { token: world.service.adminToken }), 10)).status, 200)
+      t.is((await inTime('another request', world.service.send('GET', '/api/v1/user', { token: world.service.adminToken }), 60)).status, 200)
     }
     const task = await installing
     t.is(task.state, 'failed', what)
