@@ -9,7 +9,7 @@ const syntax = [
   { selector: 'Decorator', message: 'No decorators (Node strips types and runs the rest): provide the value in composition/wiring.' },
   { selector: 'TSEnumDeclaration', message: 'No enums: write a union of literals, with an `as const` list where the values are needed.' },
   { selector: 'TSModuleDeclaration[kind="namespace"]', message: 'No namespaces: a file is the module.' },
-  { selector: "CallExpression[callee.object.name='JSON'][callee.property.name='parse'][arguments.0.type='CallExpression'][arguments.0.callee.object.name='JSON']", message: 'No deep copy through JSON: use structuredClone, or build the value anew.' },
+  { selector: "CallExpression[callee.object.name='JSON'][callee.property.name='parse'][arguments.0.type='CallExpression'][arguments.0.callee.object.name='JSON']", message: 'No deep copy through JSON: use structuredClone, or build a new value.' },
 ]
 
 const fpTsImports = {

@@ -5,6 +5,7 @@ import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { clusterObjectRows } from '../../adapters/sql/clusters/rows.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
@@ -31,6 +32,7 @@ import type { Resolve } from '../container.ts'
 /** Provides clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
   const { database, settings } = boot
+  boot.objectRows.add(clusterObjectRows)
   const bindStore = makeSqlClusterStore(database)
   const egress = makeEgressPolicy(new Set(settings.kubernetesAllow))
   const pools = makeConnectionPools(egress)

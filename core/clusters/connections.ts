@@ -47,7 +47,7 @@ export const makeClusterConnections = (deps: {
       const link = await deps.clusters.link(id)
       if (link === undefined) {
         opened.delete(id)
-        return left(ClusterMissing('There is no such cluster.'))
+        return left(ClusterMissing('The cluster does not exist.'))
       }
       const kept = opened.get(id)
       if (kept?.link.version === link.version) return right(kept)

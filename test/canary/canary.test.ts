@@ -121,7 +121,7 @@ const tablesOf = (service: PopulatedService): string => {
   return names.map((name) => JSON.stringify(service.sql(`select * from "${name}"`), (_, value: unknown) => (typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.data) ? Buffer.from(value.data as number[]).toString('latin1') : value))).join('\n')
 }
 
-test.serial('no secret stands in a log line, an error, a metric, the audit log, the tables or an answer', async (t) => {
+test.serial('no secret is in a log line, an error, a metric, the audit log, the tables or a response', async (t) => {
   // Mail is where links and codes belong: its folder alone is not searched.
   const folder = mkdtempSync(join(tmpdir(), 'moorage-canary-mail-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -148,7 +148,7 @@ test.serial('no secret stands in a log line, an error, a metric, the audit log, 
   t.deepEqual(found, [])
 })
 
-test.serial('no secret setting stands in what the process prints, says or shows of itself', async (t) => {
+test.serial('no secret setting is in the output, the messages or the description of the process', async (t) => {
   const canaries = makeCanaries()
   const service = await startServiceProcess({
     settings: { MOORAGE_ADMIN_PASSWORD: canaries.fresh('admin password'), MOORAGE_MARKETPLACE_SECRET: canaries.fresh('marketplace secret'), MOORAGE_LOG_LEVEL: 'trace' },

@@ -19,11 +19,11 @@ import { makeSessionResumption } from '../../core/identity/sessions/remembered-l
 import { makeCreateUser } from '../../core/identity/accounts/user-creation.ts'
 import type { CreateUserInput } from '../../core/identity/accounts/user-creation.ts'
 import type { Background, IdentitySettings, PasswordHasher } from '../../core/identity/ports.ts'
-import { makeSeedSafe } from '../../core/identity/second-factor/codes.ts'
+import { makeSealedSeeds } from '../../core/identity/second-factor/codes.ts'
 import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/authentication/ports.ts'
 import type { User } from '../../core/identity/types.ts'
 import {
-  makeJudgeOneTimeCode,
+  makeCheckOneTimeCode,
   makeSpendOneTimeCode,
   makeUseOneTimeCode,
   makeUseRecoveryCode,
@@ -34,6 +34,7 @@ import { secret } from '../../core/kernel/secret.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
 import { callOf } from '../sql/call.ts'
 import { unwrap } from '../support/outcome.ts'
+import { heldObjects } from '../support/object-rows.ts'
 
 export const testSettings: IdentitySettings = {
   baseUrl: () => 'https://platform.example',
@@ -79,7 +80,7 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
   const pending: Promise<void>[] = []
   const posted: Mail[] = []
   const background: Background = { run: (_what, work) => void pending.push(work()) }
-  const bindStores = makeSqlIdentityStores(db)
+  const bindStores = makeSqlIdentityStores(db, heldObjects(db))
   const audit = makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(32))))
   const { hasher, verified } = makeCheapHasher()
   const plain = {
@@ -103,11 +104,11 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
   }
   const oneTimeCodes = {
     ...plain,
-    seeds: makeSeedSafe(testBox),
+    seeds: makeSealedSeeds(testBox),
     secondFactors: plain.stores.secondFactors,
     useRecoveryCode: makeUseRecoveryCode(plain),
   }
-  const codes = { useOneTimeCode: makeUseOneTimeCode(oneTimeCodes), judgeOneTimeCode: makeJudgeOneTimeCode(oneTimeCodes), spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes) }
+  const codes = { useOneTimeCode: makeUseOneTimeCode(oneTimeCodes), checkOneTimeCode: makeCheckOneTimeCode(oneTimeCodes), spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes) }
   const deps = { ...plain, ...codes, busPasses: { passFor: () => Promise.resolve(undefined) } }
   const createUser = makeCreateUser(deps)
   return {

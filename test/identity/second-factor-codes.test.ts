@@ -88,7 +88,7 @@ test('five bits of each byte count, all of them alike: twenty-four letters are 1
   }
 })
 
-test('what is no recovery code is told apart before anything is looked up', (t) => {
+test('text that is not a recovery code is recognized before any look-up', (t) => {
   for (const text of ['', '123456', '0h4k-9zqd-m2xv-7ct3-0h4k-9zq', '0h4k-9zqd-m2xv-7ct3-0h4k-9zqd3', 'ilou-ilou-ilou-ilou-ilou-ilou', 'ab€d-efgh-jkmn-pqrs-tvwx-yz01', 'x'.repeat(10_000)]) {
     t.true(isLeft(recoveryCodeKey(text)), text.slice(0, 30))
   }

@@ -106,7 +106,7 @@ test('of more than two thousand lines the first are kept, then one that says so;
   t.like(kept.at(-2), { id: 'step', status: 'Running', level: 'warning' })
 })
 
-test('of lines that are a mebibyte together no more are kept', async (t) => {
+test('of all lines at most a mebibyte is kept', async (t) => {
   const { journal, all } = journalOf()
   for (let line = 0; line < 300; line += 1) journal.add({ ...event('Running', 'x'.repeat(4_000)), data: { text: 'y'.repeat(4_000) } })
   const kept = await all()

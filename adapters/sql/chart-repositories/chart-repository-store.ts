@@ -111,7 +111,7 @@ export const makeSqlChartRepositoryStore = (db: SqlDatabase): ((runner: SqlRunne
         return right(insertId as ChartRepositoryId)
       } catch (error) {
         if (!isUniqueViolation(error, 'name')) throw error
-        return left(ChartRepositoryNameTaken('There is a chart repository of that name already.'))
+        return left(ChartRepositoryNameTaken('The name of the chart repository is already in use.'))
       }
     },
     async replace(accountId, id, version, content, at) {

@@ -108,7 +108,7 @@ export const makeSqlCloudCredentialStore = (db: SqlDatabase): ((runner: SqlRunne
         return right(insertId as CloudCredentialId)
       } catch (error) {
         if (!isUniqueViolation(error, 'name')) throw error
-        return left(CredentialNameTaken('You have a credential of that name already.'))
+        return left(CredentialNameTaken('The name of the credential is already in use.'))
       }
     },
     async replace(userId, id, version, content, at) {

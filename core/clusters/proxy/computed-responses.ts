@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { Exchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
-import { parseJson } from '../../kernel/json.ts'
+import { parseJson, reservedKey } from '../../kernel/json.ts'
 import type { ClusterAnswer, ClusterApi, ClusterRequest, ImpersonatedUser, ReachFailure } from '../ports.ts'
 import { ClusterUnreachable, ProxyBodyRefused } from '../ports.ts'
 import type { ClusterConnection } from '../types.ts'
@@ -57,7 +57,8 @@ export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined)
     }
     const parsed = parseJson(text + decoder.decode())
     if (parsed.ok) return right(parsed.value)
-    return left(ProxyBodyRefused(parsed.why === 'repeated-key' ? `The key "${parsed.key.slice(0, 64)}" stands twice in one object of the body.` : 'The body is not JSON.'))
+    if (parsed.why === 'repeated-key') return left(ProxyBodyRefused(`The key "${parsed.key.slice(0, 64)}" is repeated in one object of the body.`))
+    return left(ProxyBodyRefused(parsed.why === 'reserved-key' ? `The key "${reservedKey}" is reserved.` : 'The body is not JSON.'))
   } catch {
     return left(ProxyBodyRefused('The body is not JSON.'))
   }

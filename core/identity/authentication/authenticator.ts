@@ -8,7 +8,7 @@ import { fullScope } from '../../kernel/principal.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { Authenticator, Background, Credential, CredentialStore, IdentitySettings, TokenDigest, TokenGrant } from '../ports.ts'
 import { NotAuthenticated, NotPermitted, SudoTargetMissing, SudoTargetNoUser } from '../ports.ts'
-import type { JudgeOneTimeCode, SpendOneTimeCode } from '../second-factor/ports.ts'
+import type { CheckOneTimeCode, SpendOneTimeCode } from '../second-factor/ports.ts'
 import { isMarkDue, isSessionAlive, renewedIdleExpiry } from '../sessions/session-rules.ts'
 import { scopeSetOf } from '../tokens/scopes.ts'
 import { hasAccessTokenForm } from '../tokens/token-format.ts'
@@ -52,7 +52,7 @@ export const makeImpersonate =
     const allowed = mayImpersonate(actor)
     if (isLeft(allowed)) return allowed
     const target = await credentials.accountByName(login)
-    if (target === undefined) return left(SudoTargetMissing('There is no such user to act as.'))
+    if (target === undefined) return left(SudoTargetMissing('The user to act as does not exist.'))
     if (target === 'organization') return left(SudoTargetNoUser('An organization cannot be acted as, only a user.'))
     if (!target.isEnabled) return left(NotPermitted('A disabled account cannot be acted as.'))
     return right({
@@ -137,7 +137,7 @@ export const makeProveSession =
   }
 
 export interface ProvePasswordDeps extends CheckCredentialsDeps {
-  readonly judgeOneTimeCode: JudgeOneTimeCode
+  readonly checkOneTimeCode: CheckOneTimeCode
   readonly clock: Clock
 }
 
@@ -154,7 +154,7 @@ export const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
     if (isLeft(checked)) return checked
     const { account, phc, hasSecondFactor, secondFactorRef, lastLoginAt } = checked.right
     if (!account.isEnabled) return left(badCredentials(account.userId))
-    const judged = hasSecondFactor ? await deps.judgeOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp }) : right(undefined)
+    const judged = hasSecondFactor ? await deps.checkOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp }) : right(undefined)
     if (isLeft(judged)) return judged
     const { userId, login, isSiteAdmin, mustChangePassword } = account
     const now = deps.clock.now()

@@ -15,7 +15,7 @@ export const ChartPresetFlatRef = request(
   {
     ...chartSourceProps,
     group: optional(groupName),
-    resource: optional(patternText(/^[a-z0-9-]*$/, 63, 'the plural of a resource, in small letters')),
+    resource: optional(patternText(/^[a-z0-9-]*$/, 63, 'the plural of a resource, in lower-case letters')),
     kind: optional(patternText(/^(?:[A-Z][A-Za-z0-9]*)?$/, 63, 'a kind')),
     variant: optional(freeText(253)),
     namespace: optional(Namespace),

@@ -51,7 +51,7 @@ const runOf = (input: object, failed: (text: string) => void = () => undefined):
 const lost = { openTaskCluster: () => Promise.resolve(left(AccessDenied('You may no longer connect to this cluster.'))) }
 const input = { release: { name: 'web', namespace: 'shop' }, model: about(configMaps, 'web'), flags: { install: true } }
 
-test('a right that was lost meanwhile ends both tasks before anything is asked or changed', async (t) => {
+test('a right that was lost before the start ends both tasks before anything is requested or changed', async (t) => {
   const { deps, asked } = stage(lost)
   for (const kind of [applyEditorKind(deps), deleteEditorKind(deps)]) {
     t.deepEqual(await kind.run(runOf(input)), { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })

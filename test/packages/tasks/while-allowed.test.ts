@@ -60,7 +60,7 @@ const stage = () => {
 }
 
 for (const [answer, why] of [['denied', 'You may no longer connect to this cluster.'], ['another', 'The cluster of that name is another one by now.'], ['gone', 'The account is disabled.']] as const) {
-  test(`work is told to stop when the answer is a clear no: ${answer}`, async (t) => {
+  test(`work is stopped when the answer is a clear no: ${answer}`, async (t) => {
     const { deps, run, minute, said, asked } = stage()
     const reasons: unknown[] = []
     const begun = Promise.withResolvers<AbortSignal>()
@@ -98,14 +98,14 @@ test('nothing is asked once the work has ended, and another reason to stop is pa
   t.is((await ended).message, 'lease-lost')
 })
 
-test('work for somebody who may not connect is not begun', async (t) => {
+test('work for a user who may not connect is not started', async (t) => {
   const { deps, run, minute } = stage()
   await minute('denied')
   const end = await whileAllowed(deps, run(), () => Promise.reject(new Error('it was begun')))
   t.deepEqual(end, { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })
 })
 
-const rightsGone = 'Whoever asked for it may no longer connect to the cluster.'
+const rightsGone = 'The user who requested it may no longer connect to the cluster.'
 const refOf = (version: number, status: ReleaseRecordRef['status']): ReleaseRecordRef => ({
   namespace: 'shop', name: 'web', version, status, objectName: `web.v${version}`, uid: `u${version}`, resourceVersion: '1',
 })
@@ -154,7 +154,7 @@ const loseWhile = async (t: ExecutionContext, make: (deps: never) => TaskKind, p
 test('a rollback under way is ended, leaves nothing pending, and tells nothing of the release', async (t) => {
   const { end, amended } = await loseWhile(t, (deps) => rollbackReleaseKind(deps), 'pending-rollback', { revision: 1, description: 'back' })
   t.deepEqual(amended, ['3 failed'])
-  t.is(end.message, 'Stopped on the way, for the right to connect to the cluster was lost. What had been done stays, and how the release stands is not told. No revision was left pending.')
+  t.is(end.message, 'Stopped because the right to connect to the cluster was lost. Finished changes are kept, and the state of the release is not shown. No revision was left pending.')
   t.deepEqual(end.result, { release: 'web', namespace: 'shop' })
 })
 

@@ -152,7 +152,7 @@ const tooMuch: readonly (readonly [string, readonly Chart[], RegExp])[] = [
 ]
 for (const [what, charts, message] of tooMuch) test(`a view is refused for ${what}`, async (t) => t.regex(String(await world(charts)('top')), new RegExp(`^ChartRefused: .*${message.source}`)))
 
-test('what is not there, or does not answer, is told as such for the chart that was asked for', async (t) => {
+test('a missing chart and an unreachable repository are reported for the requested chart', async (t) => {
   t.regex(String(await world([])('top')), /^ChartMissing: /)
   const away: ChartSource = { fetch: async () => left(ChartSourceUnreachable('It is away.')) }
   t.is(await world([], noHelm, away)('top'), 'ChartSourceUnreachable: It is away.')

@@ -8,7 +8,7 @@ onSubmit('ask-form', async () => {
   if (answer.status !== 202) return tell(answer.message, true)
   byId('code-row').hidden = false
   showOnly('reset-form', 'ask-form')
-  tell('If there is such an account, a mail is on its way. Follow its link, or type its code here.')
+  tell('If the account exists, a mail is sent. Follow its link, or type its code here.')
 })
 
 onSubmit('reset-form', async () => {
