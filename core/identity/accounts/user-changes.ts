@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { changedFields, isUnchanged } from '../../kernel/fields.ts'
+import { changedFields, definedFields, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
@@ -104,8 +104,7 @@ const applyEdit = async (
     ...auditedUser(user),
     changes: {
       ...changed,
-      ...(email === undefined ? {} : { email: 'changed' }),
-      ...(prepared.phc === undefined ? {} : { password: 'changed' }),
+      ...definedFields({ email: email === undefined ? undefined : 'changed', password: prepared.phc === undefined ? undefined : 'changed' }),
     },
   })
   const edited = await stores.users.byId(user.id)

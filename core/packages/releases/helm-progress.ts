@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../clusters/ports.ts'
 import type { Clock, Pause } from '../../kernel/clock.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskProgress, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
@@ -111,7 +112,7 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
     if (lines > maxLines) return
     const label = planned === undefined ? `${object.resource}${object.name === undefined ? '' : ` ${object.name}`}` : labelOf(planned, home)
     objects ??= progress.step(plan.isRemoval === true ? 'Remove the objects' : 'Apply the objects')
-    const data = { resource: object.resource, method, status, ...(planned === undefined ? {} : { kind: planned.kind, name: planned.name }) }
+    const data = { resource: object.resource, method, status, ...definedFields({ kind: planned?.kind, name: planned?.name }) }
     if (isRefused(method, status)) objects.say(`${label}: the cluster answered ${status}`, { level: 'warning', data })
     else objects.say(`${label} ${doneWord(method, status)}`, { data })
     if (lines === maxLines) objects.say('Further objects are not listed.')

@@ -229,7 +229,7 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ChartApp
   const texts = { title: 'Check the values', done: 'The values fit the chart', failed: 'The values do not fit the chart.' }
   const judged = await inStep(run, texts, () => deps.chartTools.checkValues(chart, effective))
   if (isLeft(judged)) return judged
-  const archive = await deps.chartTools.pack(chart, application.annotations === undefined ? {} : { annotations: application.annotations })
+  const archive = await deps.chartTools.pack(chart, definedFields({ annotations: application.annotations }))
   const said = [application.values, effective, former.right?.config]
   return right({ ...application, before: before.right, former: former.right, effective, archive, redactAll: redactAll(...said), redactSecrets: redactSecrets(...said) })
 }
