@@ -1,5 +1,5 @@
 import { filteredPage, pageQuery } from '../../adapters/sql/kit/page-query.ts'
-import type { Params, SqlRunner } from '../../adapters/sql/kit/statement.ts'
+import type { Bind, Params, SqlRunner, Statement } from '../../adapters/sql/kit/statement.ts'
 import { countingRunner } from '../authz/counting-runner.ts'
 import { onEachDatabase } from './scratch.ts'
 
@@ -35,4 +35,25 @@ onEachDatabase('counting stops at the cap', async (t, database, things) => {
   )
   for (const page of [1, 7000]) t.like(await many(database, {}, { page, limit: 2 }), { total: 10_000, totalIsCapped: true })
   t.like(await many(database, {}, { page: 40_000, limit: 2 }), { items: [], total: 10_000, totalIsCapped: true })
+})
+
+onEachDatabase('the number is computed once, not for each row', async (t, database, things) => {
+  for (const name of ['a', 'b', 'c']) await database.run(things.add, { name })
+  const asked: [Statement, Readonly<Record<string, Bind>>][] = []
+  const runner: SqlRunner = {
+    ...countingRunner(database),
+    all: (statement, binds) => {
+      asked.push([statement, binds])
+      return database.all(statement, binds)
+    },
+  }
+  const list = pageQuery(database, (k, p: Params<'from'>) => k('things').where('name', '>=', p('from')), (_, rows, cut) => cut(rows.select('name').orderBy('name')))
+  await list(runner, { from: 'a' }, { page: 1, limit: 2 })
+  for (const [statement, binds] of asked) {
+    const explain = database.dialect === 'sqlite' ? 'explain query plan' : 'explain'
+    const steps = JSON.stringify(await database.all({ ...statement, sql: `${explain} ${statement.sql}` }, binds))
+    t.regex(steps, /SUBQUERY/)
+    t.notRegex(steps, /CORRELATED|DEPENDENT/)
+  }
+  t.is(asked.length, 1)
 })

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from './driver-errors.ts'
 import type { CountRow, Shown } from './page-query.ts'
-import { filteredPage } from './page-query.ts'
+import { filteredPage, pageQuery } from './page-query.ts'
 import type { Bind, Num, Params, SqlDatabase, SqlRunner } from './statement.ts'
 
 /**
@@ -68,9 +68,12 @@ export const ownedRows = <Row, Content extends string>(db: SqlDatabase, describe
   const s = statementsOf(db, described)
   const { table, owner, name: nameColumn, shown } = described
   const byName: Shown = (_, rows, cut) => cut(rows.select(...shown).orderBy(nameColumn))
+  const all = pageQuery(db, (k, p: Params<'ownerId'>) => k(table).where(owner.column, p('ownerId')), byName)
   return (runner) => ({
-    list: (ownerId, page, narrowed = () => undefined) =>
-      filteredPage<Row>(runner, (k) => k(table).where(owner.column, ownerId).modify(narrowed), byName, page),
+    list: (ownerId, page, narrowed) =>
+      narrowed === undefined
+        ? all<Row>(runner, { ownerId }, page)
+        : filteredPage<Row>(runner, (k) => k(table).where(owner.column, ownerId).modify(narrowed), byName, page),
     find: (ownerId, name) => runner.first<Row>(s.find, { ownerId, name }),
     async lockCount(ownerId) {
       await runner.first(s.lockOwner, { ownerId })
