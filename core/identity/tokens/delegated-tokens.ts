@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { dayMilliseconds } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { Principal, ScopeCategory, ScopeSet, SignedInCall } from '../../kernel/principal.ts'
 import { allows } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -141,7 +142,7 @@ const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): 
   const words = parseScopeWords(asked)
   if (isLeft(words)) {
     const { message, errors } = words.left
-    return left(ConfinedTokenRefused(message, errors === undefined ? {} : { errors }))
+    return left(ConfinedTokenRefused(message, definedFields({ errors })))
   }
   const wanted = scopeSetOf(words.right)
   if (!scopeCovers(ceiling, wanted)) {
