@@ -10,12 +10,12 @@ const toWire = ({ type, id, relations }: AllowedPermissions) => ({ objectType: t
 export const allowedPermissionsRoutes = (list: ListAllowedPermissions): readonly BoundRoute[] => [
   handle(getAllowedPermissions, async ({ params, call, grant }) => {
     const object = { objectType: params.objectType, objectID: params.objID }
-    const answers = await list(call, { standing: grant.standing, objects: [object], isBatch: false })
+    const answers = await list(call, { context: grant.context, objects: [object], isBatch: false })
     if (isLeft(answers)) return answers
     return right(toWire(answers.right[0] ?? { type: params.objectType, id: params.objID, relations: [] }))
   }),
   handle(listAllowedPermissions, async ({ body, call, grant }) => {
-    const answers = await list(call, { standing: grant.standing, objects: body, isBatch: true })
+    const answers = await list(call, { context: grant.context, objects: body, isBatch: true })
     return isLeft(answers) ? answers : right(answers.right.map(toWire))
   }),
 ]

@@ -65,7 +65,6 @@ export const roleRoutes = ({ schema, roles, create, update, remove }: RoleHandle
   handleChange(createRole, toVersionedWire, ({ body, call, grant }) =>
     create(call, {
       orgId: orgOf(grant),
-      standing: grant.standing,
       name: body.name,
       description: body.description ?? '',
       permissions: body.permissions,
@@ -80,7 +79,6 @@ export const roleRoutes = ({ schema, roles, create, update, remove }: RoleHandle
   handleChange(updateRole, toVersionedWire, ({ params, body, call, grant, expectedVersion }) =>
     update(call, {
       orgId: orgOf(grant),
-      standing: grant.standing,
       id: params.id as RoleId,
       expectedVersion,
       change: {

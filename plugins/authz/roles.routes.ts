@@ -1,4 +1,4 @@
-import { RoleNameTaken } from '../../core/authz/ports.ts'
+import { AccessDenied, RoleNameTaken } from '../../core/authz/ports.ts'
 import {
   PermissionIncomplete,
   PermissionNotHeld,
@@ -43,6 +43,7 @@ const roleRefusals = [
   PermissionIncomplete,
   PermissionNotHeld,
   RoleTeamUnknown,
+  AccessDenied,
 ] as const
 
 export const listAvailablePermissions = defineRoute({
@@ -150,7 +151,7 @@ export const deleteRole = defineRoute({
   params: RolePath,
   query: InOrganization,
   ok: empty(204),
-  failures: [RoleMissing, RoleChanged],
+  failures: [RoleMissing, RoleChanged, AccessDenied],
 })
 
 export const listRolePrincipals = defineRoute({

@@ -102,7 +102,7 @@ const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
     const found = await h.clusters.get(idOf(grant))
     if (found === undefined) return left(ClusterMissing('There is no such cluster.'))
     if (makesToken !== true) return right(clientConfig(h.kubernetesUrl(call), found))
-    const made = await h.clusterTokens.issue(call, { ...found, maxTokenLifeDays: grant.standing.entry?.maxTokenLifeDays ?? 0 }, query.expirationSeconds)
+    const made = await h.clusterTokens.issue(call, { ...found, maxTokenLifeDays: grant.context.entry?.maxTokenLifeDays ?? 0 }, query.expirationSeconds)
     if (isLeft(made)) return made
     const { value, expiresAt } = made.right
     return right(clientConfig(h.kubernetesUrl(call), found, { token: value.reveal(), expiresAt }))

@@ -1,17 +1,18 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { entrantOf } from '../../kernel/access.ts'
+import { entryContext } from '../../kernel/access.ts'
 import { changedFields, isSameSet, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
+import type { PermissionLevels } from '../../kernel/rights.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { OrganizationMissing, OwnersTeamFixed, TeamChanged, TeamMissing } from '../failures.ts'
 import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import { parseTeamName } from '../organizations/names.ts'
-import type { MembershipStore, OrganizationStore, OrganizationStores, PermissionLevels, TeamChanges, TeamStore } from '../ports.ts'
+import type { MembershipStore, OrganizationStore, OrganizationStores, TeamChanges, TeamStore } from '../ports.ts'
 import type { Organization, Team, TeamInOrganization, TeamPermission } from '../types.ts'
 import type { HeldTeam, TeamChangeDeps } from './team-rules.ts'
 import { defaultTeamType, guardOwnersTeam, inTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
@@ -142,7 +143,7 @@ export const makeSearchTeams =
     const organization = await deps.organizations.findById(orgId)
     if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
     const { userId, isSiteAdmin } = call.principal
-    const seesAll = isSiteAdmin || (await deps.memberships.standing(orgId, userId)).level === 'owner'
+    const seesAll = isSiteAdmin || (await deps.memberships.rights(orgId, userId)).level === 'owner'
     const found = await deps.teams.search(orgId, { ...query, memberId: seesAll ? undefined : userId }, page)
     return right(within(found, organization))
   }
@@ -152,8 +153,8 @@ export const makeListOwnTeams =
   (deps: Pick<Stores, 'organizations' | 'teams'> & { readonly clock: Clock }) =>
   async (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
     const { userId, onlyOrgId, scopes } = call.principal
-    const entrant = entrantOf(call.principal, deps.clock.now())
-    const found = await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entrant }, page)
+    const entry = entryContext(call.principal, deps.clock.now())
+    const found = await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entry }, page)
     const organizations = await deps.organizations.findByIds([...new Set(found.items.map((team) => team.orgId))])
     const byId = new Map(organizations.map((organization) => [organization.id, organization]))
     const items = found.items.flatMap((team) => {
