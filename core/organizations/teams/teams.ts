@@ -1,18 +1,19 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../../kernel/access.ts'
-import { entrantOf } from '../../kernel/access.ts'
+import { entryContext } from '../../kernel/access.ts'
 import { changedFields, isSameSet, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
+import type { PermissionLevels } from '../../kernel/rights.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { OrganizationMissing, OwnersTeamFixed, TeamChanged, TeamMissing } from '../failures.ts'
 import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import { parseTeamName } from '../organizations/names.ts'
-import type { OrganizationStore, OrganizationStores, PermissionLevels, TeamChanges, TeamStore } from '../ports.ts'
+import type { OrganizationStore, OrganizationStores, TeamChanges, TeamStore } from '../ports.ts'
 import type { TeamInOrganization, TeamPermission } from '../types.ts'
 import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
 import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
@@ -138,8 +139,8 @@ export const makeListOwnTeams =
   (deps: Pick<Stores, 'teams'> & { readonly clock: Clock }) =>
   (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
     const { userId, onlyOrgId, scopes } = call.principal
-    const entrant = entrantOf(call.principal, deps.clock.now())
-    return deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entrant }, page)
+    const entry = entryContext(call.principal, deps.clock.now())
+    return deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entry }, page)
   }
 
 /** An absent field is unchanged. */

@@ -98,7 +98,7 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     }),
     handle(searchTeams, async ({ call, grant, query, page }) => {
       const text = { text: query.q ?? '', includesDescription: query.include_desc ?? false }
-      const level = grant.standing.isMember ? grant.standing.level : 'none'
+      const level = grant.context.isMember ? grant.context.level : 'none'
       return right(mapPage(await search(call, orgOf(grant), level, text, page), (team) => teamWire(given, call, team)))
     }),
     handle(getTeam, async ({ call, params }) => {
