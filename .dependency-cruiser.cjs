@@ -71,7 +71,7 @@ module.exports = {
     },
     {
       name: 'core-part-known',
-      comment: 'A part of the core that stands in no rank: add it to `ranks`, in the order of architecture §1.',
+      comment: 'A part of the core that has no rank: add it to `ranks`, in the order of architecture §1.',
       severity: 'error',
       from: { path: '^core/', pathNot: `^core/${anyOf(['kernel', 'platform', ...rankOf.keys()])}/` },
       to: {},

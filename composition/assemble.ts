@@ -1,10 +1,11 @@
 import { catalogueProblems } from '../core/authz/schema.ts'
 import type { Catalogue } from '../core/authz/types.ts'
-import type { ObjectTypeDefinition } from '../core/kernel/access.ts'
+import type { ObjectPlace, ObjectTypeDefinition } from '../core/kernel/access.ts'
 import type { Deployment, Gate } from '../core/kernel/deployment.ts'
 import { isOpen } from '../core/kernel/deployment.ts'
 import type { TaskKind } from '../core/tasks/ports.ts'
-import type { GrantedAccess, ObjectRef, ParamRef } from '../plugins/kit/access.ts'
+import type { GrantedAccess, KeyRef } from '../plugins/kit/access.ts'
+import { paramsOf } from '../plugins/kit/access.ts'
 import type { Job } from '../plugins/kit/job.ts'
 import type { AnyPlugin } from '../plugins/kit/plugin.ts'
 import type { AnyBoundRoute, Method } from '../plugins/kit/route.ts'
@@ -12,6 +13,7 @@ import type { Container } from './container.ts'
 import { StartRefused } from './start-refused.ts'
 
 /** The object types whose relations an object type has. An account is an organization or a user, so it has the relations of both. */
+const accountTypes: readonly string[] = ['account', 'organization']
 const relationHolders: Readonly<Record<string, readonly string[]>> = { account: ['account', 'organization', 'user'] }
 
 /** Returns the faults of a route's access: a missing scope, an unknown relation, or a parameter that the path does not have. */
@@ -30,8 +32,8 @@ export const accessProblems = (
   if (access.kind !== 'granted') return problems
   if (!isKnownRelation(access, objectTypes)) {
     problems.push(`Route ${id} requires the relation ${access.relation} on ${access.object.type}, which no plugin defines.`)
-  }
-  for (const { name } of pathParams(access.object)) {
+  } else problems.push(...namingProblems(id, access, objectTypes))
+  for (const { name } of paramsOf(access.object).filter((param) => param.in === 'path')) {
     if (!fullPath.includes(`{${name}}`)) problems.push(`Route ${id} takes its object from the path parameter ${name}, which ${fullPath} does not have.`)
   }
   return problems
@@ -43,8 +45,25 @@ const isKnownRelation = (access: GrantedAccess, objectTypes: readonly ObjectType
   return objectTypes.some(({ type, relations }) => holders.includes(type) && Object.hasOwn(relations, access.relation))
 }
 
-const pathParams = (object: ObjectRef): readonly ParamRef[] =>
-  Object.values(object).filter((part): part is ParamRef => typeof part === 'object' && part.in === 'path')
+const keyOf = (key: KeyRef): ObjectPlace['key'] => ('name' in key ? 'name' : 'id')
+
+/** Returns the way in which the objects of a type are named: `account, within.name, id`. */
+const namingOf = (place: ObjectPlace | undefined, outer: ObjectPlace | undefined): string => {
+  if (place === undefined) return 'name'
+  const isInAccount = (outer ?? place).in === 'account'
+  return [...(isInAccount ? ['account'] : []), ...(outer === undefined ? [] : [`within.${outer.key}`]), place.key].join(', ')
+}
+
+/** Returns the fault of a route that names its object in another way than the type's place demands. */
+const namingProblems = (id: string, { object }: GrantedAccess, objectTypes: readonly ObjectTypeDefinition[]): readonly string[] => {
+  const placeOf = (type: string): ObjectPlace | undefined => objectTypes.find((definition) => definition.type === type && definition.place !== undefined)?.place
+  const place = placeOf(object.type)
+  if (place === undefined && !accountTypes.includes(object.type)) return [`Route ${id} names an object of type ${object.type}, which has no place.`]
+  const outer = typeof place?.in === 'object' ? placeOf(place.in.type) : undefined
+  const wanted = namingOf(place, outer)
+  const given = [...(object.account === undefined ? [] : ['account']), ...(object.within === undefined ? [] : [`within.${keyOf(object.within)}`]), keyOf(object)].join(', ')
+  return given === wanted ? [] : [`Route ${id} names a ${object.type} by ${given}: its place demands ${wanted}.`]
+}
 
 export type Listener = AnyPlugin['listener']
 

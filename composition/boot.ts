@@ -1,4 +1,5 @@
 import type { TlsIdentity } from '../adapters/security/tls-identity.ts'
+import type { HeldObjects, ObjectRowsRegister } from '../adapters/sql/kit/object-rows.ts'
 import type { SqlDatabase } from '../adapters/sql/kit/statement.ts'
 import type { SharedClock } from '../adapters/system/shared-clock.ts'
 import type { Catalogue } from '../core/authz/types.ts'
@@ -29,6 +30,10 @@ export interface Boot {
   readonly tls: TlsIdentity | undefined
   readonly keys: ServiceKeys
   readonly catalogue: Catalogue
+  /** The rows of every object type. The provider of a part registers those of its types. */
+  readonly objectRows: ObjectRowsRegister
+  /** Finds the objects that prevent the deletion of an account. */
+  readonly heldObjects: HeldObjects
   /** Identifies this process among several instances. New at each start. */
   readonly instanceId: string
   /** Returns `{base_url}` without a trailing slash: MOORAGE_BASE_URL, or the address to which the API listener is bound. */

@@ -62,11 +62,11 @@ export const makeKeptConnection = ({ servers, login, log, purpose, onUp = async 
   const watch = async (open: NatsConnection): Promise<void> => {
     for await (const { type } of open.status()) {
       if (type === 'disconnect' || type === 'staleConnection') isUp = false
-      if (type === 'disconnect') log.warn({ purpose }, 'the message bus is away')
+      if (type === 'disconnect') log.warn({ purpose }, 'the message bus is unavailable')
       if (type !== 'reconnect') continue
       isUp = true
-      log.info({ purpose }, 'the message bus is back')
-      onUp(open).catch((error: unknown) => log.warn({ purpose, reason: (error as Error).message }, 'the message bus is back and not as it was'))
+      log.info({ purpose }, 'the message bus is available again')
+      onUp(open).catch((error: unknown) => log.warn({ purpose, reason: (error as Error).message }, 'the message bus is available again, with other state'))
     }
   }
 
@@ -92,7 +92,7 @@ export const makeKeptConnection = ({ servers, login, log, purpose, onUp = async 
         await once()
       } catch (error) {
         const reason = (error as Error).message
-        if (reason !== told) log.warn({ purpose, reason }, 'the message bus cannot be reached; this goes on being tried')
+        if (reason !== told) log.warn({ purpose, reason }, 'the message bus cannot be reached; retrying')
         told = reason
       }
       await delay(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)

@@ -92,7 +92,7 @@ export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): Na
 
   const streamOf = async (): Promise<JetStreamClient> => {
     const connection = kept.current()
-    if (connection === undefined) throw new Unavailable('The message bus is away.')
+    if (connection === undefined) throw new Unavailable('The message bus is unavailable.')
     if (stream !== undefined) return stream
     await ensureStream(connection)
     stream = jetstream(connection, { timeout: ackTimeoutMs })

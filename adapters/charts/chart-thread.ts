@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads'
+import { move, transferableSymbol, valueSymbol } from 'piscina'
 import type { Chart } from '../../core/packages/charts/ports.ts'
 import type { ChartAnswer, ChartJob, ChartResult } from './chart-threads.ts'
 import { checkValues } from './values-schema.ts'
@@ -38,7 +38,7 @@ const resultOf = async (job: ChartJob): Promise<ChartResult> => {
   }
 }
 
-const answerTo = async (job: ChartJob): Promise<ChartAnswer> => {
+const answerOf = async (job: ChartJob): Promise<ChartAnswer> => {
   try {
     return { result: await resultOf(job) }
   } catch (error) {
@@ -62,6 +62,8 @@ const movedBy = (answer: ChartAnswer): ArrayBuffer[] => {
   return result.kind === 'read' ? [...new Set(buffersOf(result.chart))] : []
 }
 
-parentPort?.on('message', (job: ChartJob) => {
-  void answerTo(job).then((answer) => parentPort?.postMessage(answer, movedBy(answer)))
-})
+/** Does one job of the pool. */
+export const answerTo = async (job: ChartJob): Promise<object> => {
+  const answer = await answerOf(job)
+  return move({ [transferableSymbol]: movedBy(answer), [valueSymbol]: answer })
+}

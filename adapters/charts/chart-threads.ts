@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads'
+import PQueue, { TimeoutError } from 'p-queue'
+import { Piscina } from 'piscina'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import type { Chart } from '../../core/packages/charts/ports.ts'
 import type { ArchiveLimits } from './archives.ts'
@@ -46,85 +47,56 @@ export interface ChartThreadsOptions {
   readonly heapMegabytes?: number
 }
 
-interface Waiting {
-  readonly job: ChartJob
-  readonly settle: (answer: ChartAnswer | ChartWorkStopped) => void
-}
-
 /** A build rewrites the extensions of imports, but not those of URLs. */
 const program = new URL(`./chart-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
 
 /** Returns the buffers to transfer rather than copy: this thread does not read them again. */
 const movedBy = (job: ChartJob): ArrayBuffer[] => (job.kind === 'read' ? [job.archive.buffer] : job.kind === 'index' ? [job.bytes.buffer] : [])
 
+const stopped = (): ChartWorkStopped => new ChartWorkStopped('The service stops.')
+
 export const makeChartThreads = ({ threads = 2, maxWaiting = 64, jobMilliseconds = 15_000, heapMegabytes = 512 }: ChartThreadsOptions = {}): ChartThreads => {
-  const idle: Worker[] = []
-  const all = new Set<Worker>()
-  const waiting: Waiting[] = []
+  const pool = new Piscina({
+    filename: program.href,
+    name: 'answerTo',
+    minThreads: 0,
+    maxThreads: threads,
+    idleTimeout: Infinity,
+    // The thread gets no environment: its jobs process untrusted input.
+    env: {},
+    resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
+    atomics: 'disabled',
+    recordTiming: false,
+  })
+  // A thread that fails without a job is replaced at the next one.
+  pool.on('error', () => undefined)
+  // Each running job has a thread, so the time of a job starts when it gets one. The pool ends the thread of an aborted job.
+  const turns = new PQueue({ concurrency: threads, timeout: jobMilliseconds })
   let isClosed = false
 
-  const start = (): Worker => {
-    // The thread gets no environment: its jobs process untrusted input.
-    const worker = new Worker(program, { env: {}, resourceLimits: { maxOldGenerationSizeMb: heapMegabytes } })
-    all.add(worker)
-    worker.once('exit', () => {
-      all.delete(worker)
-      const at = idle.indexOf(worker)
-      if (at >= 0) idle.splice(at, 1)
-      next()
-    })
-    worker.on('error', () => undefined)
-    worker.unref()
-    return worker
+  const answerTo = async (job: ChartJob, signal: AbortSignal | undefined): Promise<ChartAnswer> => {
+    if (isClosed) throw stopped()
+    return (await pool.run(job, { transferList: movedBy(job), signal: signal ?? null })) as ChartAnswer
   }
 
-  const work = (worker: Worker, { job, settle }: Waiting): void => {
-    worker.ref()
-    const end = (answer: ChartAnswer | ChartWorkStopped, isReusable: boolean): void => {
-      clearTimeout(timer)
-      worker.off('message', onMessage).off('error', onError).off('exit', onExit)
-      worker.unref()
-      if (isReusable && !isClosed) idle.push(worker)
-      else void worker.terminate()
-      settle(answer)
-      next()
-    }
-    const onMessage = (answer: ChartAnswer): void => end(answer, true)
-    const onError = (): void => end(new ChartWorkStopped('It takes more memory than it may.'), false)
-    const onExit = (): void => end(new ChartWorkStopped('The service stops.'), false)
-    const timer = setTimeout(() => end(new ChartWorkStopped('It takes too long.'), false), jobMilliseconds)
-    worker.once('message', onMessage).once('error', onError).once('exit', onExit)
-    worker.postMessage(job, movedBy(job))
+  const asStopped = (error: unknown): ChartWorkStopped => {
+    if (isClosed) return stopped()
+    return new ChartWorkStopped(error instanceof TimeoutError ? 'It takes too long.' : 'It takes more memory than it may.')
   }
-
-  /** Busy threads that are being ended do not count, so a new one may start. */
-  const next = (): void => {
-    if (waiting.length === 0) return
-    const worker = idle.pop() ?? (all.size < threads ? start() : undefined)
-    if (worker === undefined) return
-    const first = waiting.shift()
-    if (first === undefined) idle.push(worker)
-    else work(worker, first)
-  }
-
-  const ask = (job: ChartJob): Promise<ChartAnswer | ChartWorkStopped> =>
-    new Promise((settle) => {
-      if (isClosed || waiting.length >= maxWaiting) return settle(new ChartWorkStopped(isClosed ? 'The service stops.' : 'Too many charts are being read; try again later.'))
-      waiting.push({ job, settle })
-      next()
-    })
 
   return {
     async run(job) {
-      const answer = await ask(job)
-      if (answer instanceof ChartWorkStopped) throw answer
+      if (turns.size >= maxWaiting) throw new ChartWorkStopped('Too many charts are being read; try again later.')
+      const answer = await turns.add(({ signal }) => answerTo(job, signal)).catch((error: unknown) => {
+        throw asStopped(error)
+      })
       if ('refused' in answer) throw new ChartWorkRefused(answer.refused)
       if ('failure' in answer) throw new Error(`a chart thread failed: ${answer.failure}`)
       return answer.result as Extract<ChartResult, { kind: typeof job.kind }>
     },
     async close() {
       isClosed = true
-      await Promise.all([...all].map((worker) => worker.terminate()))
+      await pool.destroy()
     },
   }
 }

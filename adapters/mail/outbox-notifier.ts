@@ -1,13 +1,13 @@
 import type { Log } from '../../core/kernel/log.ts'
-import type { DeliverMail, MailBell } from '../../core/mail/ports.ts'
+import type { DeliverMail, OutboxNotifier } from '../../core/mail/ports.ts'
 
-export interface StoppableBell extends MailBell {
+export interface StoppableBell extends OutboxNotifier {
   /** Starts no further delivery and waits for the one in progress. */
   stop(): Promise<void>
 }
 
 /** Runs `deliver` in this process, one run at a time. Rings during a run cause one more run. */
-export const makeMailBell = (deliver: DeliverMail, log: Log): StoppableBell => {
+export const makeOutboxNotifier = (deliver: DeliverMail, log: Log): StoppableBell => {
   const stopping = new AbortController()
   let running: Promise<void> | undefined
   let rangMeanwhile = false

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
 import type { Options } from '@node-rs/argon2'
 import { parseOptions } from '@node-rs/argon2'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { Piscina } from 'piscina'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { TooManyAttempts } from '../../core/identity/ports.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
@@ -14,11 +14,9 @@ export type HashingTask =
   | { readonly kind: 'hash'; readonly password: string; readonly parameters: Options }
   | { readonly kind: 'verify'; readonly password: string; readonly phc: string }
 
-export type HashingAnswer = { readonly result: string | boolean } | { readonly failure: string }
-
 /** Threads used only for password hashing. */
 export interface HashingThreads {
-  /** Runs a task. The caller's queue limits concurrency: each concurrent task has its own thread, which is kept. */
+  /** Runs a task on a thread of its own, which is kept. The caller's queue limits concurrency. */
   run(task: HashingTask): Promise<string | boolean>
 }
 
@@ -31,39 +29,18 @@ const program = new URL(`./hashing-thread${import.meta.url.endsWith('.ts') ? '.t
  * libuv's threads, and 1.1 to 1.4 times on threads of lower priority.
  */
 export const makeHashingThreads = (): HashingThreads => {
-  const idle: Worker[] = []
-  return {
-    run: (task) => {
-      const thread = idle.pop() ?? startThread(idle)
-      thread.ref()
-      return new Promise((resolve, reject) => {
-        const settle = (step: () => void, isReusable: boolean): void => {
-          thread.removeAllListeners()
-          thread.unref()
-          if (isReusable) idle.push(watched(thread, idle))
-          step()
-        }
-        thread.removeAllListeners()
-        thread.once('message', (answer: HashingAnswer) =>
-          settle(() => ('result' in answer ? resolve(answer.result) : reject(new Error(answer.failure))), true),
-        )
-        thread.once('error', (error) => settle(() => reject(error), false))
-        thread.once('exit', () => settle(() => reject(new Error('A hashing thread ended.')), false))
-        thread.postMessage(task)
-      })
-    },
-  }
-}
-
-const startThread = (idle: Worker[]): Worker => watched(new Worker(program), idle)
-
-/** Removes a thread that dies while idle. Without a listener its error would end the process. */
-const watched = (thread: Worker, idle: Worker[]): Worker => {
-  const forget = (): void => {
-    const index = idle.indexOf(thread)
-    if (index >= 0) idle.splice(index, 1)
-  }
-  return thread.once('error', forget).once('exit', forget)
+  const pool = new Piscina({
+    filename: program.href,
+    name: 'resultOf',
+    minThreads: 0,
+    maxThreads: hashingConcurrency(),
+    idleTimeout: Infinity,
+    atomics: 'disabled',
+    recordTiming: false,
+  })
+  // A thread that fails without a task is replaced at the next one.
+  pool.on('error', () => undefined)
+  return { run: async (task) => (await pool.run(task)) as string | boolean }
 }
 
 /** OWASP's minimum parameters for argon2id. */

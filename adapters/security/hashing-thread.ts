@@ -1,9 +1,8 @@
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { basename } from 'node:path'
-import { parentPort } from 'node:worker_threads'
 import { hashSync, verifySync } from '@node-rs/argon2'
-import type { HashingAnswer, HashingTask } from './argon2-password-hasher.ts'
+import type { HashingTask } from './argon2-password-hasher.ts'
 
 /** Niceness of the thread, which hashes one password at a time. */
 const niceness = 10
@@ -17,16 +16,8 @@ const yieldToOthers = (): void => {
   }
 }
 
-const resultOf = (task: HashingTask): string | boolean =>
+/** Hashes or verifies one password of the pool. */
+export const resultOf = (task: HashingTask): string | boolean =>
   task.kind === 'hash' ? hashSync(task.password, task.parameters) : verifySync(task.phc, task.password)
 
 yieldToOthers()
-parentPort?.on('message', (task: HashingTask) => {
-  let answer: HashingAnswer
-  try {
-    answer = { result: resultOf(task) }
-  } catch (error) {
-    answer = { failure: (error as Error).message }
-  }
-  parentPort?.postMessage(answer)
-})

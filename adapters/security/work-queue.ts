@@ -1,3 +1,5 @@
+import PQueue from 'p-queue'
+
 /** Runs expensive work with bounded concurrency. Work that cannot wait is refused at once. */
 export interface WorkQueue {
   /** Returns undefined if the queue is full; then nothing was started. */
@@ -11,29 +13,11 @@ export interface WorkQueueOptions {
 }
 
 export const makeWorkQueue = ({ concurrency, maxWaiting }: WorkQueueOptions): WorkQueue => {
-  const waiting: (() => void)[] = []
-  let running = 0
-
-  const runNow = async <A>(work: () => Promise<A>): Promise<A> => {
-    running += 1
-    try {
-      return await work()
-    } finally {
-      running -= 1
-      waiting.shift()?.()
-    }
-  }
-
+  const queue = new PQueue({ concurrency })
   return {
-    tryRun: <A>(work: () => Promise<A>) => {
-      if (running < concurrency) return runNow(work)
-      if (waiting.length >= maxWaiting) return undefined
-      return new Promise<A>((resolve, reject) => {
-        waiting.push(() => void runNow(work).then(resolve, reject))
-      })
-    },
+    tryRun: (work) => (queue.pending >= concurrency && queue.size >= maxWaiting ? undefined : queue.add(work)),
     get waiting() {
-      return waiting.length
+      return queue.size
     },
   }
 }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { LRUCache } from 'lru-cache'
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Attempt, AttemptCounters, AttemptKind, AttemptThrottle, Guarded } from '../../core/identity/authentication/ports.ts'
 import type { Background } from '../../core/identity/ports.ts'
@@ -17,7 +18,7 @@ const maxKeys = 10_000
 
 /** Caches briefly which keys are blocked, so that a flood of attempts on one of them costs no query. */
 export const makeBlockedKeys = (clock: Clock) => {
-  const blocked = new Map<string, { readonly until: number; readonly forgottenAt: number }>()
+  const blocked = new LRUCache<string, { readonly until: number; readonly forgottenAt: number }>({ max: maxKeys })
   return {
     /** Returns the milliseconds for which the key is still blocked, according to the cache. */
     millisecondsLeft(key: string): number | undefined {
@@ -30,8 +31,6 @@ export const makeBlockedKeys = (clock: Clock) => {
     },
     remember(key: string, milliseconds: number): void {
       const now = clock.now().getTime()
-      blocked.delete(key)
-      if (blocked.size >= maxKeys) blocked.delete(blocked.keys().next().value as string)
       blocked.set(key, { until: now + milliseconds, forgottenAt: now + maxMilliseconds })
     },
     forget: (key: string): void => void blocked.delete(key),

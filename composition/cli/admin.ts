@@ -134,7 +134,7 @@ export const unlockUser = (context: CommandContext, username: string, options: C
 export const createToken = (context: CommandContext, username: string, options: CreateTokenOptions): Promise<ExitCode> =>
   onStore(context, options, async ({ container, boot }) => {
     const user = await container.resolve(IdentityStoresToken).users.byLogin(username)
-    if (user === undefined) throw new StartRefused([`There is no user ${username}.`])
+    if (user === undefined) throw new StartRefused([`The user ${username} does not exist.`])
     const create = makeCreateToken({
       ...userCreation(container, boot.settings),
       digest: container.resolve(TokenDigestToken),

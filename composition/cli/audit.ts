@@ -74,7 +74,7 @@ const inWords = (verdict: TenantVerdict): string => {
     case 'altered':
       return `altered  ${owner}: row ${verdict.brokenAt} does not follow from the row before it`
     case 'base-forged':
-      return `altered  ${owner}: where the chain goes on after its retired rows was not written by this service`
+      return `altered  ${owner}: the continuation of the chain after its retired rows was not written by this service`
     case 'cut':
       return `cut      ${owner}: rows are missing after the last of ${verdict.rows}`
   }

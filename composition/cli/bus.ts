@@ -1,5 +1,5 @@
 import { natsConfiguration } from '../../adapters/bus/nats-configuration.ts'
-import { makeInitBus, makeKeySafe } from '../../core/bus/keys.ts'
+import { makeInitBus, makeSealedKeys } from '../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken, BusUnitOfWorkToken } from '../../core/bus/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
@@ -22,7 +22,7 @@ export const busInit = (context: CommandContext, options: BusInitOptions): Promi
       identities: resolve(BusIdentityStoreToken),
       unitOfWork: resolve(BusUnitOfWorkToken),
       mint: resolve(BusMintToken),
-      safe: makeKeySafe(resolve(SecretBoxToken), resolve(EntropyToken)),
+      safe: makeSealedKeys(resolve(SecretBoxToken), resolve(EntropyToken)),
       clock: resolve(ClockToken),
     })
     const { operator, system, platform } = await init(operatorCall('bus.init'))

@@ -181,7 +181,7 @@ const withServerAndJson = (command: Command): Command => withServer(command).opt
 export const describeTasks: Describe = (program, run, context) => {
   const tasks = program
     .command('tasks')
-    .description('Work that goes on after its request was answered, such as installing a chart: list it, watch it, cancel it.')
+    .description('Work that continues after its request was answered, such as installing a chart: list it, watch it, cancel it.')
     .addHelpText('after', `
 Each of these commands asks a running server over HTTP, in your name: give it an access token with the scope read:cluster
 (write:cluster to cancel).
@@ -198,25 +198,25 @@ ${examples('export MOORAGE_SERVER=https://moorage.example.com MOORAGE_TOKEN=...'
     .action((options: ListOptions) => run(async () => (await import('./tasks.ts')).tasksList(context, options)))
 
   withServerAndJson(tasks.command('show'))
-    .description('Show how a task stands, or how it ended.')
-    .argument('<id>', 'the id that the request was answered with')
+    .description('Show the state of a task.')
+    .argument('<id>', 'the id from the response')
     .addHelpText('after', examples('moorage tasks show 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
     .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksShow(context, options, id)))
 
   withServerAndJson(tasks.command('watch'))
-    .description('Follow a task until its end. It may be stopped and started again at any time: the task goes on by itself.')
-    .argument('<id>', 'the id that the request was answered with')
+    .description('Follow a task until its end. The command can be stopped and started again at any time: the task continues.')
+    .argument('<id>', 'the id from the response')
     .addHelpText('after', `
-In a terminal it draws the steps in place; elsewhere it prints one line for each event. After a cut connection it goes on
-where it was.
+In a terminal it draws the steps in place; elsewhere it prints one line for each event. After a lost connection it
+resumes where it was.
 
 Exit codes: 0 the task succeeded, 1 it did not or cannot be seen, 130 interrupted.
 ${examples('moorage tasks watch 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', 'moorage tasks watch "$ID" && echo installed')}`)
     .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksWatch(context, options, id)))
 
   withServerAndJson(tasks.command('cancel'))
-    .description('Ask for the end of a task. One that waits ends at once; a running one as soon as its work allows.')
-    .argument('<id>', 'the id that the request was answered with')
+    .description('Cancel a task. A waiting task ends at once; a running one as soon as its work allows.')
+    .argument('<id>', 'the id from the response')
     .addHelpText('after', examples('moorage tasks cancel 6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11'))
     .action((id: string, options: ServerOptions) => run(async () => (await import('./tasks.ts')).tasksCancel(context, options, id)))
 }

@@ -19,7 +19,7 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { openSharedClock, worstSkewMs } from '../../adapters/system/shared-clock.ts'
 import { systemClock } from '../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
-import { readBusKeys, makeKeySafe, makePlatformLogin, makeSystemLogin } from '../../core/bus/keys.ts'
+import { readBusKeys, makeSealedKeys, makePlatformLogin, makeSystemLogin } from '../../core/bus/keys.ts'
 import type { Settings } from '../config/settings.ts'
 import { databaseTrouble, isInUse, keyringLost } from '../service/foundation.ts'
 import { customTokenOptions } from '../wiring/custom-token-options.ts'
@@ -162,7 +162,7 @@ export const checkBus = async (settings: Settings): Promise<Finding> => {
 const askServer = async (database: SqlDatabase, secretBox: ReturnType<typeof makeSecretBox>, servers: readonly string[]): Promise<Finding> => {
   const identities = makeSqlBusIdentityStore(database)(database)
   const keys = await readBusKeys(identities)
-  const deps = { identities, mint: makeNatsMint(systemClock), safe: makeKeySafe(secretBox, systemEntropy) }
+  const deps = { identities, mint: makeNatsMint(systemClock), safe: makeSealedKeys(secretBox, systemEntropy) }
   const login = keys && (await makeSystemLogin(deps)())
   const tasksLogin = keys && (await makePlatformLogin(deps)())
   if (keys === undefined || login === undefined || tasksLogin === undefined) return busFinding('problem', `The bus has no keys yet. ${makeKeys}`)
@@ -198,7 +198,7 @@ export const checkMail = async ({ mail }: Pick<Settings, 'mail'>): Promise<Findi
 }
 
 const checkFolder = (path: string): Finding => {
-  const meaning = 'Mail is written there and sent to nobody: right for a trial. Set MOORAGE_MAIL to a mail server for people to get it.'
+  const meaning = 'Mail is written to files and not sent, which is suitable for a trial only. Set MOORAGE_MAIL to a mail server to send it.'
   try {
     if (!statSync(path).isDirectory()) return mailFinding('problem', `${path} is no folder.`)
     accessSync(path, constants.W_OK | constants.X_OK)
@@ -228,7 +228,7 @@ const checkServer = async (place: SmtpPlace): Promise<Finding> => {
   } catch (error) {
     return mailFinding('problem', `${server} ${troubleWith(error as { readonly code?: string })}`)
   }
-  const signedIn = place.user === undefined ? 'No user is named, so nobody signs in.' : `It takes the sign-in of ${place.user}.`
+  const signedIn = place.user === undefined ? 'No user is configured, so it is used without signing in.' : `It accepts the sign-in of ${place.user}.`
   if (place.tls === 'off') return mailFinding('warning', `${server} answers, without encryption as ?tls=off says. ${signedIn}`)
   return mailFinding('ok', `${server} answers. ${signedIn}`)
 }
@@ -244,7 +244,7 @@ const troubleWith = ({ code }: { readonly code?: string }): string => {
     case 'EDNS':
       return 'has a name that leads nowhere.'
     case 'ETIMEDOUT':
-      return 'does not answer in time. A firewall may be in the way.'
+      return 'does not answer in time. A firewall may block the connection.'
     case 'ESOCKET':
     case 'ECONNECTION':
       return 'takes no connection of this kind: nothing listens there, or it speaks the other of smtp:// (mostly port 587) and smtps:// (mostly 465).'

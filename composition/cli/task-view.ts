@@ -1,6 +1,6 @@
-import type { eventToWire } from '../../plugins/tasks/codecs.ts'
+import type { TaskEventWire } from '../../plugins/tasks/codecs.ts'
 
-export type ShownEvent = Pick<ReturnType<typeof eventToWire>, 'seq' | 'at' | 'id' | 'status' | 'msg'> & {
+export type ShownEvent = Pick<(typeof TaskEventWire)['_O'], 'seq' | 'at' | 'id' | 'status' | 'msg'> & {
   readonly step?: string | undefined
   readonly error?: string | undefined
   readonly level?: 'info' | 'warning' | 'error' | undefined

@@ -20,7 +20,7 @@ export interface ListOptions extends ServerOptions {
   readonly limit?: string
 }
 
-const row = (task: ShownTask): string => `${task.id}  ${task.state.padEnd(9)}  ${task.created_at.slice(0, 19)}Z  ${task.actor.padEnd(12)}  ${task.title}`
+const row = (task: ShownTask): string => `${task.id}  ${task.state.padEnd(9)}  ${task.created_at.toISOString().slice(0, 19)}Z  ${task.actor.padEnd(12)}  ${task.title}`
 
 export const tasksList = (context: CommandContext, options: ListOptions): Promise<ExitCode> =>
   onServer(context, options, async ({ client }) => {
@@ -37,7 +37,7 @@ export const tasksList = (context: CommandContext, options: ListOptions): Promis
     const answer = await client.call(listTasks, { query, page: { page: 1, limit: Number.isInteger(limit) ? limit : 20 } })
     if (!answer.ok) return told(context, answer.error.message)
     if (options.json === true) printJson(context, answer.value.items)
-    else if (answer.value.items.length === 0) context.say('There is no such task.')
+    else if (answer.value.items.length === 0) context.say('The task does not exist.')
     else for (const task of answer.value.items) context.print(printable(row(task)))
     return 0
   })
@@ -48,9 +48,9 @@ const shownLines = (task: ShownTask): readonly string[] => [
   `  state     ${task.state}${task.is_cancel_requested && task.ended_at === undefined ? ' (its end was asked for)' : ''}`,
   `  kind      ${task.kind}`,
   ...Object.entries(task.about).map(([key, value]) => `  ${key.padEnd(9)} ${value}`),
-  `  asked by  ${task.actor}, ${task.created_at}`,
-  ...(task.started_at === undefined ? [] : [`  started   ${task.started_at}`]),
-  ...(task.ended_at === undefined ? [] : [`  ended     ${task.ended_at}`]),
+  `  asked by  ${task.actor}, ${task.created_at.toISOString()}`,
+  ...(task.started_at === undefined ? [] : [`  started   ${task.started_at.toISOString()}`]),
+  ...(task.ended_at === undefined ? [] : [`  ended     ${task.ended_at.toISOString()}`]),
   `  message   ${task.message}`,
   ...(task.error === undefined ? [] : [`  error     ${task.error}`]),
 ]
@@ -69,7 +69,7 @@ export const tasksCancel = (context: CommandContext, options: ServerOptions, id:
     const answer = await client.call(cancelTask, { params: { id } })
     if (!answer.ok) return told(context, answer.error.message)
     if (options.json === true) printJson(context, answer.value)
-    else context.print(answer.value.state === 'cancelled' ? 'Cancelled: it had not begun.' : `Asked for its end. See how it ends: moorage tasks watch ${id}`)
+    else context.print(answer.value.state === 'cancelled' ? 'Cancelled: it had not started.' : `Cancellation requested. Watch the task: moorage tasks watch ${id}`)
     return 0
   })
 
@@ -123,7 +123,7 @@ const watch = async (context: CommandContext, { api, url }: TaskServer, id: stri
     }
     if (!signal.aborted) await delay(pauseMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) {
-      context.say(`Stopped watching; the task goes on. See it again: moorage tasks watch ${id}`)
+      context.say(`Stopped watching; the task continues. Watch it again: moorage tasks watch ${id}`)
       return interruptedCode
     }
   }

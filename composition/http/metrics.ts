@@ -163,7 +163,7 @@ export const makeMetrics = (release: string): Metrics => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
-  new Gauge({ name: 'moorage_build_info', help: 'Always 1; the release stands in the label.', labelNames: ['version'], registers }).labels(release).set(1)
+  new Gauge({ name: 'moorage_build_info', help: 'Always 1; the release is in the label.', labelNames: ['version'], registers }).labels(release).set(1)
   const jobs = new Counter({ name: 'moorage_job_runs_total', help: 'Runs of jobs.', labelNames: ['job', 'outcome'], registers })
   const jobSeconds = new Gauge({ name: 'moorage_job_last_run_seconds', help: 'How long the last run took.', labelNames: ['job'], registers })
   return {

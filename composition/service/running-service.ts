@@ -2,6 +2,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
+import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import { beatMilliseconds } from '../../adapters/sql/kernel/instance-register.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
@@ -14,7 +15,7 @@ import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import { MailBellToken } from '../../core/mail/ports.ts'
+import { OutboxNotifierToken } from '../../core/mail/ports.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { TaskQueuesToken } from '../../core/tasks/ports.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
@@ -70,6 +71,8 @@ export interface ServiceInput {
   readonly extraPlugins?: readonly AnyPlugin[]
   /** For tests, which may use cheap hashes. Defaults to argon2id at OWASP's cost; no setting changes that. */
   readonly passwordHasher?: PasswordHasher
+  /** For tests, which may shorten the time that a rendering has. No setting changes that. */
+  readonly helmLimits?: HelmLimits
   /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
 }
@@ -115,7 +118,7 @@ export const startRunning = async (input: ServiceInput): Promise<RunningService>
     const firstAdmin = await ensureFirstAdmin(composition.container, settings)
     setStarted()
     // Mail of an earlier process is sent now, not when the lease of its job has ended.
-    composition.container.resolve(MailBellToken).ring()
+    composition.container.resolve(OutboxNotifierToken).ring()
     const helmTold = composition.container.resolve(HelmSupplyToken).start()
     return { ...listening, firstAdmin, helmTold }
   } catch (error) {

@@ -1,7 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
-import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
+import { makeSqlRoleStore, roleObjectRows } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { makeAuthorizer } from '../../core/authz/authorizer.ts'
@@ -21,14 +21,14 @@ import { StartRefused } from '../start-refused.ts'
 export const provideAuthz: Provide = (container, boot) => {
   const { database } = boot
   const bindRoles = makeSqlRoleStore(database)
-  const bindFacts = makeSqlAuthorizationFacts(database)
+  boot.objectRows.add(roleObjectRows)
   container.provideValue(CatalogueToken, boot.catalogue)
   container.provide(AuthorizationSchemaToken, (resolve) => {
     const schema = compileSchema(resolve(CatalogueToken))
     if (isLeft(schema)) throw new StartRefused(schema.left)
     return schema.right
   })
-  container.provide(AuthorizationFactsToken, () => bindFacts(database))
+  container.provide(AuthorizationFactsToken, () => makeSqlAuthorizationFacts(database, boot.catalogue.objectTypes, boot.objectRows.all())(database))
   container.provide(AuthorizerToken, (resolve) =>
     makeAuthorizer({ schema: resolve(AuthorizationSchemaToken), facts: resolve(AuthorizationFactsToken), clock: resolve(ClockToken) }),
   )

@@ -10,11 +10,11 @@ import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { makeBus, BusToken } from '../../core/bus/bus.ts'
 import { makeBusPasses } from '../../core/bus/credentials.ts'
-import { makeKeySafe, makeSystemLogin } from '../../core/bus/keys.ts'
+import { makeSealedKeys, makeSystemLogin } from '../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken, BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
 import type { BusServer } from '../../core/bus/ports.ts'
 import { BusPassesToken } from '../../core/identity/sessions/ports.ts'
-import { isStillProven } from '../../core/identity/authentication/credentials.ts'
+import { credentialStillValid } from '../../core/identity/authentication/credentials.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
@@ -26,7 +26,7 @@ export const provideBus: Provide = (container, boot) => {
   const { database } = boot
   const identities = makeSqlBusIdentityStore(database)
   const users = makeSqlBusUserStore(database)
-  const bindIdentity = makeSqlIdentityStores(database)
+  const bindIdentity = makeSqlIdentityStores(database, boot.heldObjects)
   container.provide(BusMintToken, (resolve) => makeNatsMint(resolve(ClockToken)))
   container.provide(BusIdentityStoreToken, () => identities(database))
   container.provide(BusUserStoreToken, () => users(database))
@@ -36,7 +36,7 @@ export const provideBus: Provide = (container, boot) => {
       (tx, audit) => ({
         identities: identities(tx),
         users: users(tx),
-        callers: { isStillProven: (principal) => isStillProven(bindIdentity(tx), resolve(ClockToken), principal) },
+        callers: { isStillProven: (principal) => credentialStillValid(bindIdentity(tx), resolve(ClockToken), principal) },
         audit,
       }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
@@ -71,7 +71,7 @@ const serverOf = (boot: Boot, resolve: Resolve): BusServer => {
     login: makeSystemLogin({
       identities: resolve(BusIdentityStoreToken),
       mint: resolve(BusMintToken),
-      safe: makeKeySafe(resolve(SecretBoxToken), resolve(EntropyToken)),
+      safe: makeSealedKeys(resolve(SecretBoxToken), resolve(EntropyToken)),
     }),
     log: boot.log,
   })

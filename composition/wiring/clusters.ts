@@ -5,6 +5,7 @@ import { makeConnectionPools } from '../../adapters/kubernetes/connections.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { clusterObjectRows } from '../../adapters/sql/clusters/rows.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
@@ -23,6 +24,7 @@ import {
   PublicAddressToken,
   type ClusterConnections,
 } from '../../core/clusters/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { Boot, Provide } from '../boot.ts'
 import type { Resolve } from '../container.ts'
@@ -30,6 +32,7 @@ import type { Resolve } from '../container.ts'
 /** Provides clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
   const { database, settings } = boot
+  boot.objectRows.add(clusterObjectRows)
   const bindStore = makeSqlClusterStore(database)
   const egress = makeEgressPolicy(new Set(settings.kubernetesAllow))
   const pools = makeConnectionPools(egress)
@@ -42,7 +45,12 @@ export const provideClusters: Provide = (container, boot) => {
   container.provide(ClusterStoreToken, () => bindStore(database))
   let connections: ClusterConnections | undefined
   const connectionsOf = (resolve: Resolve): ClusterConnections =>
-    (connections ??= makeClusterConnections({ clusters: resolve(ClusterStoreToken), secretBox: boot.secretBox, codec: resolve(CredentialCodecToken) }))
+    (connections ??= makeClusterConnections({
+      clusters: resolve(ClusterStoreToken),
+      secretBox: boot.secretBox,
+      codec: resolve(CredentialCodecToken),
+      caches: resolve(CachesToken),
+    }))
   container.provide(ClustersAsCallerToken, (resolve) =>
     makeClustersAsCaller({
       clusters: resolve(ClusterStoreToken),

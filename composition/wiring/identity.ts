@@ -12,16 +12,17 @@ import { SiteRulesStoreToken, ContentDigestToken } from '../../core/identity/acc
 import { makeClusterTokens, makeConfinedTokens } from '../../core/identity/tokens/delegated-tokens.ts'
 import { makeAuthenticator } from '../../core/identity/authentication/authenticator.ts'
 import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../core/identity/second-factor/ports.ts'
-import { makeTellLocked } from '../../core/identity/authentication/throttle.ts'
-import { makeSeedSafe } from '../../core/identity/second-factor/codes.ts'
+import { makeNotifyLocked } from '../../core/identity/authentication/throttle.ts'
+import { makeSealedSeeds } from '../../core/identity/second-factor/codes.ts'
 import type { UseOneTimeCodeDeps } from '../../core/identity/second-factor/one-time-codes.ts'
 import {
-  makeJudgeOneTimeCode,
+  makeCheckOneTimeCode,
   makeSpendOneTimeCode,
   makeUseOneTimeCode,
   makeUseRecoveryCode,
 } from '../../core/identity/second-factor/one-time-codes.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -33,14 +34,15 @@ import { otpauthOneTimePasswords, pngQrCodes } from '../../adapters/security/one
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
 import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-store.ts'
+import { tokenObjectRows } from '../../adapters/sql/identity/rows.ts'
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { makeBackground } from '../../adapters/system/background.ts'
 import { steadyClock } from '../../adapters/system/system-clock.ts'
 import { makeAllowances } from '../../adapters/throttle/allowances.ts'
 import { makeAttemptThrottle } from '../../adapters/throttle/attempt-throttle.ts'
-import { ringAfterCommit } from '../../core/mail/delivery.ts'
-import { MailBellToken } from '../../core/mail/ports.ts'
+import { notifyAfterCommit } from '../../core/mail/delivery.ts'
+import { OutboxNotifierToken } from '../../core/mail/ports.ts'
 import type { Boot, Provide } from '../boot.ts'
 import { customTokenOptions } from './custom-token-options.ts'
 import { BindMailOutboxToken } from './mail.ts'
@@ -67,7 +69,7 @@ const oneTimeCodesOf = (resolve: Resolve, boot: Boot): UseOneTimeCodeDeps => {
   const digest = resolve(TokenDigestToken)
   return {
     secondFactors: stores.secondFactors,
-    seeds: makeSeedSafe(boot.secretBox),
+    seeds: makeSealedSeeds(boot.secretBox),
     oneTimePasswords: resolve(OneTimePasswordsToken),
     clock,
     throttle: resolve(AttemptThrottleToken),
@@ -79,7 +81,8 @@ const oneTimeCodesOf = (resolve: Resolve, boot: Boot): UseOneTimeCodeDeps => {
 
 export const provideIdentity: Provide = (container, boot) => {
   const { database } = boot
-  const bindStores = makeSqlIdentityStores(database)
+  boot.objectRows.add(tokenObjectRows)
+  const bindStores = makeSqlIdentityStores(database, boot.heldObjects)
   const background = makeBackground(boot.log)
   boot.onStop('identity background work', () => background.stop())
   container.provideValue(IdentitySettingsToken, settingsOf(boot))
@@ -117,7 +120,7 @@ export const provideIdentity: Provide = (container, boot) => {
     makeAllowances({ counters: makeSqlAttemptCounters(database), key: attemptKeyOf(boot), log: boot.log }),
   )
   container.provide(OnLockedToken, (resolve) =>
-    makeTellLocked({
+    makeNotifyLocked({
       unitOfWork: resolve(IdentityUnitOfWorkToken),
       background,
       entropy: resolve(EntropyToken),
@@ -135,7 +138,7 @@ export const provideIdentity: Provide = (container, boot) => {
       (tx, audit) => ({ ...bindStores(tx), audit, mail: outbox(tx) }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     )
-    return ringAfterCommit(unitOfWork, resolve(MailBellToken))
+    return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
   })
   container.provide(SessionResumptionToken, (resolve) =>
     makeSessionResumption({
@@ -155,10 +158,11 @@ export const provideIdentity: Provide = (container, boot) => {
       digest: resolve(TokenDigestToken),
       clock: resolve(ClockToken),
       background: resolve(BackgroundToken),
+      caches: resolve(CachesToken),
       settings: resolve(IdentitySettingsToken),
       throttle: resolve(AttemptThrottleToken),
       onLocked: resolve(OnLockedToken),
-      judgeOneTimeCode: makeJudgeOneTimeCode(oneTimeCodesOf(resolve, boot)),
+      checkOneTimeCode: makeCheckOneTimeCode(oneTimeCodesOf(resolve, boot)),
       spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodesOf(resolve, boot)),
     }),
   )

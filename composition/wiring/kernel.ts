@@ -4,8 +4,10 @@ import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-s
 import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
 import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
 import { timerPause } from '../../adapters/system/background.ts'
+import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { PasswordHasherToken } from '../../core/identity/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken, PauseToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
@@ -27,6 +29,7 @@ export const provideKernel: Provide = (container, boot) => {
   container.provideValue(TimeTrustToken, boot.clock)
   container.provideValue(PauseToken, timerPause)
   container.provideValue(EntropyToken, systemEntropy)
+  container.provideValue(CachesToken, lruCaches)
   container.provideValue(LogToken, boot.log)
   container.provideValue(SecretBoxToken, boot.secretBox)
   container.provideValue(PictureMakerToken, makeSharpPictureMaker(makeWorkQueue({ concurrency: 1, maxWaiting: 8 })))

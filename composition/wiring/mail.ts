@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { makeFolderMailer } from '../../adapters/mail/folder-mailer.ts'
-import { makeMailBell } from '../../adapters/mail/outbox-notifier.ts'
+import { makeOutboxNotifier } from '../../adapters/mail/outbox-notifier.ts'
 import { parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import type { MailSender } from '../../adapters/mail/message.ts'
 import { makeSmtpMailer } from '../../adapters/mail/smtp-mailer.ts'
@@ -11,7 +11,7 @@ import type { MailOutbox } from '../../core/kernel/mail.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { token } from '../../core/kernel/token.ts'
 import { makeDeliverMail } from '../../core/mail/delivery.ts'
-import { DeliverMailToken, MailBellToken, MailerToken, MailQueueToken } from '../../core/mail/ports.ts'
+import { DeliverMailToken, OutboxNotifierToken, MailerToken, MailQueueToken } from '../../core/mail/ports.ts'
 import type { DeliverMail, DeliveryCount, Mailer } from '../../core/mail/ports.ts'
 import type { Boot, Provide } from '../boot.ts'
 
@@ -34,10 +34,10 @@ export const provideMail: Provide = (container, boot) => {
     const deps = { queue: resolve(MailQueueToken), mailer: resolve(MailerToken), clock: resolve(ClockToken), trust: resolve(TimeTrustToken), log: boot.log }
     return tallied(makeDeliverMail(deps), tally)
   })
-  container.provide(MailBellToken, (resolve) => {
-    const bell = makeMailBell(resolve(DeliverMailToken), boot.log)
-    boot.onStop('mail', () => bell.stop())
-    return bell
+  container.provide(OutboxNotifierToken, (resolve) => {
+    const notifier = makeOutboxNotifier(resolve(DeliverMailToken), boot.log)
+    boot.onStop('mail', () => notifier.stop())
+    return notifier
   })
 }
 

@@ -5,6 +5,7 @@ import { makeSqlAvatarStore } from '../../adapters/sql/identity/profile-store.ts
 import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
 import { makeSqlMembershipStore, makeSqlOrganizationTokenStore } from '../../adapters/sql/organizations/membership-store.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
+import { organizationObjectRows } from '../../adapters/sql/organizations/rows.ts'
 import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
 import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
 import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts'
@@ -19,8 +20,8 @@ import { permissionKey } from '../../core/kernel/access.ts'
 import type { Entropy } from '../../core/kernel/entropy.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import { MailBellToken } from '../../core/mail/ports.ts'
-import { ringAfterCommit } from '../../core/mail/delivery.ts'
+import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
 import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitations/ports.ts'
 import { PolicyStoreToken } from '../../core/organizations/organizations/ports.ts'
@@ -61,7 +62,8 @@ const levelsOf = (catalogue: Catalogue): PermissionLevels => {
 
 export const provideOrganizations: Provide = (container, boot) => {
   const { database } = boot
-  const organizations = makeSqlOrganizationStore(database)
+  boot.objectRows.add(...organizationObjectRows)
+  const organizations = makeSqlOrganizationStore(database, boot.heldObjects)
   const teams = makeSqlTeamStore(database)
   const memberships = makeSqlMembershipStore(database)
   const tokens = makeSqlOrganizationTokenStore(database)
@@ -99,6 +101,6 @@ export const provideOrganizations: Provide = (container, boot) => {
       }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     )
-    return ringAfterCommit(unitOfWork, resolve(MailBellToken))
+    return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
   })
 }

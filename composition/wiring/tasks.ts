@@ -9,7 +9,7 @@ import { makeSqlTaskQueues } from '../../adapters/sql/tasks/task-queue.ts'
 import { makeSqlTaskRetention } from '../../adapters/sql/tasks/task-retention.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken, KeyedDigestToken } from '../../core/audit/ports.ts'
-import { makeKeySafe, makePlatformLogin } from '../../core/bus/keys.ts'
+import { makeSealedKeys, makePlatformLogin } from '../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken } from '../../core/bus/ports.ts'
 import { ActorCallsToken } from '../../core/kernel/principal.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
@@ -83,7 +83,7 @@ export const provideTasks: Provide = (container, boot) => {
 const linkOf = (boot: Boot, resolve: Resolve): TaskBusLink => {
   const busUrl = boot.settings.busUrl.reveal()
   if (busUrl === 'inproc:') return { bus: makeInProcessTaskBus(), start: () => undefined }
-  const safe = makeKeySafe(boot.secretBox, resolve(EntropyToken))
+  const safe = makeSealedKeys(boot.secretBox, resolve(EntropyToken))
   const bus = makeNatsTaskBus({
     servers: natsServers(busUrl),
     login: makePlatformLogin({ identities: resolve(BusIdentityStoreToken), mint: resolve(BusMintToken), safe }),

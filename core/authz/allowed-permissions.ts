@@ -62,7 +62,7 @@ export interface ListAllowedPermissionsInput {
 }
 
 export type ListAllowedPermissions = (
-  call: SignedInCall,
+  call: SignedInCall<never>,
   input: ListAllowedPermissionsInput,
 ) => Promise<Either<Failure<'ObjectIdentifierInvalid'>, readonly AllowedPermissions[]>>
 

@@ -23,22 +23,23 @@ export const makeAuthorizer = (deps: {
     const type = typeNamed(deps.schema, objectTypeOf(locator))
     const wanted = relationBit(type, relation)
     const sighting = await deps.facts.locate(principal.userId, locator)
-    if (sighting === undefined) return left(locator.type === 'role' ? outsider(locator.org) : hidden(locator))
+    const isDeniedOutside = type.place?.outsiders === 'denied'
+    if (sighting === undefined) return left(isDeniedOutside ? outsider(locator) : hidden(locator, type))
 
     const subject = subjectOf(principal, sighting.standing, sighting.object)
     const isInsider = subject.standing.isMember || subject.isSiteAdmin
     const isHeld = demands === 'met' && subject.standing.isMember && !subject.isSiteAdmin
     const barred = isHeld ? entryRefusal(principal, subject.standing.entry, deps.clock.now()) : undefined
     if (barred !== undefined) return left({ ...barred, about: aboutOf(type.type, sighting) })
-    if (locator.type === 'role' && !isInsider) return left(outsider(locator.org))
+    if (isDeniedOutside && !isInsider) return left(outsider(locator))
     const denied = AccessDenied(`You need "${relation}" on this ${type.type}.`, { about: aboutOf(type.type, sighting) })
-    if (sighting.object === undefined) return left(isInsider && !mayViewAny(type, subject) ? denied : hidden(locator))
+    if (sighting.object === undefined) return left(isInsider && !mayViewAny(type, subject) ? denied : hidden(locator, type))
 
     const held = evaluate(type, subject, sighting.object)
     if ((held & wanted) !== 0n) return right(grantOf(sighting.object, subject.standing))
     // Insiders know that the account has objects of this type, so the answer is AccessDenied; it does not disclose
     // which exist.
-    return left(isInsider || (held & relationBit(type, 'can_view')) !== 0n ? denied : hidden(locator))
+    return left(isInsider || (held & relationBit(type, 'can_view')) !== 0n ? denied : hidden(locator, type))
   },
 })
 
@@ -62,12 +63,18 @@ const aboutOf = (objectType: string, { standing, object }: Sighting): FailureSub
   ...(object === undefined ? {} : { objectId: object.id, objectName: object.name }),
 })
 
-const outsider = (org: string) => AccessDenied(`You are not a member of the organization "${org}".`)
+const outsider = ({ account = '' }: ObjectLocator) => AccessDenied(`You are not a member of the organization "${account}".`)
 
-const hidden = (locator: ObjectLocator) => {
+/** Only a caller inside the account learns that an object of a type with `outsiders: 'denied'` does not exist. */
+const hidden = (locator: ObjectLocator, { place }: CompiledType) => {
+  if (place?.outsiders !== 'denied') return ObjectHidden(`The ${locator.type} does not exist, or you may not see it.`)
   const name = 'name' in locator ? `"${locator.name}"` : String(locator.id)
-  return ObjectHidden(`There is no ${locator.type} ${name} that you may see.`)
+  return ObjectHidden(`The ${locator.type} ${name} does not exist, or you may not see it.`)
 }
+
+const containerOf = ({ type, id, name, version }: ObjectFact): NonNullable<AccessGrant['container']> => ({
+  objectType: type, id, name, ...definedFields({ version }),
+})
 
 const grantOf = (object: ObjectFact, standing: Standing): AccessGrant => ({
   objectType: object.type === 'organization' ? standing.accountKind : object.type,
@@ -75,6 +82,6 @@ const grantOf = (object: ObjectFact, standing: Standing): AccessGrant => ({
   objectName: object.name,
   ownerId: standing.accountId,
   ...(standing.accountKind === 'organization' ? { orgId: standing.accountId as OrgId } : {}),
-  ...definedFields({ objectVersion: object.version }),
+  ...definedFields({ objectVersion: object.version, container: object.container === undefined ? undefined : containerOf(object.container) }),
   standing,
 })

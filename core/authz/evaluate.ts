@@ -38,6 +38,14 @@ export const evaluate = (
   if (isWithin && subject.standing.isMember) {
     for (const relation of object.granted) mask |= type.byGrant.get(relation) ?? 0n
   }
+  if (type.container === undefined || object.container === undefined) return mask
+  return mask | throughContainer(type, evaluate(type.container, subject, object.container))
+}
+
+/** Returns the relations on an object that these relations on its container give. */
+const throughContainer = (type: CompiledType, heldOnContainer: RelationMask): RelationMask => {
+  let mask = 0n
+  for (const [onContainer, given] of type.byContainer) if ((heldOnContainer & onContainer) !== 0n) mask |= given
   return mask
 }
 
@@ -45,8 +53,10 @@ export const evaluate = (
  * Returns the relations that teams, roles and membership give on every object of the type that the subject's account
  * owns.
  */
-export const accountMask = (type: CompiledType, { standing }: Subject): RelationMask => {
-  const open = standing.isOpen ? type.bySigningIn : 0n
+export const accountMask = (type: CompiledType, subject: Subject): RelationMask => {
+  const { standing } = subject
+  const everywhere = type.container === undefined ? 0n : throughContainer(type, accountMask(type.container, subject))
+  const open = everywhere | (standing.isOpen ? type.bySigningIn : 0n)
   // A non-member holds nothing through teams or roles, even if a race has left rows behind.
   if (!standing.isMember) return open
   let mask = open | type.byMembership | type.bySigningIn | type.byLevel[standing.level]

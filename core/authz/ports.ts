@@ -26,7 +26,8 @@ export interface Authorizer {
    * Returns the facts that were loaded. A token's restriction (to one organization, to public objects) is applied here;
    * its scope is declared by the route and was checked before.
    * The relation `member` on an organization is membership itself.
-   * A role is named within an organization: outside it the answer is AccessDenied, whatever the id.
+   * For a type whose place says `outsiders: 'denied'` the answer to a caller outside the account is AccessDenied,
+   * whatever the object.
    * For a caller in the owning account who may see no object of the type, the answer is AccessDenied, whether the
    * object exists or not. For a caller who may see all of them, ObjectHidden reports that the object does not exist.
    * Outsiders learn nothing.
@@ -44,12 +45,14 @@ export const AuthorizerToken = token<Authorizer>('authz.Authorizer')
 export interface AuthorizationFacts {
   /**
    * Finds an object and what the user holds in the account that owns it, in one query. Returns undefined if the account
-   * or the team does not exist. Names compare without regard to case.
+   * does not exist or, for an object that the request names without its account, if the object does not exist. Names of
+   * accounts compare without regard to case. Throws if the type has no place, or another than the locator names.
    */
   locate(userId: UserId, object: ObjectLocator): Promise<Sighting | undefined>
   /**
    * Returns the objects of one type among `ids` that belong to the standing's account (for `token`: to the user), with
-   * the grants on them, in any order. Unknown and foreign ids are omitted. Takes at most two queries per 500 ids.
+   * the grants on them, in any order. Unknown and foreign ids are omitted. Takes at most two queries per 500 ids; one
+   * more for a type inside another.
    */
   objectsOf(userId: UserId, standing: Standing, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]>
 }

@@ -27,7 +27,7 @@ export const parseRoleName = (text: string): Either<Failure<'RoleNameRefused'>, 
   const name = text.trim().normalize('NFC')
   return name.length >= 1 && name.length <= maxRoleNameLength && !invisible.test(name)
     ? right(name)
-    : left(RoleNameRefused(`A role name has 1 to ${maxRoleNameLength} visible characters.`))
+    : left(RoleNameRefused(`A role name must have 1 to ${maxRoleNameLength} visible characters.`))
 }
 
 /**
@@ -40,7 +40,7 @@ export const parseRolePermissions = (
   wanted: readonly PermissionRef[],
 ): Either<Failure<'RolePermissionsEmpty' | 'PermissionUnknown' | 'PermissionIncomplete'>, readonly PermissionRef[]> => {
   const chosen = new Map(wanted.map((ref) => [permissionKey(ref), ref]))
-  if (chosen.size === 0) return left(RolePermissionsEmpty('A role has at least one permission.'))
+  if (chosen.size === 0) return left(RolePermissionsEmpty('A role must have at least one permission.'))
 
   const unknown = [...chosen.values()].filter((ref) => schema.permission(ref) === undefined).map(named)
   if (unknown.length > 0) return left(PermissionUnknown(`Unknown permission: ${unknown.join(', ')}`, { errors: unknown }))
@@ -75,7 +75,7 @@ export const mayGivePermissions = (
   const beyond = permissions.filter((ref) => !holdsPermission(schema, giver.standing, ref)).map(named)
   return beyond.length === 0
     ? right(undefined)
-    : left(PermissionNotHeld(`You cannot give what you do not hold: ${beyond.join(', ')}`, { errors: beyond }))
+    : left(PermissionNotHeld(`You cannot give permissions that you do not have: ${beyond.join(', ')}`, { errors: beyond }))
 }
 
 const named = ({ namespace, action }: PermissionRef): string => `${namespace}: ${action}`

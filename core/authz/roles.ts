@@ -3,6 +3,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { PermissionRef, Standing } from '../kernel/access.ts'
 import { permissionKey } from '../kernel/access.ts'
 import { isSameSet } from '../kernel/fields.ts'
+import { defineAudit } from '../kernel/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
@@ -14,29 +15,25 @@ import { mayGivePermissions, parseRoleName, parseRolePermissions } from './role-
 import type { AuthorizationSchema } from './schema.ts'
 import type { Role, RoleContent } from './types.ts'
 
-/** Returns the audit row of a change to a role. All of a role's content may be shown; `changed` names the changed parts. */
-export const roleAudit = (
-  action: 'role.created' | 'role.updated' | 'role.deleted',
-  role: Role,
-  changed: readonly (keyof RoleContent)[],
-): AuditEntry => ({
-  action,
-  objectType: 'role',
-  objectId: role.id,
-  objectName: role.name,
-  tenantId: role.orgId,
-  changes: Object.fromEntries(changed.map((part) => [part, shown(role)[part]])),
-})
+const auditOf = defineAudit('role', ['role.created', 'role.updated', 'role.deleted'], ({ id, name, orgId }: Role) => ({
+  objectId: id,
+  objectName: name,
+  tenantId: orgId,
+}))
 
 /** A longer list is replaced by its length: the row must fit its column. */
 const maxShownItems = 100
 
-const shown = (role: RoleContent): Record<keyof RoleContent, string | readonly (string | number)[]> => ({
-  name: role.name,
-  description: role.description,
-  permissions: listed(role.permissions.map(permissionKey)),
-  teamIds: listed(role.teamIds),
-})
+/** Returns the named parts of a role for an audit row. All of a role's content may be shown. */
+const shown = (role: RoleContent, parts: readonly (keyof RoleContent)[]): AuditEntry['changes'] => {
+  const all = {
+    name: role.name,
+    description: role.description,
+    permissions: listed(role.permissions.map(permissionKey)),
+    teamIds: listed(role.teamIds),
+  }
+  return Object.fromEntries(parts.map((part) => [part, all[part]]))
+}
 
 const listed = <A extends string | number>(items: readonly A[]): string | readonly A[] =>
   items.length <= maxShownItems ? items : `${items.length} items`
@@ -46,7 +43,17 @@ export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
 /** The role has changed since the version that the caller named. */
 export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion')
 
-export const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`There is no role ${id} in this organization.`)
+export const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`The role ${id} does not exist in the organization.`)
+
+export type GetRole = (call: SignedInCall, input: { readonly orgId: OrgId; readonly id: RoleId }) => Outcome<Failure<'RoleMissing'>, Role>
+
+/** Returns a role of the organization. */
+export const makeGetRole =
+  ({ roles }: { readonly roles: Pick<RoleStore, 'get'> }): GetRole =>
+  async (_call, { orgId, id }) => {
+    const role = await roles.get(orgId, id)
+    return role === undefined ? left(roleMissing(id)) : right(role)
+  }
 
 /**
  * Returns the role to change, locked until the transaction ends. `expectedVersion` is the version that the change
@@ -80,7 +87,7 @@ export const takeRoleTeams = async (
   const foreign = teamIds.filter((id) => !own.has(id)).map(String)
   return foreign.length === 0
     ? right(teamIds)
-    : left(RoleTeamUnknown(`No team of this organization: ${foreign.join(', ')}`, { errors: foreign }))
+    : left(RoleTeamUnknown(`These teams do not exist in the organization: ${foreign.join(', ')}`, { errors: foreign }))
 }
 
 export interface CreateRoleInput extends RoleContent {
@@ -127,7 +134,7 @@ export const makeCreateRole =
         clock.now(),
       )
       if (isLeft(role)) return role
-      await audit.record(roleAudit('role.created', role.right, ['name', 'description', 'permissions', 'teamIds']))
+      await audit.record(auditOf(role.right, 'role.created', shown(role.right, ['name', 'description', 'permissions', 'teamIds'])))
       return right(role.right)
     })
   }
@@ -182,7 +189,7 @@ export const makeUpdateRole =
       if (isSameContent(role, content)) return right(role)
       const replaced = await roles.replace(role, content, clock.now())
       if (isLeft(replaced)) return replaced
-      await audit.record(roleAudit('role.updated', replaced.right, suppliedParts(wanted)))
+      await audit.record(auditOf(replaced.right, 'role.updated', shown(replaced.right, suppliedParts(wanted))))
       return right(replaced.right)
     })
   }
@@ -226,6 +233,6 @@ export const makeDeleteRole =
       const role = await takeRole(roles, input)
       if (isLeft(role)) return role
       await roles.remove(input.orgId, input.id)
-      await audit.record(roleAudit('role.deleted', role.right, ['permissions', 'teamIds']))
+      await audit.record(auditOf(role.right, 'role.deleted', shown(role.right, ['permissions', 'teamIds'])))
       return right(undefined)
     })

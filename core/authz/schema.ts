@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Level, ObjectTypeDefinition, PermissionDefinition, PermissionRef, RelationTerm } from '../kernel/access.ts'
+import type { Level, ObjectPlace, ObjectTypeDefinition, PermissionDefinition, PermissionRef, RelationTerm } from '../kernel/access.ts'
 import { byPermissionKey, levels, permissionKey, reaches } from '../kernel/access.ts'
 import type { ScopeSet } from '../kernel/principal.ts'
 import { allows } from '../kernel/principal.ts'
@@ -22,6 +22,7 @@ export const catalogueProblems = (catalogue: Catalogue): readonly string[] => {
     ...catalogue.permissions.flatMap((definition) => permissionProblems(definition, known)),
     ...catalogue.objectTypes.flatMap((definition) => relationProblems(definition, known)),
     ...typeProblems(catalogue.objectTypes),
+    ...catalogue.objectTypes.flatMap((definition) => placeProblems(definition, catalogue.objectTypes)),
   ]
 }
 
@@ -37,7 +38,7 @@ const permissionProblems = (definition: PermissionDefinition, known: ReadonlySet
     ...(isNamed ? [] : [`The permission ${key} is no lower-case word and phrase of at most ${maxNameLength} letters.`]),
     ...(definition.associated ?? [])
       .filter((other) => !known.has(permissionKey(other)))
-      .map((other) => `The permission ${key} is associated with ${permissionKey(other)}, which nobody declares.`),
+      .map((other) => `The permission ${key} is associated with ${permissionKey(other)}, which no plugin declares.`),
   ]
 }
 
@@ -63,8 +64,30 @@ const typeProblems = (definitions: readonly ObjectTypeDefinition[]): readonly st
     return [
       ...(new Set(contributions.map(({ listed }) => listed)).size > 1 ? [`The contributions to ${type} disagree whether it is listed.`] : []),
       ...(relations.length > 0 && !relations.includes('can_view') ? [`The type ${type} has no relation can_view.`] : []),
+      ...(contributions.filter(({ place }) => place !== undefined).length > 1 ? [`The place of the type ${type} is declared twice.`] : []),
     ]
   })
+
+/** Returns the type that contains the objects of a type. */
+const containerOf = (place: ObjectPlace | undefined): string | undefined => (typeof place?.in === 'object' ? place.in.type : undefined)
+
+const placeOf = (definitions: readonly ObjectTypeDefinition[], type: string): ObjectPlace | undefined =>
+  definitions.find((definition) => definition.type === type && definition.place !== undefined)?.place
+
+/** Objects are one level deep in others: a statement that finds one joins the account, its container and itself. */
+const placeProblems = ({ type, listed, place, relations }: ObjectTypeDefinition, definitions: readonly ObjectTypeDefinition[]): readonly string[] => {
+  const container = containerOf(placeOf(definitions, type))
+  const inherited = Object.values(relations).flatMap((terms) => terms.flatMap((term) => (term.by === 'container' ? [term.relation] : [])))
+  const onContainer = new Set(definitions.filter((definition) => definition.type === container).flatMap((definition) => Object.keys(definition.relations)))
+  const foreign = inherited.filter((relation) => !onContainer.has(relation))
+  const problems = foreign.map((relation) => `The type ${type} takes ${relation} from its container, which has no such relation.`)
+  if (place === undefined) return problems
+  if (place.rows === 'container' && (container === undefined || listed)) problems.push(`The type ${type} has no rows, so it must be inside another type and must not be listed.`)
+  if (container === undefined) return problems
+  const outer = placeOf(definitions, container)
+  if (outer?.rows !== 'own' || (outer.in !== 'account' && outer.in !== 'any-account')) problems.push(`The type ${type} is inside ${container}, which must have rows in an account.`)
+  return problems
+}
 
 /** A set of relations of one object type: bit n is the n-th relation in alphabetical order. */
 export type RelationMask = bigint
@@ -73,6 +96,9 @@ export type RelationMask = bigint
 export interface CompiledType {
   readonly type: string
   readonly listed: boolean
+  readonly place: ObjectPlace | undefined
+  /** The type of the objects that contain those of this type. */
+  readonly container: CompiledType | undefined
   /** Sorted; the index is the bit number. */
   readonly relations: readonly string[]
   readonly every: RelationMask
@@ -82,6 +108,8 @@ export interface CompiledType {
   readonly byPermission: ReadonlyMap<string, RelationMask>
   /** By the relation granted on the object itself. */
   readonly byGrant: ReadonlyMap<string, RelationMask>
+  /** By the bit of a relation on the container. */
+  readonly byContainer: ReadonlyMap<RelationMask, RelationMask>
   readonly byOwning: RelationMask
   readonly bySelf: RelationMask
   readonly byMembership: RelationMask
@@ -112,9 +140,13 @@ export const compileSchema = (catalogue: Catalogue): Either<readonly string[], A
   const permissions = new Map(catalogue.permissions.map((definition) => [permissionKey(definition), definition]))
   const levelOf = (ref: PermissionRef): Level | undefined => permissions.get(permissionKey(ref))?.level
   const names = [...new Set(catalogue.objectTypes.map((definition) => definition.type))].sort()
-  const types = new Map(
-    names.map((type) => [type, compileType(type, catalogue.objectTypes.filter((definition) => definition.type === type), levelOf)]),
-  )
+  const compile = (type: string): CompiledType => {
+    const place = placeOf(catalogue.objectTypes, type)
+    const container = containerOf(place)
+    const contributions = catalogue.objectTypes.filter((definition) => definition.type === type)
+    return compileType(type, contributions, levelOf, place, container === undefined ? undefined : compile(container))
+  }
+  const types = new Map(names.map((type) => [type, compile(type)]))
   return right({
     types,
     listedTypes: names.filter((type) => types.get(type)?.listed === true),
@@ -127,6 +159,8 @@ const compileType = (
   type: string,
   contributions: readonly ObjectTypeDefinition[],
   levelOf: (ref: PermissionRef) => Level | undefined,
+  place: ObjectPlace | undefined,
+  container: CompiledType | undefined,
 ): CompiledType => {
   const relations = contributions.flatMap((contribution) => Object.keys(contribution.relations)).sort()
   const terms = contributions.flatMap((contribution) =>
@@ -136,7 +170,7 @@ const compileType = (
     chosen.reduce((mask, relation) => mask | bit(relations.indexOf(relation)), 0n)
   const maskWhere = (holds: (term: RelationTerm) => boolean): RelationMask =>
     maskOf(terms.filter(({ term }) => holds(term)).map(({ relation }) => relation))
-  const masksBy = (keyOf: (term: RelationTerm) => string | undefined): ReadonlyMap<string, RelationMask> => {
+  const masksBy = <Key extends string | RelationMask>(keyOf: (term: RelationTerm) => Key | undefined): ReadonlyMap<Key, RelationMask> => {
     const keys = new Set(terms.map(({ term }) => keyOf(term)).filter((key) => key !== undefined))
     return new Map([...keys].map((key) => [key, maskWhere((term) => keyOf(term) === key)]))
   }
@@ -153,11 +187,14 @@ const compileType = (
   return {
     type,
     listed: contributions.some((contribution) => contribution.listed),
+    place,
+    container,
     relations,
     every,
     byLevel: Object.fromEntries(levels.map((level) => [level, maskWhere(levelGives(level))])) as Record<Level, RelationMask>,
     byPermission: masksBy((term) => (term.by === 'permission' ? permissionKey(term) : undefined)),
     byGrant: masksBy((term) => (term.by === 'direct' ? term.relation : undefined)),
+    byContainer: masksBy((term) => (term.by === 'container' && container !== undefined ? relationBit(container, term.relation) : undefined)),
     byOwning: maskWhere((term) => term.by === 'owner'),
     bySelf: maskWhere((term) => term.by === 'self'),
     byMembership: maskWhere((term) => term.by === 'member'),

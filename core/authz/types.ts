@@ -21,6 +21,8 @@ export interface ObjectFact {
   readonly version?: number
   /** Relations granted on the object itself to the user or to one of the user's teams. */
   readonly granted: readonly string[]
+  /** The object that contains this one, if its type is inside another. */
+  readonly container?: ObjectFact
 }
 
 /** The result of one query: the user's standing in the owning account, and the object, if it exists. */

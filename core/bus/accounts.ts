@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { KeySafe } from './keys.ts'
+import type { SealedKeys } from './keys.ts'
 import type { BusIdentityStore, BusKey, BusMint, BusServer, BusStores, BusUserStore } from './ports.ts'
 import { BusHasNoCredentials } from './ports.ts'
 import { accountOf, claimsFor } from './rights.ts'
@@ -15,7 +15,7 @@ export interface PushDeps {
   readonly users: BusUserStore
   readonly mint: BusMint
   readonly server: BusServer
-  readonly safe: KeySafe
+  readonly safe: SealedKeys
   readonly clock: Clock
 }
 
@@ -123,7 +123,7 @@ export interface OpenAccountDeps {
   readonly unitOfWork: UnitOfWork<BusStores>
   readonly mint: BusMint
   readonly server: BusServer
-  readonly safe: KeySafe
+  readonly safe: SealedKeys
   readonly push: PushClaims
   readonly clock: Clock
 }
@@ -138,7 +138,7 @@ export const makeOpenAccount =
   async (call, { ownerId, purpose }) => {
     const { identities, server, push } = deps
     const platform = await identities.find('platform')
-    if (platform === undefined) return left(BusHasNoCredentials('The message bus has no keys yet. Whoever runs this deployment makes them: moorage bus init.'))
+    if (platform === undefined) return left(BusHasNoCredentials('The message bus has no keys. The operator must run: moorage bus init.'))
     const account = accountOf(purpose) === 'platform' ? platform : (await identities.find('account', ownerId)) ?? (await make(deps, call, ownerId))
     const isKnown = (await server.claimsOf(account.publicKey)) !== undefined
     if (!isKnown || account.pushedRevision < account.revision) await push(account)

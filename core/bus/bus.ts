@@ -5,7 +5,7 @@ import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { IssueCredentials } from './credentials.ts'
 import { makeIssueCredentials } from './credentials.ts'
-import { makeKeySafe } from './keys.ts'
+import { makeSealedKeys } from './keys.ts'
 import type { PushClaims, PushDue } from './accounts.ts'
 import { makeOpenAccount, makePushClaims, makePushDue, makeReconcileClaims } from './accounts.ts'
 import type { BusIdentityStore, BusMint, BusServer, BusStores, BusUserStore } from './ports.ts'
@@ -31,7 +31,7 @@ export interface Bus {
 export const BusToken = token<Bus>('bus.Bus')
 
 export const makeBus = (given: BusDeps): Bus => {
-  const deps = { ...given, safe: makeKeySafe(given.secretBox, given.entropy) }
+  const deps = { ...given, safe: makeSealedKeys(given.secretBox, given.entropy) }
   const push = makePushClaims(deps)
   return {
     issue: makeIssueCredentials({ ...deps, push, openAccount: makeOpenAccount({ ...deps, push }) }),

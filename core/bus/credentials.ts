@@ -103,7 +103,7 @@ const record = (deps: IssueDeps, call: Call, { ownerId, purpose }: IssueInput, {
   deps.unitOfWork.run<Failure<'BusRefused'>, boolean>(call, async ({ identities, users, callers, audit }) => {
     const now = deps.clock.now()
     if (call.principal !== undefined && !(await callers.isStillProven(call.principal))) {
-      return left(BusRefused('The credential was replaced or revoked meanwhile. Send the current one.'))
+      return left(BusRefused('The credential was replaced or revoked during the request. Send the current one.'))
     }
     // Concurrent issues for this account wait here, so that the count is exact.
     const locked = await identities.lock(account.id)
@@ -157,7 +157,7 @@ export const makeRevokeCredentials =
 const markRevoked = ({ unitOfWork, clock }: RevokeDeps, call: SignedInCall, ownerId: AccountId, id: BusUserId): Outcome<RevokeFailure, BusIdentity | undefined> =>
   unitOfWork.run<RevokeFailure, BusIdentity | undefined>(call, async ({ identities, users, audit }) => {
     const user = await users.get(ownerId, id)
-    if (user === undefined) return left(BusTokenMissing('There are no such bus credentials.'))
+    if (user === undefined) return left(BusTokenMissing('The bus credentials do not exist.'))
     await identities.lock(user.identityId)
     if (!(await users.revoke(id, clock.now()))) return right(undefined)
     await identities.raiseRevision(user.identityId)

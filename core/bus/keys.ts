@@ -12,7 +12,7 @@ import { claimsFor } from './rights.ts'
 import type { BusIdentity, BusIdentityKind, BusRights, NewBusIdentity } from './types.ts'
 
 /** Seals and opens the seeds of the bus's keys, each bound to its own row. */
-export interface KeySafe {
+export interface SealedKeys {
   seal(kind: BusIdentityKind, ownerId: AccountId | undefined, key: BusKey): Promise<NewBusIdentity>
   open(identity: BusIdentity): Promise<BusKey>
 }
@@ -21,7 +21,7 @@ const placeOf = (ownerId: AccountId | undefined, ref: string): SealedPlace => ({
   table: 'bus_identities', column: 'sealed_seed', tenantId: ownerId ?? 0, rowRef: ref,
 })
 
-export const makeKeySafe = (box: SecretBox, entropy: Entropy): KeySafe => ({
+export const makeSealedKeys = (box: SecretBox, entropy: Entropy): SealedKeys => ({
   seal: async (kind, ownerId, { publicKey, seed }) => {
     const ref = hex(entropy.bytes(16))
     return { kind, ownerId, publicKey, ref, sealedSeed: await box.seal(seed, placeOf(ownerId, ref)), claims: '' }
@@ -40,7 +40,7 @@ export interface InitBusDeps {
   readonly identities: BusIdentityStore
   readonly unitOfWork: UnitOfWork<BusStores>
   readonly mint: BusMint
-  readonly safe: KeySafe
+  readonly safe: SealedKeys
   readonly clock: Clock
 }
 
@@ -90,7 +90,7 @@ const freshKeys = async ({ mint, safe }: InitBusDeps): Promise<readonly NewBusId
 export interface SystemLoginDeps {
   readonly identities: Pick<BusIdentityStore, 'find'>
   readonly mint: BusMint
-  readonly safe: KeySafe
+  readonly safe: SealedKeys
 }
 
 /** Returns a new login that exists only in this process; undefined while the deployment has no keys. */

@@ -47,7 +47,7 @@ const asStored = (
   return { ...about, url, isPlainHttp, description, username, holds }
 }
 
-const noSuch = (): ReturnType<typeof ChartRepositoryMissing> => ChartRepositoryMissing('There is no chart repository of that name.')
+const noSuch = (): ReturnType<typeof ChartRepositoryMissing> => ChartRepositoryMissing('The chart repository does not exist.')
 
 /** Creates a named repository of an account, with sealed credentials. */
 export const makeCreateRepository = (deps: ChangeDependencies) => {
@@ -154,7 +154,7 @@ const ask = (reader: RepositoryReader, access: RepositoryAccess, question: Quest
 export const makeAskNamed = (deps: ReadDependencies) =>
   async (call: SignedInCall, accountId: AccountId, name: string, question: Question): Outcome<Failure<'ChartRepositoryMissing'> | RepositoryReadFailure, readonly ChartVersion[]> => {
     const stored = await deps.repositories.find(accountId, name)
-    if (stored === undefined) return left(ChartRepositoryMissing('There is no chart repository of that name.'))
+    if (stored === undefined) return left(ChartRepositoryMissing('The chart repository does not exist.'))
     return ask(deps.reader, await accessTo(deps.safe, stored), question, call.signal)
   }
 
@@ -191,5 +191,5 @@ export const makeAskKnown = (deps: Pick<ReadDependencies, 'safe' | 'reader'> & {
 export const makeShowRepository = (deps: Pick<ReadDependencies, 'repositories'>) =>
   async (accountId: AccountId, name: string): Outcome<Failure<'ChartRepositoryMissing'>, SealedChartRepository> => {
     const stored = await deps.repositories.find(accountId, name)
-    return stored === undefined ? left(ChartRepositoryMissing('There is no chart repository of that name.')) : right(stored)
+    return stored === undefined ? left(ChartRepositoryMissing('The chart repository does not exist.')) : right(stored)
   }

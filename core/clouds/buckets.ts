@@ -69,7 +69,7 @@ export const makeListBuckets = (deps: Deps) => {
     const answer = await deps.clusters.request(call, source.clusterUid, { method: 'GET', target })
     if (isLeft(answer)) return answer
     if (answer.right.status === 403) return left(SecretForbidden('The cluster does not let you read that secret.'))
-    if (answer.right.status === 404) return left(SecretMissing('The cluster has no such secret.'))
+    if (answer.right.status === 404) return left(SecretMissing('The secret does not exist in the cluster.'))
     const data = answer.right.status === 200 ? readSecretData(answer.right.json) : undefined
     return data === undefined ? left(ClusterUnreachable('The cluster did not answer as a Kubernetes API server does.')) : right(data)
   }
@@ -81,7 +81,7 @@ export const makeListBuckets = (deps: Deps) => {
       return isLeft(data) ? data : deps.keys.ofSecret(name, cloud, data.right, options)
     }
     const stored = await deps.credentials.find(call.principal.userId, source.name)
-    if (stored === undefined) return left(CredentialMissing('You have no credential of that name.'))
+    if (stored === undefined) return left(CredentialMissing('The credential does not exist.'))
     if (!cloud.types.includes(stored.type)) {
       return refuse(cloud.types.length === 0 ? 'No type of credential has a key for buckets of this cloud; name a secret of a cluster.' : `This cloud takes a credential of type ${cloud.types.join(' or ')}.`)
     }

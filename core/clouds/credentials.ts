@@ -103,7 +103,7 @@ export const makeListCredentials = (deps: ReadDeps) =>
 export const makeShowCredential = (deps: ReadDeps) =>
   async (call: SignedInCall, name: string): Outcome<Failure<'CredentialMissing'>, CredentialForm> => {
     const stored = await deps.credentials.find(call.principal.userId, name)
-    return stored === undefined ? left(CredentialMissing('You have no credential of that name.')) : right(toCredentialForm(stored, await deps.safe.open(stored)))
+    return stored === undefined ? left(CredentialMissing('The credential does not exist.')) : right(toCredentialForm(stored, await deps.safe.open(stored)))
   }
 
 /** Maximum number of credentials of one person. */
@@ -153,7 +153,7 @@ export const makeReplaceCredential = (deps: ChangeDeps) =>
     const sent = readCredential(body, userId)
     if (isLeft(sent)) return sent
     const stored = await deps.credentials.find(userId, sent.right.name)
-    if (stored === undefined) return left(CredentialMissing('You have no credential of that name.'))
+    if (stored === undefined) return left(CredentialMissing('The credential does not exist.'))
     const before = await deps.safe.open(stored)
     const spec = deps.complete(sent.right, before)
     if (isLeft(spec)) return spec
@@ -176,7 +176,7 @@ export const makeDeleteCredential = (deps: Pick<ChangeDeps, 'unitOfWork'>) =>
     deps.unitOfWork.run<Failure<'CredentialMissing'>, void>(call, async (stores) => {
       const { userId } = call.principal
       const id = await stores.credentials.remove(userId, name)
-      if (id === undefined) return left(CredentialMissing('You have no credential of that name.'))
+      if (id === undefined) return left(CredentialMissing('The credential does not exist.'))
       await stores.audit.record({ action: 'cloud_credential.deleted', objectType: 'cloud_credential', objectId: id, objectName: name, tenantId: userId })
       return right(undefined)
     })

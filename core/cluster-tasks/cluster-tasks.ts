@@ -45,7 +45,7 @@ const currentRight = async ({ authorizer }: ClusterTasksDeps, run: TaskRun): Out
   const { owner, name, id } = clusterRefIn(run)
   const call = await run.callNow()
   if (isLeft(call)) return left(call.left as Failure)
-  const grant = await authorizer.authorize(call.right.principal, { type: 'cluster', owner, name }, 'can_connect')
+  const grant = await authorizer.authorize(call.right.principal, { type: 'cluster', account: owner, name }, 'can_connect')
   if (isLeft(grant)) return left(AccessDenied('You may no longer connect to this cluster.'))
   if (grant.right.objectId !== id) return left(ClusterMissing('The cluster of that name is another one by now.'))
   return right({ call: call.right, grant: grant.right })

@@ -12,7 +12,7 @@ export const wordsOf = ({ message, errors }: Pick<Failure, 'message' | 'errors'>
 const whyStopped: Readonly<Record<Exclude<StopReason, 'cancelled'>, string>> = {
   stopping: 'The service stops. Try again.',
   'lease-lost': 'Another process has taken the task over.',
-  'rights-lost': 'Whoever asked for it may no longer connect to the cluster.',
+  'rights-lost': 'The user who requested it may no longer connect to the cluster.',
 }
 
 /** Returns why the work stopped other than by a cancel. */

@@ -1,3 +1,10 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { ClusterTokens } from '../identity/tokens/ports.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import type { ClusterId } from '../kernel/ids.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { ClusterStore, PublicAddress } from './ports.ts'
+import { ClusterMissing } from './ports.ts'
 import type { Cluster } from './types.ts'
 
 /** Placeholder for an access token of this platform. */
@@ -63,3 +70,33 @@ export const clientConfig = (address: KubernetesAddress, cluster: Pick<Cluster, 
     '',
   ].join('\n')
 }
+
+export interface GetClientConfigInput {
+  readonly id: ClusterId
+  /** Whether a token is created for the kubeconfig; otherwise it has a placeholder. */
+  readonly makesToken: boolean
+  /** The maximum token lifetime that the owner of the cluster accepts, in days; 0 means no limit. */
+  readonly maxTokenLifeDays: number
+  /** Shortens the configured lifetime of the token. */
+  readonly lifeSeconds: number | undefined
+}
+
+/** Returns the kubeconfig of a cluster, with a new token of the caller if one is asked for. */
+export const makeGetClientConfig = (deps: {
+  readonly clusters: Pick<ClusterStore, 'get'>
+  readonly clusterTokens: ClusterTokens
+  readonly address: PublicAddress
+}) =>
+  async (
+    call: SignedInCall,
+    { id, makesToken, maxTokenLifeDays, lifeSeconds }: GetClientConfigInput,
+  ): Outcome<Failure<'ClusterMissing' | 'NotAuthenticated' | 'NotPermitted'>, string> => {
+    const found = await deps.clusters.get(id)
+    if (found === undefined) return left(ClusterMissing('The cluster does not exist.'))
+    const address = deps.address.kubernetesUrl(call)
+    if (!makesToken) return right(clientConfig(address, found))
+    const made = await deps.clusterTokens.issue(call, { ...found, maxTokenLifeDays }, lifeSeconds)
+    if (isLeft(made)) return made
+    const { value, expiresAt } = made.right
+    return right(clientConfig(address, found, { token: value.reveal(), expiresAt }))
+  }

@@ -1,16 +1,21 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import { AccessDenied } from '../authz/ports.ts'
 import type { ObjectLocator } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
-import type { ClusterId } from '../kernel/ids.ts'
+import type { AccountId, ClusterId } from '../kernel/ids.ts'
+import type { PageRequest } from '../kernel/page.ts'
+import { pageWithin } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
 import type { ClusterAccount, ClusterStore, ClusterTransport, ClusterUnitOfWork } from './ports.ts'
-import { ClusterMismatch, ClusterMissing } from './ports.ts'
+import { AccessConfigRefused, ClusterMismatch, ClusterMissing } from './ports.ts'
+import type { RefreshStatus } from './status.ts'
 import { judge } from './status.ts'
 import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
+import { hostingProviders } from './types.ts'
 import { definedFields } from '../kernel/fields.ts'
 
 /**
@@ -32,12 +37,11 @@ const seeingRelations = ['viewer', 'editor']
  * decision per account, by the same evaluator as every route; direct grants are decided one by one.
  */
 export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; readonly authorizer: Authorizer }) =>
-  async (call: SignedInCall, all: boolean): Promise<readonly Cluster[]> => {
-    const { principal } = call
+  async ({ principal }: SignedInCall<never>, { all }: { readonly all: boolean }): Outcome<never, readonly Cluster[]> => {
     const mayList = async (account: ClusterAccount): Promise<boolean> =>
       !isLeft(await deps.authorizer.authorize(principal, { type: 'account', name: account.name }, 'can_list_clusters'))
     const mayView = async (cluster: Cluster): Promise<boolean> =>
-      !isLeft(await deps.authorizer.authorize(principal, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_view'))
+      !isLeft(await deps.authorizer.authorize(principal, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_view'))
 
     const accounts = (await deps.clusters.accountsOf(principal.userId)).filter(({ id }) => all || id === principal.userId)
     const found = new Map<number, Cluster>()
@@ -48,7 +52,38 @@ export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; re
     for (const cluster of all ? await deps.clusters.listGranted(principal.userId, seeingRelations) : []) {
       if (!found.has(cluster.id) && (await mayView(cluster))) found.set(cluster.id, cluster)
     }
-    return [...found.values()]
+    return right([...found.values()])
+  }
+
+/**
+ * Returns the hosting provider with this name, without regard to case. An unknown name returns undefined and leaves the
+ * provider to detection.
+ */
+export const providerNamed = (name: string | undefined): HostingProvider | undefined =>
+  hostingProviders.find((provider) => provider.toLowerCase() === name?.toLowerCase())
+
+export interface ListOwnerClustersInput {
+  readonly ownerId: AccountId
+  /** The name of a hosting provider, to list its clusters only. No cluster has an unknown provider. */
+  readonly provider: string | undefined
+  /** One page of the list; undefined for the whole list. */
+  readonly page: PageRequest | undefined
+}
+
+/** Lists the clusters of an account, by name. */
+export const makeListOwnerClusters = ({ clusters }: { readonly clusters: Pick<ClusterStore, 'listOf'> }) =>
+  async (_call: SignedInCall<never>, { ownerId, provider: name, page }: ListOwnerClustersInput): Outcome<never, readonly Cluster[]> => {
+    const provider = providerNamed(name)
+    if ((name ?? '') !== '' && provider === undefined) return right([])
+    const found = await clusters.listOf(ownerId, provider)
+    return right(page === undefined ? found : pageWithin(found, page).items)
+  }
+
+/** Returns a cluster as it was last surveyed. */
+export const makeGetCluster = ({ clusters }: { readonly clusters: Pick<ClusterStore, 'get'> }) =>
+  async (_call: SignedInCall<never>, id: ClusterId): Outcome<Failure<'ClusterMissing'>, Cluster> => {
+    const found = await clusters.get(id)
+    return found === undefined ? left(ClusterMissing('The cluster does not exist.')) : right(found)
   }
 
 /** The changes that a caller requests; undefined fields keep their value. */
@@ -65,10 +100,19 @@ export interface ClusterWish {
   readonly accessConfig: string | undefined
 }
 
+export const noWish: ClusterWish = {
+  name: undefined,
+  displayName: undefined,
+  provider: undefined,
+  infraNamespace: undefined,
+  impersonatesUsers: undefined,
+  accessConfig: undefined,
+}
+
 export type ChangeFailure = IdentifyFailure | Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | Failure<'ClusterChanged'> | Failure<'AccessDenied'>
 
 /** Returns the error in a name in the body of a request about the cluster of this name; undefined if there is none. */
-export const nameMismatch = (name: string, claimed: string | undefined): string | undefined =>
+const nameMismatch = (name: string, claimed: string | undefined): string | undefined =>
   claimed === undefined || claimed === '' || claimed === name ? undefined : 'A cluster keeps the name in the path; the name in the body is another.'
 
 const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => {
@@ -80,8 +124,7 @@ const mismatchOf = (cluster: Cluster, wish: ClusterWish): string | undefined => 
 }
 
 const changeOf = (wish: ClusterWish): ClusterChange => ({
-  ...(wish.displayName === undefined || wish.displayName === '' ? {} : { displayName: wish.displayName }),
-  ...definedFields({ provider: wish.provider, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
+  ...definedFields({ displayName: wish.displayName === '' ? undefined : wish.displayName, provider: wish.provider, infraNamespace: wish.infraNamespace, impersonatesUsers: wish.impersonatesUsers }),
 })
 
 interface Deps {
@@ -94,13 +137,19 @@ interface Deps {
   readonly unitOfWork: ClusterUnitOfWork
 }
 
+export interface ChangeClusterInput {
+  readonly id: ClusterId
+  readonly wish: ClusterWish
+}
+export type ChangeCluster = (call: SignedInCall<Cluster>, input: ChangeClusterInput) => Outcome<ChangeFailure, Cluster>
+
 /** Changes a record and, if an access config is given, its credential. Existing connections are then closed. */
-export const makeChangeCluster = (deps: Deps) => {
+export const makeChangeCluster = (deps: Deps): ChangeCluster => {
   const identifySame = async (call: SignedInCall<never>, cluster: Cluster, accessConfig: string): Outcome<ChangeFailure, Identified> => {
     const identified = await deps.identify(accessConfig, call.signal)
     if (isLeft(identified)) return identified
     if (identified.right.facts.uid !== cluster.uid) return left(ClusterMismatch('The access config leads to another cluster than the one that was imported.'))
-    const still = await deps.stillAllowed(call, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_reconfigure')
+    const still = await deps.stillAllowed(call, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_reconfigure')
     return isLeft(still) ? still : identified
   }
 
@@ -109,7 +158,7 @@ export const makeChangeCluster = (deps: Deps) => {
     const sealed = found === undefined ? undefined : await deps.seal(cluster.ownerId, found.credential)
     const change: ClusterChange = {
       ...changeOf(wish),
-      ...(found === undefined || sealed === undefined ? {} : { endpoint: found.credential.server, sealed }),
+      ...definedFields({ endpoint: found?.credential.server, sealed }),
     }
     return deps.unitOfWork.run<ChangeFailure, Cluster>(call, async ({ clusters, audit }) => {
       const changed = await clusters.change(cluster.id, cluster.version, change)
@@ -133,9 +182,9 @@ export const makeChangeCluster = (deps: Deps) => {
     })
   }
 
-  return async (call: SignedInCall<Cluster>, id: ClusterId, wish: ClusterWish): Outcome<ChangeFailure, Cluster> => {
+  return async (call: SignedInCall<Cluster>, { id, wish }: ChangeClusterInput): Outcome<ChangeFailure, Cluster> => {
     const cluster = await deps.clusters.get(id)
-    if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+    if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
     const mismatch = mismatchOf(cluster, wish)
     if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
     const found = wish.accessConfig === undefined || wish.accessConfig === '' ? undefined : await identifySame(call, cluster, wish.accessConfig)
@@ -147,15 +196,51 @@ export const makeChangeCluster = (deps: Deps) => {
   }
 }
 
+/** What a caller sends to connect a cluster. */
+export interface ConnectClusterInput {
+  readonly id: ClusterId
+  /** The name of the cluster in the path. */
+  readonly objectName: string
+  readonly name: string | undefined
+  /** The access config, which clients send under several names. */
+  readonly accessConfigs: readonly (string | undefined)[]
+  readonly credential: string | undefined
+}
+
+/** Returns what is asked for. The access configs that are sent must be equal. */
+const connectWish = ({ name, accessConfigs, credential }: ConnectClusterInput): Either<Failure<'AccessConfigRefused'>, ClusterWish> => {
+  const sent = accessConfigs.filter((text) => text !== undefined && text !== '')
+  const [accessConfig, ...others] = [...new Set(sent)]
+  if (others.length > 0) return left(AccessConfigRefused('accessConfig and kubeConfig are names of the same field and must not differ.'))
+  if ((credential ?? '') !== '') {
+    return left(AccessConfigRefused('credential: a stored credential cannot connect a cluster. Send a kubeconfig as accessConfig and omit credential.'))
+  }
+  return right({ ...noWish, name, accessConfig })
+}
+
+/** Stores an access config for a cluster. Without one, the cluster is surveyed again with the stored credential. */
+export const makeConnectCluster = (deps: { readonly change: ChangeCluster; readonly refresh: RefreshStatus }) =>
+  async (call: SignedInCall<Cluster>, input: ConnectClusterInput): Outcome<ChangeFailure, Cluster> => {
+    const wish = connectWish(input)
+    if (isLeft(wish)) return wish
+    const mismatch = nameMismatch(input.objectName, wish.right.name)
+    if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
+    const { id } = input
+    return wish.right.accessConfig === undefined ? deps.refresh(call, { id, evenIfFresh: true }) : deps.change(call, { id, wish: wish.right })
+  }
+
 /** Deletes a cluster's record, credential, grants and open connections. The cluster itself is not changed. */
 export const makeRemoveCluster = (deps: { readonly unitOfWork: ClusterUnitOfWork; readonly transport: Pick<ClusterTransport, 'forget'> }) =>
-  async (call: SignedInCall, id: ClusterId, name: string | undefined): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void> => {
+  async (
+    call: SignedInCall,
+    { id, name }: { readonly id: ClusterId; readonly name: string | undefined },
+  ): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void> => {
     const removed = await deps.unitOfWork.run<Failure<'ClusterMissing'> | Failure<'ClusterMismatch'>, void>(call, async ({ clusters, audit }) => {
       const cluster = await clusters.get(id)
-      if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+      if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
       if (name !== undefined && name !== '' && name !== cluster.name)
         return left(ClusterMismatch('The name in the body is not the name in the path.'))
-      if (!(await clusters.remove(id))) return left(ClusterMissing('There is no such cluster.'))
+      if (!(await clusters.remove(id))) return left(ClusterMissing('The cluster does not exist.'))
       await audit.record({
         action: 'cluster.removed',
         objectType: 'cluster',

@@ -1,4 +1,6 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { Cache, Caches } from '../kernel/cache.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import { hex } from '../kernel/entropy.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -25,21 +27,16 @@ export const makeClusterConnections = (deps: {
   readonly clusters: Pick<ClusterStore, 'link' | 'sealed'>
   readonly secretBox: SecretBox
   readonly codec: CredentialCodec
+  readonly caches: Caches
 }): ClusterConnections => {
-  const opened = new Map<ClusterId, ClusterConnection>()
-
-  const keep = (connection: ClusterConnection): void => {
-    const oldest = opened.size < maxOpened ? undefined : opened.keys().next().value
-    if (oldest !== undefined) opened.delete(oldest)
-    opened.set(connection.link.id, connection)
-  }
+  const opened: Cache<ClusterId, ClusterConnection> = deps.caches.make({ maxEntries: maxOpened })
 
   const openSealed = async (link: ClusterLink): Promise<ClusterConnection | undefined> => {
     const sealed = await deps.clusters.sealed(link.id, link.version)
     if (sealed === undefined) return undefined
     const text = await deps.secretBox.open(sealed.box, credentialPlace(sealed.ownerId, sealed.ref))
     const connection = { link, credential: deps.codec.decode(text) }
-    keep(connection)
+    opened.set(link.id, connection)
     return connection
   }
 
@@ -50,7 +47,7 @@ export const makeClusterConnections = (deps: {
       const link = await deps.clusters.link(id)
       if (link === undefined) {
         opened.delete(id)
-        return left(ClusterMissing('There is no such cluster.'))
+        return left(ClusterMissing('The cluster does not exist.'))
       }
       const kept = opened.get(id)
       if (kept?.link.version === link.version) return right(kept)
@@ -102,8 +99,7 @@ export const makeIdentify = (deps: { readonly parser: KubeconfigParser; readonly
       return left(AccessConfigRefused('An access config is needed: the text of a kubeconfig.'))
     const credential = deps.parser.parse(accessConfig)
     if (isLeft(credential)) return credential
-    const survey = await deps.api.survey(credential.right, signal)
-    return isLeft(survey) ? survey : right({ credential: credential.right, facts: factsOf(survey.right) })
+    return pipe(await deps.api.survey(credential.right, signal), map((survey) => ({ credential: credential.right, facts: factsOf(survey) })))
   }
 export type Identify = ReturnType<typeof makeIdentify>
 

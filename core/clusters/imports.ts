@@ -155,13 +155,18 @@ export interface ClaimOwner {
   readonly isOrganization: boolean
 }
 
+export interface CheckClusterInput {
+  readonly claim: ClusterClaim
+  readonly owner: ClaimOwner
+}
+
 interface Deps {
   readonly identify: Identify
   readonly clusters: Pick<ClusterStore, 'find' | 'findByUid'>
   readonly clock: Clock
 }
 
-const identifyClaim = async (deps: Deps, call: SignedInCall, claim: ClusterClaim): Outcome<CheckFailure, Identified> => {
+const identifyClaim = async (deps: Deps, call: SignedInCall<never>, claim: ClusterClaim): Outcome<CheckFailure, Identified> => {
   const own = agrees({ ...claim, claimedUid: undefined }, '')
   if (isLeft(own)) return own
   const identified = await deps.identify(claim.accessConfig, call.signal)
@@ -175,7 +180,7 @@ const identifyClaim = async (deps: Deps, call: SignedInCall, claim: ClusterClaim
  * NotImported, id 0).
  */
 export const makeCheckCluster = (deps: Deps) =>
-  async (call: SignedInCall, claim: ClusterClaim, owner: ClaimOwner): Outcome<CheckFailure, Cluster> => {
+  async (call: SignedInCall<never>, { claim, owner }: CheckClusterInput): Outcome<CheckFailure, Cluster> => {
     const identified = await identifyClaim(deps, call, claim)
     if (isLeft(identified)) return identified
     const { facts } = identified.right
@@ -212,7 +217,7 @@ const invalid = (reason: string): FieldJudgement => ({ valid: false, reason })
 
 /** Validates a claim field by field, for a form that is still being filled in. Records nothing. */
 export const makeValidateImport = (deps: Deps) =>
-  async (call: SignedInCall, claim: ClusterClaim): Outcome<CheckFailure, ImportJudgement> => {
+  async (call: SignedInCall<never>, claim: ClusterClaim): Outcome<CheckFailure, ImportJudgement> => {
     const identified = await identifyClaim(deps, call, claim)
     if (isLeft(identified)) return identified
     const named = checkClusterName(claim.name ?? '')
@@ -224,7 +229,7 @@ export const makeValidateImport = (deps: Deps) =>
       ? invalid(named.left.message)
       : sameName === undefined
         ? valid
-        : invalid(`There is already a cluster named ${sameName.name}.`)
+        : invalid(`The cluster name ${sameName.name} is already in use.`)
     const uid = sameUid === undefined ? valid : invalid(`This cluster is already imported as ${sameUid.name}.`)
     return right({
       alreadyImported: sameUid !== undefined,

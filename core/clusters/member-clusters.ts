@@ -47,11 +47,11 @@ export const makeClustersAsCaller = (deps: {
   const authorized = async (call: SignedInCall, uid: string): Outcome<Failure<'ClusterMissing'> | Refusal, AccessGrant> => {
     let refused: Refusal | undefined
     for (const cluster of uid.length > longestUid ? [] : await candidates(call, uid)) {
-      const grant = await deps.authorizer.authorize(call.principal, { type: 'cluster', owner: cluster.ownerName, name: cluster.name }, 'can_connect')
+      const grant = await deps.authorizer.authorize(call.principal, { type: 'cluster', account: cluster.ownerName, name: cluster.name }, 'can_connect')
       if (!isLeft(grant)) return grant
       if (grant.left.tag !== 'ObjectHidden') refused = grant.left as Refusal
     }
-    return left(refused ?? ClusterMissing('There is no cluster of that UID that you may see.'))
+    return left(refused ?? ClusterMissing('The cluster does not exist, or you may not see it.'))
   }
 
   return {
@@ -71,7 +71,7 @@ type Gone = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>
 /** A cluster that was removed after it was opened is reported as unreachable. */
 const asMemberFailure = <F extends Failure>(failure: F | Gone): Exclude<F, Gone> | Failure<'ClusterUnreachable'> =>
   failure.tag === 'ClusterMissing' || failure.tag === 'ClusterNotConnected'
-    ? ClusterUnreachable('The cluster was removed, or its access config was, meanwhile.')
+    ? ClusterUnreachable('The cluster or its access config was removed during the request.')
     : (failure as Exclude<F, Gone>)
 
 const asRelayFailure = (failure: ProxyFailure): MemberFailure | Failure<'ProxyPathRefused'> => {
@@ -90,7 +90,7 @@ export const makeMemberClusters = (deps: {
     async open(call, grant) {
       const clusterId = grant.objectId as ClusterId
       const cluster = await deps.clusters.get(clusterId)
-      if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
+      if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
       if (!cluster.hasCredential) return left(ClusterNotConnected('The cluster is not connected: store an access config for it first.'))
       const { id, ownerId, ownerName, name, uid } = cluster
       const steady = { ...deps, connections: steadyConnections(deps.connections) }

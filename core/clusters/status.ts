@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { ClusterId } from '../kernel/ids.ts'
+import type { Call } from '../kernel/principal.ts'
 import { factsOf } from './facts.ts'
 import type { ClusterApi, ClusterConnections, ClusterStore } from './ports.ts'
 import { ClusterMissing } from './ports.ts'
@@ -66,10 +67,13 @@ export const makeRefreshStatus = (deps: {
   const isFresh = ({ checkedAt }: Cluster): boolean =>
     checkedAt !== undefined && Math.abs(deps.clock.now().getTime() - checkedAt.getTime()) < freshSeconds * 1000
 
-  return async (id: ClusterId, options: { readonly evenIfFresh: boolean } = { evenIfFresh: false }): Outcome<Failure<'ClusterMissing'>, Cluster> => {
+  return async (
+    _call: Call<never>,
+    { id, evenIfFresh = false }: { readonly id: ClusterId; readonly evenIfFresh?: boolean },
+  ): Outcome<Failure<'ClusterMissing'>, Cluster> => {
     const cluster = await deps.clusters.get(id)
-    if (cluster === undefined) return left(ClusterMissing('There is no such cluster.'))
-    if (isFresh(cluster) && !options.evenIfFresh) return right(cluster)
+    if (cluster === undefined) return left(ClusterMissing('The cluster does not exist.'))
+    if (isFresh(cluster) && !evenIfFresh) return right(cluster)
     const shared = underWay.get(id) ?? look(cluster).finally(() => underWay.delete(id))
     underWay.set(id, shared)
     return right(await shared)

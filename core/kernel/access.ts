@@ -31,6 +31,7 @@ export interface PermissionDefinition extends PermissionRef {
  * `level`: a team of the owning organization gives at least this level (the caller's own account counts as `owner`).
  * `permission`: a custom role gives it, or a level that includes the permission.
  * `direct`: granted on the object itself, to the caller or to one of the caller's teams.
+ * `container`: held on the object that contains this one.
  * `owner`: the object belongs to the caller's own account. `self`: the object is the caller.
  * `member`: membership of the owning organization. `signed-in`: any caller, unless the owning organization is private.
  */
@@ -38,10 +39,36 @@ export type RelationTerm =
   | { readonly by: 'level'; readonly atLeast: 'read' | 'write' | 'admin' | 'owner' }
   | { readonly by: 'permission'; readonly namespace: string; readonly action: string }
   | { readonly by: 'direct'; readonly relation: string }
+  | { readonly by: 'container'; readonly relation: string }
   | { readonly by: 'owner' }
   | { readonly by: 'self' }
   | { readonly by: 'member' }
   | { readonly by: 'signed-in' }
+
+/**
+ * Where the objects of a type are, and how a request names one. The adapter of the owning part registers their rows.
+ * Organizations and users are accounts, which have no place.
+ */
+export interface ObjectPlace {
+  /**
+   * `account`: in an account, which the request names too. `any-account`: in an account; the object's id is unique over
+   * all accounts, so the request names the object alone. `caller`: in the caller's own account; no request names one.
+   * Otherwise in an object of the given type, which the request names as that type demands.
+   */
+  readonly in: 'account' | 'any-account' | 'caller' | { readonly type: string }
+  /** How the object is named within its place. */
+  readonly key: 'name' | 'id'
+  /**
+   * `container`: the objects are not in this database; they live in a member cluster, for example. Authorization then
+   * finds the container alone, and only the place itself knows whether the object exists.
+   */
+  readonly rows: 'own' | 'container'
+  /**
+   * The answer to a caller outside the account. `hidden` (the default): the object does not exist. `denied`:
+   * AccessDenied, whether the object or the account exists or not.
+   */
+  readonly outsiders?: 'hidden' | 'denied'
+}
 
 /**
  * The relations of one object type, as data. A site admin holds every relation. Several plugins may contribute to one
@@ -51,6 +78,8 @@ export type RelationTerm =
 export interface ObjectTypeDefinition {
   /** A type of the specification (`cluster`), or an internal one (`role`). */
   readonly type: string
+  /** Given once, by the plugin that owns the type. A type without a place has no objects, or is a kind of account. */
+  readonly place?: ObjectPlace
   /** Whether the allowed-permissions routes accept it. All contributions to a type must agree. */
   readonly listed: boolean
   /** The scope category that an access token needs for these relations. */
@@ -117,17 +146,20 @@ const longAgo = new Date(0)
 export const entrantOf = (principal: Principal, now: Date): Entrant =>
   principal.isSiteAdmin ? { at: longAgo, tokenLifeDays: 0 } : { at: now, tokenLifeDays: tokenLifeDays(principal) }
 
+/** Names an object within its place: a team by its id, a cluster by its name. */
+export type ObjectKey = { readonly name: string } | { readonly id: number }
+
 /**
- * Names one object as a request does: by id, or by the names in its path. An `account` is an organization or a user's
- * own account. Its relations are those of type `organization`.
+ * Names one object as a request does. Type `account` is an organization or a user's own account, by its name; its
+ * relations are those of type `organization`.
  */
-export type ObjectLocator =
-  | { readonly type: 'organization'; readonly name: string }
-  | { readonly type: 'account'; readonly name: string }
-  | { readonly type: 'team'; readonly id: number }
-  | { readonly type: 'role'; readonly id: number; readonly org: string }
-  | { readonly type: 'robot_ac'; readonly org: string; readonly name: string }
-  | { readonly type: 'cluster'; readonly owner: string; readonly name: string }
+export type ObjectLocator = ObjectKey & {
+  readonly type: string
+  /** The name of the account that owns the object. Absent if the object is an account, or if its id tells the account. */
+  readonly account?: string
+  /** The object of the same account that contains this one, by the key of its own type. */
+  readonly within?: ObjectKey
+}
 
 /** Returns the type whose relations apply to a locator. */
 export const objectTypeOf = ({ type }: Pick<ObjectLocator, 'type'>): string => (type === 'account' ? 'organization' : type)
@@ -165,7 +197,7 @@ export interface Standing {
 /** The facts that authorization has loaded, so that a handler does not load them again. */
 export interface AccessGrant {
   readonly objectType: string
-  /** The object's id. For an organization or account, its AccountId. */
+  /** The object's id. For an organization or account, its AccountId; for an object without a row, its container's id. */
   readonly objectId: number
   /** The object's name as stored. */
   readonly objectName: string
@@ -175,6 +207,8 @@ export interface AccessGrant {
   readonly orgId?: OrgId
   /** The row version of a cluster, from the same query. A connection opened for this version is still valid. */
   readonly objectVersion?: number
+  /** The object that contains this one; absent if its type has no container. */
+  readonly container?: { readonly objectType: string; readonly id: number; readonly name: string; readonly version?: number }
   /** What the caller holds in the owner's account. */
   readonly standing: Standing
 }

@@ -16,6 +16,7 @@ export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly why: 'syntax' | 'depth' }
   | { readonly ok: false; readonly why: 'repeated-key'; readonly key: string }
+  | { readonly ok: false; readonly why: 'reserved-key' }
 
 /** The maximum nesting depth of arrays and objects. Deeper values could overflow recursive decoders and encoders. */
 export const maxJsonDepth = 64
@@ -43,13 +44,22 @@ const keysWithin = (text: string, limit: number): number | undefined => {
   return keys
 }
 
-/** Returns the number of keys of a parsed value, at all levels. */
-const keysOf = (value: unknown): number => {
+/** The key that JavaScript reserves: code that copies an object by assignment would set its prototype. */
+export const reservedKey = '__proto__'
+
+/** Returns the number of keys of a parsed value, at all levels, or undefined if one of them is reserved. */
+const keysOf = (value: unknown): number | undefined => {
   if (typeof value !== 'object' || value === null) return 0
+  if (Object.hasOwn(value, reservedKey)) return undefined
   const isArray = Array.isArray(value)
   const parts: readonly unknown[] = isArray ? value : Object.values(value)
   let keys = isArray ? 0 : parts.length
-  for (const part of parts) if (typeof part === 'object') keys += keysOf(part)
+  for (const part of parts) {
+    if (typeof part !== 'object') continue
+    const inside = keysOf(part)
+    if (inside === undefined) return undefined
+    keys += inside
+  }
   return keys
 }
 
@@ -71,7 +81,7 @@ const repeatedKey = (text: string): string => {
     }
     isKeyDue = keys !== undefined && (token === '{' || token === ',')
   }
-  throw new Error('no key of this JSON text stands twice')
+  throw new Error('no key of this JSON text is repeated')
 }
 
 // A literal of 16 digits may be beyond 2^53. A literal with a point or exponent is not an integer literal, even `1.0`.
@@ -92,7 +102,7 @@ const parse = (text: string): unknown =>
 /**
  * Parses JSON without losing integer precision: integers beyond 2^53 become bigint. A whole number not written as an
  * integer literal (`1.0`, `1e3`) becomes a Number object, which integer codecs reject and `Float` accepts. Duplicate
- * keys in one object are rejected: `JSON.parse` keeps the last, other parsers the first.
+ * keys in one object are rejected: `JSON.parse` keeps the last, other parsers the first. So is the reserved key.
  */
 export const parseJson = (text: string): ParsedJson => {
   const keys = keysWithin(text, maxJsonDepth)
@@ -104,7 +114,9 @@ export const parseJson = (text: string): ParsedJson => {
     return { ok: false, why: 'syntax' }
   }
   // `JSON.parse` keeps one of several equal keys, so a duplicate is missing from the count.
-  return keys < 2 || keysOf(value) === keys ? { ok: true, value } : { ok: false, why: 'repeated-key', key: repeatedKey(text) }
+  const found = keys === 0 ? 0 : keysOf(value)
+  if (found === undefined) return { ok: false, why: 'reserved-key' }
+  return found === keys ? { ok: true, value } : { ok: false, why: 'repeated-key', key: repeatedKey(text) }
 }
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }

@@ -6,7 +6,7 @@ import type { Log } from '../kernel/log.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
-import type { ClaimedMail, DeliverMail, DeliveryCount, MailBell, Mailer, MailQueue } from './ports.ts'
+import type { ClaimedMail, DeliverMail, DeliveryCount, OutboxNotifier, Mailer, MailQueue } from './ports.ts'
 
 /** Seconds after which an unfinished attempt counts as dead. A mailer ends its attempts well before. */
 export const mailLeaseSeconds = 120
@@ -88,9 +88,9 @@ const attempt = async (mailer: Mailer, claimed: ClaimedMail): Promise<Trouble | 
 }
 
 /** Rings after the commit of a transaction that posted mail, so that the mail is sent at once. */
-export const ringAfterCommit = <Stores extends { readonly mail: MailOutbox }>(
+export const notifyAfterCommit = <Stores extends { readonly mail: MailOutbox }>(
   unitOfWork: UnitOfWork<Stores>,
-  bell: MailBell,
+  notifier: OutboxNotifier,
 ): UnitOfWork<Stores> => ({
   async run<F extends Failure, A>(call: Call<NoInfer<A>>, work: (stores: Stores) => Outcome<F, A>): Outcome<F, A> {
     let hasPosted = false
@@ -104,7 +104,7 @@ export const ringAfterCommit = <Stores extends { readonly mail: MailOutbox }>(
       }
       return work({ ...stores, mail })
     })
-    if (hasPosted && isRight(outcome)) bell.ring()
+    if (hasPosted && isRight(outcome)) notifier.ring()
     return outcome
   },
 })

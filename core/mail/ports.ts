@@ -44,11 +44,11 @@ export interface MailQueue {
 export const MailQueueToken = token<MailQueue>('mail.MailQueue')
 
 /** Notifies the sender in this process of committed mail. */
-export interface MailBell {
+export interface OutboxNotifier {
   /** Never throws and never waits. */
   ring(): void
 }
-export const MailBellToken = token<MailBell>('mail.MailBell')
+export const OutboxNotifierToken = token<OutboxNotifier>('mail.OutboxNotifier')
 
 /** Sends due mail. Returns counts by result. */
 export type DeliverMail = (signal: AbortSignal) => Promise<DeliveryCount>

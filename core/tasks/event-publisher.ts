@@ -45,7 +45,7 @@ export const makeEventPublisher = ({ outbox, bus, log }: PublisherDeps): EventPu
         isTold = false
         pauseMs = 0
       } catch (error) {
-        if (!isTold) log.warn({ reason: (error as Error).message }, 'events of tasks cannot be published; this goes on being tried')
+        if (!isTold) log.warn({ reason: (error as Error).message }, 'events of tasks cannot be published; retrying')
         isTold = true
         pauseMs = Math.min(longestPauseMs, pauseMs === 0 ? firstPauseMs : pauseMs * 2)
         later(pauseMs)

@@ -52,8 +52,8 @@ const giveUp = async ({ unitOfWork, ownCall, clock }: RetireTasksDeps, id: TaskI
     if (task === undefined || isFinal(task.state)) return right(undefined)
     const end: TaskEnd = {
       state: task.state === 'queued' ? 'failed' : 'unknown',
-      message: `${task.title}: nobody did this work.`,
-      error: 'No instance of the service knows this kind of work any more.',
+      message: `${task.title}: this work was not done.`,
+      error: 'No instance of the service knows this kind of work.',
     }
     await tasks.append(id, [endEvent(task, end, clock.now())])
     await tasks.endUnattended(id, end)

@@ -1,7 +1,6 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
-import { uuidFrom } from '../kernel/entropy.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
 import { toWireJson } from '../kernel/json.ts'
@@ -100,8 +99,8 @@ const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
   const { kind, tenantId, about, lockKey } = submission
   const text = toWireJson(submission.input)
   if (text.length > maxInputCharacters) throw new RangeError(`The input of a task is larger than ${maxInputCharacters} characters.`)
-  const ref = uuidFrom(deps.entropy.bytes(16))
-  const responseId = submission.responseId ?? uuidFrom(deps.entropy.bytes(16))
+  const ref = deps.entropy.uuid()
+  const responseId = submission.responseId ?? deps.entropy.uuid()
   return {
     ref,
     responseId,
@@ -122,7 +121,7 @@ const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
 /** Concurrent submissions for the same tenant or the same actor wait for the row locks, so that counts and comparisons are exact. */
 const accept = async (deps: SubmitDeps, task: NewTask, tasks: TaskChanges, record: () => Promise<void>): Outcome<SubmitFailure, SubmittedTask> => {
   const accounts = new Set([task.tenantId, task.actor.userId])
-  if ((await tasks.lockAccounts([...accounts])) !== accounts.size) return left(TaskLocked('The account that this is about was removed meanwhile.'))
+  if ((await tasks.lockAccounts([...accounts])) !== accounts.size) return left(TaskLocked('The account of the task was removed during the request.'))
   const known = await foreseen(deps, tasks, { ...task, actorId: task.actor.userId })
   if (isLeft(known)) return known
   if (known.right !== undefined) return right(known.right)
@@ -143,7 +142,7 @@ interface Asked extends Pick<NewTask, 'tenantId' | 'lockKey' | 'digest'> {
 
 const foreseen = async (deps: SubmitDeps, lookups: TaskLookups, asked: Asked): Outcome<SubmitFailure, SubmittedTask | undefined> => {
   const earlier = asked.responseId === undefined ? undefined : await lookups.findByResponse(asked.actorId, asked.responseId)
-  if (earlier !== undefined) return isSame(earlier.digest, asked.digest) ? right(answerOf(earlier.task)) : left(ResponseIdTaken('The response-id was used for something else within the last hour.'))
+  if (earlier !== undefined) return isSame(earlier.digest, asked.digest) ? right(answerOf(earlier.task)) : left(ResponseIdTaken('The response-id is already in use: it was used for another request within the last hour.'))
   if ((await lookups.countUnfinished(asked.tenantId)) >= deps.maxUnfinished) {
     return left(TooManyTasks(`There are ${deps.maxUnfinished} unfinished tasks already. Try again when one has ended.`, { retryAfterSeconds: 30 }))
   }
@@ -157,7 +156,7 @@ const answerOf = ({ ref, subject }: Pick<Task, 'ref' | 'subject'>): SubmittedTas
 
 /** Reveals about another account's task only that it exists. */
 const lockedBy = (holder: Task | undefined, tenantId: AccountId): Failure<'TaskLocked'> => {
-  if (holder === undefined || holder.tenantId !== tenantId) return TaskLocked('Another task works on the same thing. Try again.')
+  if (holder === undefined || holder.tenantId !== tenantId) return TaskLocked('Another task works on the same object. Try again.')
   const since = (holder.startedAt ?? holder.createdAt).toISOString()
   const doing = holder.state === 'queued' ? 'waits' : 'is running'
   return TaskLocked(`"${holder.title}" of ${holder.actorLogin} (task ${holder.ref}) ${doing} since ${since}. Wait for its end, or cancel it.`, { retryAfterSeconds: 10 })

@@ -27,7 +27,7 @@ export interface ViewDeps {
 export type FindSeenTask = (call: SignedInCall<never>, ref: string) => Outcome<Failure<'TaskMissing'>, TaskOfAccount>
 export type ViewTask = (call: SignedInCall, ref: string) => Outcome<Failure<'TaskMissing'>, Task>
 
-const missing = (): Failure<'TaskMissing'> => TaskMissing('There is no such task that you may see.')
+const missing = (): Failure<'TaskMissing'> => TaskMissing('The task does not exist, or you may not see it.')
 
 /**
  * Finds a task that the caller submitted, in the own account or as a member of the organization, or one of an account whose
@@ -78,7 +78,7 @@ export const makeListTasks =
       return right(await tasks.list({ ...filter, ...within, ...belonging, actorId: principal.userId }, page))
     }
     const allowed = await authorizer.authorize(principal, { type: 'account', name: account }, seeTasks)
-    if (isLeft(allowed)) return left(TaskMissing(`There is no account "${account}" whose tasks you may see.`))
+    if (isLeft(allowed)) return left(TaskMissing(`The account "${account}" does not exist, or you may not see its tasks.`))
     return right(await tasks.list({ ...filter, tenantId: allowed.right.ownerId }, page))
   }
 
@@ -198,7 +198,7 @@ export const makeCancelTask =
     if (!(await mayCancel(deps.authorizer, call.principal, seen.right))) return left(denied(seen.right.task))
     const outcome = await deps.unitOfWork.run<CancelFailure, Task>(call, async ({ tasks, audit }) => {
       const task = await tasks.lock(seen.right.task.id)
-      if (task === undefined) return left(TaskMissing('There is no such task.'))
+      if (task === undefined) return left(TaskMissing('The task does not exist.'))
       const decision = cancelDecision(task.state)
       if (isLeft(decision)) return decision
       // A repeated cancel gets the same response, and nothing is written twice.
@@ -213,7 +213,7 @@ export const makeCancelTask =
         await tasks.endUnattended(task.id, end)
       } else await tasks.append(task.id, [{ at, id: task.ref, status: 'Running', level: 'warning', msg: `${by} asked for the end of this task.` }])
       const cancelled = await tasks.lock(task.id)
-      return cancelled === undefined ? left(TaskMissing('There is no such task.')) : right(cancelled)
+      return cancelled === undefined ? left(TaskMissing('The task does not exist.')) : right(cancelled)
     })
     if (isRight(outcome)) {
       deps.publisher.kick()
@@ -227,7 +227,7 @@ const waysToCancel = ({ task: { about }, tenantName }: TaskOfAccount, isOwn: boo
   const account = { type: 'account', name: tenantName } as const
   const cluster = about['cluster']
   if (!isOwn) return [[account, cancelTasks]]
-  const single = cluster === undefined ? [] : [[{ type: 'cluster', owner: tenantName, name: cluster }, 'can_connect'] as const]
+  const single = cluster === undefined ? [] : [[{ type: 'cluster', account: tenantName, name: cluster }, 'can_connect'] as const]
   return [[account, seeTasks], ...single, [account, cancelTasks]]
 }
 

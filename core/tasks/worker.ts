@@ -101,7 +101,7 @@ export const startTask = (deps: RunTaskDeps, claimed: ClaimedTask, takenAtMs: nu
     if (end === undefined) progress.closeSteps(false)
     else progress.closeSteps(end.state === 'succeeded')
     const unsaid = await journal.close()
-    if (held.isLost) return deps.log.warn({ task: task.ref, kind: task.kind }, 'a task is another worker\'s now; nothing more of it is written here')
+    if (held.isLost) return deps.log.warn({ task: task.ref, kind: task.kind }, 'a task was taken over by another worker; this worker writes nothing more of it')
     if (end === undefined) return deps.queue.giveBack({ ...claimed, isTakenOver: true })
     await writeEnd(deps, claimed, end, unsaid, held)
   }
@@ -128,7 +128,7 @@ const endOf = async (deps: RunTaskDeps, claimed: ClaimedTask, { progress, signal
   }
   try {
     const kind = deps.kindOf(task.kind)
-    if (kind === undefined) throw new Error(`a task of the kind ${task.kind} was claimed, which nobody declares`)
+    if (kind === undefined) throw new Error(`a task of the kind ${task.kind} was claimed, which no plugin declares`)
     const run: TaskRun = {
       task,
       input: fromWireJson((await deps.secretBox.open(claimed.sealedInput, inputPlace(task.ref, task.tenantId))).reveal()) as FreeObject,

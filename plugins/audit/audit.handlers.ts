@@ -1,16 +1,15 @@
 import { right } from 'fp-ts/lib/Either.js'
-import type { AuditLog } from '../../core/audit/ports.ts'
+import { AuditLogToken } from '../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
-import { mapPage } from '../../core/kernel/page.ts'
-import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
 import { exportOrganizationAudit, exportSiteAudit, listOrganizationAudit, listOwnAudit, listSiteAudit } from './audit.routes.ts'
 import { changesOf } from './codecs.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
 
 const toWire = (event: AuditEvent) => ({
   id: event.id,
-  time: event.at.toISOString(),
+  time: event.at,
   action: event.action,
   result: event.result,
   actor_id: event.actorId,
@@ -35,25 +34,37 @@ interface Asked {
   readonly since: Date | undefined
 }
 
-const filterOf = ({ action, actor, since }: Asked): AuditFilter => ({
-  ...definedFields({ action, actor, since }),
-})
+const filterOf = ({ action, actor, since }: Asked): AuditFilter => definedFields({ action, actor, since })
 
 const exportedRows = 1000
 
 /** Returns one JSON object per line. To continue, a client asks for the events after the id of the last line. */
 const linesOf = (events: readonly AuditEvent[]): string => events.map((event) => `${JSON.stringify(toWire(event))}\n`).join('')
 
-export const auditRoutes = ({ events }: { readonly events: AuditLog }): readonly BoundRoute[] => [
-  handle(listOrganizationAudit, async ({ query, grant, page }) =>
-    right(mapPage(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, page), toWire)),
-  ),
-  handle(listOwnAudit, async ({ call, query, page }) =>
-    right(mapPage(await events.list({ ...filterOf(query), tenantId: call.principal.userId }, page), toWire)),
-  ),
-  handle(listSiteAudit, async ({ query, page }) => right(mapPage(await events.list(filterOf(query), page), toWire))),
-  handle(exportOrganizationAudit, async ({ query, grant }) =>
-    right(linesOf(await events.listAfter({ ...filterOf(query), tenantId: grant.ownerId }, query.after ?? 0, exportedRows))),
-  ),
-  handle(exportSiteAudit, async ({ query }) => right(linesOf(await events.listAfter(filterOf(query), query.after ?? 0, exportedRows)))),
-]
+export const auditGroup = defineGroup({
+  needs: { events: AuditLogToken },
+  routes: ({ events }) => [
+    handle(
+      listOrganizationAudit,
+      async (_call, { query, grant, page }) => right(await events.list({ ...filterOf(query), tenantId: grant.ownerId }, page)),
+      { reply: toWire },
+    ),
+    handle(
+      listOwnAudit,
+      async ({ principal }, { query, page }) => right(await events.list({ ...filterOf(query), tenantId: principal.userId }, page)),
+      { reply: toWire },
+    ),
+    handle(listSiteAudit, async (_call, { query, page }) => right(await events.list(filterOf(query), page)), { reply: toWire }),
+    handle(
+      exportOrganizationAudit,
+      async (_call, { query, grant }) =>
+        right(await events.listAfter({ ...filterOf(query), tenantId: grant.ownerId }, query.after ?? 0, exportedRows)),
+      { reply: linesOf },
+    ),
+    handle(
+      exportSiteAudit,
+      async (_call, { query }) => right(await events.listAfter(filterOf(query), query.after ?? 0, exportedRows)),
+      { reply: linesOf },
+    ),
+  ],
+})

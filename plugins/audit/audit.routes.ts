@@ -1,8 +1,17 @@
-import { path, read, requires, signedIn, siteAdmin } from '../kit/access.ts'
+import { path, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { PathName, request } from '../kit/codecs.ts'
 import { list, text } from '../kit/reply.ts'
-import { defineRoute } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
 import { AuditEventResponse, AuditExportQuery, AuditQuery } from './codecs.ts'
+
+const organizationRoute = routesOf({
+  tag: 'Identity - Organizations & Teams',
+  access: requires('can_view_audit', { type: 'organization', name: path('orgname') }),
+  scopeCategory: 'organization',
+  params: request({ orgname: PathName }, 'AuditOrganizationPath'),
+})
+const siteRoute = routesOf({ tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' })
+const ownRoute = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })
 
 const example = {
   id: 9001,
@@ -23,76 +32,54 @@ const example = {
   changes: { permissions: ['cluster_mgmt/view clusters'] },
 }
 
-export const listOrganizationAudit = defineRoute({
+export const listOrganizationAudit = organizationRoute({
   id: 'audit.listOrganizationEvents',
   method: 'GET',
   path: '/orgs/{orgname}/audit',
-  summary: 'List what was changed in an organization, newest first',
-  tag: 'Identity - Organizations & Teams',
-  access: requires('can_view_audit', { type: 'organization', name: path('orgname') }),
-  scope: read('organization'),
-  params: request({ orgname: PathName }, 'AuditOrganizationPath'),
+  summary: 'List the changes in an organization, newest first',
   query: AuditQuery,
   ok: list(AuditEventResponse, example),
-  failures: [],
 })
 
-export const listSiteAudit = defineRoute({
+export const listSiteAudit = siteRoute({
   id: 'audit.listEvents',
   method: 'GET',
   path: '/admin/audit',
-  summary: 'List every change and every refusal, newest first',
-  tag: 'Administration',
-  access: siteAdmin,
-  scope: read('admin'),
+  summary: 'List all changes and refusals, newest first',
   query: AuditQuery,
   ok: list(AuditEventResponse, example),
-  failures: [],
 })
 
-export const listOwnAudit = defineRoute({
+export const listOwnAudit = ownRoute({
   id: 'audit.listOwnEvents',
   method: 'GET',
   path: '/user/audit',
-  summary: "List what happened to the caller's own account, newest first",
-  description: 'Sign-ins and those that were refused, locks, tokens, sessions, changes of the password and the second factor.',
-  tag: 'Identity - Users & Settings',
-  access: signedIn,
-  scope: read('user'),
+  summary: "List the events of the caller's own account, newest first",
+  description: 'Sign-ins and failed sign-ins, locks, tokens, sessions, changes of the password and the second factor.',
   query: AuditQuery,
   ok: list(AuditEventResponse, example),
-  failures: [],
 })
 
 const exportDescription =
-  'One JSON object a line, oldest first, at most 1,000. To follow the log, ask again with `after` set to the id of the last line; an empty answer means that nothing is new.'
+  'One JSON object per line, oldest first, at most 1,000. To follow the log, repeat the request with `after` set to the id of the last line. An empty response means that there are no new rows.'
 const lines = text('application/x-ndjson', `${JSON.stringify(example)}\n`)
 
-export const exportOrganizationAudit = defineRoute({
+export const exportOrganizationAudit = organizationRoute({
   id: 'audit.exportOrganizationEvents',
   method: 'GET',
   path: '/orgs/{orgname}/audit/export',
-  summary: 'Copy the audit log of an organization',
+  summary: 'Export the audit log of an organization',
   description: exportDescription,
-  tag: 'Identity - Organizations & Teams',
-  access: requires('can_view_audit', { type: 'organization', name: path('orgname') }),
-  scope: read('organization'),
-  params: request({ orgname: PathName }, 'AuditOrganizationPath'),
   query: AuditExportQuery,
   ok: lines,
-  failures: [],
 })
 
-export const exportSiteAudit = defineRoute({
+export const exportSiteAudit = siteRoute({
   id: 'audit.exportEvents',
   method: 'GET',
   path: '/admin/audit/export',
-  summary: 'Copy the audit log of the whole site',
+  summary: 'Export the audit log of the whole site',
   description: exportDescription,
-  tag: 'Administration',
-  access: siteAdmin,
-  scope: read('admin'),
   query: AuditExportQuery,
   ok: lines,
-  failures: [],
 })

@@ -1,27 +1,12 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { parseInstant } from '../../core/kernel/clock.ts'
-import { answer, DateTime, FreeObjectCodec, noted, oneOf, optional, patternText, QueryId, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, FreeObjectCodec, Instant, oneOf, optional, patternText, QueryId, request, SafeInteger } from '../kit/codecs.ts'
 
-/** An RFC 3339 instant in a query string. */
-const QueryInstant = noted(
-  new t.Type<Date, string, unknown>(
-    'an RFC 3339 date-time',
-    (u): u is Date => u instanceof Date,
-    (u, c) => {
-      const at = typeof u === 'string' ? parseInstant(u) : undefined
-      return at === undefined ? t.failure(u, c) : t.success(at)
-    },
-    (date) => date.toISOString(),
-  ),
-  { type: 'string', format: 'date-time' },
-)
-
-const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an action, as role.created')
+const ActionWord = patternText(/^[a-z][a-zA-Z_-]*\.[a-z][a-zA-Z_-]*$/, 64, 'an action, such as role.created')
 
 /** The login of a person or of a robot account. */
 const ActorName = patternText(/^[\w.+-]+$/, 100, 'the name of an account')
-const filters = { action: optional(ActionWord), actor: optional(ActorName), since: optional(QueryInstant) }
+const filters = { action: optional(ActionWord), actor: optional(ActorName), since: optional(Instant) }
 
 /** The filters of a list of events. An event must match every filter that is given. */
 export const AuditQuery = request(filters, 'AuditQuery')
@@ -31,7 +16,7 @@ export const AuditExportQuery = request({ ...filters, after: optional(QueryId) }
 export const AuditEventResponse = answer(
   {
     id: SafeInteger,
-    time: DateTime,
+    time: Instant,
     action: t.string,
     result: oneOf('done', 'denied'),
     actor_id: optional(SafeInteger),

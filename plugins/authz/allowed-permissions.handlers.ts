@@ -1,21 +1,26 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { ListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
+import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
+import { AuthorizationFactsToken, AuthorizationSchemaToken } from '../../core/authz/ports.ts'
 import type { AllowedPermissions } from '../../core/authz/types.ts'
-import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
 import { getAllowedPermissions, listAllowedPermissions } from './allowed-permissions.routes.ts'
 
 const toWire = ({ type, id, relations }: AllowedPermissions) => ({ objectType: type, objectID: id, allowedPermissions: relations })
 
-export const allowedPermissionsRoutes = (list: ListAllowedPermissions): readonly BoundRoute[] => [
-  handle(getAllowedPermissions, async ({ params, call, grant }) => {
-    const object = { objectType: params.objectType, objectID: params.objID }
-    const answers = await list(call, { standing: grant.standing, objects: [object], isBatch: false })
-    if (isLeft(answers)) return answers
-    return right(toWire(answers.right[0] ?? { type: params.objectType, id: params.objID, relations: [] }))
-  }),
-  handle(listAllowedPermissions, async ({ body, call, grant }) => {
-    const answers = await list(call, { standing: grant.standing, objects: body, isBatch: true })
-    return isLeft(answers) ? answers : right(answers.right.map(toWire))
-  }),
-]
+export const allowedPermissionsGroup = defineGroup({
+  needs: { schema: AuthorizationSchemaToken, facts: AuthorizationFactsToken },
+  routes: (given) => [
+    handle(getAllowedPermissions, makeListAllowedPermissions(given), {
+      input: ({ params, grant }) => ({
+        standing: grant.standing,
+        objects: [{ objectType: params.objectType, objectID: params.objID }],
+        isBatch: false,
+      }),
+      reply: ([answer], { params }) => toWire(answer ?? { type: params.objectType, id: params.objID, relations: [] }),
+    }),
+    handle(listAllowedPermissions, makeListAllowedPermissions(given), {
+      input: ({ body, grant }) => ({ standing: grant.standing, objects: body, isBatch: true }),
+      reply: (answers) => answers.map(toWire),
+    }),
+  ],
+})

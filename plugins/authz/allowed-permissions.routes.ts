@@ -2,47 +2,43 @@ import * as t from 'io-ts'
 import { ObjectIdentifierInvalid } from '../../core/authz/allowed-permissions.ts'
 import { query, read, requiresWithin } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
-import { body, defineRoute } from '../kit/route.ts'
+import { body } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
 import { AuthObjectAllowedPermissions, AuthObjectIdentifiers, InOrganization, ObjectPath } from './codecs.ts'
 
-const tag = 'Authorization'
-// The name of a user's own account is valid too; the objects are then those of the user.
-const withinAccount = requiresWithin('member', { type: 'account', name: query('org') })
+const route = routesOf({
+  tag: 'Authorization',
+  scope: read('authz'),
+  // The name of a user's own account is valid too; the objects are then those of the user.
+  access: requiresWithin('member', { type: 'account', name: query('org') }),
+  query: InOrganization,
+  failures: [ObjectIdentifierInvalid],
+})
 const example = { objectType: 'cluster', objectID: 42, allowedPermissions: ['can_edit', 'can_view'] }
 
 const semantics =
-  'Relations are sorted. An object that does not exist, belongs elsewhere, or that you hold nothing on answers with an ' +
-  'empty list. Relations that your token has no scope for are left out.'
+  'Relations are sorted. For an object that does not exist, belongs to another account, or on which you have no relation, the response is an ' +
+  'empty list. Relations that are not within the scopes of your token are omitted.'
 
-export const getAllowedPermissions = defineRoute({
+export const getAllowedPermissions = route({
   id: 'authz.getAllowedPermissions',
   method: 'GET',
   path: '/authz/objects/{objectType}/{objID}/allowed-permissions',
-  summary: 'List the relations that you hold on an object',
+  summary: 'List the relations that you have on an object',
   description: semantics,
-  tag,
-  access: withinAccount,
-  scope: read('authz'),
   params: ObjectPath,
   badPathAs: 400,
-  query: InOrganization,
   ok: json(200, AuthObjectAllowedPermissions, example),
-  failures: [ObjectIdentifierInvalid],
 })
 
-export const listAllowedPermissions = defineRoute({
+export const listAllowedPermissions = route({
   id: 'authz.listAllowedPermissions',
   method: 'POST',
   path: '/authz/objects/allowed-permissions',
-  summary: 'List the relations that you hold on each of up to 500 objects',
+  summary: 'List the relations that you have on each of up to 500 objects',
   description:
-    `One answer for each element, in the order of the request, repeats included. ${semantics} A bad type or id anywhere ` +
-    'is 400 and the message names the element.',
-  tag,
-  access: withinAccount,
-  scope: read('authz'),
-  query: InOrganization,
+    `Returns one result for each element, in the order of the request, including duplicates. ${semantics} Returns 400 if any type or id is ` +
+    'invalid; the message names the element.',
   body: body(AuthObjectIdentifiers, [{ objectType: 'cluster', objectID: 42 }]),
   ok: json(200, t.readonlyArray(AuthObjectAllowedPermissions), [example]),
-  failures: [ObjectIdentifierInvalid],
 })

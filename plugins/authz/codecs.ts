@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
-import { answer, DateTime, freeText, Id, Int64, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import type { TeamId } from '../../core/kernel/ids.ts'
+import { answer, bodyId, freeText, Instant, Int64, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
 
 const maxObjects = 500
 const maxPermissions = 500
@@ -75,7 +76,7 @@ export const CreateRoleRequest = request(
     name: freeText(255),
     permissions: listOf(PermissionInput, maxPermissions),
     description: optional(description),
-    teamIDs: optional(listOf(Id, maxTeams)),
+    teamIDs: optional(listOf(bodyId<TeamId>(), maxTeams)),
   },
   'CreateRoleRequest',
 )
@@ -85,7 +86,7 @@ export const UpdateRoleRequest = request(
     name: optional(freeText(255)),
     permissions: optional(listOf(PermissionInput, maxPermissions)),
     description: optional(description),
-    teamIDs: optional(listOf(Id, maxTeams)),
+    teamIDs: optional(listOf(bodyId<TeamId>(), maxTeams)),
   },
   'UpdateRoleRequest',
 )
@@ -98,8 +99,8 @@ export const RoleResponse = answer(
     description: t.string,
     permissions: t.readonlyArray(PermissionInput),
     team_ids: t.readonlyArray(SafeInteger),
-    created_at: DateTime,
-    updated_at: DateTime,
+    created_at: Instant,
+    updated_at: Instant,
   },
   'RoleResponse',
 )

@@ -14,6 +14,7 @@ const by = (action: string): readonly RelationTerm[] => [{ by: 'permission', nam
 /** Relations of a user to the custom roles of an organization: the specification's view, edit and delete:role. */
 const role: ObjectTypeDefinition = {
   type: 'role',
+  place: { in: 'account', key: 'id', rows: 'own', outsiders: 'denied' },
   listed: false,
   scope: 'authz',
   reading: ['can_view'],
@@ -33,37 +34,7 @@ const rolesOfOrganization: ObjectTypeDefinition = {
   relations: { can_create_role: by('create roles') },
 }
 
-/** The caller. The allowed-permissions routes accept no other id. */
-const user: ObjectTypeDefinition = {
-  type: 'user',
-  listed: true,
-  scope: 'user',
-  reading: ['can_view'],
-  relations: {
-    can_view: [{ by: 'self' }],
-    can_edit: [{ by: 'self' }],
-  },
-}
-
-/** The caller's own access tokens. */
-const accessToken: ObjectTypeDefinition = {
-  type: 'token',
-  listed: true,
-  scope: 'user',
-  reading: ['can_view'],
-  relations: {
-    can_view: [{ by: 'owner' }],
-    can_delete: [{ by: 'owner' }],
-  },
-}
-
 /** A type of the specification whose plugin does not exist yet. It is known but has no objects, so every answer is empty. */
 const contract: ObjectTypeDefinition = { type: 'contract', listed: true, scope: 'contract', reading: [], relations: {} }
 
-export const authorizationObjectTypes: readonly ObjectTypeDefinition[] = [
-  role,
-  rolesOfOrganization,
-  user,
-  accessToken,
-  contract,
-]
+export const authorizationObjectTypes: readonly ObjectTypeDefinition[] = [role, rolesOfOrganization, contract]

@@ -1,14 +1,12 @@
-import { left, right } from 'fp-ts/lib/Either.js'
-import type { CreateRole, DeleteRole, UpdateRole } from '../../core/authz/roles.ts'
-import { roleMissing } from '../../core/authz/roles.ts'
-import type { RoleStore } from '../../core/authz/ports.ts'
-import type { AuthorizationSchema } from '../../core/authz/schema.ts'
+import { right } from 'fp-ts/lib/Either.js'
+import { makeCreateRole, makeDeleteRole, makeGetRole, makeUpdateRole } from '../../core/authz/roles.ts'
+import { AuthorizationSchemaToken, RoleStoreToken, RoleUnitOfWorkToken } from '../../core/authz/ports.ts'
 import type { Role, RolePrincipal } from '../../core/authz/types.ts'
-import type { AccessGrant, PermissionDefinition } from '../../core/kernel/access.ts'
-import type { OrgId, RoleId, TeamId } from '../../core/kernel/ids.ts'
-import { mapPage } from '../../core/kernel/page.ts'
-import type { BoundRoute } from '../kit/route.ts'
-import { handle, handleChange } from '../kit/route.ts'
+import type { PermissionDefinition } from '../../core/kernel/access.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { orgOf } from '../kit/grant.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
 import {
   createRole,
   deleteRole,
@@ -19,18 +17,6 @@ import {
   updateRole,
 } from './roles.routes.ts'
 
-export interface RoleHandlers {
-  readonly schema: AuthorizationSchema
-  readonly roles: RoleStore
-  readonly create: CreateRole
-  readonly update: UpdateRole
-  readonly remove: DeleteRole
-}
-
-/** Returns the organization of a grant. Authorization resolves it for every route of this group. */
-const orgOf = (grant: AccessGrant): OrgId => grant.ownerId as OrgId
-const teamsOf = (ids: readonly number[]): readonly TeamId[] => ids as readonly TeamId[]
-
 const toWire = (role: Role) => ({
   id: role.id,
   name: role.name,
@@ -38,11 +24,9 @@ const toWire = (role: Role) => ({
   description: role.description,
   permissions: role.permissions,
   team_ids: role.teamIds,
-  created_at: role.createdAt.toISOString(),
-  updated_at: role.updatedAt.toISOString(),
+  created_at: role.createdAt,
+  updated_at: role.updatedAt,
 })
-
-const toVersionedWire = (role: Role) => ({ value: toWire(role), version: role.version })
 
 const permissionToWire = ({ namespace, action, description, associated }: PermissionDefinition) => ({
   namespace,
@@ -59,42 +43,47 @@ const principalToWire = ({ type, id, name, displayName, viaTeamId }: RolePrincip
   via_team_id: viaTeamId,
 })
 
-export const roleRoutes = ({ schema, roles, create, update, remove }: RoleHandlers): readonly BoundRoute[] => [
-  handle(listAvailablePermissions, () => Promise.resolve(right({ permissions: schema.permissions.map(permissionToWire) }))),
-  handle(listRoles, async ({ grant, page }) => right(mapPage(await roles.list(orgOf(grant), page), toWire))),
-  handleChange(createRole, toVersionedWire, ({ body, call, grant }) =>
-    create(call, {
-      orgId: orgOf(grant),
-      standing: grant.standing,
-      name: body.name,
-      description: body.description ?? '',
-      permissions: body.permissions,
-      teamIds: teamsOf(body.teamIDs ?? []),
+export const roleGroup = defineGroup({
+  needs: {
+    schema: AuthorizationSchemaToken,
+    roles: RoleStoreToken,
+    unitOfWork: RoleUnitOfWorkToken,
+    clock: ClockToken,
+  },
+  routes: (given) => [
+    handle(listAvailablePermissions, async () => right(given.schema.permissions), {
+      reply: (permissions) => ({ permissions: permissions.map(permissionToWire) }),
     }),
-  ),
-  handle(getRole, async ({ params, grant }) => {
-    const id = params.id as RoleId
-    const role = await roles.get(orgOf(grant), id)
-    return role === undefined ? left(roleMissing(id)) : right(toVersionedWire(role))
-  }),
-  handleChange(updateRole, toVersionedWire, ({ params, body, call, grant, expectedVersion }) =>
-    update(call, {
-      orgId: orgOf(grant),
-      standing: grant.standing,
-      id: params.id as RoleId,
-      expectedVersion,
-      change: {
+    handle(listRoles, async (_call, { grant, page }) => right(await given.roles.list(orgOf(grant), page)), { reply: toWire }),
+    handle(createRole, makeCreateRole(given), {
+      input: ({ grant, body }) => ({
+        orgId: orgOf(grant),
+        standing: grant.standing,
         name: body.name,
-        description: body.description,
+        description: body.description ?? '',
         permissions: body.permissions,
-        teamIds: body.teamIDs === undefined ? undefined : teamsOf(body.teamIDs),
-      },
+        teamIds: body.teamIDs ?? [],
+      }),
+      reply: toWire,
     }),
-  ),
-  handle(deleteRole, ({ params, call, grant, expectedVersion }) =>
-    remove(call, { orgId: orgOf(grant), id: params.id as RoleId, expectedVersion }),
-  ),
-  handle(listRolePrincipals, async ({ params, grant, page }) =>
-    right(mapPage(await roles.principals(orgOf(grant), params.id as RoleId, page), principalToWire)),
-  ),
-]
+    handle(getRole, makeGetRole(given), { input: ({ grant, params }) => ({ orgId: orgOf(grant), id: params.id }), reply: toWire }),
+    handle(updateRole, makeUpdateRole(given), {
+      input: ({ grant, params, body, expectedVersion }) => ({
+        orgId: orgOf(grant),
+        standing: grant.standing,
+        id: params.id,
+        expectedVersion,
+        change: { name: body.name, description: body.description, permissions: body.permissions, teamIds: body.teamIDs },
+      }),
+      reply: toWire,
+    }),
+    handle(deleteRole, makeDeleteRole(given), {
+      input: ({ grant, params, expectedVersion }) => ({ orgId: orgOf(grant), id: params.id, expectedVersion }),
+    }),
+    handle(
+      listRolePrincipals,
+      async (_call, { grant, params, page }) => right(await given.roles.principals(orgOf(grant), params.id, page)),
+      { reply: principalToWire },
+    ),
+  ],
+})

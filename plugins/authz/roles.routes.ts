@@ -7,10 +7,12 @@ import {
   RolePermissionsEmpty,
 } from '../../core/authz/role-rules.ts'
 import { RoleTeamUnknown, RoleChanged, RoleMissing } from '../../core/authz/roles.ts'
-import { memberOf, path, query, read, requires, requiresWithin, write } from '../kit/access.ts'
-import { PathId, request } from '../kit/codecs.ts'
+import type { RoleId } from '../../core/kernel/ids.ts'
+import { memberOf, path, query, requires, requiresWithin } from '../kit/access.ts'
+import { pathId, request } from '../kit/codecs.ts'
 import { empty, json, list, versioned } from '../kit/reply.ts'
-import { body, defineRoute } from '../kit/route.ts'
+import { body } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
 import {
   AvailablePermissions,
   CreateRoleRequest,
@@ -20,9 +22,10 @@ import {
   UpdateRoleRequest,
 } from './codecs.ts'
 
-const tag = 'Authorization'
-const RolePath = request({ id: PathId }, 'RolePath')
-const roleInPath = { type: 'role', id: path('id'), org: query('org') } as const
+const common = { tag: 'Authorization', scopeCategory: 'authz', query: InOrganization } as const
+const route = routesOf(common)
+const roleRoute = routesOf({ ...common, params: request({ id: pathId<RoleId>() }, 'RolePath') })
+const roleInPath = { type: 'role', account: query('org'), id: path('id') } as const
 
 const viewerExample = {
   id: 12,
@@ -45,15 +48,12 @@ const roleRefusals = [
   RoleTeamUnknown,
 ] as const
 
-export const listAvailablePermissions = defineRoute({
+export const listAvailablePermissions = route({
   id: 'authz.listAvailablePermissions',
   method: 'GET',
   path: '/authz/roles/available_permissions',
-  summary: 'List the permissions that a custom role can carry',
-  tag,
+  summary: 'List the permissions that a custom role can contain',
   access: memberOf(query('org')),
-  scope: read('authz'),
-  query: InOrganization,
   ok: json(200, AvailablePermissions, {
     permissions: [
       {
@@ -64,34 +64,26 @@ export const listAvailablePermissions = defineRoute({
       },
     ],
   }),
-  failures: [],
 })
 
-export const listRoles = defineRoute({
+export const listRoles = route({
   id: 'authz.listRoles',
   method: 'GET',
   path: '/authz/roles',
   summary: 'List the custom roles of an organization',
-  tag,
   access: memberOf(query('org')),
-  scope: read('authz'),
-  query: InOrganization,
   ok: list(RoleResponse, viewerExample),
-  failures: [],
 })
 
-export const createRole = defineRoute({
+export const createRole = route({
   id: 'authz.createRole',
   method: 'POST',
   path: '/authz/roles',
   summary: 'Create a custom role and attach it to teams',
   description:
-    'Check create_role:org. The name is unique in the organization without regard to case (422). Unknown permissions, ' +
-    'missing required companions and teams of another organization are 400. A permission that you do not hold is 403.',
-  tag,
+    'Requires create_role:org. Returns 422 if another role of the organization has the name, ignoring case. Returns 400 for unknown permissions, ' +
+    'missing associated permissions and teams of another organization. Returns 403 for a permission that you do not have.',
   access: requiresWithin('can_create_role', { type: 'organization', name: query('org') }),
-  scope: write('authz'),
-  query: InOrganization,
   body: body(
     CreateRoleRequest,
     {
@@ -105,65 +97,48 @@ export const createRole = defineRoute({
   failures: roleRefusals,
 })
 
-export const getRole = defineRoute({
+export const getRole = roleRoute({
   id: 'authz.getRole',
   method: 'GET',
   path: '/authz/roles/{id}',
   summary: 'Get a custom role',
   description: 'Check view:role.',
-  tag,
   access: requires('can_view', roleInPath),
-  scope: read('authz'),
-  params: RolePath,
-  query: InOrganization,
   ok: versioned(200, RoleResponse, viewerExample),
   failures: [RoleMissing],
 })
 
-export const updateRole = defineRoute({
+export const updateRole = roleRoute({
   id: 'authz.updateRole',
   method: 'PUT',
   path: '/authz/roles/{id}',
-  summary: 'Replace the given parts of a custom role',
+  summary: 'Update a custom role',
   description:
-    'Check edit:role. Absent parts stay as they are; an empty list of permissions is 422, an empty list of teams detaches ' +
-    'all. Whoever changes permissions or teams must hold every permission that the role then has (403).',
-  tag,
+    'Requires edit:role. Omitted fields do not change. Returns 422 for an empty list of permissions. An empty list of teams detaches the ' +
+    'role from all teams. Returns 403 if permissions or teams change and the caller lacks a permission that the role then contains.',
   access: requires('can_edit', roleInPath),
-  scope: write('authz'),
-  params: RolePath,
-  query: InOrganization,
   body: body(UpdateRoleRequest, { description: 'Look only' }),
-  ok: versioned(200, RoleResponse, viewerExample, 'The role as it is now'),
+  ok: versioned(200, RoleResponse, viewerExample, 'The updated role'),
   failures: [...roleRefusals, RoleMissing, RoleChanged],
 })
 
-export const deleteRole = defineRoute({
+export const deleteRole = roleRoute({
   id: 'authz.deleteRole',
   method: 'DELETE',
   path: '/authz/roles/{id}',
   summary: 'Delete a custom role and detach it from its teams',
   description: 'Check delete:role.',
-  tag,
   access: requires('can_delete', roleInPath),
-  scope: write('authz'),
-  params: RolePath,
-  query: InOrganization,
   ok: empty(204),
   failures: [RoleMissing, RoleChanged],
 })
 
-export const listRolePrincipals = defineRoute({
+export const listRolePrincipals = roleRoute({
   id: 'authz.listRolePrincipals',
   method: 'GET',
   path: '/authz/roles/{id}/principals',
-  summary: 'List the teams and people that hold a custom role',
-  description: 'Check viewer:role. The teams first, then the people in them, each once, with the first team it comes through.',
-  tag,
+  summary: 'List the teams and users that have a custom role',
+  description: 'Requires viewer:role. Lists the teams first, then their members, each once, with the first team that gives the role.',
   access: requires('can_view', roleInPath),
-  scope: read('authz'),
-  params: RolePath,
-  query: InOrganization,
   ok: list(RolePrincipalResponse, { type: 'user', id: 5, name: 'ada', display_name: 'Ada Lovelace', via_team_id: 31 }),
-  failures: [],
 })

@@ -16,7 +16,7 @@ export interface RetireJobDeps {
  */
 export const retireCredentialsJob = ({ server, retire, pushDue, ownCall }: RetireJobDeps): Job => ({
   id: 'bus.retireCredentials',
-  summary: 'End bus credentials of people who were disabled, deleted, signed out or got another password',
+  summary: 'Revoke the bus credentials of users who were disabled, deleted or signed out, or whose password changed',
   everySeconds: 10,
   run: async (signal) => {
     await retire(ownCall('bus.retireCredentials', signal))
@@ -27,7 +27,7 @@ export const retireCredentialsJob = ({ server, retire, pushDue, ownCall }: Retir
 /** Restores the claims that the server has lost. */
 export const reconcileClaimsJob = (reconcile: PushDue): Job => ({
   id: 'bus.reconcileClaims',
-  summary: 'Give the message bus the claims of accounts that it has lost or never got',
+  summary: 'Send the message bus the claims of accounts that it does not have',
   everySeconds: 60,
   run: reconcile,
 })

@@ -14,19 +14,19 @@ const credentialsExample = {
 const platformExample = { ...credentialsExample, account: 'AAIRHBDAPF2IRGKMHRYAYXEOZMUEM3OPYJXZG6BTLS7L2I5GCRDFKYRQ' }
 
 const life =
-  'They are good for a day at most, and no longer than the token that asks for them; ask again for new ones. Of each kind a ' +
-  'person has 20 at a time: one more ends the oldest. They are listed, and ended, as bus tokens; another password, or an ' +
-  'account that is disabled, ends them within seconds.'
-const without = 'Where messages stay inside the process (MOORAGE_BUS_URL is `inproc:`) the answer is 404 with the code BusHasNoCredentials; while the bus does not answer, 503.'
+  'The credentials are valid for at most a day, and not longer than the token that requests them. A ' +
+  'user has at most 20 credentials of each kind; one more revokes the oldest. They are listed and revoked as bus tokens. A change of the password, or ' +
+  'disabling the account, revokes them within seconds.'
+const without = 'Returns 404 with the code BusHasNoCredentials if messages stay inside the process (MOORAGE_BUS_URL is `inproc:`), and 503 while the bus is unavailable.'
 
 export const getBusCredentials = defineRoute({
   id: 'bus.getCredentials',
   method: 'GET',
   path: '/user/bus/credentials',
-  summary: "Give out credentials for the caller's own account on the message bus",
+  summary: "Issue credentials for the caller's own account on the message bus",
   description:
-    'They let the caller subscribe to `natjobs.resp.<response-id>` and `notifications`, and to nothing of anybody else; they ' +
-    `let nobody publish. ${life} ${without}`,
+    'They allow the caller to subscribe to `natjobs.resp.<response-id>` and `notifications` of the own account only, and not ' +
+    `to publish. ${life} ${without}`,
   tag,
   access: signedIn,
   scope: write('user'),
@@ -53,22 +53,22 @@ const ofPlatform = (id: string, path: string, summary: string, description: stri
 export const getBusAdminCredentials = ofPlatform(
   'bus.getAdminCredentials',
   '/user/bus/admin_credentials',
-  "Give out credentials for everything in the platform's account on the message bus",
-  "They may publish and subscribe to every subject of the platform's own account, streams included.",
+  "Issue credentials for everything in the platform's account on the message bus",
+  "They allow to publish on, and to subscribe to, every subject of the platform's own account, including streams.",
 )
 
 export const getBusUserCredentials = ofPlatform(
   'bus.getUserCredentials',
   '/user/bus/user_credentials',
-  "Give out credentials that follow everybody's task progress and notifications",
-  'They may subscribe to `natjobs.resp.<tenant>.<response-id>` and `notifications.<tenant>` of every tenant, and publish nothing.',
+  "Issue credentials that receive the task progress and notifications of all users",
+  'They allow to subscribe to `natjobs.resp.<tenant>.<response-id>` and `notifications.<tenant>` of every tenant, and not to publish.',
 )
 
 export const getBusResourceHistory = ofPlatform(
   'bus.getClusterResourceHistory',
   '/user/bus/cluster-resource-history',
-  'Give out credentials that read what clusters tell about their resources',
-  'They may subscribe to `clusters.<uid>.resources.>` of every cluster, and publish nothing.',
+  'Issue credentials that receive the messages of clusters about their resources',
+  'They allow to subscribe to `clusters.<uid>.resources.>` of every cluster, and not to publish.',
 )
 
 const tokenExample = {
@@ -81,8 +81,8 @@ const tokenExample = {
   revoked: false,
 }
 const organization = { type: 'organization', name: path('orgname') } as const
-const shown = 'Newest first; those that are over stay for a week. `accountType` is `user`, `organization` or `platform`: whose account they let into. `productName` tells what they are for.'
-const cutOff = 'Whoever is connected with it is cut off at once, or as soon as the bus answers again.'
+const shown = 'Newest first. Expired and revoked ones are listed for a week. `accountType` is `user`, `organization` or `platform`: the kind of the account that they give access to. `productName` is their purpose.'
+const cutOff = 'Connections that use it are closed at once, or as soon as the bus is available again.'
 
 export const listBusTokens = defineRoute({
   id: 'bus.listTokens',
@@ -102,7 +102,7 @@ export const revokeBusToken = defineRoute({
   id: 'bus.revokeToken',
   method: 'POST',
   path: '/user/settings/tokens/bus-tokens/{id}/revoke',
-  summary: "End one of the caller's credentials for the message bus",
+  summary: "Revoke one of the caller's credentials for the message bus",
   description: cutOff,
   tag: 'Identity - Users & Settings',
   access: signedIn,
@@ -118,7 +118,7 @@ export const listOrganizationBusTokens = defineRoute({
   method: 'GET',
   path: '/orgs/{orgname}/tokens/bus-tokens',
   summary: "List the credentials for an organization's account on the message bus",
-  description: `${shown} Those of its members are their own affair and are not shown.`,
+  description: `${shown} Credentials of its members are not listed.`,
   tag: 'Identity - Organizations & Teams',
   access: requiresWithin('can_list_tokens', organization),
   scope: read('organization'),
@@ -131,7 +131,7 @@ export const revokeOrganizationBusToken = defineRoute({
   id: 'bus.revokeOrganizationToken',
   method: 'POST',
   path: '/orgs/{orgname}/tokens/bus-tokens/{id}/revoke',
-  summary: "End one of the credentials for an organization's account on the message bus",
+  summary: "Revoke one of the credentials for an organization's account on the message bus",
   description: cutOff,
   tag: 'Identity - Organizations & Teams',
   access: requiresWithin('can_delete_token', organization),

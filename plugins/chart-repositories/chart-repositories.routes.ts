@@ -50,10 +50,10 @@ export const createNamed = defineRoute({
   id: 'chart-repositories.createNamed',
   method: 'POST',
   path: '/orgs/{orgname}/chartrepositories',
-  summary: 'Name a chart repository and store its credentials',
+  summary: 'Create a named chart repository with its credentials',
   description:
-    `${accountWords}\`url\` is an https:// address below which an index.yaml lies, or an oci:// address below which the charts of a registry stand. ` +
-    'The credentials are encrypted at rest and sent to that host alone. Releases are installed from it by the source kind `ChartRepository`.',
+    `${accountWords}\`url\` is the https:// address of a directory with an index.yaml, or an oci:// address that is the parent of the charts of a registry. ` +
+    'The credentials are encrypted at rest and sent only to that host. The source kind `ChartRepository` installs releases from it.',
   tag,
   access: requires('can_manage_chart_repositories', accountInPath),
   scope: write('cluster'),
@@ -81,9 +81,9 @@ export const editNamed = defineRoute({
   id: 'chart-repositories.editNamed',
   method: 'PATCH',
   path: '/orgs/{orgname}/chartrepositories/{repository}',
-  summary: 'Change a named chart repository',
+  summary: 'Update a named chart repository',
   description:
-    'What the request leaves out stays as it is; an empty text takes a credential away. Where `url` leads to another host, the stored credentials do not move with it: send them again.',
+    'Omitted fields do not change; an empty string removes a credential. If the host of `url` changes, the stored credentials are removed: send them again.',
   tag,
   access: requires('can_manage_chart_repositories', accountInPath),
   scope: write('cluster'),
@@ -98,8 +98,8 @@ export const deleteNamed = defineRoute({
   id: 'chart-repositories.deleteNamed',
   method: 'DELETE',
   path: '/orgs/{orgname}/chartrepositories/{repository}',
-  summary: 'Forget a named chart repository and its credentials',
-  description: 'Releases that were installed from it stay as they are.',
+  summary: 'Delete a named chart repository and its credentials',
+  description: 'Releases that were installed from it do not change.',
   tag,
   access: requires('can_manage_chart_repositories', accountInPath),
   scope: write('cluster'),
@@ -115,7 +115,7 @@ export const listNamedCharts = defineRoute({
   method: 'GET',
   path: '/orgs/{orgname}/chartrepositories/{repository}/charts',
   summary: 'List the charts of a named repository, each with its newest version',
-  description: 'By name. A registry (oci://) does not list what it holds: 422.',
+  description: 'By name. Returns 422 for a registry (oci://), which cannot list its charts.',
   tag,
   access: requires('can_list_chart_repositories', accountInPath),
   scope: read('cluster'),
@@ -137,7 +137,7 @@ export const listNamedVersions = defineRoute({
   failures: [...readFailures],
 })
 
-const urlWords = '`url` must be that of a repository which the caller knows by name (`GET /chartrepositories`): no other address is asked. '
+const urlWords = '`url` must be the address of a repository that `GET /chartrepositories` lists for the caller. No other address is requested. '
 
 export const listKnown = defineRoute({
   id: 'chart-repositories.listKnown',

@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import { path } from '../kit/access.ts'
 import { answer, DateTime, freeText, noted, optional, PathName, request } from '../kit/codecs.ts'
 
-const secretNote = (description: string) => ({ type: 'string', description: `${description} Stored encrypted, never shown again. Empty takes it away.` })
+const secretNote = (description: string) => ({ type: 'string', description: `${description} Stored encrypted and never returned. An empty string removes it.` })
 const claim = {
   url: optional(freeText(512, 1)),
   plain_http: optional(t.boolean),
@@ -10,8 +10,8 @@ const claim = {
   username: optional(freeText(255)),
   password: optional(noted(freeText(4096), secretNote('With `username`.'))),
   token: optional(noted(freeText(8192), secretNote('A bearer token, instead of a user name.'))),
-  ca: optional(noted(freeText(65_536), { type: 'string', description: 'Certificates in PEM that are trusted instead of the usual authorities. Empty takes them away.' })),
-  certificate: optional(noted(freeText(65_536), { type: 'string', description: 'Client certificate in PEM, with `key`. Empty takes it away.' })),
+  ca: optional(noted(freeText(65_536), { type: 'string', description: 'Certificates in PEM that are trusted instead of the usual authorities. An empty string removes them.' })),
+  certificate: optional(noted(freeText(65_536), { type: 'string', description: 'Client certificate in PEM, with `key`. An empty string removes it.' })),
   key: optional(noted(freeText(65_536), secretNote('Private key of `certificate`, in PEM.'))),
 }
 
@@ -50,7 +50,7 @@ export const ChartVersion = answer(
     kubeVersion: text,
     type: text,
     deprecated: optional(t.boolean),
-    icon: noted(text, { type: 'string', description: 'As the chart has it; this service does not fetch it.' }),
+    icon: noted(text, { type: 'string', description: 'As in the chart; this service does not fetch it.' }),
     home: text,
     keywords: texts,
     sources: texts,

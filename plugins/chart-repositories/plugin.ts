@@ -20,7 +20,7 @@ import { chartRepositoryPermissions, chartRepositoryObjectTypes } from './relati
 
 export const chartRepositoriesPlugin = definePlugin({
   id: 'chart-repositories',
-  summary: 'Named chart repositories of organizations and people, and what they offer',
+  summary: 'Named chart repositories of organizations and users, and their charts',
   listener: 'api',
   gate: 'always',
   needs: {

@@ -6,7 +6,7 @@ export const chartRepositoryPermissions: readonly PermissionDefinition[] = [
     namespace: 'cluster_mgmt',
     action: 'manage chart repositories',
     level: 'admin',
-    description: 'Name the chart repositories of the organization and store credentials for them.',
+    description: 'Manage the chart repositories of the organization and their credentials.',
     associated: [{ namespace: 'cluster_mgmt', action: 'view clusters', required: true }],
   },
 ]

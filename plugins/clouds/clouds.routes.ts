@@ -32,7 +32,7 @@ const shown = {
 const sent = { name: 'backups', type: 'Aws', aws: { accessKeyID: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' } }
 
 const blockWords =
-  'name, type, ownerID (your own id, or absent) and exactly one block, named after the type (`aws` for `Aws`). Unknown fields are refused. '
+  'name, type, ownerID (your own id, or absent) and exactly one block, named after the type (`aws` for `Aws`). Returns 400 for unknown fields. '
 
 export const listCredentials = defineRoute({
   id: 'clouds.listCredentials',
@@ -52,8 +52,8 @@ export const createCredential = defineRoute({
   id: 'clouds.createCredential',
   method: 'POST',
   path: '/user/credentials',
-  summary: 'Store a cloud credential',
-  description: `${blockWords}The whole block is encrypted at rest; its secret fields are never shown again.`,
+  summary: 'Create a cloud credential',
+  description: `${blockWords}The whole block is encrypted at rest; its secret fields are never returned.`,
   tag,
   access: signedIn,
   scope: write('user'),
@@ -67,8 +67,8 @@ export const replaceCredential = defineRoute({
   id: 'clouds.replaceCredential',
   method: 'PUT',
   path: '/user/credentials',
-  summary: 'Replace a cloud credential, named in the body',
-  description: `${blockWords}A secret field that is left out or empty stays as it is while the type stays; \`null\` takes an optional one away.`,
+  summary: 'Replace the cloud credential that the body names',
+  description: `${blockWords}A secret field that is omitted or empty does not change unless the type changes; \`null\` removes an optional one.`,
   tag,
   access: signedIn,
   scope: write('user'),
@@ -109,9 +109,9 @@ export const listBuckets = defineRoute({
   id: 'clouds.listBuckets',
   method: 'GET',
   path: '/user/clouds/{cloud}/buckets',
-  summary: 'List the buckets that a key of the caller can list',
+  summary: 'List the buckets that are visible with a key of the caller',
   description:
-    'Name one source of a key: `credential`, a stored one of a type that fits the cloud, or `cluster_uid`, `secret_namespace` and ' +
+    'Requires one source of a key: `credential`, a stored credential whose type matches the cloud, or `cluster_uid`, `secret_namespace` and ' +
     '`secret_name`, a Secret that is read from the cluster as the caller (the token needs read:cluster). Keys of the secret: ' +
     'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and, for vendors with the S3 protocol, AWS_ENDPOINT (a host that the vendor documents); ' +
     'AZURE_ACCOUNT_NAME and AZURE_ACCOUNT_KEY; GOOGLE_SERVICE_ACCOUNT_JSON_KEY and GOOGLE_PROJECT_ID. At most 10,000 names.',

@@ -3,7 +3,7 @@ import { cloudWords } from '../../core/clouds/clouds.ts'
 import { credentialTypes, credentialTypeWords, type CredentialField } from '../../core/clouds/credential-form.ts'
 import { answer, DateTime, freeText, noted, oneOf, optional, PathName, repeatable, request, SafeInteger } from '../kit/codecs.ts'
 
-const secretNote = { type: 'string', description: 'A secret: an empty text where one is stored, absent where none is.' }
+const secretNote = { type: 'string', description: 'A secret: an empty string if one is stored, absent otherwise.' }
 
 const fieldCodec = ({ kind, isSecret }: CredentialField): t.Mixed =>
   kind === 'list' ? optional(t.readonlyArray(t.string)) : optional(isSecret ? noted(t.string, secretNote) : t.string)
@@ -31,7 +31,7 @@ export const CloudCredentialApiForm = t.intersection(
 
 export const CredentialsQuery = request(
   {
-    credential_type: noted(repeatable(freeText(64)), { description: `One of ${credentialTypeWords.join(', ')}; may stand several times.` }),
+    credential_type: noted(repeatable(freeText(64)), { description: `One of ${credentialTypeWords.join(', ')}; may be repeated.` }),
     fleet_endpoint: optional(freeText(512)),
   },
   'CredentialsQuery',

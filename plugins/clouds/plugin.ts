@@ -19,7 +19,7 @@ import { cloudHandlers } from './clouds.handlers.ts'
 
 export const cloudsPlugin = definePlugin({
   id: 'clouds',
-  summary: 'Cloud credentials of people, and the buckets that they reach',
+  summary: 'Cloud credentials of users, and the buckets that they give access to',
   listener: 'api',
   gate: 'always',
   needs: {

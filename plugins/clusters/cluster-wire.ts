@@ -1,15 +1,13 @@
-import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import { shortAge } from '../../core/clusters/age.ts'
 import type { ImportJudgement, ClusterClaim } from '../../core/clusters/imports.ts'
 import type { ClusterWish } from '../../core/clusters/clusters.ts'
-import { AccessConfigRefused } from '../../core/clusters/ports.ts'
-import { hostingProviders, type Cluster, type HostingProvider } from '../../core/clusters/types.ts'
+import { noWish, providerNamed } from '../../core/clusters/clusters.ts'
+import type { Cluster } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
-import type { Failure } from '../../core/kernel/failure.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
-import type { ClusterInfo, ClusterInfoModel, ConnectOptions, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
+import { Instant } from '../kit/codecs.ts'
+import type { ClusterInfo, ClusterInfoModel, ImportClusterOption, ImportOptions, ReconfigureOptions, ValidationResponse } from './codecs.ts'
 
 const statusOf = ({ status: { phase, reason, message }, managers }: Cluster) => ({
   phase,
@@ -43,7 +41,7 @@ export const toClusterInfo = (cluster: Cluster, now: Date): t.TypeOf<typeof Clus
   project: cluster.project,
   kubernetesVersion: cluster.kubernetesVersion,
   nodeCount: cluster.nodeCount,
-  createdAt: cluster.createdAt.toISOString(),
+  createdAt: cluster.createdAt,
   age: shortAge(cluster.createdAt, now),
   clusterManagers: [...cluster.managers],
   isCapiClusterUpgradeable: false,
@@ -53,7 +51,7 @@ export const toClusterInfo = (cluster: Cluster, now: Date): t.TypeOf<typeof Clus
 /** Returns the flat form and the orchestrator's form of a single cluster. Clients of either form read it. */
 export const toClusterInfoModel = (cluster: Cluster, now: Date): t.TypeOf<typeof ClusterInfoModel> => ({
   ...toClusterInfo(cluster, now),
-  metadata: { name: cluster.name, uid: cluster.uid, creationTimestamp: cluster.createdAt.toISOString() },
+  metadata: { name: cluster.name, uid: cluster.uid, creationTimestamp: Instant.encode(cluster.createdAt) },
   spec: {
     displayName: cluster.displayName,
     name: cluster.name,
@@ -71,13 +69,6 @@ export const toClusterInfoModel = (cluster: Cluster, now: Date): t.TypeOf<typeof
     age: shortAge(cluster.createdAt, now),
   },
 })
-
-/**
- * Returns the hosting provider with this name, without regard to case. An unknown name returns undefined and leaves the
- * provider to detection.
- */
-export const providerNamed = (name: string | undefined): HostingProvider | undefined =>
-  hostingProviders.find((provider) => provider.toLowerCase() === name?.toLowerCase())
 
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text)
 
@@ -99,28 +90,8 @@ export const toClaim = (grant: AccessGrant, options: Omit<t.TypeOf<typeof Import
   claimedUid: given(options.basicInfo?.clusterUID),
 })
 
-const nothing: ClusterWish = {
-  name: undefined,
-  displayName: undefined,
-  provider: undefined,
-  infraNamespace: undefined,
-  impersonatesUsers: undefined,
-  accessConfig: undefined,
-}
-
-/** Returns what the body asks for. The access config can be under any of the names that clients use. */
-export const connectWish = (options: t.TypeOf<typeof ConnectOptions>): Either<Failure<'AccessConfigRefused'>, ClusterWish> => {
-  const sent = [options.accessConfig, options.kubeConfig, options.kubeconfig].filter((text) => text !== undefined && text !== '')
-  const [accessConfig, ...others] = [...new Set(sent)]
-  if (others.length > 0) return left(AccessConfigRefused('accessConfig and kubeConfig are two names of one thing, and differ.'))
-  if ((options.credential ?? '') !== '') {
-    return left(AccessConfigRefused('credential: no stored credential connects a cluster. Send a kubeconfig as accessConfig, and nothing as credential.'))
-  }
-  return right({ ...nothing, name: options.name, accessConfig })
-}
-
 export const updateWish = (options: t.TypeOf<typeof ImportClusterOption>): ClusterWish => ({
-  ...nothing,
+  ...noWish,
   name: options.name,
   displayName: options.displayName,
   provider: providerNamed(options.provider),
@@ -128,7 +99,7 @@ export const updateWish = (options: t.TypeOf<typeof ImportClusterOption>): Clust
 })
 
 export const reconfigureWish = ({ basicInfo }: t.TypeOf<typeof ReconfigureOptions>): ClusterWish => ({
-  ...nothing,
+  ...noWish,
   name: basicInfo?.name,
   displayName: basicInfo?.displayName,
   infraNamespace: basicInfo?.infraNamespace,

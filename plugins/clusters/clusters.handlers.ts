@@ -1,30 +1,39 @@
-import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
-import { clientConfig } from '../../core/clusters/client-config.ts'
-import type { makeChangeCluster, makeListUserClusters, makeRemoveCluster } from '../../core/clusters/clusters.ts'
-import { nameMismatch } from '../../core/clusters/clusters.ts'
-import type { makeCheckCluster, makeImportCluster, makeValidateImport } from '../../core/clusters/imports.ts'
-import type { ClusterStore, PublicAddress } from '../../core/clusters/ports.ts'
-import { ClusterMismatch, ClusterMissing } from '../../core/clusters/ports.ts'
-import type { RefreshStatus } from '../../core/clusters/status.ts'
-import type { Cluster } from '../../core/clusters/types.ts'
-import type { ClusterTokens } from '../../core/identity/tokens/ports.ts'
-import type { AccessGrant } from '../../core/kernel/access.ts'
-import type { Clock } from '../../core/kernel/clock.ts'
-import type { ClusterId } from '../../core/kernel/ids.ts'
-import type { PageRequest } from '../../core/kernel/page.ts'
-import { mapPage, pageOffset } from '../../core/kernel/page.ts'
-import type { BoundRoute } from '../kit/route.ts'
-import { handle, handleChange } from '../kit/route.ts'
+import { right } from 'fp-ts/lib/Either.js'
+import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { makeGetClientConfig } from '../../core/clusters/client-config.ts'
 import {
-  connectWish,
-  providerNamed,
-  reconfigureWish,
-  toClaim,
-  toClusterInfo,
-  toClusterInfoModel,
-  toValidationResponse,
-  updateWish,
-} from './cluster-wire.ts'
+  makeChangeCluster,
+  makeConnectCluster,
+  makeGetCluster,
+  makeListOwnerClusters,
+  makeListUserClusters,
+  makeRemoveCluster,
+  makeStillAllowed,
+} from '../../core/clusters/clusters.ts'
+import { makeClusterConnections, makeIdentify, makeSealCredential } from '../../core/clusters/connections.ts'
+import { makeCheckCluster, makeImportCluster, makeValidateImport } from '../../core/clusters/imports.ts'
+import {
+  ClusterApiToken,
+  ClusterStoreToken,
+  ClusterTransportToken,
+  ClusterUnitOfWorkToken,
+  CredentialCodecToken,
+  KubeconfigParserToken,
+  PublicAddressToken,
+} from '../../core/clusters/ports.ts'
+import { makeRefreshStatus } from '../../core/clusters/status.ts'
+import type { Cluster } from '../../core/clusters/types.ts'
+import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import type { ClusterId } from '../../core/kernel/ids.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import { objectIdOf } from '../kit/grant.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
+import { reconfigureWish, toClaim, toClusterInfo, toClusterInfoModel, toValidationResponse, updateWish } from './cluster-wire.ts'
 import {
   checkCluster,
   clusterExists,
@@ -41,96 +50,115 @@ import {
   updateCluster,
   validateImport,
 } from './clusters.routes.ts'
+import { ClusterInfoModel } from './codecs.ts'
 
-export interface ClusterHandlers {
-  readonly clusters: ClusterStore
-  readonly clock: Clock
-  readonly kubernetesUrl: PublicAddress['kubernetesUrl']
-  readonly clusterTokens: ClusterTokens
-  readonly check: ReturnType<typeof makeCheckCluster>
-  readonly validate: ReturnType<typeof makeValidateImport>
-  readonly importOne: ReturnType<typeof makeImportCluster>
-  readonly change: ReturnType<typeof makeChangeCluster>
-  readonly remove: ReturnType<typeof makeRemoveCluster>
-  readonly refresh: RefreshStatus
-  readonly listOfUser: ReturnType<typeof makeListUserClusters>
-}
-
-const idOf = (grant: AccessGrant): ClusterId => grant.objectId as ClusterId
+const idOf = ({ grant }: { readonly grant: AccessGrant }): ClusterId => objectIdOf(grant)
 const ownerOf = (grant: AccessGrant) => ({ name: grant.objectName, isOrganization: grant.orgId !== undefined })
 
-const shownBy =
-  ({ clock }: Pick<ClusterHandlers, 'clock'>) =>
-  (cluster: Cluster) =>
-    toClusterInfoModel(cluster, clock.now())
+/** Reports whether a page is asked for. The parameter is read as leniently as in other lists. */
+const isPaged = (limit: string | undefined): boolean => limit !== undefined && Number(limit) >= 1
 
-/** Returns the whole list, or the requested page of it. Paging parameters are read as leniently as in other lists. */
-const slice = <A>(items: readonly A[], asked: string | undefined, page: PageRequest): readonly A[] =>
-  asked === undefined || !(Number(asked) >= 1) ? items : items.slice(pageOffset(page), pageOffset(page) + page.limit)
+/** The routes that find, check and import clusters of an account. */
+export const accountClusterGroup = defineGroup({
+  needs: {
+    authorizer: AuthorizerToken,
+    api: ClusterApiToken,
+    clock: ClockToken,
+    clusters: ClusterStoreToken,
+    codec: CredentialCodecToken,
+    entropy: EntropyToken,
+    parser: KubeconfigParserToken,
+    secretBox: SecretBoxToken,
+    unitOfWork: ClusterUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const deps = { ...given, identify: makeIdentify(given), seal: makeSealCredential(given), stillAllowed: makeStillAllowed(given.authorizer) }
+    const infoOf = (cluster: Cluster) => toClusterInfo(cluster, given.clock.now())
+    const modelOf = (cluster: Cluster) => toClusterInfoModel(cluster, given.clock.now())
+    return [
+      handle(listUserClusters, makeListUserClusters(deps), {
+        input: ({ query }) => ({ all: query.all === 'true' }),
+        reply: (clusters) => clusters.map(infoOf),
+      }),
+      handle(listOwnerClusters, makeListOwnerClusters(deps), {
+        input: ({ grant, query, page }) => ({
+          ownerId: grant.ownerId,
+          provider: query.provider,
+          page: isPaged(query.limit) ? page : undefined,
+        }),
+        reply: (clusters) => clusters.map(infoOf),
+      }),
+      handle(clusterExists, async (_call, { grant, params }) => right(await given.clusters.find(grant.ownerId, params.cluster)), {
+        reply: (found) => ({ exist: found !== undefined }),
+      }),
+      handle(checkCluster, makeCheckCluster(deps), {
+        input: ({ grant, body }) => ({ claim: toClaim(grant, body), owner: ownerOf(grant) }),
+        reply: modelOf,
+      }),
+      handle(validateImport, makeValidateImport(deps), {
+        input: ({ grant, body }) => toClaim(grant, body),
+        reply: (judged, { grant, body }) => toValidationResponse(judged, toClaim(grant, body), grant.orgId !== undefined),
+      }),
+      handle(importCluster, makeImportCluster(deps), { input: ({ grant, body }) => toClaim(grant, body), reply: modelOf }),
+      handle(consoleListClusters, async (_call, { page }) => right(await given.clusters.listAll(page)), { reply: infoOf }),
+    ]
+  },
+})
 
-const ownerRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
-  handle(listUserClusters, async ({ call, query }) => {
-    const found = await h.listOfUser(call, query.all === 'true')
-    return right(found.map((cluster) => toClusterInfo(cluster, h.clock.now())))
-  }),
-  handle(listOwnerClusters, async ({ grant, query, page }) => {
-    const provider = providerNamed(query.provider)
-    const isUnknown = (query.provider ?? '') !== '' && provider === undefined
-    const found = isUnknown ? [] : await h.clusters.listOf(grant.ownerId, provider)
-    return right(slice(found, query.limit, page).map((cluster) => toClusterInfo(cluster, h.clock.now())))
-  }),
-  handle(clusterExists, async ({ grant, params }) => right({ exist: (await h.clusters.find(grant.ownerId, params.cluster)) !== undefined })),
-  handle(checkCluster, async ({ call, grant, body }) => {
-    const checked = await h.check(call, toClaim(grant, body), ownerOf(grant))
-    return map((cluster: Parameters<typeof toClusterInfoModel>[0]) => toClusterInfoModel(cluster, h.clock.now()))(checked)
-  }),
-  handle(validateImport, async ({ call, grant, body }) => {
-    const claim = toClaim(grant, body)
-    const judged = await h.validate(call, claim)
-    return isLeft(judged) ? judged : right(toValidationResponse(judged.right, claim, grant.orgId !== undefined))
-  }),
-  handleChange(importCluster, shownBy(h), ({ call, grant, body }) => h.importOne(call, toClaim(grant, body))),
-]
-
-const clusterRoutes = (h: ClusterHandlers): readonly BoundRoute[] => [
-  handle(getCluster, async ({ grant }) => {
-    const found = await h.clusters.get(idOf(grant))
-    return found === undefined ? left(ClusterMissing('There is no such cluster.')) : right(toClusterInfoModel(found, h.clock.now()))
-  }),
-  handleChange(updateCluster, shownBy(h), ({ call, grant, body }) => h.change(call, idOf(grant), updateWish(body))),
-  handle(getClientConfig, async ({ call, grant, query, makesToken }) => {
-    const found = await h.clusters.get(idOf(grant))
-    if (found === undefined) return left(ClusterMissing('There is no such cluster.'))
-    if (makesToken !== true) return right(clientConfig(h.kubernetesUrl(call), found))
-    const made = await h.clusterTokens.issue(call, { ...found, maxTokenLifeDays: grant.standing.entry?.maxTokenLifeDays ?? 0 }, query.expirationSeconds)
-    if (isLeft(made)) return made
-    const { value, expiresAt } = made.right
-    return right(clientConfig(h.kubernetesUrl(call), found, { token: value.reveal(), expiresAt }))
-  }),
-  handle(getClusterStatus, async ({ grant }) => {
-    const seen = await h.refresh(idOf(grant))
-    return isLeft(seen) ? seen : right(toClusterInfoModel(seen.right, h.clock.now()))
-  }),
-  handleChange(connectCluster, shownBy(h), async ({ call, grant, body }) => {
-    const wish = connectWish(body)
-    if (isLeft(wish)) return wish
-    const mismatch = nameMismatch(grant.objectName, wish.right.name)
-    if (mismatch !== undefined) return left(ClusterMismatch(mismatch))
-    return wish.right.accessConfig === undefined ? h.refresh(idOf(grant), { evenIfFresh: true }) : h.change(call, idOf(grant), wish.right)
-  }),
-  handleChange(
-    reconfigureCluster,
-    (cluster: Cluster) => ({ ...shownBy(h)(cluster) }),
-    ({ call, grant, body }) => h.change(call, idOf(grant), reconfigureWish(body)),
-  ),
-  handle(removeCluster, ({ call, grant, body }) => h.remove(call, idOf(grant), body.name)),
-]
-
-export const clusterHandlers = (h: ClusterHandlers): readonly BoundRoute[] => [...ownerRoutes(h), ...clusterRoutes(h)]
-
-/** The routes by which a site admin reads all clusters. */
-export const clusterAdminRoutes = ({ clusters, clock }: { readonly clusters: ClusterStore; readonly clock: Clock }): readonly BoundRoute[] => [
-  handle(consoleListClusters, async ({ page }) =>
-    right(mapPage(await clusters.listAll(page), (cluster) => toClusterInfo(cluster, clock.now()))),
-  ),
-]
+/** The routes of a single cluster. */
+export const clusterGroup = defineGroup({
+  needs: {
+    address: PublicAddressToken,
+    api: ClusterApiToken,
+    authorizer: AuthorizerToken,
+    caches: CachesToken,
+    clock: ClockToken,
+    clusters: ClusterStoreToken,
+    clusterTokens: ClusterTokensToken,
+    codec: CredentialCodecToken,
+    entropy: EntropyToken,
+    parser: KubeconfigParserToken,
+    secretBox: SecretBoxToken,
+    transport: ClusterTransportToken,
+    unitOfWork: ClusterUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const refresh = makeRefreshStatus({ ...given, connections: makeClusterConnections(given) })
+    const change = makeChangeCluster({
+      ...given,
+      identify: makeIdentify(given),
+      seal: makeSealCredential(given),
+      stillAllowed: makeStillAllowed(given.authorizer),
+    })
+    const modelOf = (cluster: Cluster) => toClusterInfoModel(cluster, given.clock.now())
+    return [
+      handle(getCluster, makeGetCluster(given), { input: idOf, reply: modelOf }),
+      handle(updateCluster, change, { input: ({ grant, body }) => ({ id: idOf({ grant }), wish: updateWish(body) }), reply: modelOf }),
+      handle(getClientConfig, makeGetClientConfig(given), {
+        input: ({ grant, query, makesToken }) => ({
+          id: idOf({ grant }),
+          makesToken: makesToken === true,
+          maxTokenLifeDays: grant.standing.entry?.maxTokenLifeDays ?? 0,
+          lifeSeconds: query.expirationSeconds,
+        }),
+      }),
+      handle(getClusterStatus, refresh, { input: ({ grant }) => ({ id: idOf({ grant }) }), reply: modelOf }),
+      handle(connectCluster, makeConnectCluster({ change, refresh }), {
+        input: ({ grant, body: { name, accessConfig, kubeConfig, kubeconfig, credential } }) => ({
+          id: idOf({ grant }),
+          objectName: grant.objectName,
+          name,
+          accessConfigs: [accessConfig, kubeConfig, kubeconfig],
+          credential,
+        }),
+        reply: modelOf,
+      }),
+      handle(reconfigureCluster, change, {
+        input: ({ grant, body }) => ({ id: idOf({ grant }), wish: reconfigureWish(body) }),
+        // The route declares a free-form object, which is not encoded.
+        reply: (cluster) => ({ ...ClusterInfoModel.encode(modelOf(cluster)) }),
+      }),
+      handle(removeCluster, makeRemoveCluster(given), { input: ({ grant, body }) => ({ id: idOf({ grant }), name: body.name }) }),
+    ]
+  },
+})

@@ -13,10 +13,11 @@ import {
   CredentialRefused,
 } from '../../core/clusters/ports.ts'
 import { NotAuthenticated, NotPermitted } from '../../core/identity/ports.ts'
-import { read, requires, signedIn, siteAdmin, write } from '../kit/access.ts'
+import { read, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
 import { body, defineRoute } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
 import {
   accessConfigFaults,
   CheckOptions,
@@ -41,7 +42,11 @@ import {
 } from './codecs.ts'
 import { importExample, listedCluster, singleCluster, validationExample } from './examples.ts'
 
-const tag = 'Cluster Management v2'
+const v1 = 'Cluster Management v1'
+const v2 = 'Cluster Management v2'
+const ownerRoute = routesOf({ tag: v2, scopeCategory: 'cluster', params: OwnerPath })
+const v1Route = routesOf({ tag: v1, scopeCategory: 'cluster', params: ClusterPath })
+const v2Route = routesOf({ tag: v2, scopeCategory: 'cluster', params: ClusterPath })
 const identifyFailures = [AccessConfigRefused, AddressRefused, ClusterMismatch, ClusterUnreachable, CredentialRefused] as const
 
 export const listUserClusters = defineRoute({
@@ -49,7 +54,7 @@ export const listUserClusters = defineRoute({
   method: 'GET',
   path: '/user/clusters',
   summary: 'List your clusters',
-  description: 'Those of your own account; with `all=true` also those of every organization in which you may see them. Always the whole list.',
+  description: 'Lists the clusters of your own account; with `all=true` also those of every organization in which you may view them. The list is not paged.',
   tag: 'Identity - Users & Settings',
   access: signedIn,
   scope: read('cluster'),
@@ -58,200 +63,160 @@ export const listUserClusters = defineRoute({
   failures: [],
 })
 
-export const listOwnerClusters = defineRoute({
+export const listOwnerClusters = ownerRoute({
   id: 'clusters.listOwnerClusters',
   method: 'GET',
   path: '/clustersv2/{owner}',
   summary: 'List the clusters of an account',
-  description: 'The whole list, by name, unless `limit` is given: then `page` (from 1) of that many. `provider` keeps those of one hosting provider.',
-  tag,
+  description: 'By name. Returns the whole list, or with `limit` the given `page` (from 1). `provider` selects the clusters of one hosting provider.',
   access: requires('can_list_clusters', ownerInPath),
-  scope: read('cluster'),
-  params: OwnerPath,
   query: ClusterListQuery,
   ok: json(200, t.array(ClusterInfo), [listedCluster]),
-  failures: [],
 })
 
-export const clusterExists = defineRoute({
+export const clusterExists = v2Route({
   id: 'clusters.clusterExists',
   method: 'GET',
   path: '/clustersv2/{owner}/{cluster}/exist',
-  summary: 'Tell whether an account has a cluster of that name',
-  tag,
+  summary: 'Check whether an account has a cluster with the name',
   access: requires('can_list_clusters', ownerInPath),
-  scope: read('cluster'),
-  params: ClusterPath,
   ok: json(200, ClusterExists, { exist: true }),
-  failures: [],
 })
 
-export const checkCluster = defineRoute({
+export const checkCluster = ownerRoute({
   id: 'clusters.checkCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/check',
-  summary: 'Look at a cluster without importing it',
-  description: 'Connects with the access config and tells what is there. Phase NotImported and id 0 unless the account has the cluster already.',
-  tag,
+  summary: 'Inspect a cluster without importing it',
+  description: 'Connects with the access config and returns the facts of the cluster. The phase is NotImported and the id 0 unless the account already has the cluster.',
   access: requires('can_import_clusters', ownerInPath),
-  scope: write('cluster'),
-  params: OwnerPath,
   body: body(CheckOptions, { basicInfo: importExample.basicInfo, provider: importExample.provider }),
   ok: json(200, ClusterInfoModel, { ...singleCluster, id: 0 }),
-  failures: [...identifyFailures],
+  failures: identifyFailures,
   statusOf: accessConfigFaults,
 })
 
-export const validateImport = defineRoute({
+export const validateImport = ownerRoute({
   id: 'clusters.validateImport',
   method: 'POST',
   path: '/clustersv2/{owner}/validate',
-  summary: 'Tell whether a cluster could be imported as described',
-  tag,
+  summary: 'Check whether a cluster can be imported',
   access: requires('can_import_clusters', ownerInPath),
-  scope: write('cluster'),
-  params: OwnerPath,
   query: OperationQuery,
   body: body(ImportOptions, importExample),
   ok: json(200, ValidationResponse, validationExample),
-  failures: [...identifyFailures],
+  failures: identifyFailures,
   statusOf: accessConfigFaults,
 })
 
-export const importCluster = defineRoute({
+export const importCluster = ownerRoute({
   id: 'clusters.importCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/import',
   summary: 'Import a cluster by its kubeconfig',
   description:
     '`provider.accessConfig` is the text of a kubeconfig whose user carries a token or a client certificate inline; `exec`, ' +
-    'authentication plugins, files, proxies and unverified TLS are refused by name. The credential is stored sealed and never ' +
-    'shown again. With `basicInfo.impersonateUsers` every proxied request acts as the calling user (the credential must be ' +
-    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and not acted upon in this release.',
-  tag,
+    'authentication plugins, files, proxies and unverified TLS are rejected, and the message names them. The credential is encrypted at rest and never ' +
+    'returned. With `basicInfo.impersonateUsers` every proxied request impersonates the caller (the credential must be ' +
+    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and ignored in this release.',
   access: requires('can_import_clusters', ownerInPath),
-  scope: write('cluster'),
-  params: OwnerPath,
   body: body(ImportOptions, importExample),
   ok: json(200, ClusterInfoModel, singleCluster, 'The imported cluster'),
   failures: [...identifyFailures, ClusterNameInvalid, ClusterNameTaken, ClusterAlreadyImported, AccessDenied],
   statusOf: accessConfigFaults,
 })
 
-const v1 = 'Cluster Management v1'
-const v2 = 'Cluster Management v2'
 const changeFailures = [AccessConfigRefused, AccessDenied, AddressRefused, ClusterChanged, ClusterMismatch, ClusterMissing, ClusterUnreachable, CredentialRefused] as const
 
-export const getCluster = defineRoute({
+export const getCluster = v1Route({
   id: 'clusters.getCluster',
   method: 'GET',
   path: '/clusters/{owner}/{cluster}',
-  summary: 'Get a cluster as it was last seen',
-  tag: v1,
+  summary: 'Get a cluster in its last known state',
   access: requires('can_view', clusterInPath),
-  scope: read('cluster'),
-  params: ClusterPath,
   ok: json(200, ClusterInfoModel, singleCluster),
   failures: [ClusterMissing],
 })
 
-export const updateCluster = defineRoute({
+export const updateCluster = v1Route({
   id: 'clusters.updateCluster',
   method: 'PUT',
   path: '/clusters/{owner}/{cluster}',
   summary: 'Replace the stored access config of a cluster',
-  description: 'Check update:cluster. The access config must lead to the same cluster. The name stays; connections made with the former credential are cut.',
-  tag: v1,
+  description: 'Requires update:cluster. The access config must lead to the same cluster. The name does not change. Connections that use the former credential are closed.',
   access: requires('can_reconfigure', clusterInPath),
-  scope: write('cluster'),
-  params: ClusterPath,
   body: body(ImportClusterOption, { displayName: 'Production', provider: 'Generic', accessConfig: importExample.provider.accessConfig }),
   ok: json(200, ClusterInfoModel, singleCluster),
-  failures: [...changeFailures],
+  failures: changeFailures,
   statusOf: accessConfigFaults,
 })
 
-export const getClientConfig = defineRoute({
+export const getClientConfig = v1Route({
   id: 'clusters.getClientConfig',
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/client-config',
-  summary: 'Get a kubeconfig that leads to the cluster through this service',
+  summary: 'Get a kubeconfig for the proxy of the cluster',
   description:
-    'A JSON string with the text of a kubeconfig that works as it is. It points at the proxy of this service and never carries ' +
-    'the stored credential: its token is made for it, reaches the Kubernetes API of this cluster and nothing else, does no more ' +
-    'and lives no longer than the token that asks, and expires after a day unless the service is set otherwise. It stands among ' +
-    'your access tokens; of a person and cluster ten live at a time, and the oldest goes. So this GET is a change: with a session ' +
-    'cookie it needs the header X-Csrf-Token, unless a browser says that a page of this origin asks. With `token=none` nothing ' +
-    'is made, and the kubeconfig has a marked place for a token of your own.',
-  tag: v1,
+    'Returns a JSON string with the text of a complete kubeconfig. It points at the proxy of this service and never contains ' +
+    'the stored credential. Its token is created for it, gives access only to the Kubernetes API of this cluster, has no more rights ' +
+    'and no longer life than the requesting token, and expires after a day unless the service is configured otherwise. It is listed with ' +
+    'your access tokens; a user has at most ten of them for a cluster, and one more revokes the oldest. So this GET is a change: with a session ' +
+    'cookie it requires the header X-Csrf-Token, unless the browser declares a request from the same origin. With `token=none` no token ' +
+    'is created, and the kubeconfig has a placeholder for a token of your own.',
   access: requires('can_connect', clusterInPath),
-  scope: read('cluster'),
-  params: ClusterPath,
   query: ClientConfigQuery,
   makesToken: true,
   ok: json(200, t.string, 'apiVersion: v1\nkind: Config\n...'),
   failures: [ClusterMissing, NotAuthenticated, NotPermitted],
 })
 
-export const getClusterStatus = defineRoute({
+export const getClusterStatus = v2Route({
   id: 'clusters.getClusterStatus',
   method: 'GET',
   path: '/clustersv2/{owner}/{cluster}/status',
-  summary: 'Look at a cluster now and tell its state',
-  description: 'Answers within ten seconds, reachable or not; a look of the last ten seconds is not repeated.',
-  tag: v2,
+  summary: 'Check a cluster now and return its state',
+  description: 'Responds within ten seconds, whether the cluster is reachable or not. A check within the last ten seconds is not repeated.',
   access: requires('can_view', clusterInPath),
-  scope: read('cluster'),
-  params: ClusterPath,
   ok: json(200, ClusterInfoModel, singleCluster),
   failures: [ClusterMissing],
 })
 
-export const connectCluster = defineRoute({
+export const connectCluster = v2Route({
   id: 'clusters.connectCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/connect',
-  summary: 'Store an access config for a cluster, or look at it again',
+  summary: 'Store an access config for a cluster, or check the cluster again',
   description:
-    'The access config (also spelled `kubeConfig`) must be readable and lead to this cluster, and a `name` must be its name. Without one ' +
-    'the stored credential is tried again (`operation=re-connect`). `credential` is refused: no stored credential of a cloud connects a cluster.',
-  tag: v2,
+    'The access config (also named `kubeConfig`) must be valid and lead to this cluster, and `name` must be its name. Without an access config ' +
+    'the stored credential is tried again (`operation=re-connect`). `credential` is rejected: a stored credential of a cloud cannot connect a cluster.',
   access: requires('can_reconfigure', clusterInPath),
-  scope: write('cluster'),
-  params: ClusterPath,
   query: OperationQuery,
   body: body(ConnectOptions, { accessConfig: importExample.provider.accessConfig }, { whenAbsent: {} }),
   ok: json(200, ClusterInfoModel, singleCluster),
-  failures: [...changeFailures],
+  failures: changeFailures,
   statusOf: accessConfigFaults,
 })
 
-export const reconfigureCluster = defineRoute({
+export const reconfigureCluster = v2Route({
   id: 'clusters.reconfigureCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/reconfigure',
-  summary: 'Change what is recorded about a cluster',
-  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and not acted upon in this release.',
-  tag: v2,
+  summary: 'Update the record of a cluster',
+  description: 'Display name, infrastructure namespace and `impersonateUsers`. `components` is accepted and ignored in this release.',
   access: requires('can_reconfigure', clusterInPath),
-  scope: write('cluster'),
-  params: ClusterPath,
   body: body(ReconfigureOptions, { basicInfo: { displayName: 'Production' } }),
-  ok: json(200, FreeObjectCodec, singleCluster, 'The cluster as it is now'),
-  failures: [...changeFailures],
+  ok: json(200, FreeObjectCodec, singleCluster, 'The updated cluster'),
+  failures: changeFailures,
   statusOf: accessConfigFaults,
 })
 
-export const removeCluster = defineRoute({
+export const removeCluster = v2Route({
   id: 'clusters.removeCluster',
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/remove',
   summary: 'Forget a cluster',
-  description: 'Deletes the record with its credential and cuts open connections. Nothing in the cluster itself is changed.',
-  tag: v2,
+  description: 'Deletes the record with its credential and closes open connections. The cluster itself does not change.',
   access: requires('can_remove', clusterInPath),
-  scope: write('cluster'),
-  params: ClusterPath,
   query: RemoveQuery,
   body: body(RemovalOptions, { name: 'prod-fra' }, { whenAbsent: {} }),
   ok: empty(200),

@@ -3,9 +3,9 @@ import { phaseReasons, clusterPhases } from '../../core/clusters/types.ts'
 import { path } from '../kit/access.ts'
 import {
   answer,
-  DateTime,
   freeText,
   FreeObjectCodec,
+  Instant,
   int32,
   listOf,
   noted,
@@ -27,7 +27,7 @@ const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 6
 export const OwnerPath = request({ owner: PathName }, 'OwnerPath')
 export const ownerInPath = { type: 'account', name: path('owner') } as const
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
-export const clusterInPath = { type: 'cluster', owner: path('owner'), name: path('cluster') } as const
+export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
 
 /** An access config is part of the body, so its faults are faults of the body: 422, not the 500 of a stored cluster. */
 export const accessConfigFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
@@ -101,8 +101,8 @@ export const ImportClusterOption = request(
 export const ClientConfigQuery = request(
   {
     // The query of every route can carry an access token under this name, so any text is accepted.
-    token: optional(noted(freeText(4096), { description: '`none` for a kubeconfig with a place for a token instead of one.' })),
-    expirationSeconds: optional(noted(queryIntFrom(60, 604_800), { description: 'A shorter life for the token than what is set for all.' })),
+    token: optional(noted(freeText(4096), { description: '`none` for a kubeconfig with a placeholder instead of a token.' })),
+    expirationSeconds: optional(noted(queryIntFrom(60, 604_800), { description: 'A shorter life for the token than the configured one.' })),
   },
   'ClientConfigQuery',
 )
@@ -149,7 +149,7 @@ const flat = {
   project: t.string,
   kubernetesVersion: t.string,
   nodeCount: int32(0),
-  createdAt: DateTime,
+  createdAt: Instant,
   age: t.string,
   clusterManagers: t.array(t.string),
   isCapiClusterUpgradeable: t.boolean,

@@ -1,8 +1,6 @@
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, ProxyBodyRefused, ProxyPathRefused } from '../../core/clusters/ports.ts'
-import type { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
-import type { ClusterId } from '../../core/kernel/ids.ts'
 import { requires } from '../kit/access.ts'
-import { handleStream, type BoundStreamRoute, type StreamRoute } from '../kit/route.ts'
+import type { StreamRoute } from '../kit/route.ts'
 import { clusterInPath } from './codecs.ts'
 
 type ProxyTag = 'ProxyPathRefused' | 'ProxyBodyRefused' | 'ClusterMissing' | 'ClusterNotConnected' | 'ClusterUnreachable' | 'CredentialRefused'
@@ -11,12 +9,12 @@ export const proxyRoute: StreamRoute<ProxyTag> = {
   id: 'clusters.proxy',
   methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
   path: '/clusters/{owner}/{cluster}/proxy/*',
-  summary: 'Reach the Kubernetes API of a cluster',
+  summary: 'Send a request to the Kubernetes API of a cluster',
   description:
     'Any path of the Kubernetes API (`/api/...`, `/apis/...`, `/version`, `/openapi/...`, health checks), streamed both ways and ' +
     'unchanged, watches, logs and upgraded connections (exec, attach, port-forward) included. Also `/{group}/{version}/...` with ' +
-    '`core` for the legacy group: there a create answers 200, a GET carries an ETag, PATCH takes plain JSON as a merge patch, ' +
-    '`convertToTable=true` asks for a table, and `events`, `controller`, `horizontalpodautoscalers`, `metrics`, `all-available` ' +
+    '`core` for the legacy group: there a create returns 200, the response of a GET has an ETag, a PATCH with plain JSON is a merge patch, ' +
+    '`convertToTable=true` returns a table, and `events`, `controller`, `horizontalpodautoscalers`, `metrics`, `all-available` ' +
     'and `batch-delete` are computed. Query parameters of the platform (token, access_token, org, sudo) are not passed on.',
   tag: 'Kubernetes Proxy',
   access: requires('can_connect', clusterInPath),
@@ -24,13 +22,3 @@ export const proxyRoute: StreamRoute<ProxyTag> = {
   servesClusterTokens: true,
   failures: [ProxyPathRefused, ProxyBodyRefused, ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused],
 }
-
-export const proxyRoutes = (
-  relay: ReturnType<typeof makeProxyRequest>,
-  upgrade: ReturnType<typeof makeProxyUpgrade>,
-): readonly BoundStreamRoute[] => [
-  handleStream(proxyRoute, {
-    handler: ({ call, grant, exchange }) => relay(call, { clusterId: grant.objectId as ClusterId, clusterVersion: grant.objectVersion, exchange }),
-    upgrade: ({ call, grant, exchange }) => upgrade(call, { clusterId: grant.objectId as ClusterId, clusterVersion: grant.objectVersion, exchange }),
-  }),
-]

@@ -9,20 +9,20 @@ export const clusterPermissions: readonly PermissionDefinition[] = [
     namespace,
     action: 'view clusters',
     level: 'read',
-    description: 'See the clusters of the organization and their status.',
+    description: 'View the clusters of the organization and their status.',
   },
   {
     namespace,
     action: 'connect to clusters',
     level: 'write',
-    description: 'Reach the Kubernetes API of the clusters of the organization.',
+    description: 'Access the Kubernetes API of the clusters of the organization.',
     associated: withView,
   },
   {
     namespace,
     action: 'view accessconfig',
     level: 'write',
-    description: 'Download a client configuration for a cluster. It carries no stored credential.',
+    description: 'Download a client configuration for a cluster. It does not contain the stored credential.',
     associated: [...withView, { namespace, action: 'connect to clusters', required: false }],
   },
   {
@@ -57,6 +57,7 @@ const held = (action: string, atLeast: 'read' | 'write' | 'admin' | 'owner', dir
 
 const clusterRelations: ObjectTypeDefinition = {
   type: 'cluster',
+  place: { in: 'account', key: 'name', rows: 'own' },
   listed: true,
   scope: 'cluster',
   reading: ['can_view', 'can_view_accessconfig'],

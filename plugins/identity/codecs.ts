@@ -239,7 +239,7 @@ export const PaginationParams = request(
   { productUI: optional(SafeInteger), consoleUI: optional(SafeInteger), platformUI: optional(SafeInteger) },
   'PaginationParams',
 )
-export const RecoveryCodesText = noted(t.string, { type: 'string', description: 'Recovery codes, one a line.' })
+export const RecoveryCodesText = noted(t.string, { type: 'string', description: 'Recovery codes, one per line.' })
 
 /** The code from a mail. Longer texts decode too; they are wrong codes. */
 const LinkCodeText = freeText(255)

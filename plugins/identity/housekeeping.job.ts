@@ -14,7 +14,7 @@ export const purgeAccounts = (deps: PurgeAccountsDeps & { readonly entropy: Entr
   const id = 'identity.purgeAccounts'
   return {
     id,
-    summary: 'Remove accounts that were deactivated 30 days, or left unconfirmed 7 days, ago',
+    summary: 'Remove accounts 30 days after they were deactivated, and accounts that were not confirmed within 7 days',
     everySeconds: 3600,
     run: async (signal) => {
       await purge(ownCall(id, signal))
@@ -29,7 +29,7 @@ export const warnOfExpiringTokens = (deps: HousekeepingDeps): Job => {
   const warn = makeWarnOfExpiringTokens(deps)
   return {
     id: 'identity.warnOfExpiringTokens',
-    summary: 'Mail the owners of access tokens that expire soon',
+    summary: 'Notify the owners of access tokens that expire soon by mail',
     everySeconds: hourly,
     run: async (signal) => void (await warn(signal)),
   }
@@ -42,7 +42,7 @@ export const removeWhatExpired = (deps: HousekeepingDeps): Job => {
   const dropSessions = makeDropOverSessions(deps)
   return {
     id: 'identity.removeWhatExpired',
-    summary: 'Remove access tokens 30 days, sessions and remembered logins a week after their end, and old codes of mails',
+    summary: 'Remove access tokens 30 days after their end, sessions and remembered logins after a week, and expired codes of mails',
     everySeconds: hourly,
     run: async (signal) => {
       await removeTokens(signal)

@@ -7,6 +7,7 @@ import { customTokenRoutes, settingsTokenRoutes, tokenRoutes } from './tokens/to
 import { followRoutes } from './accounts/follows.handlers.ts'
 import { linkCodeRoutes, signInRoutes } from './authentication/sign-in.handlers.ts'
 import { identityNeeds } from './needs.ts'
+import { identityObjectTypes } from './relations.ts'
 import { pageSizeRoutes, settingsRoutes } from './accounts/settings.handlers.ts'
 import { purgeAccounts, removeWhatExpired, warnOfExpiringTokens } from './housekeeping.job.ts'
 import { secondFactorRoutes } from './second-factor/second-factor.handlers.ts'
@@ -20,6 +21,7 @@ export const identityPlugin = definePlugin({
   listener: 'api',
   gate: 'always',
   needs: identityNeeds,
+  objectTypes: identityObjectTypes,
   routes: (given) => [
     ...userRoutes(given),
     ...signInRoutes(given),

@@ -10,14 +10,27 @@ export const path = (name: string): ParamRef => ({ in: 'path', name })
 /** A parameter of the query string. */
 export const query = (name: string): ParamRef => ({ in: 'query', name })
 
-/** How a route names the object on which its relation is checked. */
-export type ObjectRef =
-  | { readonly type: 'organization'; readonly name: ParamRef }
-  | { readonly type: 'account'; readonly name: ParamRef }
-  | { readonly type: 'team'; readonly id: ParamRef }
-  | { readonly type: 'role'; readonly id: ParamRef; readonly org: ParamRef }
-  | { readonly type: 'robot_ac'; readonly org: ParamRef; readonly name: ParamRef }
-  | { readonly type: 'cluster'; readonly owner: ParamRef; readonly name: ParamRef }
+/** The key of an object, by its name or its id in the request. */
+export type KeyRef = { readonly name: ParamRef } | { readonly id: ParamRef }
+
+/**
+ * How a route names the object on which its relation is checked, as the place of its type demands. Type `account` is an
+ * organization or a user's own account.
+ */
+export type ObjectRef = KeyRef & {
+  readonly type: string
+  readonly account?: ParamRef
+  readonly within?: KeyRef
+}
+
+/** Returns the parameters that name an object. */
+export const paramsOf = (object: ObjectRef): readonly ParamRef[] => [
+  ...(object.account === undefined ? [] : [object.account]),
+  ...(object.within === undefined ? [] : [keyParam(object.within)]),
+  keyParam(object),
+]
+
+export const keyParam = (key: KeyRef): ParamRef => ('name' in key ? key.name : key.id)
 
 export interface PublicAccess {
   readonly kind: 'public'

@@ -1,6 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import type { HeaderBag } from '../../core/kernel/exchange.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 import { fromWireJson, toWireJson } from '../../core/kernel/json.ts'
 import type { PageRequest } from '../../core/kernel/page.ts'
 import type { Access } from './access.ts'
@@ -63,7 +64,7 @@ const decode = (codec: t.Any | undefined, request: SendRequest, reply: SendReply
   if (codec === undefined) return refuse(request, reply, 'the route declares no body')
   const decoded = codec.decode(parse(request, reply)) as t.Validation<unknown>
   if (!isLeft(decoded)) return decoded.right
-  const fields = decoded.left.slice(0, 5).map((e) => e.context.map((c) => c.key).join('.') + ' is no ' + (e.context.at(-1)?.type.name ?? '?'))
+  const fields = decoded.left.slice(0, 5).map((e) => e.context.map((c) => c.key).join('.') + ' is not ' + (e.context.at(-1)?.type.name ?? '?'))
   return refuse(request, reply, `the body does not decode: ${fields.join('; ')}`)
 }
 
@@ -85,7 +86,7 @@ const cookiesOf = (headers: HeaderBag): readonly CookieChange[] => {
       value: value === '' || maxAge === '0' ? undefined : value,
       httpOnly: has('httponly'),
       path: path ?? '/',
-      ...(maxAge === undefined ? {} : { maxAgeSeconds: Number(maxAge) }),
+      ...definedFields({ maxAgeSeconds: maxAge === undefined ? undefined : Number(maxAge) }),
     }
   })
 }
@@ -97,7 +98,7 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
       return decode(route.ok.codec, request, reply)
     case 'versioned': {
       const version = /^"(\d+)-/.exec(headerText(reply.headers, 'etag') ?? '')?.[1]
-      if (version === undefined) return refuse(request, reply, 'the answer lacks an ETag with its version')
+      if (version === undefined) return refuse(request, reply, 'the response lacks an ETag with its version')
       return { value: decode(route.ok.codec, request, reply), version: Number(version) }
     }
     case 'list': {
@@ -116,7 +117,7 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
     case 'text':
       return reply.body
     case 'binary':
-      return { contentType: headerText(reply.headers, 'content-type') ?? '', bytes: reply.bytes ?? refuse(request, reply, 'its bytes were not kept') }
+      return { contentType: headerText(reply.headers, 'content-type') ?? '', bytes: reply.bytes ?? refuse(request, reply, 'its bytes were not stored') }
     case 'cookies':
       return cookiesOf(reply.headers)
     case 'empty':
@@ -139,8 +140,12 @@ export const readReply = <R>(route: Route, request: SendRequest, reply: SendRepl
   return { ok: false, status, headers, error: error.right, text }
 }
 
-/** Makes keys whose value may be undefined optional, at any depth. */
-export type Loose<A> = A extends string | number | bigint | boolean | null | undefined
+type Unbranded<A> = A extends number ? number : string
+
+/** Makes keys whose value may be undefined optional, and ids plain numbers or texts, at any depth. */
+export type Loose<A> = A extends { readonly __brand: string }
+  ? Unbranded<A>
+  : A extends string | number | bigint | boolean | null | undefined | Date | Uint8Array
   ? A
   : A extends readonly (infer Item)[]
     ? readonly Loose<Item>[]
@@ -181,7 +186,7 @@ export interface Client {
   /** Calls a declared route. Every status resolves to a value. Rejects when the answer does not decode as the route declares it. */
   call<P, Q, B, R, F extends string, X extends Access>(
     route: Route<P, Q, B, R, F, X>,
-    ...input: InputArgument<ClientInput<P, Q, B>>
+    ...input: InputArgument<ClientInput<NoInfer<P>, NoInfer<Q>, NoInfer<B>>>
   ): Promise<ClientReply<Received<R>>>
 }
 
@@ -235,8 +240,10 @@ const buildRequest = (root: string, route: Route, input: LooseInput): SendReques
     path: root + fillPath(route.path, encodeWith(route.params, input.params)) + queryString(query),
     headers: {
       accept: 'application/json',
-      ...(text === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(input.ifVersion === undefined ? {} : { 'if-match': `"${input.ifVersion}-"` }),
+      ...definedFields({
+        'content-type': text === undefined ? undefined : 'application/json',
+        'if-match': input.ifVersion === undefined ? undefined : `"${input.ifVersion}-"`,
+      }),
       ...input.headers,
     },
     body: text,

@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
 import { either } from 'fp-ts/lib/Either.js'
+import { parseInstant } from '../../core/kernel/clock.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
 import { responseIdForm } from '../../core/tasks/ports.ts'
 
@@ -128,6 +129,12 @@ export const PathId = noted(
   { type: 'integer', format: 'int64', minimum: 1 },
 )
 
+/** Returns `PathId` for ids of one type: `pathId<RoleId>()`. */
+export const pathId = <A extends number>(): t.Type<A, string, unknown> => PathId as unknown as t.Type<A, string, unknown>
+
+/** Returns `Id` for ids of one type: `bodyId<TeamId>()`. */
+export const bodyId = <A extends number>(): t.Type<A, A, unknown> => Id as unknown as t.Type<A, A, unknown>
+
 /** An account, team or cluster name in a path or a query. The codec does not check that it exists. */
 export const PathName = scalar(
   'a name',
@@ -187,6 +194,9 @@ export const QueryId = noted(
   ),
   { type: 'integer', format: 'int64' },
 )
+
+/** Returns `QueryId` for ids of one type: `queryId<UserId>()`. */
+export const queryId = <A extends number>(): t.Type<A, string, unknown> => QueryId as unknown as t.Type<A, string, unknown>
 
 /** `true` or `false` in a query string. `1` and `0` are accepted. */
 export const QueryBoolean = noted(
@@ -282,6 +292,20 @@ export const Base64Bytes = noted(
 /** An RFC 3339 instant in an answer. */
 export const DateTime = noted(
   new t.Type<string, string, unknown>('date-time', t.string.is, (u, c) => t.string.validate(u, c), t.identity),
+  { type: 'string', format: 'date-time' },
+)
+
+/** An RFC 3339 instant. It decodes to a `Date`, and is encoded in UTC with milliseconds. */
+export const Instant = noted(
+  new t.Type<Date, string, unknown>(
+    'an RFC 3339 date-time',
+    (u): u is Date => u instanceof Date,
+    (u, c) => {
+      const at = typeof u === 'string' ? parseInstant(u) : undefined
+      return at === undefined ? t.failure(u, c) : t.success(at)
+    },
+    (at) => at.toISOString(),
+  ),
   { type: 'string', format: 'date-time' },
 )
 

@@ -1,13 +1,12 @@
 import type { Gate } from '../../core/kernel/deployment.ts'
 import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
-import type { PortOf, Token } from '../../core/kernel/token.ts'
 import type { TaskKind } from '../../core/tasks/ports.ts'
+import type { Given, Group, Needs } from './group.ts'
+import { unionOf } from './group.ts'
 import type { Job } from './job.ts'
 import type { AnyBoundRoute } from './route.ts'
 
-/** Ports by the names under which a plugin receives them. */
-export type Needs = Readonly<Record<string, Token<unknown>>>
-export type Given<N extends Needs> = { readonly [K in keyof N]: PortOf<N[K]> }
+export type { Given, Needs } from './group.ts'
 
 /** One part of the service. */
 export interface Plugin<N extends Needs = Needs> {
@@ -25,7 +24,10 @@ export interface Plugin<N extends Needs = Needs> {
   readonly tasks?: (given: Given<N>) => readonly TaskKind[]
   /** Permissions that custom roles can carry. */
   readonly permissions?: readonly PermissionDefinition[]
-  /** Relations of the object types that the plugin owns. */
+  /**
+   * The object types that the plugin owns, with their place, and relations that it adds to types of others. The provider of
+   * its ports registers the rows of a type with `boot.objectRows`.
+   */
   readonly objectTypes?: readonly ObjectTypeDefinition[]
 }
 
@@ -36,5 +38,12 @@ export type AnyPlugin = Omit<Plugin, 'routes' | 'jobs' | 'tasks'> & {
   readonly tasks?: (given: Readonly<Record<string, unknown>>) => readonly TaskKind[]
 }
 
-/** Declares a plugin. The compiler checks that routes, jobs and tasks take what `needs` names; the types are then erased. */
-export const definePlugin = <N extends Needs>(plugin: Plugin<N>): AnyPlugin => plugin as unknown as AnyPlugin
+/** A plugin that consists of groups. */
+export type GroupedPlugin = Omit<Plugin, 'needs' | 'routes' | 'jobs' | 'tasks'> & { readonly groups: readonly Group[] }
+
+/** Declares a plugin. The compiler checks that each group takes what its `needs` names; the types are then erased. */
+export const definePlugin = <N extends Needs>(plugin: Plugin<N> | GroupedPlugin): AnyPlugin => {
+  if (!('groups' in plugin)) return plugin as unknown as AnyPlugin
+  const { groups, ...rest } = plugin
+  return { ...rest, ...unionOf(groups) }
+}

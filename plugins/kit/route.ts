@@ -37,10 +37,18 @@ export const body = <B>(
 ): BodySpec<B> => ({ codec, example, ...options })
 
 /** The single declaration of a route. Binding, access, decoding, documentation, client and tests are derived from it. */
-export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F extends string = string, X extends Access = Access> {
+export interface Route<
+  P = unknown,
+  Q = unknown,
+  B = unknown,
+  R = unknown,
+  F extends string = string,
+  X extends Access = Access,
+  M extends Method = Method,
+> {
   /** `part.verbPhrase`, unique. It is the operationId of the OpenAPI document. */
   readonly id: string
-  readonly method: Method
+  readonly method: M
   /**
    * Relative to the listener's root, with `{name}` for parameters: `/authz/roles/{id}`. A trailing `/*` binds the remainder,
    * with its slashes, to the parameter `path`.
@@ -87,7 +95,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown, R = unknown, F ext
   readonly dialect?: 'platform' | 'marketplace' | 'metering'
 }
 
-type CallOf<X extends Access, A> = X extends PublicAccess ? Call<A> : SignedInCall<A>
+/** The call that a handler receives. `A`: see `Call`. */
+export type CallOf<X extends Access, A> = X extends PublicAccess ? Call<A> : SignedInCall<A>
 type GrantOf<X extends Access> = X extends GrantedAccess ? AccessGrant : undefined
 
 /** The input of a handler: decoded input, the call, and the result of authorization. `A`: see `Call`. */
@@ -106,9 +115,17 @@ export interface RouteInput<P, Q, B, X extends Access, A = unknown> {
 }
 
 /** Declares a route. It keeps its types for the handler and the client; nothing is registered. */
-export const defineRoute = <P = unknown, Q = unknown, B = undefined, R = void, F extends string = never, X extends Access = Access>(
-  route: Route<P, Q, B, R, F, X>,
-): Route<P, Q, B, R, F, X> => route
+export const defineRoute = <
+  P = unknown,
+  Q = unknown,
+  B = undefined,
+  R = void,
+  F extends string = never,
+  X extends Access = Access,
+  M extends Method = Method,
+>(
+  route: Route<P, Q, B, R, F, X, M>,
+): Route<P, Q, B, R, F, X, M> => route
 
 /** A declared route with its handler, with types erased, as the binder takes it. */
 export interface BoundRoute {

@@ -23,7 +23,7 @@ export const tellSecondFactor = (given: OrganizationGiven): Job => {
   const tell = makeTellSecondFactor({ ...given, baseUrl: () => given.identitySettings.baseUrl() })
   return {
     id,
-    summary: 'Mail members without a second factor where their organization demands one',
+    summary: 'Notify members without a second factor by mail if their organization requires one',
     everySeconds: 300,
     run: async (signal) => {
       const call = ownCall(id, signal)

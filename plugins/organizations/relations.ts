@@ -34,6 +34,7 @@ export const organizationRelations: ObjectTypeDefinition = {
 /** Relations of a user to a team. `member` is membership of the team's organization. */
 export const teamRelations: ObjectTypeDefinition = {
   type: 'team',
+  place: { in: 'any-account', key: 'id', rows: 'own' },
   listed: true,
   scope: 'organization',
   reading: ['member', 'can_view'],
@@ -50,6 +51,7 @@ export const teamRelations: ObjectTypeDefinition = {
 /** Relations of a user to a robot account of an organization. */
 export const robotRelations: ObjectTypeDefinition = {
   type: 'robot_ac',
+  place: { in: 'account', key: 'name', rows: 'own' },
   listed: true,
   scope: 'organization',
   reading: ['can_view'],

@@ -5,7 +5,7 @@ import { path } from '../kit/access.ts'
 import { answer, FreeObjectCodec, freeText, noted, optional, patternText, PathName, request, ResponseId, SafeInteger } from '../kit/codecs.ts'
 
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
-export const clusterInPath = { type: 'cluster', owner: path('owner'), name: path('cluster') } as const
+export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
 
 export const releaseNamePattern = /^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/
 /** A release in a path. A name that Helm does not allow does not exist. */

@@ -1,5 +1,6 @@
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
 import { ClusterStoreToken, MemberClustersToken } from '../../core/clusters/ports.ts'
+import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken, PauseToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../core/packages/charts/ports.ts'
@@ -18,6 +19,7 @@ import type { Given } from '../kit/plugin.ts'
 /** The ports of the plugin's routes and tasks, by the names under which its groups receive them. */
 export const packagesNeeds = {
   appReleases: AppReleasesToken,
+  caches: CachesToken,
   chartSource: ChartSourceToken,
   chartTexts: ChartTextsToken,
   chartTools: ChartToolsToken,

@@ -6,7 +6,7 @@ import { purgeIdempotencyRecords } from './purge-idempotency.job.ts'
 /** Information about the service, and its own housekeeping. */
 export const platformPlugin = definePlugin({
   id: 'platform',
-  summary: 'Version and limits of the interface, look of the console, facts for site administrators',
+  summary: 'Version and limits of the API, appearance of the console, information for site administrators',
   listener: 'api',
   gate: 'always',
   needs: platformNeeds,

@@ -3,9 +3,9 @@ import type { Task, TaskEvent } from '../../core/tasks/types.ts'
 import { eventStatuses, taskStates } from '../../core/tasks/types.ts'
 import {
   answer,
-  DateTime,
   FreeObjectCodec,
   freeText,
+  Instant,
   noted,
   oneOf,
   optional,
@@ -20,15 +20,15 @@ export const TaskPath = request({ id: patternText(/^[0-9a-fA-F-]{36}$/, 36, 'the
 
 export const TasksQuery = request(
   {
-    account: optional(noted(PathName, { description: 'An account whose tasks are listed, all of them. Absent: your own tasks.' })),
+    account: optional(noted(PathName, { description: 'The account whose tasks are listed. If absent, lists your own tasks.' })),
     state: optional(oneOf(...taskStates)),
     kind: optional(patternText(/^[A-Za-z][\w.-]*$/, 64, 'a kind of task')),
-    cluster: optional(noted(freeText(255, 1), { description: "What the task's `about.cluster` says." })),
+    cluster: optional(noted(freeText(255, 1), { description: "The `about.cluster` of the task." })),
   },
   'TasksQuery',
 )
 
-export const EventsQuery = request({ after: optional(noted(QueryInt, { minimum: 0, description: 'The number of the last event that was received: only later ones are sent.' })) }, 'EventsQuery')
+export const EventsQuery = request({ after: optional(noted(QueryInt, { minimum: 0, description: 'The number of the last event that was received. Only later events are sent.' })) }, 'EventsQuery')
 
 export const TaskWire = answer(
   {
@@ -45,9 +45,9 @@ export const TaskWire = answer(
     message: t.string,
     error: optional(t.string),
     result: optional(FreeObjectCodec),
-    created_at: DateTime,
-    started_at: optional(DateTime),
-    ended_at: optional(DateTime),
+    created_at: Instant,
+    started_at: optional(Instant),
+    ended_at: optional(Instant),
   },
   'Task',
 )
@@ -55,7 +55,7 @@ export const TaskWire = answer(
 export const TaskEventWire = answer(
   {
     seq: SafeInteger,
-    at: DateTime,
+    at: Instant,
     id: t.string,
     status: oneOf(...eventStatuses),
     step: optional(t.string),
@@ -81,9 +81,9 @@ export const taskToWire = (task: Task) => ({
   message: task.message,
   error: task.error,
   result: task.result,
-  created_at: task.createdAt.toISOString(),
-  started_at: task.startedAt?.toISOString(),
-  ended_at: task.endedAt?.toISOString(),
+  created_at: task.createdAt,
+  started_at: task.startedAt,
+  ended_at: task.endedAt,
 })
 
-export const eventToWire = ({ seq, at, id, status, step, msg, level, error, data }: TaskEvent) => ({ seq, at: at.toISOString(), id, status, step, msg, level, error, data })
+export const eventToWire = ({ seq, at, id, status, step, msg, level, error, data }: TaskEvent) => ({ seq, at, id, status, step, msg, level, error, data })

@@ -1,11 +1,13 @@
 import { AccessDenied } from '../../core/authz/ports.ts'
 import { TaskEnded, TaskMissing } from '../../core/tasks/ports.ts'
-import { read, signedIn, write } from '../kit/access.ts'
+import { signedIn } from '../kit/access.ts'
 import { feed, json, list } from '../kit/reply.ts'
-import { defineRoute } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
 import { EventsQuery, TaskEventWire, TaskPath, TasksQuery, TaskWire } from './codecs.ts'
 
-const tag = 'Miscellaneous'
+const common = { tag: 'Miscellaneous', access: signedIn, servesConfined: true, scopeCategory: 'cluster', failures: [TaskMissing] } as const
+const route = routesOf(common)
+const taskRoute = routesOf({ ...common, params: TaskPath })
 
 const taskExample = {
   id: '6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11',
@@ -23,47 +25,31 @@ const taskExample = {
   started_at: '2026-05-01T08:00:00.200Z',
 }
 
-export const listTasks = defineRoute({
+export const listTasks = route({
   id: 'tasks.list',
   method: 'GET',
   path: '/tasks',
   summary: 'List tasks, the newest first',
-  description: 'Your own tasks, those of organizations while you are a member; with `account` all tasks of an account where you may connect to clusters.',
-  tag,
-  access: signedIn,
-  servesConfined: true,
-  scope: read('cluster'),
+  description: 'Lists your own tasks, those in organizations only while you are a member; with `account`, all tasks of an account in which you may connect to clusters.',
   query: TasksQuery,
   ok: list(TaskWire, taskExample),
-  failures: [TaskMissing],
 })
 
-export const getTask = defineRoute({
+export const getTask = taskRoute({
   id: 'tasks.get',
   method: 'GET',
   path: '/tasks/{id}',
-  summary: 'How a task stands',
-  tag,
-  access: signedIn,
-  servesConfined: true,
-  scope: read('cluster'),
-  params: TaskPath,
+  summary: 'Get a task',
   ok: json(200, TaskWire, taskExample),
-  failures: [TaskMissing],
 })
 
-export const followTask = defineRoute({
+export const followTask = taskRoute({
   id: 'tasks.follow',
   method: 'GET',
   path: '/tasks/{id}/events',
   summary: 'Follow the progress of a task',
   description:
-    'Server-sent events: those that are there, then each as it comes, until the end of the task. A client that lost its connection says with `Last-Event-ID` where it was. With `Accept: application/json` an array of what there is, at most 500 events.',
-  tag,
-  access: signedIn,
-  servesConfined: true,
-  scope: read('cluster'),
-  params: TaskPath,
+    'Server-sent events: first the existing ones, then each new one, until the end of the task. After a lost connection, a client resumes with `Last-Event-ID`. With `Accept: application/json`, returns the existing events as an array, at most 500.',
   query: EventsQuery,
   ok: feed(TaskEventWire, {
     seq: 2,
@@ -73,21 +59,15 @@ export const followTask = defineRoute({
     step: taskExample.title,
     msg: taskExample.message,
   }),
-  failures: [TaskMissing],
 })
 
-export const cancelTask = defineRoute({
+export const cancelTask = taskRoute({
   id: 'tasks.cancel',
   method: 'POST',
   path: '/tasks/{id}/cancel',
-  summary: 'Ask for the end of a task',
+  summary: 'Cancel a task',
   description:
-    'A task that waits ends at once; a running one is told, and ends as soon as its work allows, in a true state: its own end says which. Asked again, the answer is the same. 409 once the task has ended. Of whoever may only see it, 403: a task of another takes the right to change the clusters of the account, an own one that to connect to its cluster.',
-  tag,
-  access: signedIn,
-  servesConfined: true,
-  scope: write('cluster'),
-  params: TaskPath,
-  ok: json(202, TaskWire, { ...taskExample, is_cancel_requested: true }, 'The task, which has ended or was asked to'),
-  failures: [AccessDenied, TaskMissing, TaskEnded],
+    'A waiting task ends at once. A running task is notified and ends as soon as its work allows, in the state that results. The request may be repeated. Returns 409 after the end of the task. Returns 403 if the caller lacks the right to change the clusters of the account or, for an own task, to connect to its cluster.',
+  ok: json(202, TaskWire, { ...taskExample, is_cancel_requested: true }, 'The task, which has ended or is being cancelled'),
+  failures: [AccessDenied, TaskEnded],
 })

@@ -60,7 +60,7 @@ for (const database of eachDatabase()) {
     t.is((await bench.verdicts())[tenant]?.state, 'base-forged')
   })
 
-  onBench('a copy of the log goes on after the row that it knows', async (t, bench) => {
+  onBench('a copy of the log continues after the last row that it contains', async (t, bench) => {
     await bench.record(entry({ objectName: 'one' }), entry({ tenantId: otherTenant, objectName: 'foreign' }), entry({ objectName: 'two' }), entry({ objectName: 'three' }))
     const first = await bench.log.listAfter({ tenantId: tenant }, 0, 2)
     t.deepEqual(first.map((event) => event.objectName), ['one', 'two'])

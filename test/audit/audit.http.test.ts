@@ -27,7 +27,7 @@ test.serial('an owner reads the own organization’s log through the typed clien
   t.false(theirs.text.includes('ours'))
 })
 
-test.serial('only owners, and whoever has the permission, read it', async (t) => {
+test.serial('only owners and members with the permission read it', async (t) => {
   const statusFor = async (userId: number) => (await service.send('GET', `/api/v1/orgs/${orgname}/audit`, { token: await service.tokenOf(userId) })).status
   t.deepEqual([await statusFor(people.owner), await statusFor(people.admin), await statusFor(people.viewer)], [200, 403, 403])
   t.is((await service.send('GET', `/api/v1/orgs/${orgname}/audit`)).status, 401)

@@ -21,7 +21,7 @@ for (const { name: database } of eachDatabase()) {
   const onService = (title: string, run: (t: ExecutionContext, service: WorldService) => Promise<void>): void =>
     test(`${database}: ${title}`, (t) => run(t, service))
 
-  onService('answers stand in the order of the questions, repeats and foreign objects included', async (t, service) => {
+  onService('answers are in the order of the questions, including repeats and foreign objects', async (t, service) => {
     const token = await service.tokenOf(people.viewer)
     const unknown = { objectType: 'team', objectID: 2n ** 63n - 1n }
     const questions = [cluster, { objectType: 'cluster', objectID: 621_001 }, { objectType: 'contract', objectID: 1 }, cluster, { objectType: 'user', objectID: people.viewer }]
@@ -102,7 +102,7 @@ for (const { name: database } of eachDatabase()) {
     }
   })
 
-  onService('a body that is no list of pairs is 422; no more than 500; an empty list is an answer', async (t, service) => {
+  onService('a body that is not a list of pairs is 422; at most 500; an empty list is an answer', async (t, service) => {
     const token = await service.tokenOf(people.owner)
     const many = (count: number) => Array.from({ length: count }, (_, index) => ({ objectType: 'cluster', objectID: index + 1 }))
     for (const body of ['{}', '"x"', 'null', '[1]', '[{}]', '[{"objectType":"cluster"}]', '[{"objectID":1}]']) {
@@ -126,7 +126,7 @@ for (const { name: database } of eachDatabase()) {
     t.true(beyond.text.includes('"objectID":9223372036854775807'))
   })
 
-  onService('who is no member is told 403, whether the organization exists or not; without credentials 401', async (t, service) => {
+  onService('an outsider gets 403, whether the organization exists or not; without credentials 401', async (t, service) => {
     const token = await service.tokenOf(people.owner)
     for (const name of [nameOf(served.otherOrg), nameOf(served.openOrg), nameOf(people.admin), 'nobody']) {
       t.is((await service.send('GET', single('cluster', 1).replace(org, name), { token })).status, 403, name)

@@ -33,8 +33,8 @@ const world: World = {
 
 const organization = (id: number): ObjectLocator => ({ type: 'organization', name: `account${id}` })
 const account = (id: number): ObjectLocator => ({ type: 'account', name: `ACCOUNT${id}` })
-const cluster = (ownerId: number, id: number): ObjectLocator => ({ type: 'cluster', owner: `account${ownerId}`, name: `cluster-${id}` })
-const role = (org: number): ObjectLocator => ({ type: 'role', id: 1101, org: `account${org}` })
+const cluster = (ownerId: number, id: number): ObjectLocator => ({ type: 'cluster', account: `account${ownerId}`, name: `cluster-${id}` })
+const role = (org: number): ObjectLocator => ({ type: 'role', id: 1101, account: `account${org}` })
 const ok = 'done'
 const denied = 'AccessDenied'
 const hidden = 'ObjectHidden'
@@ -47,7 +47,7 @@ const decisions: readonly (readonly [string, Principal, ObjectLocator, string, s
   ['an outsider does not learn of a private organization', principal(outsider), organization(11), 'can_view', hidden],
   ['an outsider sees a limited one', principal(outsider), organization(12), 'can_view', ok],
   ['an outsider is refused in a public one', principal(outsider), organization(13), 'can_edit', denied],
-  ['nobody has an organization that is not there', principal(owner), organization(99), 'can_view', hidden],
+  ['no caller has an organization that does not exist', principal(owner), organization(99), 'can_view', hidden],
   ['a person is no organization', principal(owner), organization(owner), 'member', hidden],
   ['membership of the own account', principal(owner), account(owner), 'member', ok],
   ['the own account is the owner’s', principal(owner), account(owner), 'can_import_clusters', ok],
@@ -56,13 +56,13 @@ const decisions: readonly (readonly [string, Principal, ObjectLocator, string, s
   ['another person’s cluster is hidden', principal(member), cluster(owner, 1_001), 'can_view', hidden],
   ['a member who sees no clusters is refused', principal(member), cluster(11, 11_001), 'can_view', denied],
   ['and told the same of one that is not there', principal(member), cluster(11, 11_999), 'can_view', denied],
-  ['an owner is told that it is not there', principal(owner), cluster(11, 11_999), 'can_view', hidden],
-  ['an outsider is told nothing', principal(outsider), cluster(11, 11_001), 'can_view', hidden],
+  ['an owner gets an answer that it does not exist', principal(owner), cluster(11, 11_999), 'can_view', hidden],
+  ['an outsider learns nothing', principal(outsider), cluster(11, 11_001), 'can_view', hidden],
   ['a cluster under another owner is none', principal(owner), cluster(13, 11_001), 'can_view', hidden],
   ['a member sees roles', principal(member), role(11), 'can_view', ok],
   ['a member edits no roles', principal(member), role(11), 'can_edit', denied],
   ['a role of another organization is none', principal(owner), role(13), 'can_view', hidden],
-  ['outside of the organization a role is refused, whatever it is', principal(outsider), role(11), 'can_view', denied],
+  ['outside of the organization every role is refused', principal(outsider), role(11), 'can_view', denied],
   ['also where no organization is', principal(owner), role(99), 'can_view', denied],
   ['a site admin may everything', principal(outsider, { isSiteAdmin: true }), organization(11), 'can_delete', ok],
   ['a site admin in another person’s account', principal(outsider, { isSiteAdmin: true }), account(owner), 'can_import_clusters', ok],

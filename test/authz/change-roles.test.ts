@@ -90,7 +90,7 @@ for (const database of eachDatabase()) {
     t.deepEqual(await bench.audited(), [])
   })
 
-  onBench('nobody puts into a role what they do not hold', async (t, bench) => {
+  onBench('a caller adds only permissions to a role that the caller has', async (t, bench) => {
     t.is(tagOf(await create(bench, editor, { permissions: [view] })), 'done')
     t.is(tagOf(await create(bench, editor, { name: 'more', permissions: [view, connect] })), 'PermissionNotHeld')
     t.is(tagOf(await create(bench, admin, { name: 'more', permissions: [rename, { namespace: 'org_mgmt', action: 'view' }, { namespace: 'org_mgmt', action: 'edit' }] })), 'PermissionNotHeld')

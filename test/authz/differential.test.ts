@@ -7,8 +7,9 @@ import { makeAuthorizer } from '../../core/authz/authorizer.ts'
 import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { objectRows } from '../support/object-rows.ts'
 import { callBy, principal } from './callers.ts'
-import { schema } from './catalogue.ts'
+import { catalogue, schema } from './catalogue.ts'
 import { walk, walkWithin } from './naive-walk.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
@@ -21,17 +22,17 @@ const locatorsOf = (world: World): readonly { locator: ObjectLocator; type: stri
   ...world.orgs.flatMap(({ id, teams, roles }) => [
     { locator: { type: 'organization' as const, name: nameOf(id) }, type: 'organization', id },
     ...teams.map((team) => ({ locator: { type: 'team' as const, id: team.id }, type: 'team', id: team.id })),
-    ...roles.map((role) => ({ locator: { type: 'role' as const, id: role.id, org: nameOf(id) }, type: 'role', id: role.id })),
+    ...roles.map((role) => ({ locator: { type: 'role' as const, id: role.id, account: nameOf(id) }, type: 'role', id: role.id })),
   ]),
   ...world.clusters.map(({ id, ownerId }) => ({
-    locator: { type: 'cluster' as const, owner: nameOf(ownerId), name: clusterNameOf(id) },
+    locator: { type: 'cluster' as const, account: nameOf(ownerId), name: clusterNameOf(id) },
     type: 'cluster',
     id,
   })),
 ]
 
 const parts = (db: SqlDatabase) => {
-  const facts = makeSqlAuthorizationFacts(db)(db)
+  const facts = makeSqlAuthorizationFacts(db, catalogue.objectTypes, objectRows)(db)
   return { facts, authorizer: makeAuthorizer({ schema, facts, clock: { now: () => new Date() } }), list: makeListAllowedPermissions({ schema, facts }) }
 }
 

@@ -141,7 +141,7 @@ for (const database of eachDatabase()) {
     for (const table of removals) {
       await within(base, async (db) => {
         const { authorizer } = roleBench(db)
-        const decide = () => authorizer.authorize(principal(userId), { type: 'cluster', owner: 'account11', name: 'cluster-11001' }, 'can_view')
+        const decide = () => authorizer.authorize(principal(userId), { type: 'cluster', account: 'account11', name: 'cluster-11001' }, 'can_view')
         t.is((await decide())._tag, 'Right')
         await db.query((k) => k(table).delete())
         t.is((await decide())._tag, 'Left', table)

@@ -4,9 +4,10 @@ import { makeAuthorizer } from '../../core/authz/authorizer.ts'
 import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { objectRows } from '../support/object-rows.ts'
 import { unwrap } from '../support/outcome.ts'
 import { callBy, principal } from './callers.ts'
-import { schema } from './catalogue.ts'
+import { catalogue, schema } from './catalogue.ts'
 import { countingRunner } from './counting-runner.ts'
 import { storeWorld } from './stored-world.ts'
 import type { World } from './world.ts'
@@ -39,7 +40,7 @@ for (const database of eachDatabase()) {
     try {
       await storeWorld(db, world)
       const runner = countingRunner(db)
-      const facts = makeSqlAuthorizationFacts(db)(runner)
+      const facts = makeSqlAuthorizationFacts(db, catalogue.objectTypes, objectRows)(runner)
       const authorizer = makeAuthorizer({ schema, facts, clock: { now: () => new Date() } })
       const list = makeListAllowedPermissions({ schema, facts })
       const caller = principal(userId)
@@ -48,8 +49,8 @@ for (const database of eachDatabase()) {
         { type: 'organization', name: 'account11' },
         { type: 'account', name: 'account11' },
         { type: 'team', id: 1_000 },
-        { type: 'role', id: 1101, org: 'account11' },
-        { type: 'cluster', owner: 'account11', name: 'cluster-11001' },
+        { type: 'role', id: 1101, account: 'account11' },
+        { type: 'cluster', account: 'account11', name: 'cluster-11001' },
       ]
       for (const locator of locators) {
         t.is((await authorizer.authorize(caller, locator, 'can_view'))._tag, 'Right', locator.type)

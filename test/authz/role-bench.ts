@@ -11,7 +11,8 @@ import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions
 import type { RoleStores } from '../../core/authz/ports.ts'
 import type { Standing } from '../../core/kernel/access.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import { schema } from './catalogue.ts'
+import { objectRows } from '../support/object-rows.ts'
+import { catalogue, schema } from './catalogue.ts'
 import { nameOf } from './world.ts'
 
 export const auditKey = makeHmacDigest(new Uint8Array(32).fill(7))
@@ -19,7 +20,7 @@ export const clock = { now: () => new Date('2026-05-01T08:00:00.000Z') }
 
 /** The part's use cases over one database, wired as the composition root wires them. */
 export const roleBench = (db: SqlDatabase) => {
-  const facts = makeSqlAuthorizationFacts(db)(db)
+  const facts = makeSqlAuthorizationFacts(db, catalogue.objectTypes, objectRows)(db)
   const bindRoles = makeSqlRoleStore(db)
   const unitOfWork = makeSqlUnitOfWork<RoleStores>(
     db,

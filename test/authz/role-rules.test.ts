@@ -58,7 +58,7 @@ test('an unknown permission is refused before a missing companion, and named', (
   t.deepEqual(isLeft(parsed) && parsed.left.errors, ['cluster_mgmt: constructor'])
 })
 
-test('someone may give exactly what they hold; a site admin anything; whoever is no member nothing', (t) => {
+test('a member may give exactly the rights of the member; a site admin any; an outsider none', (t) => {
   fc.assert(
     fc.property(anyStanding, fc.array(anyPermission, { minLength: 1 }), (standing, permissions) => {
       const holdsAll = permissions.every((one) => holdsPermission(schema, standing, one))

@@ -23,6 +23,10 @@ const ship = (changes: Partial<ObjectTypeDefinition> = {}): ObjectTypeDefinition
   ...changes,
 })
 
+const cabin = (changes: Partial<ObjectTypeDefinition> = {}): ObjectTypeDefinition =>
+  ship({ type: 'cabin', place: { in: { type: 'ship' }, key: 'name', rows: 'own' }, relations: { can_view: [{ by: 'container', relation: 'can_view' }] }, ...changes })
+const placed = ship({ place: { in: 'account', key: 'name', rows: 'own' } })
+
 const refusals: Readonly<Record<string, readonly [Catalogue, RegExp]>> = {
   'a permission twice': [{ permissions: [permission(), permission()], objectTypes: [] }, /ship_mgmt\/view ships is declared twice/],
   'a relation twice': [{ permissions: [], objectTypes: [ship(), ship()] }, /relation ship.can_view is declared twice/],
@@ -36,10 +40,15 @@ const refusals: Readonly<Record<string, readonly [Catalogue, RegExp]>> = {
   ],
   'an unknown companion': [
     { permissions: [permission({ associated: [{ namespace: 'ship_mgmt', action: 'sink', required: false }] })], objectTypes: [] },
-    /nobody declares/,
+    /no plugin declares/,
   ],
   'a reading relation that is not there': [{ permissions: [], objectTypes: [ship({ reading: ['can_look'] })] }, /can_look/],
   'relations without can_view': [{ permissions: [], objectTypes: [ship({ reading: [], relations: { can_sail: [] } })] }, /no relation can_view/],
+  'two places of one type': [{ permissions: [], objectTypes: [placed, { ...placed, reading: [], relations: { can_sail: [] } }] }, /place of the type ship is declared twice/],
+  'a container without rows in an account': [{ permissions: [], objectTypes: [placed, cabin(), { ...cabin(), type: 'berth', place: { in: { type: 'cabin' }, key: 'id', rows: 'own' } }] }, /berth is inside cabin/],
+  'a container that no plugin declares': [{ permissions: [], objectTypes: [cabin({ relations: { can_view: [] } })] }, /cabin is inside ship/],
+  'a listed type without rows': [{ permissions: [], objectTypes: [placed, cabin({ place: { in: { type: 'ship' }, key: 'name', rows: 'container' } })] }, /cabin has no rows/],
+  'a relation that the container does not have': [{ permissions: [], objectTypes: [placed, cabin({ relations: { can_view: [{ by: 'container', relation: 'can_sail' }] } })] }, /takes can_sail from its container/],
   'a name in another case': [{ permissions: [permission({ namespace: 'ShipMgmt' })], objectTypes: [] }, /lower-case/],
 }
 

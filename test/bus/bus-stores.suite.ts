@@ -79,7 +79,7 @@ export const busStoresSuite = (name: string, open: () => Promise<BusStoresBench>
     t.deepEqual((await identities.listDue(10)).map(({ id }) => id), [hers.id])
   })
 
-  test("an owner's credentials are listed newest first, and are nobody else's", async (t, { identities, users }) => {
+  test("the credentials of an owner are listed newest first, for the owner only", async (t, { identities, users }) => {
     const identity = unwrap(await identities.insert(newIdentity('account', alice), at))
     const [first, second] = [await users.insert(newUser(identity, alice)), await users.insert(newUser(identity, alice, { purpose: 'pass' }))]
     const listed = await users.list(alice, firstPage)

@@ -101,7 +101,7 @@ test("an admin's credentials reach everything of the platform's account, streams
   t.deepEqual(inbox.heard, [])
 })
 
-test('credentials are given to nobody but the person: not to ordinary users by the routes of admins, and not under sudo', async (t) => {
+test('credentials are issued to the user only: not to ordinary users by the routes of admins, and not under sudo', async (t) => {
   const alice = await newPerson(world.service)
   for (const path of ['admin_credentials', 'user_credentials', 'cluster-resource-history']) {
     t.is((await world.service.send('GET', `/api/v1/user/bus/${path}`, { token: alice.token })).status, 403, path)

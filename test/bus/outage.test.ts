@@ -19,7 +19,7 @@ const tokensOf = async (token: string) => (await world.service.send('GET', '/api
 const busIsBack = () => until('readiness shows the bus', async () => ((await readiness()).includes('[+] bus') ? true : undefined))
 const readiness = async () => (await fetch(`${world.service.opsUrl}/readyz?verbose`)).text()
 
-test.serial('while the server is away HTTP goes on, credentials are 503, and nothing is left behind', async (t) => {
+test.serial('while the bus is unavailable HTTP continues, credentials are 503, and nothing is left over', async (t) => {
   const person = await newPerson(world.service)
   await credentialsFrom(world.service, 'credentials', person.token)
   await busIsBack()

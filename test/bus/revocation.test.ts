@@ -138,7 +138,7 @@ test('credentials that others forged or changed are refused', async (t) => {
   await t.throwsAsync(connect({ servers: [world.url], reconnect: false }), { message: /authori[sz]ation|authentication/i })
 })
 
-test('every issue and every end stands in the audit log, and no key stands in any log', async (t) => {
+test('every issue and every end is in the audit log, and no key is in any log', async (t) => {
   const person = await newPerson(world.service)
   const given = await credentialsFrom(world.service, 'credentials', person.token)
   const [token] = await tokensOf(person.token)
@@ -153,7 +153,7 @@ test('every issue and every end stands in the audit log, and no key stands in an
   for (const place of [text, world.service.logText(), world.nats.output()]) t.false(place.includes(seed))
 })
 
-test("an account on the bus is its owner's alone, whoever asks first and however often", async (t) => {
+test("an account on the bus belongs to one owner, in any order and number of requests", async (t) => {
   const person = await newPerson(world.service)
   const other = await world.second()
   await credentialsFrom(other, 'credentials', world.service.adminToken)

@@ -59,7 +59,7 @@ const identity = (revision: number): BusIdentity => ({
   revision, pushedRevision: 0, closedAt: undefined,
 })
 
-test('whoever pushed claims that are no longer the last pushes once more', async (t) => {
+test('a process that pushed outdated claims pushes once more', async (t) => {
   const operator = natsMint.newKey('operator')
   const [first, last] = [identity(1), identity(2)]
   const acknowledged: number[] = []

@@ -114,7 +114,7 @@ test('who belongs to another organization sees, changes and learns nothing', asy
   t.is((await as(ann, 'GET', own(org, 'private'))).status, 200)
 })
 
-test('whoever may see clusters sees repositories, and changes none', async (t) => {
+test('a member who may view clusters views repositories, and changes none', async (t) => {
   t.is((await create('watched')).status, 201)
   t.is((await as(viewer, 'GET', own(org, 'watched'))).status, 200)
   t.is((await as(viewer, 'POST', own(org), { name: 'mine', url })).status, 403)

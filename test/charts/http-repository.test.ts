@@ -34,7 +34,7 @@ test('a chart comes from a repository by https, the newest stable version unless
   t.is(outcomeOf(await world.fetch({ ...from, namespace: 'somebody' })), 'ChartMissing', "another account's is never found")
 })
 
-test('an index is asked for anew and read once', async (t) => {
+test('an index is requested again and read once', async (t) => {
   const server = await startRepository(await served('1.0.0'), { isPlain: true })
   const world = sourceWorld()
   t.teardown(async () => Promise.all([server.close(), world.close()]))
@@ -89,7 +89,7 @@ test('what is no repository is said so', async (t) => {
   for (const path of ['down', 'nothing']) t.is(outcomeOf(await world.fetch({ name: `${server.url}/${path}` })), 'ChartSourceUnreachable', path)
 })
 
-test('entries of an index that nobody could install are left out', async (t) => {
+test('entries of an index that cannot be installed are omitted', async (t) => {
   const bytes = await minimalChart()
   const text = `entries:\n  web:\n  - {name: web, version: 1.0.0, urls: [web.tgz]}\n  - {name: web, version: nonsense, urls: [x.tgz]}\n  - {name: web, version: 9.0.0}\n  - text\n  - {name: web, version: 1.0.0, urls: [twice.tgz]}\n  broken: text\n`
   const server = await startServer((request, response) => void response.end(request.url?.endsWith('index.yaml') === true ? text : bytes), { isPlain: true })

@@ -95,7 +95,7 @@ for (const major of ['helm3', 'helm4'] as const) {
     })
   }
 
-  test(`${major} makes the same of values that nobody thought of`, async (t) => {
+  test(`${major} gives the same result for generated values`, async (t) => {
     const command = (await helm())![major]
     const leaf = fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 9 }), fc.constantFrom('x', 'y'), fc.boolean(), fc.constant([1]))
     const tree = fc.letrec((tie) => ({ node: fc.oneof({ maxDepth: 3 }, leaf, fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('node'), { maxKeys: 3 })) })).node

@@ -77,19 +77,19 @@ const clouds = [
 ] as const
 
 for (const { name, key, emulator, wrong } of clouds) {
-  test.serial(`${name}: every page is asked with a right signature, whatever keys and proxies stand in the environment`, async (t) => {
+  test.serial(`${name}: every page is requested with a correct signature, with any keys and proxies in the environment`, async (t) => {
     const before = emulator().seen.length
     t.deepEqual(await namesOf(key), buckets)
     t.is(emulator().seen.length - before, name === 'S3' ? 1 : 3)
   })
 
-  test.serial(`${name}: a key that signs wrongly is told as refused, in no words of the vendor`, async (t) => {
+  test.serial(`${name}: a key that signs wrongly is reported as refused, without the message of the vendor`, async (t) => {
     const failure = await failureOf(wrong)
     t.is(failure.tag, 'CloudKeyRefused')
     t.regex(failure.message, /^The cloud does not accept the key, or not for listing buckets \((?:SignatureDoesNotMatch|AuthenticationFailed|invalid_grant)\)\.$/)
   })
 
-  test.serial(`${name}: a vendor in trouble is told as unreachable`, async (t) => {
+  test.serial(`${name}: a failing vendor is reported as unreachable`, async (t) => {
     emulator().instead = { status: 503, body: name === 'Google' ? '{"error":{"message":"vendor text"}}' : '<Error><Code>SlowDown</Code></Error>' }
     const failure = await failureOf(key)
     t.is(failure.tag, 'CloudUnreachable')
@@ -113,7 +113,7 @@ for (const { name, key, emulator, wrong } of clouds) {
     t.deepEqual(await failureOf(key, { deadlineMilliseconds: 200 }).then(({ tag, message }) => [tag, message]), ['CloudUnreachable', 'The cloud did not answer in time.'])
   })
 
-  test.serial(`${name}: without the vendor's package the operator is told what to install`, async (t) => {
+  test.serial(`${name}: without the package of the vendor the message names the package to install`, async (t) => {
     const missing = () => Promise.reject(Object.assign(new Error("Cannot find package '@aws-sdk/client-s3' '@azure/storage-blob' '@google-cloud/storage'"), { code: 'ERR_MODULE_NOT_FOUND' }))
     const failure = await failureOf(key, { load: { s3: missing, azure: missing, google: missing } })
     t.is(failure.tag, 'CloudSdkMissing')

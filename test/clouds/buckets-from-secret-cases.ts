@@ -95,7 +95,7 @@ export const bucketsFromSecretCases = (test: TestFn, name: string, makeMember: (
     t.is(s3.seen.length, before)
   })
 
-  test.serial(`${name}: whoever may not connect to the cluster learns nothing of it`, async (t) => {
+  test.serial(`${name}: a caller who may not connect to the cluster learns nothing of it`, async (t) => {
     const foreign = await expectStatus(ask('aws', 'aws', { token: stranger.token }), 404)
     const unknown = await expectStatus(ask('aws', 'aws', { token: stranger.token, uid: '00000000-0000-4000-8000-000000000000' }), 404)
     t.is(foreign.json.message, unknown.json.message)
@@ -119,7 +119,7 @@ export const bucketsFromSecretCases = (test: TestFn, name: string, makeMember: (
     await expectStatus(ask('aws', 'aws', { token: await service.tokenFor(owner.login, ['read:user', 'read:cluster']) }), 200)
   })
 
-  test.serial(`${name}: none of the secrets stands in the log`, (t) => {
+  test.serial(`${name}: none of the secrets is in the log`, (t) => {
     const log = service.logText()
     for (const value of ['canary-', azureSecret, 'PRIVATE KEY', account.file.private_key.split('\n')[1] ?? 'never']) t.false(log.includes(value))
     t.true(log.includes('clouds.listBuckets'))

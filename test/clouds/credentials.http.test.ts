@@ -114,7 +114,7 @@ test("another person's credential does not exist: not to see, to replace, to del
   t.is((await as(ann, 'GET', `${path}/private`)).status, 200)
 })
 
-test('an owner is oneself: another person, an organization and a number that is nobody are one refusal', async (t) => {
+test('the owner must be the caller: another user, an organization and an unknown id get the same refusal', async (t) => {
   const org = await makePeople(service).organization(ann)
   const ids = [(await as(bob, 'GET', '/api/v1/user')).json.id as number, (await as(ann, 'GET', `/api/v1/orgs/${org}`)).json.id as number, 999_999]
   const refusals = await Promise.all(ids.map((ownerID) => as(ann, 'POST', path, { ...aws('owned'), ownerID })))
@@ -147,7 +147,7 @@ test('changes at the same moment never mix: each is made whole or refused', asyn
   t.is(changed[Number(last.slice(3))]?.status, 204)
 })
 
-test('changes stand in the own audit log, by names of fields and no values', async (t) => {
+test('changes are in the own audit log, with names of fields and no values', async (t) => {
   const holder = await makePeople(service).person('audited')
   await as(holder, 'POST', path, aws('logged'))
   await as(holder, 'PUT', `${path}/`, aws('logged', { secretAccessKey: 'canary-next' }))
@@ -159,7 +159,7 @@ test('changes stand in the own audit log, by names of fields and no values', asy
   t.false(log.text.includes('canary-'))
 })
 
-test('nobody who acts as another plants a credential', async (t) => {
+test('a site admin who acts as a user cannot create a credential', async (t) => {
   for (const [method, at] of [['POST', path], ['PUT', `${path}/`]] as const) {
     const answer = await service.send(method, at, { token: service.adminToken, headers: { sudo: ann.login }, body: aws('planted') })
     t.is(answer.status, 403)

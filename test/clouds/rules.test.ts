@@ -118,7 +118,7 @@ const refused: Readonly<Record<string, FreeObject>> = {
   'an endpoint by http': { name: 'a', type: 'Rancher', rancher: { ...good, endpoint: 'http://canary.example' } },
   'an endpoint with a password': { name: 'a', type: 'Rancher', rancher: { ...good, endpoint: 'https://a:canary@fleet.example' } },
   'an endpoint that is no URL': { name: 'a', type: 'Rancher', rancher: { ...good, endpoint: 'canary' } },
-  'an owner that is somebody else': { name: 'a', type: 'Aws', aws: good, ownerID: 8 },
+  'an owner that is another user': { name: 'a', type: 'Aws', aws: good, ownerID: 8 },
   'an owner that is a text': { name: 'a', type: 'Aws', aws: good, ownerID: '7' },
 }
 

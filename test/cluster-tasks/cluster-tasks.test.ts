@@ -9,7 +9,7 @@ import { TaskLocked } from '../../core/tasks/ports.ts'
 import { onAbort, stage } from './stage.ts'
 
 for (const [answer, why] of [['denied', 'You may no longer connect to this cluster.'], ['another', 'The cluster of that name is another one by now.'], ['gone', 'The account is disabled.']] as const) {
-  test(`work is told to stop when the answer is a clear no: ${answer}`, async (t) => {
+  test(`work is stopped when the answer is a clear no: ${answer}`, async (t) => {
     const { deps, run, minute, said, asked } = stage()
     const reasons: unknown[] = []
     const begun = Promise.withResolvers<AbortSignal>()
@@ -47,7 +47,7 @@ test('nothing is asked once the work has ended, and another reason to stop is pa
   t.is((await ended).message, 'lease-lost')
 })
 
-test('work for somebody who may not connect is not begun', async (t) => {
+test('work for a user who may not connect is not started', async (t) => {
   const { deps, run, minute } = stage()
   await minute('denied')
   const end = await deps.clusterTasks.run(run(), () => Promise.reject(new Error('it was begun')))

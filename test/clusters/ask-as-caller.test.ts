@@ -29,8 +29,8 @@ const world = (owned: Readonly<Record<number, Cluster>>, granted: readonly Clust
     authorizer: {
       authorize: async (_principal, object, relation) => {
         asked.push({ object, relation })
-        if (object.type !== 'cluster') throw new Error('only clusters are asked about')
-        const verdict = verdicts[object.owner]
+        if (object.type !== 'cluster' || !('name' in object)) throw new Error('only clusters are asked about')
+        const verdict = verdicts[object.account ?? '']
         if (verdict === 'denied') return left(AccessDenied('no'))
         if (verdict === 'barred') return left(SecondFactorDemanded('no'))
         return verdict === 'allowed' ? right({ objectId: Number(object.name.slice(1)), objectVersion: 3 } as never) : left(ObjectHidden('no'))
@@ -59,7 +59,7 @@ test('a cluster that was granted directly is found, and only by its UID', async 
   t.deepEqual(sent.map(({ id }) => id), [5])
 })
 
-test('nothing is sent to a cluster that is unknown, hidden, denied or barred', async (t) => {
+test('nothing is sent to a cluster that is unknown, hidden, denied or behind an entry requirement', async (t) => {
   const of = async (verdict: Verdict): Promise<string> => {
     const { sent, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: verdict })
     const tag = await tagOf('uid-1')
@@ -84,7 +84,7 @@ test('a token reaches as far into clusters as its scope says', async (t) => {
   t.is(await tagOf('uid-1', { ...get, method: 'POST' }, scope({ cluster: 'write' })), 'asked')
 })
 
-test('the cluster is told the caller where it knows callers, and else nothing', async (t) => {
+test('a cluster gets the identity of the caller only if it impersonates users', async (t) => {
   for (const knows of [true, false]) {
     const { sent, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' }, knows)
     await tagOf('uid-1')

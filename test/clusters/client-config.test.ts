@@ -92,8 +92,8 @@ test('the token of a kubeconfig reaches the Kubernetes API of its cluster and no
     const path = fullPath.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === 'cluster' ? cluster : /^(id|teamid|attempt)$/i.test(name) ? '1' : account) as string).replace('*', 'x')
     for (const method of methods) {
       const { status, json } = await service.send(method, path, { token, ...(method === 'GET' ? {} : { body: {} }) })
-      const nobody = access.kind === 'public' ? (await service.send(method, path, method === 'GET' ? {} : { body: {} })).status : undefined
-      const isRight = access.kind === 'public' ? status === nobody || nobody === 429 : access.kind === 'password' ? status === 401 : status === 403 && json.code === 'AccessDenied'
+      const unproven = access.kind === 'public' ? (await service.send(method, path, method === 'GET' ? {} : { body: {} })).status : undefined
+      const isRight = access.kind === 'public' ? status === unproven || unproven === 429 : access.kind === 'password' ? status === 401 : status === 403 && json.code === 'AccessDenied'
       if (!isRight) wrong.push(`${method} ${path}: ${status}`)
     }
   }
@@ -101,7 +101,7 @@ test('the token of a kubeconfig reaches the Kubernetes API of its cluster and no
   t.is((await service.send('GET', `/api/v1/clusters/${mine.at}/proxy/version`, { token, headers: { Sudo: owner.login } })).status, 403)
 })
 
-test('it does no more and lives no longer than the token that asks, and ends with what made it possible', async (t) => {
+test('it has no more rights and no longer life than the requesting token, and ends with the right that it depends on', async (t) => {
   const { at } = await imported()
   const expiry = new Date(Date.now() + 1_800_000).toISOString()
   const short = await expectStatus(service.send('POST', `/api/v1/users/${owner.login}/tokens`, { basic: [owner.login, peoplesPassword], body: { name: `short ${at}`, scopes: ['read:cluster'], expires_at: expiry } }), 201)
@@ -143,7 +143,7 @@ test('of a person and cluster ten tokens live: the oldest goes, other people’s
   t.true(own.some(({ action, changes }) => action === 'token.deleted' && changes.by === 'limit'))
 })
 
-test('a GET makes a token only where a change would be let through, and only when somebody reads it', async (t) => {
+test('a GET creates a token only if a change would be accepted, and only if the response is read', async (t) => {
   const { at } = await imported()
   const made = async (): Promise<number> => (await clusterTokensOf(owner, at)).length
   const path = `/api/v1/clusters/${at}/client-config`
@@ -179,7 +179,7 @@ test('a GET makes a token only where a change would be let through, and only whe
   t.is(asked.headers['cache-control'], 'no-store')
   for (const headers of [{ Cookie, 'X-Csrf-Token': csrf }, { Cookie, 'Sec-Fetch-Site': 'same-origin' }]) t.is((await version(at, await madeToken(at, { headers }))).status, 200)
   t.is((await version(at, await madeToken(at, { basic }))).status, 200)
-  t.is((await version(at, await madeToken(at, {}, `?token=${owner.token}`))).status, 200, 'an access token may stand in the query, as everywhere')
+  t.is((await version(at, await madeToken(at, {}, `?token=${owner.token}`))).status, 200, 'an access token is accepted in the query')
   t.is(await made(), 5)
 })
 

@@ -88,7 +88,7 @@ const refusedImports: readonly (readonly [string, () => object, RegExp])[] = [
   ['another owner in the body', () => ({ basicInfo: { name: 'a', ownerID: 1 }, provider: { accessConfig: fake.kubeconfig() } }), /ownerID/],
   ['another UID in the body', () => ({ basicInfo: { name: 'a', clusterUID: 'other' }, provider: { accessConfig: fake.kubeconfig() } }), /clusterUID/],
   ['a token that the cluster refuses', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ token: 'wrong' }) } }), /refused/],
-  ['nobody at the address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://127.0.0.1:1' }) } }), /refuses connections/],
+  ['no server at the address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://127.0.0.1:1' }) } }), /refuses connections/],
   ['a metadata address', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: fake.kubeconfig({ server: 'https://169.254.169.254' }) } }), /never allowed/],
   ['a kubeconfig that is none', () => ({ basicInfo: { name: 'a' }, provider: { accessConfig: 'hello' } }), /kubeconfig/],
 ]

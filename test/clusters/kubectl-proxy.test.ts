@@ -80,7 +80,7 @@ test('get, apply, patch and delete', async (t) => {
   t.regex(gone.stderr, /NotFound/)
 })
 
-test('moorage kubeconfig: kubectl runs it for a credential, which is used again while it counts; nothing that lasts stands in a file', async (t) => {
+test('moorage kubeconfig: kubectl runs it for a credential, which is used again while it is valid; no lasting secret is in a file', async (t) => {
   const namespace = await cluster.createNamespace()
   const folder = mkdtempSync(join(tmpdir(), 'moorage-exec-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -207,7 +207,7 @@ test('take the role away: the next request is 403', async (t) => {
   t.regex(refused.stderr, /Forbidden|forbidden/)
 })
 
-test('a member who may view but not connect is told 403, a stranger 404', async (t) => {
+test('a member who may view but not connect gets 403, an outsider 404', async (t) => {
   const viewer = await people.person('viewer')
   await people.teamWithRole(owner, org, [viewer], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
   const stranger = await people.person('stranger')

@@ -99,7 +99,7 @@ test('the cluster sees the caller, and their groups, in what is asked and what i
   t.deepEqual(headersOf(relayed[0]?.upstream.headers), ['accept: application/json', ...identity])
 })
 
-test('a cluster whose credential speaks for itself is told nobody', async (t) => {
+test('a cluster whose credential acts for itself gets no identity of a caller', async (t) => {
   const { open, asked, relayed } = world({ impersonatesUsers: false })
   const cluster = await open()
   await cluster.request({ method: 'GET', target: '/version' }, signal)

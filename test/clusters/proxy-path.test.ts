@@ -32,7 +32,7 @@ const forwarded: readonly (readonly [string, string])[] = [
   ['/core/v1/all-available', 'all-available'],
   ['/batch-delete', 'batch-delete'],
 ]
-for (const [path, expected] of forwarded) test(`${path} goes on as ${expected}`, (t) => t.is(upstream(path), expected))
+for (const [path, expected] of forwarded) test(`${path} is forwarded as ${expected}`, (t) => t.is(upstream(path), expected))
 
 const refused = [
   '', 'api', '//', '/api//v1', '/api/v1/', '/api/./v1', '/api/../v1', '/api/%2e/v1', '/api/%2e%2e/v1', '/api/%2E%2e/v1', '/api/v1/a%2fb', '/api/v1/a%2Fb', '/api/v1/a%5cb',
@@ -44,7 +44,7 @@ for (const path of refused) test(`refused: ${path.slice(0, 40)}`, (t) => t.true(
 
 const hostile = fc.array(fc.constantFrom('/', '.', '..', '%2f', '%2F', '%5c', '\\', '%00', '%252f', '%2e', ';', ':', 'api', 'apis', 'v1', 'core', 'pods', 'a', '%', '%zz', '//', '?', '#', 'é', '%c0%af', ' '), { maxLength: 12 }).map((parts) => `/${parts.join('')}`)
 
-test('what goes on says the same again and has no second reading', (t) => {
+test('a forwarded path has the same meaning and only one reading', (t) => {
   fc.assert(
     fc.property(fc.oneof(hostile, fc.webPath(), fc.string().map((s) => `/api/${s}`)), (path) => {
       const parsed = parseProxyPath(path)

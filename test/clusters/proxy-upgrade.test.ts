@@ -48,7 +48,7 @@ const accept = (socket: Duplex): void => {
 }
 
 for (const [status, reason] of [[200, 'OK'], [403, 'Forbidden'], [404, 'Not Found'], [500, 'Internal Server Error']] as const) {
-  test(`an upgrade answered ${status} is an ordinary answer, and what follows on the connection reaches nobody`, async (t) => {
+  test(`an upgrade answered ${status} is an ordinary response, and later bytes of the connection are dropped`, async (t) => {
     const own = await startFakeKubernetes()
     t.teardown(() => own.stop())
     own.onUpgrade((_req, socket) => {
@@ -186,7 +186,7 @@ test('removing the cluster cuts its open streams and watches', async (t) => {
   t.is((await service.send('GET', `${proxy}/version`, { token: service.adminToken })).status, 404)
 })
 
-test('other protocols are plain requests, and nobody unauthorized gets as far as the cluster', async (t) => {
+test('other protocols are plain requests, and no unauthorized caller reaches the cluster', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
   const { proxy } = await makeProxy(own)

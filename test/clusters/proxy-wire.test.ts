@@ -91,7 +91,7 @@ for (const victim of ['Authorization', 'authorization', 'Impersonate-User', 'imp
   })
 }
 
-test('with impersonation the cluster is told the caller, once, whatever the client sends', async (t) => {
+test('with impersonation the cluster gets the caller, once, for any headers of the client', async (t) => {
   const other = await startFakeKubernetes()
   t.teardown(() => other.stop())
   const send = makeSendJson(service.baseUrl)

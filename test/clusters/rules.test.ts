@@ -25,7 +25,7 @@ test('managers and their mask are inverse, and unknown bits are left out', (t) =
   )
 })
 
-test('managers are told by what a cluster serves', (t) => {
+test('managers are recognized by the APIs that a cluster serves', (t) => {
   const bare = { groups: [], servesManagedClusters: false, servesDeployments: true, hasKlusterlet: false }
   t.deepEqual(detectManagers(bare), [])
   t.deepEqual(detectManagers({ ...bare, servesManagedClusters: true }), ['OCMHub'])
@@ -36,7 +36,7 @@ test('managers are told by what a cluster serves', (t) => {
 
 const node = (providerId: string, ...labels: string[]) => ({ providerId, labels: Object.fromEntries(labels.map((label) => [label, 'x'])) })
 
-test('the provider is told by provider ids and the labels of managed services', (t) => {
+test('the provider is recognized by provider ids and the labels of managed services', (t) => {
   t.is(detectProvider([]), 'Generic')
   t.is(detectProvider([node('')]), 'Generic')
   t.is(detectProvider([node('aws:///eu-west-1a/i-1', 'eks.amazonaws.com/nodegroup')]), 'EKS')
@@ -51,7 +51,7 @@ test('the provider is told by provider ids and the labels of managed services', 
   t.is(detectLocation([]), '')
 })
 
-test('what a cluster says about itself fits the record, whatever it says', (t) => {
+test('any description of a cluster by itself fits the record', (t) => {
   const said = (nodeCount: number, providerId = '') =>
     factsOf({
       uid: 'u', kubernetesVersion: '', isReady: true, nodeCount, groups: [], servesManagedClusters: false, servesDeployments: true, hasKlusterlet: false,
@@ -74,7 +74,7 @@ test('what one look gave decides the phase', (t) => {
   t.deepEqual(judge('u', { kind: 'unreachable', message: 'm' }), { phase: 'NotConnected', reason: 'Unknown', message: 'm' })
 })
 
-test('an age is told in its largest whole unit', (t) => {
+test('an age is shown in its largest whole unit', (t) => {
   const ago = (seconds: number): string => shortAge(new Date(0), new Date(seconds * 1000))
   t.deepEqual([0, 59, 60, 3599, 3600, 86_399, 86_400, 86_400 * 400].map(ago), ['0s', '59s', '1m', '59m', '1h', '23h', '1d', '400d'])
   t.is(shortAge(new Date(5000), new Date(0)), '0s')

@@ -42,7 +42,7 @@ for (const version of ['helm3', 'helm4'] as const) {
     t.deepEqual([api.all('apps/v1', 'Deployment', 'shop').length, api.all('apps/v1', 'ReplicaSet', 'shop').length], [0, 0])
   })
 
-  test(`${version} keeps its records in ConfigMaps, and its history when it is told to`, async (t) => {
+  test(`${version} keeps its records in ConfigMaps, and its history if configured`, async (t) => {
     const { api, cli, chart } = await makeWorld(t, version, { HELM_DRIVER: 'configmap' })
     t.is((await install(cli, chart)).status, 0)
     await cli.must('uninstall', 'web', '-n', 'shop', '--keep-history')
@@ -61,7 +61,7 @@ for (const version of ['helm3', 'helm4'] as const) {
     t.is(api.find('v1', 'PersistentVolumeClaim', 'shop', 'web-store')?.status?.['phase'], 'Pending')
   })
 
-  test(`${version} is told what is forbidden, and as whom it asked`, async (t) => {
+  test(`${version} gets the forbidden request and its user in the response`, async (t) => {
     const { api, cli, chart } = await makeWorld(t, version)
     api.rules.forbid({ user: 'zoe', verb: 'create', resource: 'secrets' })
     const refused = await install(cli, chart, '--kube-as-user', 'zoe', '--kube-as-group', 'crew')
@@ -105,7 +105,7 @@ test('a write with an old resourceVersion is refused', async (t) => {
   t.is(api.find('v1', 'ConfigMap', 'default', 'berth')?.data?.['depth'], '2')
 })
 
-test('held calls wait until they are let go; delayed and failed ones are told apart', async (t) => {
+test('held calls wait until they are released; delayed and failed ones are distinguished', async (t) => {
   const api = await startFakeApi()
   t.teardown(() => api.stop())
   const hold = api.rules.hold({ verb: 'get', resource: 'namespaces', name: 'default' })

@@ -49,7 +49,7 @@ test('cut ends open connections and lets new ones through', (t) => withScene(t, 
   t.is(await answerOf(await open()), 1)
 }))
 
-test('pause hangs a query without closing, and refuses nobody', (t) => withScene(t, async ({ open, proxy }) => {
+test('pause hangs a query without closing, and refuses no connection', (t) => withScene(t, async ({ open, proxy }) => {
   const connection = await open()
   proxy.pause()
   const first = await Promise.race([answerOf(connection).catch(() => 'failed'), later(300)])

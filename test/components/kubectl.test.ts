@@ -38,7 +38,7 @@ test('logs prints the last lines', async (t) => {
   t.regex(result.stdout, /^\S+\/web\/main line 4\n\S+\/web\/main line 5\n$/)
 })
 
-test('logs --follow goes on until the reader leaves, and then closes at the kubelet', async (t) => {
+test('logs --follow continues until the reader leaves, and then closes at the kubelet', async (t) => {
   const child = spawn(...t.context.command('logs', 'web', '--follow'), { stdio: ['ignore', 'pipe', 'inherit'] })
   for await (const line of createInterface({ input: child.stdout })) {
     if (line.endsWith('line 8')) break

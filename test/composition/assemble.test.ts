@@ -50,7 +50,7 @@ const typeOf = (type: string, relations: ObjectTypeDefinition['relations']): Obj
   type, listed: true, scope: 'misc', reading: [], relations,
 })
 const byMembership = [{ by: 'member' as const }]
-const teamType = typeOf('team', { can_view: byMembership })
+const teamType: ObjectTypeDefinition = { ...typeOf('team', { can_view: byMembership }), place: { in: 'any-account', key: 'id', rows: 'own' } }
 
 test('a sound set of plugins is put together, with roots, gates and owners', (t) => {
   const GreetingToken = token<string>('test.Greeting')
@@ -92,7 +92,7 @@ test('closed plugins and closed routes are not there, and their ports are not as
   t.deepEqual(billed.routes.map(({ gate }) => gate), ['always', 'billing-enabled'])
 })
 
-test('every missing port of every plugin is told in one message', (t) => {
+test('one message names every missing port of every plugin', (t) => {
   const needs = (...names: string[]) => Object.fromEntries(names.map((name) => [name, token<unknown>(`test.absent.${name}`)]))
   const problems = problemsOf([plugin('one', [], { needs: needs('a', 'b') }), plugin('two', [], { needs: needs('c') })])
   t.deepEqual(problems, [
@@ -141,13 +141,32 @@ test('a relation that no plugin defines is refused; membership of an organizatio
     guarded('a', requires('can_view', { type: 'team', id: path('id') }), { path: '/a/{id}' }),
     guarded('b', requires('can_paint', { type: 'team', id: path('id') }), { path: '/b/{id}' }),
     guarded('c', memberOf(path('org')), { path: '/c/{org}' }),
-    guarded('d', requires('can_view', { type: 'cluster', owner: path('owner'), name: path('name') }), { path: '/d/{owner}/{name}' }),
+    guarded('d', requires('can_view', { type: 'cluster', account: path('owner'), name: path('name') }), { path: '/d/{owner}/{name}' }),
     guarded('e', requires('toString', { type: 'team', id: path('id') }), { path: '/e/{id}' }),
   ]
   t.deepEqual(problemsOf([plugin('one', routes, { objectTypes: [teamType] })]), [
     'Route b requires the relation can_paint on team, which no plugin defines.',
     'Route d requires the relation can_view on cluster, which no plugin defines.',
     'Route e requires the relation toString on team, which no plugin defines.',
+  ])
+})
+
+test('an object that is named in another way than its type demands is refused', (t) => {
+  const cabin: ObjectTypeDefinition = { ...typeOf('cabin', { can_view: byMembership }), place: { in: { type: 'ship' }, key: 'name', rows: 'own' } }
+  const ship: ObjectTypeDefinition = { ...typeOf('ship', { can_view: byMembership }), place: { in: 'account', key: 'id', rows: 'own' } }
+  const at = { path: '/{id}/{name}/{owner}' }
+  const routes = [
+    guarded('a', requires('can_view', { type: 'team', name: path('name') }), { path: '/a/{name}' }),
+    guarded('b', requires('can_view', { type: 'team', account: path('owner'), id: path('id') }), { path: `/b${at.path}` }),
+    guarded('c', requires('can_view', { type: 'cabin', account: path('owner'), name: path('name') }), { path: `/c${at.path}` }),
+    guarded('d', requires('can_view', { type: 'cabin', account: path('owner'), within: { id: path('id') }, name: path('name') }), { path: `/d${at.path}` }),
+    guarded('e', requires('can_view', { type: 'raft', name: path('name') }), { path: '/e/{name}' }),
+  ]
+  t.deepEqual(problemsOf([plugin('one', routes, { objectTypes: [teamType, ship, cabin, typeOf('raft', { can_view: byMembership })] })]), [
+    'Route a names a team by name: its place demands id.',
+    'Route b names a team by account, id: its place demands id.',
+    'Route c names a cabin by account, name: its place demands account, within.id, name.',
+    'Route e names an object of type raft, which has no place.',
   ])
 })
 

@@ -64,7 +64,7 @@ test('a descriptor that is closed is no error', async (t) => {
   const { fd } = target()
   closeSync(fd)
   const lines = makeBatchedLines({ fd, batchAgeMs: 1 })
-  lines.add('nobody reads this\n')
+  lines.add('unread\n')
   await delay(30)
   t.notThrows(() => lines.add('nor this\n'))
   t.notThrows(() => lines.flushNow())
@@ -77,7 +77,7 @@ const child = (code: string): Promise<{ code: number; stderr: string }> =>
     )
   })
 
-test('an error that nobody caught: the log is flushed, the error is told once, exit 1', async (t) => {
+test('an uncaught error: the log is flushed, the error is reported once, exit 1', async (t) => {
   const prelude = `
     import { installCrashHandlers, beforeCrash } from './composition/cli/lifecycle.ts'
     import { makeBatchedLines } from './adapters/logging/batched-lines.ts'
@@ -99,7 +99,7 @@ test('an error that nobody caught: the log is flushed, the error is told once, e
   }
 })
 
-test('an error of a driver that nobody caught tells its code and place, and no values', async (t) => {
+test('an uncaught error of a driver shows its code and place, and no values', async (t) => {
   const { code, stderr } = await child(`
     import { installCrashHandlers } from './composition/cli/lifecycle.ts'
     installCrashHandlers()

@@ -13,12 +13,12 @@ test.after.always(() => rmSync(folder, { recursive: true, force: true }))
 const check = async (mail?: string) =>
   checkMail((await loadConfig({ environment: { MOORAGE_DATA_DIR: folder, ...(mail === undefined ? {} : { MOORAGE_MAIL: mail }) } })).settings)
 
-test('a folder works and is a warning: nobody gets mail from it', async (t) => {
+test('a folder works and is a warning: its mail is not sent', async (t) => {
   const fresh = await check()
   t.is(fresh.state, 'warning')
   t.regex(fresh.message, /does not exist yet/)
   mkdirSync(join(folder, 'mail'))
-  t.regex((await check()).message, /sent to nobody/)
+  t.regex((await check()).message, /not sent, which is suitable for a trial only/)
   writeFileSync(join(folder, 'file'), '')
   t.like(await check(`folder:${join(folder, 'file')}`), { state: 'problem' })
   t.like(await check(`folder:${join(folder, 'new', 'below')}`), { state: 'warning' })
@@ -34,7 +34,7 @@ test('a mail server: that it answers, takes the sign-in and encrypts, and in pla
   const server = await startMailServer({ login })
   t.teardown(() => server.stop())
   const good = await check(`smtp://relay:relay-password@localhost:${server.port}`)
-  t.deepEqual(good, { subject: 'mail', state: 'ok', message: `The mail server localhost:${server.port} answers. It takes the sign-in of relay.` })
+  t.deepEqual(good, { subject: 'mail', state: 'ok', message: `The mail server localhost:${server.port} answers. It accepts the sign-in of relay.` })
   const wrong = await check(`smtp://relay:not-that-one@localhost:${server.port}`)
   t.is(wrong.state, 'problem')
   t.regex(wrong.message, /refuses the user or the password/)

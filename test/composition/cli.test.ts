@@ -125,9 +125,9 @@ test('admin: a user is made, given a password and a token; refusals are plain', 
   t.notRegex(set.out + set.err, /lantern/)
   t.regex((await run(['admin', 'create-token', 'alice', '--name', 'ci', '--scopes', 'read:cluster'], environment)).out, /token +moor_\w{36}/)
   t.regex((await run(['admin', 'create-token', 'alice', '--name', 'x', '--scopes', 'paint:walls'], environment)).err, /There is no scope "paint:walls"/)
-  t.regex((await run(['admin', 'create-token', 'bob', '--name', 'x'], environment)).err, /There is no user bob/)
+  t.regex((await run(['admin', 'create-token', 'bob', '--name', 'x'], environment)).err, /The user bob does not exist/)
   t.is((await run(['admin', 'unlock', 'alice'], environment)).code, 0)
-  for (const [name, says] of [['alice', /No second factor is enrolled/], ['bob', /There is no such user/]] as const) {
+  for (const [name, says] of [['alice', /No second factor is enrolled/], ['bob', /The user does not exist/]] as const) {
     const reset = await run(['admin', 'reset-second-factor', name], environment)
     t.is(reset.code, 1)
     t.regex(reset.err, says)
@@ -163,7 +163,7 @@ test('a key ring that is gone while the database is in use stops everything that
   t.notRegex(doctor.out, /the first start makes it/)
 })
 
-test('a file that is no database is told with its name', async (t) => {
+test('the message names a file that is not a database', async (t) => {
   const dataDir = join(folder, 'no-database')
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'moorage.sqlite'), 'something else entirely'.repeat(400))

@@ -38,7 +38,7 @@ test('the process exits 0, 1 and 2, results on stdout and the rest on stderr', a
   t.deepEqual([wrong.code, wrong.stdout], [2, ''])
 })
 
-test('a port that is taken is told in plain words', async (t) => {
+test('a port that is in use is reported in plain words', async (t) => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())

@@ -29,7 +29,7 @@ const problemsOf = async (environment: Record<string, string>, file?: string): P
   }
 }
 
-test('the contract defaults stand without any input', async (t) => {
+test('without any input the defaults of the contract are used', async (t) => {
   const { settings, sources } = await loadConfig({ environment: {} })
   t.deepEqual(settings.listen, { host: '127.0.0.1', port: 3000 })
   t.deepEqual(settings.marketplaceListen, { host: '127.0.0.1', port: 3001 })
@@ -71,7 +71,7 @@ test('paths that depend on the data folder follow it', async (t) => {
   t.is(settings.databaseUrl.reveal(), 'sqlite:/srv/moorage/moorage.sqlite')
 })
 
-test('all problems are told at once, with the nearest known key', async (t) => {
+test('all problems are reported at once, with the nearest known key', async (t) => {
   const file = fileWith('lisen: 127.0.0.1:4000\ndatabaseUrl: x\nops_listen: {port: 1}\nrun_mode: prod\nxyzzyplugh: 1\n')
   const problems = await problemsOf({ MOORAGE_PASSWORD_MIN_LENGTH: '7', MOORAGE_DEPLOYMENT_TIPE: 'x', MOORAGE_BASE_URL: 'ftp://x' }, file)
   const text = problems.join('\n')
@@ -102,7 +102,7 @@ test('broken YAML tells the place and never the text', async (t) => {
   t.regex((await problemsOf({}, fileWith('- a list\n'))).join('\n'), /must hold keys and values/)
 })
 
-test('an alias stands for its anchor; a file that multiplies itself by aliases is refused', async (t) => {
+test('an alias is replaced by its anchor; a file that multiplies itself by aliases is refused', async (t) => {
   const { settings } = await loadConfig({ environment: {}, file: fileWith('listen: &here 127.0.0.1:8080\nmarketplace_listen: *here\n') })
   t.is(settings.marketplaceListen.port, 8080)
   const anchors = ['a0: &a0 [x, x]', ...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `a${n}: &a${n} [${Array(9).fill(`*a${n - 1}`).join(', ')}]`)]

@@ -41,7 +41,7 @@ test('an unknown port is named, together with who needs it', (t) => {
   t.throws(() => eager.resolve(GreeterToken), { message: /test\.Name, which test\.Greeter needs/ })
 })
 
-test('ports that need each other are told as a circle, not as a stack overflow', (t) => {
+test('ports that need each other are reported as a circle, not as a stack overflow', (t) => {
   const container = makeContainer()
   container.provide(NameToken, (resolve) => resolve(GreeterToken).greet())
   container.provide(GreeterToken, (resolve) => ({ greet: () => '', name: resolve(NameToken) }))

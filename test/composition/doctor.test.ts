@@ -84,7 +84,7 @@ onMariaDb('a server database: its clock, and a schema that is missing or there',
   t.deepEqual(await states(await migratedMysqlUrl()), ['database ok', 'clock ok', 'schema ok'])
 })
 
-onMariaDb('a wrong password is told by its code, and never repeated', async (t) => {
+onMariaDb('a wrong password is reported by the code of the server, and never repeated', async (t) => {
   const url = new URL(await emptyMysqlUrl())
   url.username = 'nobody'
   url.password = 'canary-password'

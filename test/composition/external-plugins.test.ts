@@ -62,7 +62,7 @@ test('what package.json does not export stays closed to plugins', async (t) => {
   t.regex(error.problems[0] ?? '', /curious\.ts cannot be loaded: Cannot find package 'moorage'/)
 })
 
-test('all that cannot be loaded is told at once', async (t) => {
+test('all plugins that cannot be loaded are reported at once', async (t) => {
   writeFileSync(join(folder, 'empty.mjs'), 'export const nothing = 1\n')
   writeFileSync(join(folder, 'throws.mjs'), "throw new Error('no licence')\n")
   const error = await t.throwsAsync(loadExternalPlugins(['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package'], folder), { instanceOf: StartRefused })

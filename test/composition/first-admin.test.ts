@@ -41,7 +41,7 @@ for (const database of ['sqlite', 'mysql'] as const) {
   })
 }
 
-test('the second start makes nobody and shows no password', async (t) => {
+test('the second start creates no user and shows no password', async (t) => {
   const environment = await environmentOn(t, 'sqlite')
   const first = await start(environment)
   t.truthy(first.firstAdmin?.generatedPassword)
@@ -58,7 +58,7 @@ test('a password that the policy refuses stops the start with a sentence that do
   t.notRegex(error.message, /short-c/)
 })
 
-test('a start that cannot listen makes nobody: the next one still shows the password', async (t) => {
+test('a start that cannot listen creates no user: the next one shows the password', async (t) => {
   const environment = await environmentOn(t, 'sqlite')
   const taken = createServer()
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))

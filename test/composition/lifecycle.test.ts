@@ -11,7 +11,7 @@ const makeLog = () => {
   return { log, lines }
 }
 
-test('the last opened is closed first, and last what must outlive the rest; one that fails is logged and keeps nobody open', async (t) => {
+test('the last opened is closed first, and last what must outlive the rest; one that fails is logged and keeps no other open', async (t) => {
   const { log, lines } = makeLog()
   const stops = makeStopSequence(log)
   const closed: string[] = []
@@ -32,7 +32,7 @@ test('a stop that is asked for twice runs once', async (t) => {
   t.is(closed, 1)
 })
 
-test('the exit code tells whether everything closed in order', async (t) => {
+test('the exit code says whether everything closed in order', async (t) => {
   for (const [allClosed, code] of [[true, 0], [false, 1]] as const) {
     const signals = new EventEmitter()
     const stopped = untilStopped({ signals, log: makeLog().log, stop: async () => allClosed, exitNow: () => t.fail() })

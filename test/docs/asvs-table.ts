@@ -39,7 +39,7 @@ export const tableProblems = (table: AsvsTable, read: (path: string) => string |
   const lines = linesOf(table)
   const ids = lines.map(({ id }) => id)
   return [
-    ...ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => `${id} stands twice`),
+    ...ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => `${id} is repeated`),
     ...lines.flatMap((line) => [
       ...(isBacked(line) && (line.tests ?? []).length + (line.documents ?? []).length === 0 ? [`${line.id} names neither test nor document`] : []),
       ...(line.state !== 'claimed' && (line.why ?? '') === '' ? [`${line.id} does not say why`] : []),

@@ -36,7 +36,7 @@ export const findings = async (database: SqlDatabase, attempts: readonly Attempt
   const found: string[] = []
   for (const attempt of attempts) {
     const { rows, audited } = await effectsOf(database, attempt)
-    const told = `${attempt.kind} ${attempt.name} was told ${attempt.answer?.status ?? 'nothing'}`
+    const told = `${attempt.kind} ${attempt.name} got ${attempt.answer?.status ?? 'nothing'}`
     if (rows !== audited) found.push(`${told}: ${rows} rows, ${audited} audit rows`)
     if (rows > 1) found.push(`${told}: there are ${rows}`)
     if (!isAcknowledged(attempt)) {

@@ -97,7 +97,7 @@ export const makeWriteLedger = ({ target, token, home, prefix, keyed = 'half' }:
         const answer = await repeat(attempt)
         if (answer.status !== 409 || answer.json?.code !== 'RequestInProgress') return answer
         const seconds = Number(answer.headers['retry-after'])
-        if (!(seconds >= 1 && seconds <= 10)) throw new Error(`${attempt.name} was told to wait for ${answer.headers['retry-after']}`)
+        if (!(seconds >= 1 && seconds <= 10)) throw new Error(`${attempt.name} got Retry-After ${answer.headers['retry-after']}`)
         if (Date.now() > deadline) throw new Error(`the key of ${attempt.name} is stuck`)
         await sleep(seconds * 1000)
       }

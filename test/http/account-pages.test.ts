@@ -1,6 +1,6 @@
 import { Script } from 'node:vm'
 import test from 'ava'
-import { accountScripts } from '../../composition/http/pages/account-scripts.ts'
+import { accountScripts } from '../../composition/http/pages/account-pages.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 
@@ -28,7 +28,7 @@ const usedIds = (source: string): readonly string[] => [
 ]
 
 for (const name of names) {
-  test(`/${name} is a page that nobody keeps and that runs scripts of this service alone`, async (t) => {
+  test(`/${name} is a page that is not cached and runs scripts of this service only`, async (t) => {
     const { status, headers, text } = await get(`/${name}?code=Zk3vWq81`)
     t.is(status, 200)
     t.is(headers['content-type'], 'text/html; charset=utf-8')
@@ -83,7 +83,7 @@ test('the scripts are served as scripts, parse, and make no HTML out of text', a
   }
 })
 
-test('opening a page of a mail uses its code up for nobody: there is no change in a GET', async (t) => {
+test('opening a page of a mail does not use up its code: a GET changes nothing', async (t) => {
   for (const file of ['confirm-email.js', 'reset-password.js']) {
     const atOnce = (accountScripts[file] ?? '').split(/^onSubmit\(/m)[0] ?? ''
     t.notRegex(atOnce, /ask\(/, file)

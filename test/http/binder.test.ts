@@ -52,7 +52,7 @@ const errorCases: readonly [name: string, path: string, init: RequestInit, statu
   ['a body that is no JSON', '/things', { method: 'POST', headers: jsonHeaders, body: '{' }, 400, 'MalformedBody'],
   ['a body that does not decode', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":5}' }, 422, 'InvalidBody'],
   ['an id written as 1.0', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"a","id":1.0}' }, 422, 'InvalidBody'],
-  ['a key that stands twice', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","name":"y"}' }, 422, 'InvalidBody'],
+  ['a repeated key', '/things', { method: 'POST', headers: jsonHeaders, body: '{"name":"x","name":"y"}' }, 422, 'InvalidBody'],
   ['a form', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' }, 415, 'UnsupportedMediaType'],
   ['text that is JSON', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'text/plain' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
   ['UTF-16', '/things', { method: 'POST', headers: { ...auth, 'content-type': 'application/json; charset=utf-16' }, body: '{"name":"x"}' }, 415, 'UnsupportedMediaType'],
@@ -90,9 +90,9 @@ test('a refusal leads to the page of its operation, and to the whole documentati
   t.is(await urlOf('/things/1', { method: 'DELETE' }), page)
 })
 
-test('a path that no route has and a parameter that cannot be are told in one text', async (t) => {
+test('an unknown path and an invalid parameter get the same message', async (t) => {
   const messages = await Promise.all(['/nowhere', '/things/abc', '/things/0'].map(async (path) => (await bodyOf(await send(t.context.server, path)))['message']))
-  t.deepEqual(messages, Array(3).fill('There is nothing at this path.'))
+  t.deepEqual(messages, Array(3).fill('The path does not exist.'))
 })
 
 test('neither OPTIONS nor 405 names a method that would then find nothing at the path', async (t) => {
@@ -116,7 +116,7 @@ test('every answer tells a browser neither to guess nor to frame, run, keep or p
   }
 })
 
-test('an error of ours is logged, tells the caller nothing of the inside, and the service goes on', async (t) => {
+test('an internal error is logged, tells the caller no internals, and the service continues', async (t) => {
   const server = await startStubServer(stubRoutes)
   for (const [path, status] of [['/throw', 500], ['/away', 503]] as const) {
     const reply = await send(server, path)
@@ -126,7 +126,7 @@ test('an error of ours is logged, tells the caller nothing of the inside, and th
   t.is((await send(server, '/things/1')).status, 200)
   await server.stop()
   const told = server.lines.filter(({ level }) => level === 'error')
-  t.deepEqual(told.map(({ message, fields }) => [message, fields['error'] instanceof Error]), [['request failed', true], ['a component is away', true]], 'the error itself, so that the log chooses what of it may stand there')
+  t.deepEqual(told.map(({ message, fields }) => [message, fields['error'] instanceof Error]), [['request failed', true], ['a component is away', true]], 'the error itself, so that the log chooses what of it is written')
 })
 
 test('401 says how to prove oneself, 405 what the path takes, 429 when to come back', async (t) => {
@@ -182,7 +182,7 @@ test('HEAD answers as GET without a body, OPTIONS from the route table', async (
   t.is(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST')
 })
 
-test('a GET body may stand in the query instead, and the query wins', async (t) => {
+test('a GET body may be in the query instead, and the query takes precedence', async (t) => {
   t.deepEqual(await bodyOf(await send(t.context.server, '/view?name=fromquery')), { name: 'fromquery' })
 })
 
@@ -263,7 +263,7 @@ test.serial('a request that failed on our side may be sent again with its key', 
   t.is(counter.runs, before + 4)
 })
 
-test('an answer that was committed with its change is the retry\'s, whatever the handler did then; who comes too early is told when to ask', async (t) => {
+test('a response that was committed with its change is returned to the retry, even if the handler failed later; an early retry gets Retry-After', async (t) => {
   const idempotency = memoryIdempotency()
   const route = defineRoute({
     id: 'stub.change', method: 'POST', path: '/change', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: write('misc'),
@@ -304,7 +304,7 @@ test('an answer that was committed with its change is the retry\'s, whatever the
   t.regex(retry.headers.get('etag') ?? '', /"/)
   const refused = await post('/refusing')
   const refusedAgain = await post('/refusing')
-  t.deepEqual([refused.status, refusedAgain.status, refusedAgain.headers.get('idempotency-replayed')], [409, 409, 'true'], 'what was told is told again')
+  t.deepEqual([refused.status, refusedAgain.status, refusedAgain.headers.get('idempotency-replayed')], [409, 409, 'true'], 'the same response is returned again')
 })
 
 test('a request id is kept when it is harmless and replaced when not', async (t) => {

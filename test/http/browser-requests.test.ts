@@ -32,6 +32,7 @@ const makeResumption = () => {
       const next = { value: secret(rememberValue.replace('x', 'y')), validSeconds: 60 }
       return right({ principal: { ...principal, method: 'session' }, sessionKey: secret('session-key'), remembered: next, busPass: secret('bus') })
     },
+    userOf: async () => undefined,
   }
   return { asked, resumption }
 }
@@ -80,7 +81,7 @@ test.serial('the session of one user beside the credential of another is refused
     t.is((await get(server, { cookie: session }, `${path}?token=admin`)).status, 401, path)
   }
   for (const over of ['moorage_session=over', 'moorage_session=session-key; moorage_session=x', remember]) t.is((await get(server, { cookie: over, authorization: 'token admin' }, '/admin/x')).status, 204, over)
-  t.is((await get(server, { cookie: session, authorization: 'token good', sudo: 'eve' })).status, 200, 'who acts is compared, not as whom')
+  t.is((await get(server, { cookie: session, authorization: 'token good', sudo: 'eve' })).status, 200, 'the acting user is compared, not the target of sudo')
   t.is((await get(server, { cookie: session, authorization: 'token admin', sudo: 'ada' })).status, 401)
 })
 
@@ -93,7 +94,7 @@ test.serial('a token as the password of HTTP Basic wants the name of its owner, 
   t.is((await get(server, { authorization: `Basic ${btoa('ada:good')}` }, '/things/1?token=good')).status, 200)
 })
 
-test.serial('a page of another site signs nobody in or out', async (t) => {
+test.serial('a page of another site cannot sign in or out', async (t) => {
   const { server } = t.context
   const signIn = (headers: Record<string, string>) => fetch(`${server.baseUrl}/api/v1/signin`, { method: 'POST', headers })
   const foreign = [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }, { origin: 'null' }]
@@ -226,7 +227,7 @@ test.serial('refusals, streams, 304 and cookies of the route itself carry the ne
   t.deepEqual(names(unchanged), all)
 })
 
-test.serial('HEAD resumes as GET does; a change is told to ask first, and nothing is used up', async (t) => {
+test.serial('HEAD resumes like GET; a change gets a request to send a GET first, and nothing is used up', async (t) => {
   const { server, asked } = t.context
   t.is((await get(server, { cookie: remember }, '/things/1', 'HEAD')).headers.getSetCookie().length, 4)
   const before = asked.length
@@ -243,7 +244,7 @@ test.serial('HEAD resumes as GET does; a change is told to ask first, and nothin
   t.is(asked.length, before)
 })
 
-test.serial('a remember cookie that is worth nothing is taken away, and locks nobody out of public routes', async (t) => {
+test.serial('an invalid remember cookie is removed, and does not lock a caller out of public routes', async (t) => {
   const { server } = t.context
   const cookie = `moorage_session_remember=${goneValue}`
   const refused = await get(server, { cookie })

@@ -75,7 +75,7 @@ test('the answer is what a browser reads, and begins where its reader was', asyn
   a.is(open.text(), 'retry: 2000\n\nid: 3\ndata: {"height":3,"note":"line\\nbreak"}\n\n')
   a.deepEqual(seen.afters, [2])
   open.cut()
-  await until('the handler is told that nobody listens', () => (seen.left === 1 ? true : undefined))
+  await until('the handler learns that the client has left', () => (seen.left === 1 ? true : undefined))
 })
 
 test('a refusal is an ordinary answer; a wrong place to begin is 400', async (a) => {
@@ -104,7 +104,7 @@ test('a stop ends a feed in order and is not held up by it', async (a) => {
   a.is(seen.left, 1)
 })
 
-test('a feed that breaks is cut, so that nobody takes it for whole', async (a) => {
+test('a feed that breaks is cut, so that a client does not take it for complete', async (a) => {
   let breakIt = (): void => undefined
   const broken: Feed<t.TypeOf<typeof Tide>> = {
     now: async () => [],
@@ -126,7 +126,7 @@ test('a feed that breaks is cut, so that nobody takes it for whole', async (a) =
   a.true(server.lines.some(({ level }) => level === 'error'))
 })
 
-test('who loses the right to it is cut off; a busy store cuts nobody off', async (a) => {
+test('a caller who loses the right is cut off; a busy store cuts no caller off', async (a) => {
   let asked = 0
   const server = await startStubServer(
     [handle(watchTide, async () => {
@@ -180,7 +180,7 @@ test('a reader that takes nothing is not read ahead for', async (a) => {
   const heldBack = made
   a.true(heldBack < 50_000, String(heldBack))
   socket.resume()
-  await until('it goes on', () => (made > heldBack + 1000 ? true : undefined))
+  await until('it continues', () => (made > heldBack + 1000 ? true : undefined))
   socket.destroy()
   await until('it ends', async () => {
     const before = made

@@ -107,7 +107,7 @@ for (const [what, head] of [
   ['headers', 'GET /api/v1/things HTTP/1.1\r\nX-Slow: '],
   ['a body', 'POST /api/v1/things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n'],
 ] as const) {
-  test(`a client that sends ${what} byte by byte is answered 408 and cut, although it goes on`, async (t) => {
+  test(`a client that sends ${what} byte by byte is answered 408 and cut, although it continues`, async (t) => {
     const own = await hasty({ headers: 200, request: 400 })
     t.teardown(() => own.stop())
     const client = trickle(own.port, head)

@@ -52,24 +52,23 @@ for (const text of ['', '{', 'NaN', '[1,]', '\ufeff{}', '{} {}', "{'a':1}", '01'
   test(`${JSON.stringify(text)} is refused as syntax`, (t) => t.deepEqual(parseJson(text), { ok: false, why: 'syntax' }))
 }
 
-test('a key named __proto__ stays a key and reaches no prototype', (t) => {
-  const value = valueOf('{"__proto__":{"polluted":1}}') as object
-  t.true(Object.hasOwn(value, '__proto__'))
-  t.is(({} as Record<string, unknown>)['polluted'], undefined)
+test('the key __proto__ is refused, at each level and however it is written', (t) => {
+  const texts = ['{"__proto__":{"polluted":1}}', '{"a":[{"b":{"__proto__":[]}}]}', '{"\\u005f_proto__":1}', '{"b":{"__proto__":1,"__proto__":2}}']
+  for (const text of texts) t.deepEqual(parseJson(text), { ok: false, why: 'reserved-key' }, text)
+  for (const text of ['"__proto__"', '{"a":"__proto__"}', '{"constructor":1,"proto":{"prototype":1}}']) t.true(parseJson(text).ok, text)
 })
 
-test('a key that stands twice in one object is refused and named, whatever lies between', (t) => {
+test('a key that is repeated in one object is refused and named, with anything between', (t) => {
   const repeated = ['{"a":1,"a":2}', '{"a":{"b":[{"a":1}]},"a":1}', '[{"x":"{","a":",","a":""}]', '{"a":[1,2],"b":{},"a":0}', '{"a":1,"\\u0061":2}', '{ "a" :"\\"" , "a":1}']
   for (const text of repeated) t.deepEqual(parseJson(text), { ok: false, why: 'repeated-key', key: 'a' }, text)
-  t.deepEqual(parseJson('{"b":{"__proto__":1,"__proto__":2}}'), { ok: false, why: 'repeated-key', key: '__proto__' })
   t.deepEqual(parseJson('{"b":1.0,"n":12345678901234567890,"b":2}'), { ok: false, why: 'repeated-key', key: 'b' })
   for (const text of ['{"a":{"a":{"a":"a"}}}', '[{"a":1},{"a":1}]', '["a","a"]', '{"b":"a","a":"b"}', '"a"', '1', '{"b":["a","a"],"a":"a,\\"a\\":"}']) t.true(parseJson(text).ok, text)
-  fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => parseJson(JSON.stringify(value)).ok))
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => parseJson(JSON.stringify(value)).ok || JSON.stringify(value).includes('__proto__')))
 })
 
 test('the bodies that the Kubernetes proxy reads itself have each key once as well', async (t) => {
   const read = (text: string) => readSmallJson((async function* () { yield Buffer.from(text) })())
   t.deepEqual(await read('{"resources":[]}'), right({ resources: [] }))
   const refused = await read('{"resources":[],"resources":[{"name":"b"}]}')
-  t.true(isLeft(refused) && refused.left.message.includes('"resources" stands twice'))
+  t.true(isLeft(refused) && refused.left.message.includes('"resources" is repeated'))
 })

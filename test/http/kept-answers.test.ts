@@ -35,7 +35,6 @@ const withoutTransaction: readonly string[] = [
   // Each account goes in a transaction of its own; a run that broke off is run again.
   'identity.consolePurge',
   // These change nothing.
-  'authz.listAllowedPermissions', 'clusters.checkCluster', 'clusters.validateImport',
   'identity.validateEmail', 'identity.validateOrgname', 'identity.validateUsername',
   'packages.loadEditorManifest', 'packages.loadEditorModel', 'packages.loadEditorResources', 'packages.makeOptionsModel',
   'packages.orderBundle', 'packages.orderPackage', 'packages.renderOptionsManifest', 'packages.renderOptionsResources',

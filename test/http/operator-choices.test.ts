@@ -40,7 +40,7 @@ test('where the operator says so, no access token is taken from the query string
   }
 })
 
-test('browsers are told to come by https where the base URL is https, on every answer', async (t) => {
+test('every response has HSTS if the base URL is https', async (t) => {
   const address = await freeAddress()
   const service = await startService({ settings: { MOORAGE_BASE_URL: 'https://platform.example', MOORAGE_LISTEN: address } })
   const plain = await startService()

@@ -63,7 +63,7 @@ test('pages are always within bounds', (a) => {
 
 const codec = request({ q: optional(t.string), n: optional(QueryInt), many: repeatable(t.string) }, 'Q')
 
-test('query keys: single ones may stand once, repeatable ones often, unknown and prototype keys do nothing', (a) => {
+test('query keys: single ones may occur once, repeatable ones often, unknown and prototype keys do nothing', (a) => {
   a.deepEqual(parseQuery(new URLSearchParams('q=a&many=1&many=2&z=1&z=2'), codec), { ok: true, value: { q: 'a', many: ['1', '2'] } })
   a.false(parseQuery(new URLSearchParams('q=a&q=b'), codec).ok)
   a.false(parseQuery(new URLSearchParams('token=a&token=b'), codec).ok)

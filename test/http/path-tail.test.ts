@@ -96,7 +96,7 @@ test('the client fills a rest with its slashes', async (each) => {
   each.is(reply.ok ? new TextDecoder().decode(reply.value.bytes) : reply.text, 'n of top: a b/ü?#%/c')
 })
 
-test('a value is answered as JSON, or as YAML to whoever asks for it', async (each) => {
+test('a value is returned as JSON, or as YAML on request', async (each) => {
   const client = makeClient(httpSend(each.context.server.baseUrl), '/api/v1', { authorization: 'token good' })
   const plain = await client.call(getModel, {})
   each.deepEqual(plain.ok ? plain.value : undefined, { name: 'x' })
@@ -109,7 +109,7 @@ test('a value is answered as JSON, or as YAML to whoever asks for it', async (ea
   each.deepEqual([made.ok ? made.value : undefined, made.headers['etag']], [new YamlAnswer('name: x\n'), undefined])
 })
 
-test('a value is answered as JSON, or 204 stands for it', async (each) => {
+test('a value is returned as JSON, or as 204', async (each) => {
   const client = makeClient(httpSend(each.context.server.baseUrl), '/api/v1', { authorization: 'token good' })
   const named = await client.call(setModel, { body: { name: 'y' } })
   each.deepEqual([named.status, named.ok ? named.value : undefined], [200, { name: 'y' }])

@@ -84,7 +84,7 @@ test('a request without Host is refused with a body that says so', async (t) => 
   t.like(JSON.parse(reply.text.slice(reply.text.indexOf('{'))), { code: 'BadRequestTarget', url: 'http://127.0.0.1:3000/api/v1/docs' })
 })
 
-test('an expectation that nobody knows is no reason to refuse', async (t) => {
+test('an unknown expectation is no reason to refuse', async (t) => {
   t.is((await rawRequest(t.context.server.port, get(`Host: localhost\r\nExpect: lunch\r\n${token}`))).status, 200)
 })
 

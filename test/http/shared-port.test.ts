@@ -87,7 +87,7 @@ test('a large body passes whole by HTTPS, and an upgrade too', async (t) => {
   t.is(received.length - received.indexOf('\r\n\r\n') - 4, 200_003)
 })
 
-test('bytes that are neither, and a connection that says nothing, harm nobody', async (t) => {
+test('bytes that are neither, and a silent connection, do no harm', async (t) => {
   const { server } = t.context
   const odd = connect(server.port, '127.0.0.1')
   odd.on('error', () => undefined)
@@ -101,7 +101,7 @@ test('bytes that are neither, and a connection that says nothing, harm nobody', 
 })
 
 for (const [what, bytes] of [['begins', [0x16]], ['says how long its greeting is', [0x16, 0x03, 0x01, 0x02, 0x00]]] as const) {
-  test(`a handshake that ${what} and never goes on is given up`, async (t) => {
+  test(`a handshake that ${what} and never continues is given up`, async (t) => {
     const own = createServer()
     shareWithTls(own, t.context.tls, 200)
     own.listen(0, '127.0.0.1')

@@ -57,7 +57,7 @@ const away = defineRoute({ ...misc, id: 'stub.away', method: 'GET', path: '/away
 const stream = handleStream(
   {
     id: 'stub.stream', methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], path: '/c/{owner}/{cluster}/proxy/*', summary: 's', tag: 'Kubernetes Proxy',
-    access: requires('can_connect', { type: 'cluster', owner: path('owner'), name: path('cluster') }), scopeCategory: 'cluster', failures: [],
+    access: requires('can_connect', { type: 'cluster', account: path('owner'), name: path('cluster') }), scopeCategory: 'cluster', failures: [],
   },
   {
     handler: async ({ exchange, call }) => {

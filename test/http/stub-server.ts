@@ -139,7 +139,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
     takesQueryTokens: true,
     rateLimit: undefined,
     sessions: { sessionCookie: 'moorage_session', sessionSeconds: 86_400 },
-    resumption: { resume: async () => left(NotAuthenticated('There is no such login.')) },
+    resumption: { resume: async () => left(NotAuthenticated('There is no such login.')), userOf: async () => undefined },
     secureCookies: false,
     baseUrl,
     docsUrl: '/api/v1/docs',

@@ -25,7 +25,7 @@ const answering = (...answers: readonly (Either<Refusal, unknown> | Error)[]) =>
   return stopped.finally(() => clearInterval(alive))
 }
 
-test('a stream is cut when its caller may no longer do this, and asked about no more', async (t) => {
+test('a stream is cut when its caller loses the right, and is checked no longer', async (t) => {
   t.deepEqual(await answering(right(1), right(1), left(refusal(401, 'NotAuthenticated', 'gone'))), { asked: 3, cut: 1 })
 })
 

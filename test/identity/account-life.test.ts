@@ -32,7 +32,7 @@ onEachDatabase('a deactivated account cannot be used by password or token, and c
   t.is(actions.at(-1), 'user.reactivated')
 })
 
-onEachDatabase('unlocking lets in neither a deactivated nor an unconfirmed account', async (t, world) => {
+onEachDatabase('unlocking enables neither a deactivated nor an unconfirmed account', async (t, world) => {
   const [root, ada, bob, cyd] = [await world.user('root', { isAdmin: true }), await world.user('ada'), await world.user('bob'), await world.user('cyd')]
   unwrap(await deactivate(world, ada))
   await world.deps.stores.accountLife.markUnconfirmed(bob.id, world.deps.clock.now())
@@ -42,7 +42,7 @@ onEachDatabase('unlocking lets in neither a deactivated nor an unconfirmed accou
   t.deepEqual([await signsIn(world, 'ada'), await signsIn(world, 'bob'), await signsIn(world, cyd.login)], [false, false, true])
 })
 
-onEachDatabase('the last admin and the only active owner cannot be deactivated, and are told what is in the way', async (t, world, db) => {
+onEachDatabase('the last admin and the only active owner cannot be deactivated, and get the reasons', async (t, world, db) => {
   const [root, ada, bob] = [await world.user('root', { isAdmin: true }), await world.user('ada'), await world.user('bob')]
   t.is(tagOf(await deactivate(world, root)), 'AccountInUse')
   await ownedOrganization(db, 'alone', [ada.id], [bob.id])
@@ -132,7 +132,7 @@ onEachDatabase('purging a user leaves shared organizations and is refused by tho
   t.deepEqual([await isMember(db, shared, bob.id), await isMember(db, shared, ada.id)], [false, true])
 })
 
-onEachDatabase('another name is told to whoever signs in with it, once', async (t, world) => {
+onEachDatabase('a user who is renamed is notified once', async (t, world) => {
   const [root] = [await world.user('root', { isAdmin: true }), await world.user('ada')]
   unwrap(await makeRenameUser(world.deps)(callBy(root), 'ada', 'countess'))
   unwrap(await makeRenameUser(world.deps)(callBy(root), 'countess', 'countess'))

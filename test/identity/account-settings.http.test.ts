@@ -68,7 +68,7 @@ test('the password counts in the body alone, whatever proved the caller', async 
   t.is((await send('GET', '/user', as('bob'))).status, 401)
 })
 
-test('what is in the way of a deletion is listed', async (t) => {
+test('the reasons against a deletion are listed', async (t) => {
   await makeUser('cyd')
   t.is((await send('POST', '/orgs', { ...as('cyd'), body: { username: 'cyds' } })).status, 201)
   const refused = await send('POST', removal, { ...as('cyd'), body: { password } })

@@ -27,7 +27,7 @@ export const testAttemptCounters = (name: string, open: () => Promise<CountersBe
       }
     })
 
-  declare('a counter adds up across instances, keeps its first end, and starts anew after it', async (t, { counters, others, pass }) => {
+  declare('a counter adds up across instances, keeps its first end, and starts again after it', async (t, { counters, others, pass }) => {
     const key = keyOf('ada')
     t.is(await counters.find(key), undefined)
     t.is((await counters.add(key, 1, minute)).points, 1)
@@ -42,7 +42,7 @@ export const testAttemptCounters = (name: string, open: () => Promise<CountersBe
     t.is((await counters.find(key))?.points, 1)
   })
 
-  declare('putting replaces points and end, removing tells whether there was a counter', async (t, { counters, others, pass }) => {
+  declare('putting replaces points and end, removing returns whether there was a counter', async (t, { counters, others, pass }) => {
     const key = keyOf('ada')
     await counters.put(key, 6, minute)
     t.is((await others.find(key))?.points, 6)

@@ -109,7 +109,7 @@ onEachDatabase('use is marked once a minute, also by many requests at once', asy
   t.deepEqual(record?.lastUsedAt, new Date('2026-05-01T08:01:00.000Z'))
 })
 
-onEachDatabase('the last login is told for tokens and Basic too, to the minute, never backwards', async (t, world) => {
+onEachDatabase('the last login is recorded for tokens and Basic too, to the minute, never backwards', async (t, world) => {
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const root = await world.user('root', { isAdmin: true })
   const tokens = [await tokenOf(world, ada), await tokenOf(world, ada)] as const

@@ -13,7 +13,7 @@ const askJson = (method: string, path: string, body: unknown) =>
   ask(method, path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
 const avatarUrl = async (): Promise<string> => ((await (await ask('GET', '/user')).json()) as { avatar_url: string }).avatar_url
 
-test.serial('a picture given as base64 is shown to whoever knows its address, and goes again', async (t) => {
+test.serial('a picture given as base64 is served at its address, and can be removed', async (t) => {
   const drawn = await avatarUrl()
   t.is((await askJson('POST', '/user/avatar', { image: (await picture('red')).toString('base64') })).status, 204)
   const url = await avatarUrl()
@@ -84,6 +84,10 @@ test.serial("an organization's picture is changed by who may edit it, and shown 
   t.deepEqual(await byForm.json(), { avatar: await shownUrl() } as never)
   t.is(await (await ask('GET', '/orgs/pictured/avatar/')).json(), (await shownUrl()) as never)
   t.is((await askJson('POST', '/orgs/pictured/avatar', {})).status, 422)
+  form.append('source', 'gravatar')
+  const twice = await ask('POST', '/orgs/pictured/avatar/', { body: form })
+  t.is(twice.status, 422)
+  t.regex(await twice.text(), /\"source\\?"/, 'a repeated field is refused and named')
   t.is((await ask('POST', '/orgs/pictured/avatar/delete')).status, 200)
   t.is(await shownUrl(), drawn)
   t.is((await ask('DELETE', '/orgs/pictured/avatar')).status, 204)

@@ -31,7 +31,7 @@ onEachDatabase('of several instances that start together one makes the first adm
   t.false(unwrap(await makeCreateFirstAdmin(world.deps)(callOf(), { ...input, login: 'other', email: 'o@x.org' })))
 })
 
-onEachDatabase('the first admin’s name is taken by somebody who is none: that is said', async (t, world) => {
+onEachDatabase('the name of the first admin belongs to a user who is not an admin: the message says so', async (t, world) => {
   await world.user('boss')
   const input = { login: 'BOSS', email: 'b@x.org', password: secret('harbour lantern tide') }
   t.like(await makeCreateFirstAdmin(world.deps)(callOf(), input), { left: { tag: 'UserNameTaken' } })
@@ -72,7 +72,7 @@ onEachDatabase('the last active admin is neither shut nor deleted, nor is anybod
   t.like(await remove(callBy(root), 'ada'), { _tag: 'Right' })
 })
 
-onEachDatabase('a user who is still a member or owns a cluster stays, and what is in the way is named', async (t, world, db) => {
+onEachDatabase('a user who is a member or owns a cluster stays, and the reasons are named', async (t, world, db) => {
   const root = await world.user('root', { isAdmin: true })
   const ada = await world.user('ada')
   await db.query((k) => k('accounts').insert({ id: 900, kind: 'organization', name: 'Acme', lower_name: 'acme', created_at: 0 }))
@@ -90,7 +90,7 @@ onEachDatabase('a user who is still a member or owns a cluster stays, and what i
   })
 })
 
-onEachDatabase('changing one’s password ends the other sessions, keeps tokens unless told, and wants the old one', async (t, world) => {
+onEachDatabase('changing one’s password ends the other sessions, keeps tokens by default, and requires the old one', async (t, world) => {
   const ada = await world.user('ada')
   const [mine, other] = [unwrap(await signIn(world, 'ada')).sessionKey.reveal(), unwrap(await signIn(world, 'ada')).sessionKey.reveal()]
   const [, current] = await world.deps.stores.sessions.list(ada.id, world.deps.clock.now())
@@ -112,7 +112,7 @@ onEachDatabase('changing one’s password ends the other sessions, keeps tokens 
   t.false(await alive(world, mine))
 })
 
-onEachDatabase('of two changes of one password at once with the same old one, one stands', async (t, world, db) => {
+onEachDatabase('of two concurrent changes of one password with the same old one, one succeeds', async (t, world, db) => {
   const ada = await world.user('ada')
   const wanted = ['first long phrase here', 'second long phrase here']
   const results = await Promise.all(wanted.map((text) =>
@@ -137,7 +137,7 @@ onEachDatabase('signing in: the same refusal for unknown and wrong, another only
   t.like(await signIn(world, 'ADA'), { _tag: 'Right' })
 })
 
-onEachDatabase('a new key at each sign-in; the old session of the same browser ends; an old hash is made anew', async (t, world, db) => {
+onEachDatabase('a new key at each sign-in; the old session of the same browser ends; an outdated hash is replaced', async (t, world, db) => {
   const ada = await world.user('ada')
   await db.query((k) => k('users').where('id', ada.id).update({ password_hash: `old:${password}` }))
   const first = unwrap(await signIn(world, 'ada')).sessionKey.reveal()
@@ -152,7 +152,7 @@ onEachDatabase('a new key at each sign-in; the old session of the same browser e
   t.is((await world.deps.stores.sessions.list(ada.id, world.deps.clock.now())).length, 20)
 })
 
-onEachDatabase('a token hands on no more than it has and lives no longer', async (t, world) => {
+onEachDatabase('a token creates only tokens with its own rights and life at most', async (t, world) => {
   const ada = await world.user('ada')
   const create = makeCreateToken(world.deps)
   const expires = new Date('2026-06-01T00:00:00Z')
@@ -212,7 +212,7 @@ onEachDatabase('following: not oneself, not who is hidden, not an organization',
   t.like(await follow(callBy(ada), 'nobody'), { left: { tag: 'UserMissing' } })
 })
 
-onEachDatabase('each change leaves its audit row, a refused one none, and no secret stands in any', async (t, world) => {
+onEachDatabase('each change leaves its audit row, a refused one none, and no row contains a secret', async (t, world) => {
   const root = await world.user('root', { isAdmin: true })
   const ada = await world.user('ada')
   const created = unwrap(await makeCreateToken(world.deps)(callBy(ada), { userId: ada.id, login: 'ada' }, { name: 'laptop', scopes: undefined, expiresAt: undefined }))

@@ -58,7 +58,7 @@ onEachDatabase('each credential is one statement; the second factor is asked for
   }
 })
 
-onEachDatabase('every credential tells whether the password must be replaced, and a token when it was made', async (t, world) => {
+onEachDatabase('every credential says whether the password must be replaced, and a token when it was created', async (t, world) => {
   const [ada, bob] = [await world.user('ada', { mustChangePassword: true }), await world.user('bob')]
   await issue(world, ada.id, 1)
   await issue(world, bob.id, 2)

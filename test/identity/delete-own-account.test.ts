@@ -52,7 +52,7 @@ onEachDatabase('a session needs the one-time code as well where a second factor 
   t.true(await isActive(world, ada), 'an administrator brings it back')
 })
 
-onEachDatabase('what is in the way is told, and nothing is done', async (t, world, db) => {
+onEachDatabase('the reasons are returned, and nothing is done', async (t, world, db) => {
   const [root, ada] = [await world.user('root', { isAdmin: true }), await world.user('ada')]
   const remove = makeDeleteOwnAccount(world.deps)
   t.like(await remove(callBy(root), given(password)), { left: { tag: 'AccountInUse', errors: ['last active site administrator'] } })
@@ -62,7 +62,7 @@ onEachDatabase('what is in the way is told, and nothing is done', async (t, worl
   t.deepEqual(world.posted, [])
 })
 
-onEachDatabase('a session that ended meanwhile deletes nothing', async (t, world) => {
+onEachDatabase('a session that ended during the request deletes nothing', async (t, world) => {
   const ada = await world.user('ada')
   const sessionId = await sessionOf(world, ada, 1)
   await world.deps.stores.sessions.removeAll(ada.id, undefined)

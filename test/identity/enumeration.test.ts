@@ -49,7 +49,7 @@ for (const database of eachDatabase()) {
         t.is(known.hashes, 1)
         if (attempt === 8) t.deepEqual(shown(await world[surface]('ada')), known.answer, 'the right password while locked')
       }
-      t.is(await world.afterwards(), 1, 'the owner is told after the answer, once')
+      t.is(await world.afterwards(), 1, 'the owner is notified after the response, once')
       await world.pass(3600)
       t.is((await world[surface]('ada'))._tag, 'Right')
     }
@@ -57,7 +57,7 @@ for (const database of eachDatabase()) {
 }
 
 for (const database of eachDatabase()) {
-  test(`${database.name}: a question about a private user costs the statements of one about nobody`, async (t) => {
+  test(`${database.name}: a question about a private user costs the statements of one about an unknown user`, async (t) => {
     const db = await database.open()
     t.teardown(() => db.close())
     const { counting, count } = counted(db)
@@ -83,7 +83,7 @@ const sameBytes = (answer: ServiceAnswer) => {
   return { status: answer.status, headers, text: answer.text.replace(/"requestId":"[^"]*"/, '') }
 }
 
-test('at sign-in and at Basic, unknown, wrong and locked are one answer, byte for byte; a blocked address alone is told to wait', async (t) => {
+test('at sign-in and at Basic, the responses for unknown, wrong and locked are equal byte for byte; only a blocked address gets 429', async (t) => {
   const service = await startService({ settings: { MOORAGE_TRUSTED_PROXIES: '127.0.0.1' } })
   try {
     const send: typeof service.send = (method, path, options) => service.send(method, `/api/v1${path}`, options)
@@ -130,7 +130,7 @@ test('at sign-in and at Basic, unknown, wrong and locked are one answer, byte fo
 /** Path parameters that may name a user. */
 const naming = ['username', 'target', 'owner', 'org', 'orgname'] as const
 
-test('a private user and a missing one are one answer to whoever does not see the user, on every route that names one', async (t) => {
+test('a private user and a missing one get the same response from every route, for a caller who may not see the user', async (t) => {
   const service = await startService()
   try {
     const send: typeof service.send = (method, path, options) => service.send(method, `/api/v1${path}`, options)
@@ -173,8 +173,8 @@ test('a private user and a missing one are one answer to whoever does not see th
       await compare(path, path === '/users/search' ? 'GET' : 'POST', (id) => `/api/v1${path}?uid=${id}`, [hiddenId, absentId])
     }
     for (const name of ['hidden', 'absent']) {
-      t.is((await send('GET', `/users/${name}/orgs`, { token: tokens.sam })).json.message, `There is no user "${name}".`)
-      t.is((await send('GET', `/orgs/evil/members/${name}`, { token: tokens.eve })).json.message, 'The user is no member of this organization.')
+      t.is((await send('GET', `/users/${name}/orgs`, { token: tokens.sam })).json.message, `The user "${name}" does not exist.`)
+      t.is((await send('GET', `/orgs/evil/members/${name}`, { token: tokens.eve })).json.message, 'The user is not a member of this organization.')
     }
     t.is((await send('GET', '/users/hidden/orgs', { token: await service.tokenFor('hidden', ['public-only', 'read:organization', 'read:user']) })).status, 200, 'oneself')
     t.is((await send('GET', '/users/hidden/orgs/evil/permissions', { token: await service.tokenFor('hidden') })).status, 200, 'oneself')

@@ -52,7 +52,7 @@ onEachDatabase('two instances at once warn once', async (t, world) => {
   t.is(counts[0] + counts[1], 5)
 })
 
-onEachDatabase('nobody is warned for an account that is inactive or has no confirmed address', async (t, world, db) => {
+onEachDatabase('no warning is sent for an account that is inactive or has no confirmed address', async (t, world, db) => {
   const ada = await world.user('ada')
   const bob = await world.user('bob')
   for (const user of [ada, bob]) await tokenFor(world, user, 'ten days', 10 * day)

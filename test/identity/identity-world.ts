@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeListedCommonPasswords } from '../../adapters/security/common-passwords.ts'
@@ -12,17 +11,19 @@ import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-s
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { systemEntropy } from '../../adapters/system/system-entropy.ts'
+import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
 import { makeAuthenticator } from '../../core/identity/authentication/authenticator.ts'
 import { makeSessionResumption } from '../../core/identity/sessions/remembered-logins.ts'
 import { makeCreateUser } from '../../core/identity/accounts/user-creation.ts'
 import type { CreateUserInput } from '../../core/identity/accounts/user-creation.ts'
 import type { Background, IdentitySettings, PasswordHasher } from '../../core/identity/ports.ts'
-import { makeSeedSafe } from '../../core/identity/second-factor/codes.ts'
+import { makeSealedSeeds } from '../../core/identity/second-factor/codes.ts'
 import type { Attempt, AttemptThrottle, Guarded } from '../../core/identity/authentication/ports.ts'
 import type { User } from '../../core/identity/types.ts'
 import {
-  makeJudgeOneTimeCode,
+  makeCheckOneTimeCode,
   makeSpendOneTimeCode,
   makeUseOneTimeCode,
   makeUseRecoveryCode,
@@ -33,6 +34,7 @@ import { secret } from '../../core/kernel/secret.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
 import { callOf } from '../sql/call.ts'
 import { unwrap } from '../support/outcome.ts'
+import { heldObjects } from '../support/object-rows.ts'
 
 export const testSettings: IdentitySettings = {
   baseUrl: () => 'https://platform.example',
@@ -78,7 +80,7 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
   const pending: Promise<void>[] = []
   const posted: Mail[] = []
   const background: Background = { run: (_what, work) => void pending.push(work()) }
-  const bindStores = makeSqlIdentityStores(db)
+  const bindStores = makeSqlIdentityStores(db, heldObjects(db))
   const audit = makeSqlAuditTrail(db, makeAuditChain(makeHmacDigest(new Uint8Array(32))))
   const { hasher, verified } = makeCheapHasher()
   const plain = {
@@ -89,9 +91,10 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
     digest: sha256TokenDigest,
     passwords: { minLength: 12, common: makeListedCommonPasswords() },
     domains: idnaDomainNames,
-    entropy: { bytes: (length: number) => new Uint8Array(randomBytes(length)) },
+    entropy: systemEntropy,
     clock: { now: () => now },
     background,
+    caches: lruCaches,
     settings: testSettings,
     throttle: { ...uncounted },
     allowances: { take: () => Promise.resolve(undefined) },
@@ -101,11 +104,11 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
   }
   const oneTimeCodes = {
     ...plain,
-    seeds: makeSeedSafe(testBox),
+    seeds: makeSealedSeeds(testBox),
     secondFactors: plain.stores.secondFactors,
     useRecoveryCode: makeUseRecoveryCode(plain),
   }
-  const codes = { useOneTimeCode: makeUseOneTimeCode(oneTimeCodes), judgeOneTimeCode: makeJudgeOneTimeCode(oneTimeCodes), spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes) }
+  const codes = { useOneTimeCode: makeUseOneTimeCode(oneTimeCodes), checkOneTimeCode: makeCheckOneTimeCode(oneTimeCodes), spendOneTimeCode: makeSpendOneTimeCode(oneTimeCodes) }
   const deps = { ...plain, ...codes, busPasses: { passFor: () => Promise.resolve(undefined) } }
   const createUser = makeCreateUser(deps)
   return {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { RememberedId } from '../../core/identity/types.ts'
 import type { RememberedLogin } from '../../core/identity/sessions/ports.ts'
 import { hasRememberCookieForm, newRememberSecret, newSeries, parseRememberCookie, rememberCookieValue } from '../../core/identity/sessions/remembered-logins.ts'
-import { judgeSecret, rotationGraceSeconds } from '../../core/identity/sessions/session-rules.ts'
+import { checkRememberSecret, rotationGraceSeconds } from '../../core/identity/sessions/session-rules.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
@@ -32,7 +32,7 @@ test('of all secrets that a login ever had, only the last is good for ever, and 
       fc.pre(presented >= 0)
       const isFresh = gaps.length > 0 && wait <= rotationGraceSeconds
       const expected = back === 0 ? (isFresh ? 'further' : 'rotate') : back === 1 && isFresh ? 'further' : 'stolen'
-      t.is(judgeSecret(login, hash(presented), new Date(start + (at + wait) * 1000)), expected)
+      t.is(checkRememberSecret(login, hash(presented), new Date(start + (at + wait) * 1000)), expected)
     }),
   )
 })
@@ -57,7 +57,7 @@ test('tabs of one browser are never thieves, however their requests and answers 
         if (what === 'start') carried.set(tab, jar)
         else if (what === 'answer') jar = Math.max(jar, answers.get(tab) ?? 0)
         else {
-          const verdict = judgeSecret(changedAt(changes), hash(carried.get(tab) as number), new Date(start + at * 1000))
+          const verdict = checkRememberSecret(changedAt(changes), hash(carried.get(tab) as number), new Date(start + at * 1000))
           t.not(verdict, 'stolen')
           if (verdict === 'rotate') answers.set(tab, changes.push(at))
         }
@@ -67,7 +67,7 @@ test('tabs of one browser are never thieves, however their requests and answers 
 })
 
 test('a clock that is a little behind that of the other instance makes no thief', (t) => {
-  t.is(judgeSecret(changedAt([100]), hash(0), new Date(start + 97_000)), 'further')
+  t.is(checkRememberSecret(changedAt([100]), hash(0), new Date(start + 97_000)), 'further')
 })
 
 test('a remember cookie reads back as it was made, and nothing else does', (t) => {

@@ -61,7 +61,7 @@ export const linkCodeStoreSuite = (name: string, open: () => Promise<LinkCodeWor
     t.deepEqual(await open(), ['of eve'])
   })
 
-  on('what went to an address is counted whoever asked, used and replaced codes too, until it is purged', async (t, { codes, ada, eve }) => {
+  on('mails to an address are counted for all senders, with used and replaced codes, until they are purged', async (t, { codes, ada, eve }) => {
     for (const [i, userId] of [ada, eve, ada].entries()) await codes.insert(code(userId, `code ${i}`, { createdAt: at(i) }))
     await codes.insert(code(ada, 'elsewhere', { emailKey: 'b@example.org' }))
     await codes.use('password-reset', hashOf('code 0'), at(0))

@@ -114,7 +114,7 @@ onEachDatabase('nothing that depends on the address happens before "forgot passw
   t.is((await db.query((k) => k('identity_codes').select('id'))).length, 1)
 })
 
-onEachDatabase('whoever lost the mail of a sign-up gets a new one by "forgot password", and nothing that sets a password', async (t, world) => {
+onEachDatabase('"forgot password" sends the mail of a sign-up again, and no code that sets a password', async (t, world) => {
   await world.deps.stores.siteRules.setRegistrationOpen(true)
   const person = { login: 'ada', email: 'ada@example.org', password: newPassword, fullName: '' }
   unwrap(await makeSignUp({ ...world.deps, allowances })(callOf(), person))
@@ -138,7 +138,7 @@ onEachDatabase('an address that an active account has not confirmed yet gets no 
   t.is(await askFor(world, 'ada@example.org'), '')
 })
 
-onEachDatabase('a reset is told by mail and by the log, and never signs in', async (t, world) => {
+onEachDatabase('a reset is reported by mail and in the log, and never signs in', async (t, world) => {
   await world.user('ada')
   unwrap(await resetBy(world, await askFor(world, 'ada@example.org')))
   t.deepEqual(world.posted.map(({ subject }) => subject), ['Set a new password', 'Your password was changed'])

@@ -3,7 +3,7 @@ import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeAuthenticator } from '../../core/identity/authentication/authenticator.ts'
 import { makeChangeOwnPassword } from '../../core/identity/authentication/password-changes.ts'
 import { makeSignIn } from '../../core/identity/authentication/sign-in.ts'
-import { makeTellLocked } from '../../core/identity/authentication/throttle.ts'
+import { makeNotifyLocked } from '../../core/identity/authentication/throttle.ts'
 import { makeUnlockUser } from '../../core/identity/accounts/user-changes.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
@@ -17,7 +17,7 @@ export const makeLockingWorld = (db: SqlDatabase) => {
   const throttle = throttleOver(makeSqlAttemptCounters(db), () => world.deps.clock.now().getTime())
   const later: (() => Promise<void>)[] = []
   const background = { run: (_what: string, work: () => Promise<void>) => void later.push(work) }
-  const deps = { ...world.deps, throttle, onLocked: makeTellLocked({ ...world.deps, background }) }
+  const deps = { ...world.deps, throttle, onLocked: makeNotifyLocked({ ...world.deps, background }) }
   const authenticator = makeAuthenticator(deps)
   return {
     ...world,

@@ -41,7 +41,7 @@ onEach('every spelling that signs in counts on one counter, at sign-in, Basic an
   t.is(tagOf(await world.basic('ada', newPassword)), 'done')
 })
 
-onEach('a lock is told of once: to the owner by mail, to the account’s log; an unknown name tells nobody', async (t, world) => {
+onEach('a lock is reported once: to the owner by mail, and in the log of the account; no mail is sent for an unknown name', async (t, world) => {
   const ada = await world.user('ada')
   for (let i = 0; i < 12; i++) await world.basic('ada', 'wrong', '198.51.100.9')
   for (let i = 0; i < 12; i++) await world.basic('nobody', 'wrong', '198.51.100.9')
@@ -55,10 +55,10 @@ onEach('a lock is told of once: to the owner by mail, to the account’s log; an
   t.true(world.posted[0]?.paragraphs.join(' ').includes('198.51.100.9'))
   await world.pass(30)
   for (let i = 0; i < 5; i++) await world.basic('ada', 'wrong', '198.51.100.9')
-  t.is(await world.afterwards(), 1, 'the next lock is told of again')
+  t.is(await world.afterwards(), 1, 'the next lock is reported again')
 })
 
-onEach('a lock of an account without an address stands in its log, and no mail is posted', async (t, world, db) => {
+onEach('a lock of an account without an address is in its log, and no mail is posted', async (t, world, db) => {
   const ada = await world.user('ada')
   await db.query((k) => k('emails').where('user_id', ada.id).delete())
   for (let i = 0; i < 5; i++) await world.basic('ada', 'wrong')

@@ -68,7 +68,7 @@ onEachDatabase('a token for a cluster is not made by what was replaced or revoke
   t.deepEqual(await clusterTokensOf(world, ada.id), [])
 })
 
-onEachDatabase('a token for a cluster lives as long as is set, as is asked, as the owner of the cluster lets in and as the token that asks, whichever is least', async (t, world) => {
+onEachDatabase('a token for a cluster lives as long as is set, as is asked, as the owner of the cluster allows and as the requesting token, whichever is least', async (t, world) => {
   const ada = await world.user('ada')
   const { byToken } = await proofs(world)
   const inSeconds = (seconds: number): Date => new Date(world.deps.clock.now().getTime() + seconds * 1000)
@@ -88,7 +88,7 @@ onEachDatabase('a token for a cluster lives as long as is set, as is asked, as t
   world.passSeconds(91)
   t.is(tagOf(await world.authenticator.authenticate({ kind: 'token', token: value }, undefined, '198.51.100.7')), 'NotAuthenticated')
   world.passSeconds(6 * day)
-  t.deepEqual((await world.deps.stores.tokenExpiry.dueWarnings(1, world.deps.clock.now(), 50)).map(({ name }) => name), [], 'nobody is warned of their end')
+  t.deepEqual((await world.deps.stores.tokenExpiry.dueWarnings(1, world.deps.clock.now(), 50)).map(({ name }) => name), [], 'no warning is sent of their end')
 })
 
 onEachDatabase('of one person and cluster ten live at a time, however many are asked for at once; what has expired goes first', async (t, world) => {

@@ -21,7 +21,7 @@ const resetCode = async (world: IdentityWorld, address: string): Promise<string>
   return /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
 }
 
-onEachDatabase('whoever moves the primary address, the old one is told, once', async (t, world) => {
+onEachDatabase('for each change of the primary address the old one is notified, once', async (t, world) => {
   const ada = await world.user('ada')
   await addVerified(world, ada, 'ada@second.example')
   const edit = makeEditOwnProfile(world.deps)
@@ -56,7 +56,7 @@ onEachDatabase('any change of the password voids the codes that would change it'
   }
 })
 
-onEachDatabase('one network causes so many reset mails and no more', async (t, world) => {
+onEachDatabase('the number of reset mails for one network is limited', async (t, world) => {
   await world.user('ada')
   const asked: string[] = []
   const one = { take: (kind: string, subject: string) => (asked.push(`${kind} ${subject}`), Promise.resolve(asked.length > 1 ? 60 : undefined)) }
@@ -68,7 +68,7 @@ onEachDatabase('one network causes so many reset mails and no more', async (t, w
   t.deepEqual(asked, Array(3).fill('password-reset 192.0.2.7'), 'an address without an account takes nothing')
 })
 
-onEachDatabase('an address that somebody named and did not confirm within three hours is free for the next', async (t, world) => {
+onEachDatabase('an address that a user added and did not confirm within three hours is free for another user', async (t, world) => {
   const [ada, eve] = [await world.user('ada'), await world.user('eve')]
   const add = makeAddOwnEmails(world.deps)
   unwrap(await add(callBy(eve), ['owner@ada.example']))

@@ -4,10 +4,11 @@ import { makeSqlTeamStore } from '../../adapters/sql/organizations/team-store.ts
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { unwrap } from '../support/outcome.ts'
+import { heldObjects } from '../support/object-rows.ts'
 
 /** An organization on the store, with its owners and its other members. */
 export const ownedOrganization = async (db: SqlDatabase, name: string, owners: readonly UserId[], members: readonly UserId[] = []): Promise<OrgId> => {
-  const [organizations, memberships, teams] = [makeSqlOrganizationStore(db)(db), makeSqlMembershipStore(db)(db), makeSqlTeamStore(db)(db)]
+  const [organizations, memberships, teams] = [makeSqlOrganizationStore(db, heldObjects(db))(db), makeSqlMembershipStore(db)(db), makeSqlTeamStore(db)(db)]
   const createdAt = new Date('2026-05-01T08:00:00.000Z')
   const profile = { fullName: '', email: '', description: '', website: '', location: '', visibility: 'private', fleetEndpoint: '' } as const
   const orgId = unwrap(await organizations.insert({ ...profile, name, orgType: 0, createdAt }))

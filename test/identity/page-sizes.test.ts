@@ -3,7 +3,7 @@ import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
 
-onEachDatabase('page sizes are kept for each user, are told to the log, and go with the account', async (t, world) => {
+onEachDatabase('page sizes are stored for each user, are recorded in the log, and are deleted with the account', async (t, world) => {
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const { pageSizes, users } = world.deps.stores
   const change = makeChangePageSizes(world.deps)

@@ -6,7 +6,7 @@ import { tagOf, unwrap } from '../support/outcome.ts'
 import { callBy, password } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
 
-onEachDatabase('a request that goes on is proven again without a hash, for as long as password, account and rights are the same', async (t, world) => {
+onEachDatabase('a request that continues is proven again without a hash, for as long as password, account and rights are the same', async (t, world) => {
   const root = await world.user('root', { isAdmin: true })
   const second = await world.user('second', { isAdmin: true })
   await world.user('ada')

@@ -52,7 +52,7 @@ export const rememberedLoginsSuite = (name: string, open: () => Promise<{ stores
     t.is(await stores.rememberedLogins.bySeries(bytes(2)), undefined)
   })
 
-  kept('a secret is replaced once, by whoever knows the one that counts', async (t, stores, ada, bob) => {
+  kept('a secret is replaced once, by a caller with the current one', async (t, stores, ada, bob) => {
     const { id } = await remembered(stores, ada, 1)
     const other = await remembered(stores, bob, 2)
     const { rotate } = stores.rememberedLogins

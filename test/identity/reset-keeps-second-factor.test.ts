@@ -6,7 +6,7 @@ import { codeIn, readMailFolder } from '../mail/mail-folder.ts'
 import { startService } from '../support/service.ts'
 import { codeAt } from './one-time-code-of.ts'
 
-test('a password that was set by the code of a mail does not stand in for the second factor', async (t) => {
+test('a password that was set by the code of a mail does not replace the second factor', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-mails-'))
   const service = await startService({ settings: { MOORAGE_MAIL: `folder:${folder}` } })
   t.teardown(async () => {

@@ -26,7 +26,7 @@ const makeUser = async (username: string, extra: object = {}): Promise<UserId> =
 /** A token for one organization, as a robot account has. */
 const confinedToken = async (userId: UserId, onlyOrgId: OrgId): Promise<string> => {
   const { container } = service.running
-  const value = makeAccessToken(container.resolve(EntropyToken))
+  const value = makeAccessToken(container.resolve(EntropyToken), container.resolve(TokenDigestToken))
   await container.resolve(IdentityUnitOfWorkToken).run(operatorCall('test.confinedToken'), async (stores) => {
     const hash = container.resolve(TokenDigestToken).digest(value)
     const facts = { name: `confined-${onlyOrgId}`, lastEight: value.slice(-8), scopeWords: ['all'], createdBy: undefined, expiresAt: undefined }
@@ -108,7 +108,7 @@ test('a token for one organization, or for public objects, does not reach its ow
   t.true(outside !== inside)
 })
 
-test('refused sign-ins and Basic passwords stand in the account’s own log, a flood of them as one row and a count', async (t) => {
+test('refused sign-ins and Basic passwords are in the log of the account, many of them as one row with a count', async (t) => {
   await makeUser('watched')
   const token = await service.tokenFor('watched')
   for (let i = 0; i < 3; i++) {
@@ -121,7 +121,7 @@ test('refused sign-ins and Basic passwords stand in the account’s own log, a f
   t.deepEqual(events.map(({ action }) => action), ['user.sign_in_refused', 'user.sign_in_refused'])
 })
 
-test('an administrator unlocks by route: 204, 404 for nobody and for an organization, 403 for others', async (t) => {
+test('an administrator unlocks by route: 204, 404 for an unknown user and for an organization, 403 for others', async (t) => {
   await makeUser('stuck')
   for (let i = 0; i < 5; i++) await send('GET', '/user', { basic: ['stuck', 'wrong'] })
   t.is((await send('GET', '/user', { basic: ['stuck', password] })).status, 401)

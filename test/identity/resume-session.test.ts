@@ -116,7 +116,7 @@ onEachDatabase('tabs that load at once all get in within 30 seconds, and the sec
   t.not(unwrap(await resume(world, current)).remembered, undefined)
 })
 
-onEachDatabase('a secret that was changed before is a thief’s: everything of the user ends, audited and told by mail', async (t, world) => {
+onEachDatabase('a secret that was replaced before was stolen: all sessions of the user end, with an audit row and a mail', async (t, world) => {
   const ada = await world.user('ada')
   await world.user('bob')
   const others = await remembered(world, 'bob')
@@ -241,5 +241,5 @@ onEachDatabase('the pass for the bus comes with each session, for as long as a s
   t.is(resumed.busPass?.reveal(), 'pass-2')
   t.deepEqual(asked, [1, 2].map(() => [{ userId: ada.id, login: 'ada' }, day]))
   t.like(await makeSignIn(deps)(callOf(), { login: 'ada', password: secret('wrong'), remember: true }), { left: { tag: 'SignInRefused' } })
-  t.is(asked.length, 2, 'nobody else is asked for')
+  t.is(asked.length, 2, 'no other user is requested')
 })

@@ -46,7 +46,7 @@ onEachDatabase('a rotated token keeps id, name, scopes and organization, lives a
 onEachDatabase('only one’s own token is rotated, and one without an end stays without', async (t, world) => {
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const { record, value } = await made(world, ada)
-  for (const id of [record.id, 999_999 as TokenId]) t.like(await rotate(world, callBy(bob), id), { left: { tag: 'AccessTokenMissing', message: 'You have no such token.' } })
+  for (const id of [record.id, 999_999 as TokenId]) t.like(await rotate(world, callBy(bob), id), { left: { tag: 'AccessTokenMissing', message: 'The token does not exist.' } })
   t.true(isRight(await prove(world, value)))
   const first = unwrap(await rotate(world, callBy(ada), record.id))
   t.is(first.record.expiresAt, undefined)
@@ -92,7 +92,7 @@ onEachDatabase('a token that rotates itself twice at once does so once', async (
   for (const outcome of outcomes) if (isRight(outcome)) t.true(isRight(await prove(world, outcome.right.value)))
 })
 
-onEachDatabase('a token is confined only to an organization of its owner, and says no more of others', async (t, world, db) => {
+onEachDatabase('a token is confined only to an organization of its owner, and shows nothing of others', async (t, world, db) => {
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const root = await world.user('root', { isAdmin: true })
   const acme = await ownedOrganization(db, 'acme', [bob.id], [ada.id])

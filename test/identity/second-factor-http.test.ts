@@ -135,7 +135,7 @@ test('a code is judged where it travels, and used up by what wants its caller al
   t.is((await send('GET', '/user', { basic, ...withCode(two) })).status, 200, 'a refused sudo used nothing up')
 })
 
-test('who lacks a code is told how a program gets a token in one request', async (t) => {
+test('the response without a code explains how a program gets a token in one request', async (t) => {
   const basic = await makeUser('told')
   await enrolled({ basic })
   const refused = [await send('GET', '/user', { basic }), await send('POST', '/user/signin', { body: { username: 'told', password } })]
@@ -187,7 +187,7 @@ test('enrolling in a browser ends the sessions of the others', async (t) => {
   t.is((await send('GET', '/user', { token })).status, 200, 'access tokens stay')
 })
 
-test('nobody touches a second factor while acting as another, nor with a token that may only read', async (t) => {
+test('a second factor cannot be changed while acting as another user, nor with a read-only token', async (t) => {
   await makeUser('acted')
   const sudo = { token: service.adminToken, headers: { Sudo: 'acted' } }
   t.is((await send('GET', '/user', sudo)).json.login, 'acted')

@@ -74,7 +74,7 @@ onEachDatabase('a password alone opens nothing once a second factor is enrolled,
   t.is(tagOf(await app.withPassword('ada')), 'OneTimeCodeRequired')
   t.is(tagOf(await app.withPassword('ada', '')), 'OneTimeCodeRequired')
   t.is(tagOf(await app.withPassword('ada', app.code(seed, -1))), 'OneTimeCodeRequired', 'the code that enrolled')
-  t.is(tagOf(await app.withPassword('ada', app.code(seed), 'wrong')), 'NotAuthenticated', 'a code does not stand for the password')
+  t.is(tagOf(await app.withPassword('ada', app.code(seed), 'wrong')), 'NotAuthenticated', 'a code does not replace the password')
   t.is(tagOf(await app.withPassword('ada', app.code(seed))), 'done', 'a wrong password has not used the code up')
   t.is(tagOf(await app.withPassword('ada', app.code(seed))), 'OneTimeCodeRequired', 'the same again')
   t.is(tagOf(await app.withPassword('ada', app.code(seed, 1))), 'done', 'the next one, from a clock that is ahead')
@@ -123,7 +123,7 @@ onEachDatabase('of many enrolments at once one counts, and the codes it answered
   t.is(tagOf(await app.withPassword('ada', codes[0]?.reveal())), 'done')
 })
 
-onEachDatabase('a recovery code stands in for a one-time code, once, and its owner is told how many are left', async (t, world) => {
+onEachDatabase('a recovery code replaces a one-time code, once, and the mail to its owner says how many are left', async (t, world) => {
   const app = appOf(world)
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const { codes } = await app.enrolled(ada)
@@ -137,7 +137,7 @@ onEachDatabase('a recovery code stands in for a one-time code, once, and its own
   t.true(world.posted[0]?.paragraphs.some((line) => line.includes('Recovery codes left: 9.')))
   const told = (await world.auditRows()).filter(({ action }) => action === 'second_factor.recovery_code_used')
   t.deepEqual(told.map((row) => [Number(row.tenant_id), JSON.parse(row.changes)]), [[ada.id, { recovery_codes_left: 9 }]])
-  t.is(tagOf(await app.disable(callBy(ada, session), app.proof(second))), 'done', 'whoever lost the phone can switch it off')
+  t.is(tagOf(await app.disable(callBy(ada, session), app.proof(second))), 'done', 'a user who lost the phone can remove it')
   t.is(tagOf(await app.withPassword('ada')), 'done')
   t.is(tagOf(await app.withPassword('bob', ofBob.codes[0])), 'done', 'the codes of another are not touched')
 })
@@ -174,7 +174,7 @@ const proofCases = async (t: ExecutionContext, world: IdentityWorld, title: 'dis
   }
   const admin = await world.user('boss', { isAdmin: true })
   const sudo = callBy(ada, { impersonator: { userId: admin.id, login: 'boss' } })
-  t.is(tagOf(await act(sudo, app.proof(app.code(seed)))), 'ProofRequired', 'while somebody else acts as ada')
+  t.is(tagOf(await act(sudo, app.proof(app.code(seed)))), 'ProofRequired', 'while another user acts as ada')
   t.is(tagOf(await app.withPassword('ada', app.code(seed))), 'done', 'no refusal has changed anything or used the code up')
   world.passSeconds(30)
   t.is(tagOf(await act(callBy(ada, session), app.proof(app.code(seed)))), 'done')
@@ -182,7 +182,7 @@ const proofCases = async (t: ExecutionContext, world: IdentityWorld, title: 'dis
 onEachDatabase('switching off asks for the password and a code in the same request', (t, world) => proofCases(t, world, 'disable'))
 onEachDatabase('new recovery codes ask for the password and a code in the same request', (t, world) => proofCases(t, world, 'replaceCodes'))
 
-onEachDatabase('a session that ended meanwhile, and a password that was replaced, change nothing any more', async (t, world) => {
+onEachDatabase('a session that ended and a password that was replaced during the request change nothing', async (t, world) => {
   const app = appOf(world)
   const [ada, bob] = [await world.user('ada'), await world.user('bob')]
   const [ended] = await sessionsOf(world, ada, 1)

@@ -55,6 +55,20 @@ const known = async (): Promise<string> => {
   return username
 }
 
+test('a remember cookie beside the credential of another user is refused, and stays valid', async (t) => {
+  const [username, other] = [await known(), await known()]
+  const jar = await signedIn(username, true)
+  for (const name of ['moorage_session', '_csrf']) jar.drop(name)
+  const ask = async (token: string) => (await service.send('GET', '/api/v1/user', { headers: jar.headers(), token })).status
+  t.is(await ask(await service.tokenFor(other)), 401)
+  t.is(await ask(await service.tokenFor(username)), 200)
+  t.is((await service.send('GET', '/api/v1/user', { headers: jar.headers(), basic: [other, password] })).status, 401)
+  t.is((await me(jar)).json.login, username)
+  await graceEnds(username)
+  await service.send('POST', `/api/v1/admin/users/${username}/change-password`, { token: service.adminToken, body: { password: 'another long passphrase' } })
+  t.is(await ask(await service.tokenFor(other)), 200, 'a login that has ended does not count')
+})
+
 test('a browser that is not to be remembered signs in, works, and is out after its session', async (t) => {
   const username = await known()
   const jar = await signedIn(username)
@@ -94,7 +108,7 @@ test('a closed browser, whose session cookies are gone, is remembered too, also 
   t.is((await me(jar)).json.login, username)
 })
 
-test('a copied remember cookie: whoever comes second is refused, and everyone is out', async (t) => {
+test('a copied remember cookie: the second use is refused, and all sessions end', async (t) => {
   const username = await known()
   const owner = await signedIn(username, true)
   const elsewhere = await signedIn(username)
@@ -124,7 +138,7 @@ test('signing out ends the remembered login with the session, and takes every co
   t.is((await db.query((k) => k('remembered_logins').where('user_id', id(username)).select('id'))).length, 0)
 })
 
-test('nobody signs out, or in again, from another site', async (t) => {
+test('a request from another site neither signs out nor signs in again', async (t) => {
   const username = await known()
   for (const remember of [false, true]) {
     const jar = await signedIn(username, remember)
@@ -151,7 +165,7 @@ test('a session cannot be planted: signing in makes a new key, and ends the old 
   t.is((await me(jar)).status, 200)
 })
 
-test('a sign-in without remember takes the remember cookie of whoever was here before', async (t) => {
+test('a sign-in without remember removes the remember cookie of the previous user', async (t) => {
   const [first, second] = [await known(), await known()]
   const jar = await signedIn(first, true)
   jar.set('moorage_bus', 'a pass of theirs')

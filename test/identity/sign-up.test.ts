@@ -40,7 +40,7 @@ onEachDatabase('registration is closed until an administrator opens it, and clos
   t.is(await count(db, 'users'), 2)
 })
 
-onEachDatabase('whoever signs up is let in after the address is confirmed, not before', async (t, world) => {
+onEachDatabase('a new account can sign in after its address is confirmed, not before', async (t, world) => {
   const signUp = await opened(world)
   unwrap(await signUp(callOf(), input('ada', { fullName: 'Ada Lovelace' })))
   t.false(await signsIn(world, 'ada'))
@@ -52,7 +52,7 @@ onEachDatabase('whoever signs up is let in after the address is confirmed, not b
   t.is(tagOf(await makeConfirmEmail(world.deps)(callOf(), code)), 'LinkCodeInvalid')
 })
 
-onEachDatabase('a confirmation opens no account that an administrator switched off meanwhile', async (t, world) => {
+onEachDatabase('a confirmation does not activate an account that an administrator disabled', async (t, world) => {
   const signUp = await opened(world)
   unwrap(await signUp(callOf(), input('ada')))
   const ada = (await world.deps.stores.users.byLogin('ada'))!
@@ -61,18 +61,18 @@ onEachDatabase('a confirmation opens no account that an administrator switched o
   t.false(await signsIn(world, 'ada'))
 })
 
-onEachDatabase('a taken address is answered as a free one, its owner is told, and the new account can never be confirmed', async (t, world) => {
+onEachDatabase('an address in use gets the same response as a free one, its owner is notified, and the new account can never be confirmed', async (t, world) => {
   await world.user('owner')
   const signUp = await opened(world)
   const [free, taken] = [await signUp(callOf(), input('ada')), await signUp(callOf(), input('bob', { email: 'OWNER@example.org' }))]
   t.deepEqual(taken, free)
   const [ada, bob] = [await world.deps.stores.users.byLogin('ada'), await world.deps.stores.users.byLogin('bob')]
   t.deepEqual({ ...bob, id: 0, login: '', primaryEmail: '' }, { ...ada, id: 0, login: '', primaryEmail: '' }, 'the names answer alike')
-  t.deepEqual(mailsTo(world, 'OWNER@example.org').map(({ subject }) => subject), ['Somebody tried to sign up with your address'])
+  t.deepEqual(mailsTo(world, 'OWNER@example.org').map(({ subject }) => subject), ['A sign-up with your address was attempted'])
   t.is(mailsTo(world, 'OWNER@example.org')[0]?.action, undefined)
   t.deepEqual(await world.deps.stores.emails.list(bob!.id), [])
   const root = await world.user('root', { isAdmin: true })
-  t.is(tagOf(await makeEditUser(world.deps)(callBy(root), 'bob', { isActive: true })), 'ProfileInvalid', 'nobody is let in without an address')
+  t.is(tagOf(await makeEditUser(world.deps)(callBy(root), 'bob', { isActive: true })), 'ProfileInvalid', 'a sign-up without an address is refused')
   t.deepEqual([tagOf(await signUp(callOf(), input('ada', { email: 'x@example.org' }))), tagOf(await signUp(callOf(), input('bob', { email: 'x@example.org' })))], ['UserNameTaken', 'UserNameTaken'])
 })
 

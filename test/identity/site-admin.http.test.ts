@@ -80,7 +80,7 @@ test.serial('sign-up: closed, opened, confirmed by the mailed code, told to the 
   t.deepEqual([fresh.status, fresh.text, taken.status, taken.text], [200, '', 200, ''])
   t.is(fresh.headers['set-cookie'], undefined)
   t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 401)
-  t.is((await mails.nth('ada@example.org', 1)).subject, 'Somebody tried to sign up with your address')
+  t.is((await mails.nth('ada@example.org', 1)).subject, 'A sign-up with your address was attempted')
   const code = /The code is: (\S+)/.exec((await mails.nth('gus@example.org', 1)).text ?? '')?.[1] ?? ''
   t.is((await send('POST', '/user/activate', { body: { code } })).status < 300, true)
   t.is((await send('GET', '/user', { basic: ['gus', password] })).status, 200)
@@ -131,7 +131,7 @@ test('a renamed user keeps tokens and sessions, and the old name leads to the ne
   t.is((await send('GET', '/users/old')).json.login, 'old')
 })
 
-test('a former name of a private user leads nobody to them', async (t) => {
+test('a former name of a private user does not redirect', async (t) => {
   await makeUser('hidden', { visibility: 'private' })
   await admin('POST', '/admin/users/hidden/rename', { new_username: 'veiled' })
   t.is((await send('GET', '/users/hidden', { token: await service.tokenFor('bob') })).status, 404)
@@ -143,7 +143,7 @@ test('users are shown by id and by name, updated by profile, and listed narrowed
   await makeUser('prof', { visibility: 'private' })
   const id = await idOf('prof')
   t.is((await admin('GET', `/admin/users/${id}`)).json.login, 'prof')
-  t.is((await admin('GET', '/admin/users/4711')).json.login, '4711', 'a name of digits that is nobody’s id')
+  t.is((await admin('GET', '/admin/users/4711')).json.login, '4711', 'a name of digits that is not an id')
   for (const path of ['/admin/users/nobody', '/admin/users/999999', '/admin/users/99999999999999999999']) t.is((await admin('GET', path)).status, 404, path)
   const updated = await admin('POST', '/admin/users/prof/update', { name: 'PROF', full_name: 'The Professor', email: 'new@example.org', keep_email_private: false })
   t.deepEqual([updated.status, updated.json.full_name, updated.json.email, updated.json.keep_email_private], [200, 'The Professor', 'new@example.org', false])
@@ -173,7 +173,7 @@ test('the console makes, changes, lists and deletes users under its own keys', a
   const made = await admin('POST', '/accounts/admin/users/new', { loginType: '0-0', userName: 'konrad', email: 'konrad@example.org', password, sendNotify: true })
   t.is(made.status, 201)
   t.like(made.json, { Name: 'konrad', IsActive: true, IsAdmin: false, MustChangePassword: true })
-  t.is((await mails.nth('konrad@example.org', 1)).subject, 'An account was made for you')
+  t.is((await mails.nth('konrad@example.org', 1)).subject, 'An account was created for you')
   t.false(JSON.stringify(await mails.to('konrad@example.org')).includes(password))
   const id = made.json.ID as number
   t.deepEqual(codeOf(await admin('POST', '/accounts/admin/users/new', { loginType: '0-0', userName: 'x1', email: 'x1@example.org' })), [422, 'PasswordTooWeak'])
@@ -256,7 +256,7 @@ test("a user who comes from elsewhere keeps the time of the account's making; on
   }
 })
 
-test('who signs in to an account that waits for its address is told what to do', async (t) => {
+test('a sign-in to an account that waits for its confirmation explains what to do', async (t) => {
   t.is((await makeUser('shut')).status, 201)
   t.is((await admin('PATCH', '/admin/users/shut', { active: false })).status, 200)
   const refused = await send('POST', '/user/signin', { body: { username: 'shut', password } })
@@ -264,7 +264,7 @@ test('who signs in to an account that waits for its address is told what to do',
   t.regex(refused.json.message as string, /not confirmed.*ask for a new password.*administrator/)
 })
 
-test('a site admin manages the addresses of a user: recorded as both, the owner is told', async (t) => {
+test('a site admin manages the addresses of a user: recorded as both, the owner is notified', async (t) => {
   await makeUser('managed')
   const own = { token: await service.tokenFor('managed') }
   const body = { emails: ['moved@example.net'] }

@@ -36,7 +36,7 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
       }
     })
 
-  contract('registration is closed and every domain allowed until somebody decides', async (t, { siteRules }) => {
+  contract('registration is closed and every domain allowed by default', async (t, { siteRules }) => {
     t.deepEqual(await siteRules.read(), { isRegistrationOpen: false, allowedDomains: [] })
     await siteRules.setRegistrationOpen(true)
     await siteRules.setRegistrationOpen(true)
@@ -120,7 +120,7 @@ export const siteStoresSuite = (name: string, open: () => Promise<SiteBench>): v
     t.is(await stores.users.byFormerLogin('ada'), undefined)
     unwrap(await stores.users.rename((await stores.users.byId(ada))!, 'back'))
     unwrap(await stores.users.rename((await stores.users.byId(ada))!, 'countess'))
-    t.is(await stores.users.byFormerLogin('countess'), undefined, 'a name in use is nobody’s former one')
+    t.is(await stores.users.byFormerLogin('countess'), undefined, 'a name in use is not a former name')
   })
 
   contract('users are narrowed by each property, and ordered', async (t, stores) => {

@@ -21,7 +21,7 @@ test('five failures lock the subject on every instance; the right password is re
   t.is(await bench.guess(true, { instance: 1 }), 'right')
 })
 
-test('a lock doubles from half a minute to an hour, ends by itself, and begins anew after a quiet day', async (t) => {
+test('a lock doubles from half a minute to an hour, ends by itself, and starts again after a quiet day', async (t) => {
   const bench = makeThrottleBench()
   const lengths: number[] = []
   for (let lock = 0; lock < 9; lock++) {
@@ -55,7 +55,7 @@ test('each subject and each kind counts for itself, and no name can be mistaken 
   t.is(await bench.guess(true, { kind: 'password' }), 'subject-locked')
 })
 
-test('a name that nobody has is locked just so', async (t) => {
+test('an unknown name is locked in the same way', async (t) => {
   const bench = makeThrottleBench()
   t.deepEqual(await wrongGuesses(bench, 6, { subject: 'nobody' }), ['wrong', 'wrong', 'wrong', 'wrong', 'wrong, locks', 'subject-locked'])
 })
@@ -85,7 +85,7 @@ test('a blocked key costs no query while it is remembered', async (t) => {
   t.is(bench.memory.asked() - before, 20)
 })
 
-test('an address with a hundred failures is told so, by its network, and locks no account', async (t) => {
+test('an address with a hundred failures is blocked by its network, and locks no account', async (t) => {
   const bench = makeThrottleBench()
   const from = (host: string) => ({ sourceIp: `2001:db8:1:2::${host}` })
   for (let i = 0; i < 100; i++) t.is(await bench.guess(false, { subject: `name ${i}`, instance: i, ...from(String(i)) }), 'wrong')
@@ -139,7 +139,7 @@ test('of a crowd of wrong guesses at one instance exactly the limit is checked, 
   t.true(answers.every((answer) => answer.kind !== 'judged'))
 })
 
-test('of a crowd at three instances no more than the limit of each is checked, and one locks', async (t) => {
+test('of concurrent attempts at three instances at most the limit of each is checked, and one locks', async (t) => {
   const bench = makeThrottleBench(3)
   let checked = 0
   const answers = await Promise.all(
@@ -173,7 +173,7 @@ test('with the store away this process counts, at half the limits, and never let
   t.is(await bench.guess(true, { subject: 'x', sourceIp: '203.0.113.2' }), 'address-blocked')
 })
 
-test('a store that goes away and comes back is told of in the log, once a minute', async (t) => {
+test('a store that becomes unavailable and available again is logged, once per minute', async (t) => {
   const bench = makeThrottleBench(1)
   const told: string[] = []
   const log = { error: (_fields: unknown, text: string) => void told.push(text) } as never

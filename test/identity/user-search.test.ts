@@ -12,6 +12,7 @@ import { isSwitchedOff } from '../support/components/names.ts'
 import { eachDatabase, emptyMysqlUrl } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
 import { fillWithUsers } from '../support/searched-users.ts'
+import { heldObjects } from '../support/object-rows.ts'
 
 const people = 10_000
 const viewers = {
@@ -99,7 +100,7 @@ for (const [name, emptyUrl] of Object.entries(emptyDatabases)) {
         db.query((k) => k('email_search_terms as t').join('emails as e', 'e.id', 't.email_id').where('e.user_id', id).orderBy(['t.place', 't.term']).select('t.place', 't.term')),
       ])
       const migrated = await termsOf(1002)
-      const stores = makeSqlIdentityStores(db)(db)
+      const stores = makeSqlIdentityStores(db, heldObjects(db))(db)
       const [email] = await stores.emails.list(1002 as UserId)
       await stores.emails.remove(1002 as UserId, [email!.id])
       await stores.emails.insert(1002 as UserId, { text: email!.email, key: email!.email }, true, true, new Date(0))
@@ -121,7 +122,7 @@ for (const database of eachDatabase()) {
     test(`${database.name}: ${title}`, async (t) => {
       const db = await database.open()
       try {
-        await body(t, makeSqlIdentityStores(db)(db))
+        await body(t, makeSqlIdentityStores(db, heldObjects(db))(db))
       } finally {
         await db.close()
       }

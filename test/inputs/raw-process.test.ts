@@ -80,7 +80,7 @@ for (const [name, payload, statuses] of cases) {
   })
 }
 
-test.serial('a connection that sends nothing, and one that never reads, cost nobody anything', async (t) => {
+test.serial('a connection that sends nothing, and one that never reads, do no harm', async (t) => {
   const { port, service, ended } = t.context
   const idle = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => undefined))
   const deaf = connect(port, '127.0.0.1').on('error', () => undefined)

@@ -58,7 +58,7 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
     t.false(surveyed.right.servesManagedClusters)
   })
 
-  on('a wrong token is told as that, by survey, request and relay, and nothing is answered', async (t, { api, transport, credential }) => {
+  on('a wrong token is reported by survey, request and relay, without a response', async (t, { api, transport, credential }) => {
     const wrong = connectionTo({ ...credential, identity: { kind: 'token', token: secret('wrong') } })
     const exchange = recordedExchange('GET', '/version')
     const outcomes = [
@@ -99,7 +99,7 @@ export const clusterAdaptersSuite = (name: string, getBench: () => Promise<Clust
     t.is(await (await relay(bench, connection, 'GET', '/no/such/path')).whole(), '404 page not found\n')
   })
 
-  on('a create is told as 200 where that is asked for', async (t, bench) => {
+  on('a create returns 200 if requested', async (t, bench) => {
     const at = `/api/v1/namespaces/${await bench.namespace()}/configmaps`
     const exchange = await relay(bench, connectionTo(bench.credential), 'POST', at, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}', { createdAsOk: true })
     t.is(exchange.answer.status, 200)

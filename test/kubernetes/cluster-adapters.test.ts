@@ -77,7 +77,7 @@ test('a credential that was replaced does not follow its record to the new addre
   t.is(sent.length, 3)
 })
 
-test('a path that leads upwards is asked of nobody', async (t) => {
+test('a path that leads upwards is not requested', async (t) => {
   const server = await startFakeKubernetes()
   t.teardown(() => server.stop())
   const connection: ClusterConnection = {
@@ -125,7 +125,7 @@ test('when the service stops a watch ends after a whole event, and what is no wa
   t.true(halfway.exchange.answer.ended)
   t.is(await halfway.exchange.whole(), '2}\n')
   t.false(log.exchange.answer.ended)
-  await until('the cluster is asked no more', () => (quiet.stream.destroyed && halfway.stream.destroyed ? true : undefined))
+  await until('the cluster gets no further request', () => (quiet.stream.destroyed && halfway.stream.destroyed ? true : undefined))
   log.stream.end()
   await log.ended
 })

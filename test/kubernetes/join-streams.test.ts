@@ -61,7 +61,7 @@ test('a side that is torn tears the other, so that half is not taken for the who
   }
 })
 
-test('a side that takes no more holds the other back until it drains', (t) => {
+test('a side that is full holds the other back until it drains', (t) => {
   const { client, cluster } = start()
   client.takesMore = false
   cluster.emit('data', Buffer.from('much'))

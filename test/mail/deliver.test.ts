@@ -1,10 +1,10 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import fc from 'fast-check'
 import test from 'ava'
-import { makeMailBell } from '../../adapters/mail/outbox-notifier.ts'
+import { makeOutboxNotifier } from '../../adapters/mail/outbox-notifier.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import type { Mail } from '../../core/kernel/mail.ts'
-import { makeDeliverMail, backoffSeconds, isTooOld, ringAfterCommit } from '../../core/mail/delivery.ts'
+import { makeDeliverMail, backoffSeconds, isTooOld, notifyAfterCommit } from '../../core/mail/delivery.ts'
 import type { Mailer } from '../../core/mail/ports.ts'
 import { MailDelayed, MailRefused } from '../../core/mail/ports.ts'
 import { callOf } from '../sql/call.ts'
@@ -146,10 +146,10 @@ for (const database of eachDatabase())
     t.deepEqual(await world.rows(), [])
   })
 
-test('the bell rings after a commit that posted mail, and after no other', async (t) => {
+test('the notifier is called after a commit that posted mail, and after no other', async (t) => {
   let rings = 0
   const stores = { mail: { post: () => Promise.resolve() } }
-  const unitOfWork = ringAfterCommit({ run: (_call, work) => work(stores) }, { ring: () => void (rings += 1) })
+  const unitOfWork = notifyAfterCommit({ run: (_call, work) => work(stores) }, { ring: () => void (rings += 1) })
   await unitOfWork.run(callOf(), () => Promise.resolve(right(1)))
   t.is(rings, 0, 'nothing was posted')
   const refused = await unitOfWork.run(callOf(), async ({ mail }) => {
@@ -165,20 +165,20 @@ test('the bell rings after a commit that posted mail, and after no other', async
 test('rings during a run cause one more run; a stop waits for the run and begins none', async (t) => {
   let runs = 0
   let resume = (): void => undefined
-  const bell = makeMailBell(async () => {
+  const notifier = makeOutboxNotifier(async () => {
     runs += 1
     if (runs === 1) await new Promise<void>((go) => (resume = go))
     return { sent: 0, postponed: 0, givenUp: 0 }
   }, makeLog().log)
-  bell.ring()
+  notifier.ring()
   while (runs === 0) await new Promise((go) => setImmediate(go))
-  bell.ring()
-  bell.ring()
+  notifier.ring()
+  notifier.ring()
   resume()
   for (let i = 0; i < 10; i++) await new Promise((go) => setImmediate(go))
   t.is(runs, 2)
-  await bell.stop()
-  bell.ring()
+  await notifier.stop()
+  notifier.ring()
   for (let i = 0; i < 10; i++) await new Promise((go) => setImmediate(go))
   t.is(runs, 2)
 })

@@ -87,7 +87,7 @@ onServer('TLS from the first byte', { login, tls: 'implicit' }, async (t, server
   t.true(server.received[0]?.overTls)
 })
 
-onServer('a certificate that nobody vouches for gets neither mail nor password', { login }, async (t, server) => {
+onServer('a server with an untrusted certificate gets neither mail nor password', { login }, async (t, server) => {
   const outcome = await send(server, login)
   t.is(outcome._tag === 'Left' && outcome.left.tag, 'MailDelayed')
   t.is(server.received.length, 0)
@@ -101,7 +101,7 @@ onServer('a server without STARTTLS gets nothing where it is required', { tls: '
   t.false(server.received[0]?.overTls)
 })
 
-onServer('on this machine TLS is used where it is offered, whoever signed the certificate', {}, async (t, server) => {
+onServer('on this machine TLS is used if offered, with any certificate', {}, async (t, server) => {
   t.is((await send(server, { tls: 'if-offered' }))._tag, 'Right')
   t.true(server.received[0]?.overTls)
 })
@@ -122,7 +122,7 @@ for (const [at, status, tag] of [
     t.regex(outcome._tag === 'Left' ? outcome.left.message : '', /^[A-Z]+( \d{3})?$/)
   })
 
-test('smtp: nobody there is a delay', async (t) => {
+test('smtp: an unreachable server is a delay', async (t) => {
   const server = await startMailServer()
   await server.stop()
   const outcome = await send(server, {})

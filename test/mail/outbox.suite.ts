@@ -56,7 +56,7 @@ export const outboxSuite = (name: string, open: () => Promise<OutboxWorld>): voi
     t.deepEqual(await claim(world.queue), [])
   })
 
-  on("a claimed mail is nobody else's until its lease ends, then the next attempt has the same reference", async (t, world) => {
+  on("a claimed mail cannot be claimed again until its lease ends, then the next attempt has the same reference", async (t, world) => {
     await post(world, mailTo('ada@example.org'))
     const [first] = await claim(world.queue)
     t.deepEqual(await claim(world.queue), [])

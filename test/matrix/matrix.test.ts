@@ -3,66 +3,9 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { startPopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'
-import type { Caller, Presented } from './callers.ts'
 import { callers, conflicting } from './callers.ts'
-import type { Decision } from './oracle.ts'
-import { decide } from './oracle.ts'
-
-// A change is asked for with an If-Match that no version meets: whoever is admitted is told 412 before anything happens.
-const harmless = { 'if-match': 'W/"never"' }
-
-const withQuery = (target: string, query: Readonly<Record<string, string>>): string => {
-  const extra = new URLSearchParams(query).toString()
-  return extra === '' ? target : `${target}${target.includes('?') ? '&' : '?'}${extra}`
-}
-
-interface Cell {
-  readonly route: AssembledRoute
-  readonly method: string
-  readonly caller: string
-  readonly how: string
-  readonly expected: Decision
-  readonly status: number
-  readonly text: string
-}
-
-const ask = async (service: PopulatedService, route: AssembledRoute, method: string, presented: Presented): Promise<{ status: number; text: string }> => {
-  const target = withQuery(targetOf(route, service.world), presented.query)
-  const { status, text } = await service.send(method, target, { headers: { ...presented.headers, ...(method === 'GET' ? {} : harmless) } })
-  return { status, text }
-}
-
-const verdicts: Readonly<Record<Decision, (status: number) => boolean>> = {
-  unauthenticated: (status) => status === 401,
-  denied: (status) => status === 403,
-  hidden: (status) => status === 403 || status === 404,
-  admitted: (status) => ![401, 403, 404].includes(status),
-}
-
-/** Reads that answer 404 for a plain no: nobody follows anybody here, shows a membership, has a picture or a task, and there is no bus outside of the process. */
-const answersNoBy404 = /\/avatars\/\{|\/following\/\{|\/public_members\/\{|\/tasks\/\{|\/user\/bus\//
-
-const isExpected = ({ route, method, expected, status }: Cell): boolean => {
-  if (verdicts[expected](status)) return route.bound.kind === 'stream' || expected !== 'admitted' || method === 'GET' || status === 412
-  return expected === 'admitted' && method === 'GET' && status === 404 && answersNoBy404.test(route.fullPath)
-}
-
-const show = ({ route, method, caller, how, expected, status, text }: Cell): string =>
-  `${method} ${route.fullPath} as ${caller} by ${how}: ${status}, expected ${expected}; ${text.slice(0, 120)}`
-
-/** Signing out ends the session that the other cells need. */
-const endsTheSession = (route: AssembledRoute): boolean => route.fullPath.endsWith('/user/signout')
-
-const rowOf = async (service: PopulatedService, route: AssembledRoute, method: string, caller: Caller): Promise<readonly Cell[]> => {
-  const { assembly } = service.running
-  const ways = endsTheSession(route) ? caller.presented.filter(({ carrier }) => carrier !== 'session') : caller.presented
-  return Promise.all(
-    ways.map(async (presented) => {
-      const expected = decide(route, method, caller.standing, presented.carrier, assembly)
-      return { route, method, caller: caller.name, how: presented.how, expected, ...(await ask(service, route, method, presented)) }
-    }),
-  )
-}
+import type { Cell } from './cells.ts'
+import { ask, harmless, isExpected, rowOf, show } from './cells.ts'
 
 const routesOf = (service: PopulatedService): readonly AssembledRoute[] => service.running.assembly.routes.filter(({ listener }) => listener === 'api')
 
@@ -74,7 +17,7 @@ test.serial('every route answers every caller as it is declared, however the cre
   const rowsBefore = service.sql('select max(id) as n from audit_events')
   const cells: Cell[] = []
   for (const route of routesOf(service)) {
-    for (const method of route.methods) for (const caller of everybody) cells.push(...(await rowOf(service, route, method, caller)))
+    for (const method of route.methods) for (const caller of everybody) cells.push(...(await rowOf(service, route, targetOf(route, service.world), method, caller)))
   }
   const routes = new Set(cells.map(({ route }) => route.bound.route.id))
   t.is(routes.size, routesOf(service).length)
@@ -91,12 +34,12 @@ test.serial('two credentials of two people are refused everywhere, and so is a s
   t.teardown(() => service.stop())
   const [alice, olga] = [await service.tokenFor('alice'), await service.tokenFor('olga')]
   const session = (await callers(service)).find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
-  if (session === undefined) return t.fail('nobody signed in')
+  if (session === undefined) return t.fail('not signed in')
   const wrong: string[] = []
   for (const route of routesOf(service)) {
     for (const method of route.methods) {
       for (const presented of conflicting(alice, olga, session)) {
-        const { status } = await ask(service, route, method, presented)
+        const { status } = await ask(service, targetOf(route, service.world), method, presented)
         if (status !== 401) wrong.push(`${method} ${route.fullPath} by ${presented.how}: ${status}`)
       }
     }
@@ -110,7 +53,7 @@ test.serial('a session without its CSRF value changes nothing', async (t) => {
   const vera = (await callers(service)).find(({ name }) => name === 'vera')
   const session = vera?.presented.find(({ carrier }) => carrier === 'session')
   const other = (await callers(service)).find(({ name }) => name === 'olga')?.presented.find(({ carrier }) => carrier === 'session')
-  if (session === undefined || other === undefined) return t.fail('nobody signed in')
+  if (session === undefined || other === undefined) return t.fail('not signed in')
   const wrong: string[] = []
   for (const route of routesOf(service).filter(({ bound }) => bound.route.access.kind !== 'password')) {
     const makesToken = route.bound.kind === 'json' && route.bound.route.makesToken === true
@@ -119,11 +62,11 @@ test.serial('a session without its CSRF value changes nothing', async (t) => {
       const withForeign = { cookie, 'x-csrf-token': other.headers['x-csrf-token'] ?? '' }
       const fromElsewhere = { ...session.headers, 'sec-fetch-site': 'cross-site' }
       for (const headers of [{ cookie }, withForeign, fromElsewhere]) {
-        const { status } = await ask(service, route, method, { ...session, headers })
+        const { status } = await ask(service, targetOf(route, service.world), method, { ...session, headers })
         // On a public route an unproven session is nobody's.
         const { access, ok } = route.bound.kind === 'json' ? route.bound.route : { ...route.bound.route, ok: undefined }
         const isSignIn = ok?.kind === 'cookies' && headers === fromElsewhere
-        const expected = access.kind === 'public' && !isSignIn ? (await ask(service, route, method, { ...session, headers: {} })).status : 403
+        const expected = access.kind === 'public' && !isSignIn ? (await ask(service, targetOf(route, service.world), method, { ...session, headers: {} })).status : 403
         if (status !== expected) wrong.push(`${method} ${route.fullPath}: ${status}, not ${expected}, for ${Object.keys(headers).join('+')}`)
       }
     }

@@ -22,7 +22,8 @@ export type Decision = 'unauthenticated' | 'denied' | 'hidden' | 'admitted'
 const ranks: readonly string[] = ['none', 'read', 'write', 'admin', 'owner']
 const reaches = (level: string | undefined, atLeast: string): boolean => level !== undefined && ranks.indexOf(level) >= ranks.indexOf(atLeast)
 
-const holdsTerm = (term: RelationTerm, who: Standing, { permissions }: Assembly): boolean => {
+const holdsTerm = (term: RelationTerm, who: Standing, type: string, assembly: Assembly): boolean => {
+  const { permissions } = assembly
   switch (term.by) {
     case 'level':
       return reaches(who.level, term.atLeast)
@@ -30,6 +31,8 @@ const holdsTerm = (term: RelationTerm, who: Standing, { permissions }: Assembly)
       const found = permissions.find(({ namespace, action }) => namespace === term.namespace && action === term.action)
       return found !== undefined && reaches(who.level, found.level)
     }
+    case 'container':
+      return holdsRelation(containerOf(type, assembly), term.relation, who, assembly)
     case 'member':
       return who.level !== undefined
     case 'signed-in':
@@ -44,11 +47,19 @@ const holdsTerm = (term: RelationTerm, who: Standing, { permissions }: Assembly)
 
 const holders = (type: string): readonly string[] => (type === 'account' ? ['account', 'organization'] : [type])
 
-const holds = ({ relation, object }: GrantedAccess, who: Standing, assembly: Assembly): boolean => {
+const holds = ({ relation, object }: GrantedAccess, who: Standing, assembly: Assembly): boolean =>
+  relation === 'member' ? who.isSiteAdmin || who.level !== undefined : holdsRelation(object.type, relation, who, assembly)
+
+/** Whether someone holds a relation on the objects of a type, by the declarations alone. */
+export const holdsRelation = (type: string, relation: string, who: Standing, assembly: Assembly): boolean => {
   if (who.isSiteAdmin) return true
-  if (relation === 'member') return who.level !== undefined
-  const terms = assembly.objectTypes.filter(({ type }) => holders(object.type).includes(type)).flatMap(({ relations }) => relations[relation] ?? [])
-  return terms.some((term) => holdsTerm(term, who, assembly))
+  const terms = assembly.objectTypes.filter((definition) => holders(type).includes(definition.type)).flatMap(({ relations }) => relations[relation] ?? [])
+  return terms.some((term) => holdsTerm(term, who, type, assembly))
+}
+
+const containerOf = (type: string, { objectTypes }: Assembly): string => {
+  const places = objectTypes.flatMap((definition) => (definition.type === type && typeof definition.place?.in === 'object' ? [definition.place.in.type] : []))
+  return places[0] ?? ''
 }
 
 const scopeOf = ({ bound }: AssembledRoute, method: string): { readonly category: string; readonly level: string } | undefined =>

@@ -102,7 +102,7 @@ test('what one declaration becomes', (t) => {
   t.is((document.paths['/log']?.['get'] as Operation)['x-gate'], 'vendor-hosted')
 })
 
-test('a note on a codec stands where it was made, and not where the same codec is used without it', (t) => {
+test('a note on a codec is used where it was made, and not where the same codec is used without it', (t) => {
   const codec = request({ plain: PathName, told: optional(noted(PathName, { description: 'Of this key alone.' })), when: DateTime }, 'NotedKeys')
   noted(DateTime, { description: 'Of nothing here.' })
   const route = { ...sampleRoutes[0]!.bound.route, id: 'sample.noted', path: '/noted', query: codec } as Route
@@ -111,7 +111,7 @@ test('a note on a codec stands where it was made, and not where the same codec i
   t.deepEqual(parameters.flatMap((parameter) => ('name' in parameter ? [[parameter.name, parameter.schema.description]] : [])), [['plain', undefined], ['told', 'Of this key alone.'], ['when', undefined]])
 })
 
-test('one description stands at places of one meaning', (t) => {
+test('one description is used for one meaning', (t) => {
   // A description that is told of parameters with different names belongs to one of them only.
   const names = new Map<string, Set<string>>()
   for (const operation of operations(documentOf(declaredRoutes()))) {

@@ -27,6 +27,7 @@ import { organizationPermissions } from '../../plugins/organizations/permissions
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
+import { heldObjects } from '../support/object-rows.ts'
 
 export const firstPage = { page: 1, limit: 50 }
 export const at = new Date('2026-05-01T08:00:00.123Z')
@@ -69,7 +70,7 @@ export const callBy = (userId: UserId, changes: Partial<Principal> = {}): Signed
 })
 
 const bindStores = (database: SqlDatabase): ((runner: SqlRunner) => Stores) => {
-  const organizations = makeSqlOrganizationStore(database)
+  const organizations = makeSqlOrganizationStore(database, heldObjects(database))
   const teams = makeSqlTeamStore(database)
   const memberships = makeSqlMembershipStore(database)
   const tokens = makeSqlOrganizationTokenStore(database)

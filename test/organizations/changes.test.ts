@@ -61,7 +61,7 @@ onEachDatabase('an edit is a merge: what is absent stays, empty text clears, an 
   t.is(tagOf(await edit(callBy(ada), id, { location: 'Y' }, 3)), 'done')
 })
 
-onEachDatabase('an old name leads to the organization until somebody takes it', async (t, bench) => {
+onEachDatabase('an old name leads to the organization until it is used again', async (t, bench) => {
   const ada = await bench.user('ada')
   const id = await bench.organization('acme', ada)
   const rename = makeRenameOrganization(bench)
@@ -139,7 +139,7 @@ onEachDatabase('the team Owners keeps its name, its level and itself', async (t,
   t.is(tagOf(await edit(callBy(ada), editors.id, { description: 'y' }, 7)), 'TeamChanged')
 })
 
-onEachDatabase('nobody gives more than they hold', async (t, bench) => {
+onEachDatabase('a caller gives only rights that the caller has', async (t, bench) => {
   const [ada, adam, cleo, dan] = await Promise.all(['ada', 'adam', 'cleo', 'dan'].map((name) => bench.user(name))) as [never, never, never, never]
   const id = await bench.organization('acme', ada)
   const admins = await bench.newTeam(id, 'Admins', 'admin', [adam])

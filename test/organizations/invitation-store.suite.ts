@@ -75,7 +75,7 @@ export const invitationStoreSuite = (name: string, open: OpenStoreBench): void =
     t.not(await bench.invitations.findByHash(hashOf('three')), undefined)
   })
 
-  cases('an address belongs to whoever confirmed it, and is that of a member only in the own organization', async (t, bench) => {
+  cases('an address belongs to the user who confirmed it, and is that of a member only in the own organization', async (t, bench) => {
     const [ada, bob, acme, evil] = [await bench.user('ada'), await bench.user('bob'), await addOrganization(bench, 'acme'), await addOrganization(bench, 'evil')]
     await bench.email(ada, 'ada@example.org', true)
     await bench.email(bob, 'bob@example.org', false)

@@ -58,7 +58,7 @@ test.serial('an invitation makes the holder of the address a member, in the role
   t.deepEqual((await world.as('ada', 'GET', '/orgs/acme/invitations')).json, [])
 })
 
-test.serial('whoever signs in with another address gets nothing by the link, and does not learn the address', async (t) => {
+test.serial('a user with another address gets nothing by the link, and does not learn the address', async (t) => {
   await newcomer('heidi')
   t.is((await invite('ada', { email: 'heidi@example.org', role: 'member' })).status, 201)
   const token = await tokenTo('heidi@example.org')
@@ -93,7 +93,7 @@ test.serial('inviting does not tell whether an account has the address', async (
   t.is((await invite('ada', { email: 'vic@example.org', role: 'member' })).status, 409)
 })
 
-test.serial('nobody invites to more than they hold, outsiders invite to nothing', async (t) => {
+test.serial('members invite to their own rights at most, outsiders cannot invite', async (t) => {
   const owners = await world.teamId('Owners')
   const to = { email: 'mallory@example.org' }
   t.is((await invite('adam', { ...to, role: 'owner' })).status, 403)
@@ -108,7 +108,7 @@ test.serial('nobody invites to more than they hold, outsiders invite to nothing'
   t.deepEqual(await mails.to('mallory@example.org'), [])
 })
 
-test.serial('what the inviter may no longer give, nobody accepts any more', async (t) => {
+test.serial('an invitation to rights that the inviter lost cannot be accepted', async (t) => {
   await newcomer('judy')
   await newcomer('karl')
   t.is((await world.as('ada', 'PUT', '/orgs/acme/memberships/karl', { role: 'admin' })).status, 200)
@@ -141,7 +141,7 @@ test.serial('a new invitation to an address replaces the old one; a withdrawn on
   t.is(await statusOf(accept('lena', 'x'.repeat(32))), 410)
 })
 
-test.serial('many organizations send no more mail to one address than some', async (t) => {
+test.serial('many organizations together send a limited number of mails to one address', async (t) => {
   const statuses: number[] = []
   for (let n = 1; n <= 5; n++) {
     t.is(await statusOf(world.as('ada', 'POST', '/orgs', { username: `bombers-${n}` })), 201)
@@ -151,7 +151,7 @@ test.serial('many organizations send no more mail to one address than some', asy
   t.is(await statusOf(invite('ada', { email: 'another@example.net', role: 'member' }, 'bombers-5')), 201)
 })
 
-test.serial('the secret of an invitation stands in no log and in no table', async (t) => {
+test.serial('the secret of an invitation is in no log and in no table', async (t) => {
   await newcomer('nina')
   await invite('ada', { email: 'nina@example.org', role: 'member' })
   const token = await tokenTo('nina@example.org')

@@ -47,7 +47,7 @@ test('the primary address cannot be deleted, and settings that are wrong are 422
   }
 })
 
-test('whoever is outside learns nothing of a private organization, on every one of its routes', async (t) => {
+test('an outsider learns nothing of a private organization, on every one of its routes', async (t) => {
   const viewers = await teamId('Viewers')
   const paths = ['/orgs/acme', '/orgs/acme/members', '/orgs/acme/teams', '/orgs/acme/audit', `/teams/${viewers}`, `/teams/${viewers}/members`]
   for (const path of paths) {
@@ -58,14 +58,14 @@ test('whoever is outside learns nothing of a private organization, on every one 
   }
 })
 
-test('what may be done to an organization is told, not a server error', async (t) => {
+test('the permissions of an organization are returned, not a server error', async (t) => {
   const { json: acme } = await as('ada', 'GET', '/orgs/acme')
   const answer = await as('ada', 'POST', '/authz/objects/allowed-permissions?org=acme', [{ objectType: 'organization', objectID: acme.id }])
   t.is(answer.status, 200)
   t.true(answer.json[0].allowedPermissions.includes('can_edit'))
 })
 
-test('acting as somebody else checks the target, and the scope of the token', async (t) => {
+test('acting as another user checks the target, and the scope of the token', async (t) => {
   t.is(await status('admin', 'GET', '/user?sudo=acme'), 422)
   t.is(await status('admin', 'GET', '/user?sudo=nobody-at-all'), 404)
   t.is(await status('sam', 'GET', '/user?sudo=ada'), 403)
@@ -78,7 +78,7 @@ test('acting as somebody else checks the target, and the scope of the token', as
   t.deepEqual([acted.status, acted.headers['x-sudo-by'], acted.json.login], [200, 'admin', 'ada'])
 })
 
-test('a list says how long it is and where it goes on', async (t) => {
+test('a list has its length and the link to the next page', async (t) => {
   for (const path of ['/orgs', '/orgs/acme/members', '/orgs/acme/teams', '/user/emails', '/users/search', '/user/settings/tokens/access-tokens']) {
     const answer = await as('ada', 'GET', `${path}?limit=1`)
     t.is(answer.status, 200, path)

@@ -6,7 +6,7 @@ import { addOrganization, addTeam, at, firstPage } from './store-bench.ts'
 export const membershipStoreSuite = (name: string, open: OpenStoreBench): void => {
   const onBench = casesOf(name, open)
 
-  onBench('accounts are told apart', async (t, bench) => {
+  onBench('accounts are distinguished', async (t, bench) => {
     const ada = await bench.user('Ada')
     const id = await addOrganization(bench, 'acme')
     t.deepEqual(await bench.memberships.findAccount('ADA'), { id: ada, kind: 'user', name: 'Ada', isActive: true, seenAs: { visibility: 'public', isActive: true } })

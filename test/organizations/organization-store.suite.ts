@@ -28,7 +28,7 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
     }
   })
 
-  onBench('an organization is orphaned while nobody is in a team of owners', async (t, bench) => {
+  onBench('an organization is orphaned while it has no owner', async (t, bench) => {
     const [cared, left, other] = [await addOrganization(bench, 'cared'), await addOrganization(bench, 'left'), await addOrganization(bench, 'other')]
     const ada = await bench.user('ada')
     for (const [orgId, permission] of [[cared, 'owner'], [left, 'write'], [other, 'owner']] as const) {
@@ -129,7 +129,7 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
     t.not(await bench.memberships.findAccount('ada'), undefined, 'a user is not removed by an id of this kind')
   })
 
-  onBench('the lock tells whether there is such an organization', async (t, bench) => {
+  onBench('the lock returns whether the organization exists', async (t, bench) => {
     const [ada, id] = [await bench.user('ada'), await addOrganization(bench, 'acme')]
     t.true(await bench.organizations.lock(id))
     t.false(await bench.organizations.lock(ada as never))

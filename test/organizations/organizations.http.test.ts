@@ -34,7 +34,7 @@ test.serial('creating: 201 with all keys, the caller alone in Owners; bad, reser
   t.is((await world.as(undefined, 'POST', '/orgs', { username: 'x' })).status, 401)
 })
 
-test.serial('creating: refused with 403 to whoever may not, and to tokens that are confined or may only read', async (t) => {
+test.serial('creating: refused with 403 without the right, and for tokens that are confined or read-only', async (t) => {
   t.is((await world.as('admin', 'PATCH', '/admin/users/vic', { allow_create_organization: false })).status, 200)
   t.is((await world.as('vic', 'POST', '/orgs', { username: 'vics' })).status, 403)
   const reading = await world.service.tokenFor('ed', ['read:organization'])
@@ -96,7 +96,7 @@ test.serial('editing: If-Match guards the change', async (t) => {
   t.is((await world.as('ada', 'GET', '/orgs/acme')).json.description, 'first')
 })
 
-test.serial('owners: is-owner, rename and delete are theirs; the old name redirects whoever may see it', async (t) => {
+test.serial('owners: only they rename and delete; the old name redirects callers who may see the organization', async (t) => {
   t.is(await statusesFor('GET', '/orgs/acme/is-owner'), '401 403 403 403 403 403')
   t.is((await world.as('ada', 'GET', '/orgs/acme/is-owner')).status, 200)
   t.is((await world.as('adam', 'POST', '/orgs/acme/rename', { new_name: 'mine' })).status, 403)

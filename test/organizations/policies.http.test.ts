@@ -55,7 +55,7 @@ test.serial('policies: members see them, owners change them, strangers find noth
   t.is((await get('vic', '/orgs/acme/policies')).json.two_factor_grace_days, 7)
 })
 
-test.serial('nobody demands a second factor without having one', async (t) => {
+test.serial('to require a second factor, the caller must have one', async (t) => {
   const refused = await change('ada', { require_two_factor: true, two_factor_grace_days: 10 })
   t.is(refused.status, 422)
   t.is(refused.json.code, 'PolicyRefused')
@@ -66,7 +66,7 @@ test.serial('nobody demands a second factor without having one', async (t) => {
   t.true(Math.abs(from - Date.now() - 10 * dayMs) < 60_000)
 })
 
-test.serial('in the grace members come in, and are told by mail once, and once more near its end', async (t) => {
+test.serial('in the grace period members have access, and are notified by mail once, and once more near its end', async (t) => {
   t.is((await get('vic', '/orgs/acme/teams')).status, 200)
   const { container } = world.service.running
   const tellAt = (at: Date) =>
@@ -75,7 +75,7 @@ test.serial('in the grace members come in, and are told by mail once, and once m
   await tellAt(now)
   await tellAt(now)
   const first = await mails.nth('vic@example.org', 1)
-  t.is(first.subject, 'The organization acme asks for a second factor')
+  t.is(first.subject, 'The organization acme requires a second factor')
   t.is(await tellAt(new Date(now.getTime() + 6 * dayMs)), 0)
   t.is(await tellAt(new Date(now.getTime() + 8 * dayMs)), 4, 'adam, cleo, ed and vic')
   await mails.nth('vic@example.org', 2)
@@ -96,15 +96,15 @@ test.serial('after the grace a member without a second factor is refused everywh
     t.not((await get('sam', path)).json?.code, 'SecondFactorDemanded', 'a stranger learns nothing of it')
   }
   t.is((await world.as('vic', 'POST', '/orgs/acme/teams', { name: 'x' })).json.code, 'SecondFactorDemanded')
-  t.is((await get('vic', '/orgs/acme')).status, 200, 'the profile is told')
+  t.is((await get('vic', '/orgs/acme')).status, 200, 'the profile is returned')
   t.deepEqual((await get('vic', '/user/orgs')).json.map(({ username }: { username: string }) => username), ['acme'])
   t.deepEqual((await get('vic', '/user/teams')).json, [])
   t.is((await get('admin', '/orgs/acme/teams')).status, 200, 'a site admin')
-  t.is((await world.as('admin', 'GET', '/orgs/acme/teams?sudo=vic')).json.code, 'SecondFactorDemanded', 'not as somebody else')
+  t.is((await world.as('admin', 'GET', '/orgs/acme/teams?sudo=vic')).json.code, 'SecondFactorDemanded', 'not as another user')
   t.is((await world.as('vic', 'POST', '/authz/objects/allowed-permissions?org=acme', [{ objectType: 'organization', objectID: 1 }])).status, 403)
 })
 
-test.serial('a member who is not let in may leave, by either route, and nothing else', async (t) => {
+test.serial('a member who does not meet the entry requirements may leave, by either route, and nothing else', async (t) => {
   const uid = (login: string) => `uid=${world.idOf(login)}`
   t.is((await world.as('vic', 'DELETE', '/orgs/acme/members/ed')).json.code, 'SecondFactorDemanded')
   for (const action of ['private', 'public', 'remove']) {
@@ -119,7 +119,7 @@ test.serial('a member who is not let in may leave, by either route, and nothing 
   }
 })
 
-test.serial('with a second factor the member is let in at the next request, and out again without', async (t) => {
+test.serial('with a second factor the member has access at the next request, and loses it without', async (t) => {
   await setSecondFactor(world, 'vic', true)
   for (const path of inside) t.true((await get('vic', path)).status < 300, path)
   t.is((await get('vic', '/user/teams')).json.length, 1)

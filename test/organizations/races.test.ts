@@ -40,7 +40,7 @@ onEachDatabase('of two owners who remove each other at once, one stays', async (
   }
 })
 
-onEachDatabase('whoever leaves the last two teams at once is no member any more', async (t, bench) => {
+onEachDatabase('a user who leaves the last two teams at once is no longer a member', async (t, bench) => {
   const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, ada)

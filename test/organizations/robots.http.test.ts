@@ -105,7 +105,7 @@ test.serial('put to sleep, its tokens open nothing; deleted, they are gone', asy
   t.is((await by(token, 'GET', '/user')).status, 401)
 })
 
-test.serial('nobody makes a robot, or a token for one, that holds more than they do; no robot is an owner', async (t) => {
+test.serial('a robot, or a token for one, has at most the rights of its creator; no robot is an owner', async (t) => {
   const [owners, admins, viewers] = [await world.teamId('Owners'), await world.teamId('Admins'), await world.teamId('Viewers')]
   t.is((await robots('ada', 'POST', '', { name: 'boss', team_ids: [owners] })).status, 422)
   const permissions = ['view teams', 'view robot accounts', 'manage robot accounts'].map((action) => ({ namespace: 'org_mgmt', action }))

@@ -23,7 +23,7 @@ test('names: the forms of the interface are read, what a path or a client could 
   for (const name of reserved) t.like(parseAccountName(name), { left: { reason: 'RESERVED' } }, name)
 })
 
-test('names: whatever is accepted stands in a path as it is and is short', (t) => {
+test('names: an accepted name needs no escaping in a path and is short', (t) => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[-._A-Za-z0-9]{0,45}$/)), (text) => {
       const parsed = parseAccountName(text)
@@ -79,7 +79,7 @@ const permission = fc.constantFrom(
 const rights = (own: Level, permissions: readonly { namespace: string; action: string }[]) =>
   rightsOf(false, { isMember: true, level: own, permissions: new Set(permissions.map(permissionKey)) }, catalogue)
 
-test('rights: whoever gives could take it themselves', (t) => {
+test('rights: a caller gives only rights that the caller has', (t) => {
   fc.assert(
     fc.property(level, fc.array(permission), level, fc.array(permission), (own, held, given, carried) => {
       const mine = rights(own, held)
@@ -105,7 +105,7 @@ test('rights: a gift never lets the receiver give more than the giver could', (t
   t.true(gifts > 20)
 })
 
-test('rights: only what stands below is changed, by owners everything', (t) => {
+test('rights: only members of a lower level are changed, by owners all', (t) => {
   fc.assert(
     fc.property(level, level, (own, other) => {
       const expected = own === 'owner' || other === 'none' || levels.indexOf(other) < levels.indexOf(own)

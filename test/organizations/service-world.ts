@@ -16,7 +16,7 @@ export interface ShownTeam {
 /** A running service with an organization `acme` (private), one person for each level of it, and outsiders. */
 export interface ServiceWorld {
   readonly service: TestService
-  /** Sends as a person (`admin` is the site admin), or as nobody; `path` is below `/api/v1`. */
+  /** Sends as a person (`admin` is the site admin), or without a credential; `path` is below `/api/v1`. */
   as(login: string | undefined, method: string, path: string, body?: unknown, options?: SendOptions): Promise<ServiceAnswer>
   idOf(login: string): number
   /** Lets `as` send as a person who was made since. */

@@ -115,7 +115,7 @@ test('credentials stay with their host', async (t) => {
   t.is(other.seen.at(-1)?.authorization, undefined, 'neither where the first address is another host')
 })
 
-test('a certificate that nobody signed is refused, and one of the named authority is not', async (t) => {
+test('an unsigned certificate is refused, and one of the named authority is not', async (t) => {
   const server = await startServer((_request, response) => response.end('x'))
   t.teardown(server.close)
   await t.throwsAsync(fetching(['localhost'])(server.url), { instanceOf: FetchFailed, message: /certificate of localhost is not trusted/ })
@@ -150,7 +150,7 @@ test('no proxy of the environment is used', async (t) => {
   t.is(socket.reached(), 0)
 })
 
-test('what does not exist, what is not allowed and what refuses the connection are told in one text', async (t) => {
+test('a missing host, a forbidden one and a refused connection get the same message', async (t) => {
   const nowhere: Resolver = (_hostname, _options, done) => done(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }), [])
   const socket = await countingSocket()
   await socket.close()

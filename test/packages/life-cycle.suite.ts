@@ -155,7 +155,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
     t.not((await bench.cli.run('status', 'web', '-n', namespace)).status, 0)
   })
 
-  on('purge=false keeps the history, which a replacing install goes on from', async (t, bench, namespace) => {
+  on('purge=false keeps the history, which a replacing install continues', async (t, bench, namespace) => {
     ends(t, await install(bench, namespace, 'minimal'), 'succeeded')
     ends(t, await bench.client.done('DELETE', `${releases}/web/`, { namespace, purge: false }), 'succeeded')
     t.deepEqual(await statuses(bench, namespace), ['1 uninstalled'])
@@ -254,7 +254,7 @@ export const lifeCycleSuite = (test: TestFn, name: string, start: () => Promise<
     }
   })
 
-  on('values against the schema, and templates that fail, are told and leave nothing', async (t, bench, namespace) => {
+  on('values against the schema, and templates that fail, are reported and leave nothing', async (t, bench, namespace) => {
     const wrong = await install(bench, namespace, 'schema', { values: ['size=99'] })
     ends(t, wrong, 'failed')
     t.regex(`${wrong.message} ${wrong.error}`, /size/)

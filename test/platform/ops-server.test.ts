@@ -46,7 +46,7 @@ test('a database that is away is said without its text', async (t) => {
   await close()
 })
 
-test('a check that does not pass says why to whoever asks for all of them', async (t) => {
+test('a check that does not pass gives its reason in the list of all checks', async (t) => {
   let seconds = 0
   const check = { name: 'clock', check: async () => seconds === 0, reason: () => `the clock is ${seconds} s ahead` }
   const server = makeOpsServer({ checks: [check], isStopping: () => false, metrics: makeMetrics(releaseVersion) })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { runInNewContext } from 'node:vm'
 import { gunzipSync } from 'node:zlib'
 import test from 'ava'
-import { accountScripts } from '../../composition/http/pages/account-scripts.ts'
+import { accountScripts } from '../../composition/http/pages/account-pages.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { makePages } from '../../composition/http/pages/pages.ts'
 import type { Answer } from '../../composition/http/answer/write-answer.ts'
@@ -76,7 +76,7 @@ test('no script of ours keeps anything in the browser', (t) => {
   for (const source of [starter, ...Object.values(accountScripts)]) t.notRegex(source, /localStorage|sessionStorage|indexedDB|caches\.|document\.cookie\s*=/)
 })
 
-test('an asset travels compressed to whoever takes that', async (t) => {
+test('an asset is sent compressed to clients that accept it', async (t) => {
   const path = '/api/v1/docs/swagger-ui-bundle.js'
   const plain = pages.documentation(path, {})
   let packed = pages.documentation(path, { 'accept-encoding': 'gzip, br' })

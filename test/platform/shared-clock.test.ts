@@ -159,7 +159,7 @@ test('a machine whose own clock jumps with its database, or that slept, follows 
   t.false((await clock.trusted())?.aborted)
 })
 
-test('a database that is away changes nothing, and no job is told to start', async (t) => {
+test('a database that is away changes nothing, and no job is started', async (t) => {
   const world = makeWorld(hour)
   const clock = await watched(world, t)
   world.world.isAway = true

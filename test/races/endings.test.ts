@@ -50,7 +50,7 @@ race('an organization ends while teams and roles are made in it', 30, async (t) 
   for (const table of ['teams', 'roles', 'org_members', 'team_members']) t.is(await world.count(table, { org_id: id }), 0, table)
 })
 
-race('a team ends while a role is attached to it and somebody joins it', 30, async (t) => {
+race('a team is deleted while a role is attached to it and a user joins it', 30, async (t) => {
   const [a, b] = world.instances
   const team = (await must(201, a.send('POST', '/api/v1/orgs/acme/teams', as(ada, { name: name('team'), permission: 'custom' })))).json.id as number
   const role = (await must(201, a.send('POST', '/api/v1/authz/roles?org=acme', as(ada, { name: name('role'), permissions })))).json.id as number
@@ -83,7 +83,7 @@ race('a user ends while making an organization, being made a member and signing 
   t.true(deleted.status === 204 || deleted.status === 422 || deleted.status === 409, `${deleted.status} ${deleted.text}`)
   const isThere = await world.count('users', { id: leaver.id })
   t.is(isThere, deleted.status === 204 ? 0 : 1)
-  if (deleted.status === 204) t.is(await world.count('accounts', { lower_name: org }), 0, 'an organization of nobody')
+  if (deleted.status === 204) t.is(await world.count('accounts', { lower_name: org }), 0, 'an organization without members')
 })
 
 race('a user is switched off while signing in: no way in is left', 10, async (t, round) => {
@@ -100,7 +100,7 @@ race('a user is switched off while signing in: no way in is left', 10, async (t,
   }
 })
 
-race('the password changes while somebody signs in with the old one: no session of theirs is left', 10, async (t, round) => {
+race('the password changes during a sign-in with the old one: no session of it is left', 10, async (t, round) => {
   const [a, b] = world.instances
   const person = await world.person(name('changed'))
   const signIns = [0, 4, 8].map((more) => sleep(round * 6 + more).then(() => b.send('POST', '/api/v1/user/signin', { body: { username: person.login, password: personPassword } })))

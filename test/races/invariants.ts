@@ -20,12 +20,12 @@ const violations: Readonly<Record<string, string>> = {
   'permissions of no role': 'select p.role_id as name from role_permissions p left join roles r on r.id = p.role_id where r.id is null',
   'attachments of no role or team': 'select tr.role_id as name from team_roles tr left join roles r on r.id = tr.role_id left join teams t on t.id = tr.team_id where r.id is null or t.id is null',
   'a recovery code without a second factor': 'select r.user_id as name from recovery_codes r left join two_factors f on f.user_id = r.user_id and f.enrolled_at is not null where f.user_id is null',
-  'a token of nobody': 'select t.id as name from access_tokens t left join users u on u.id = t.user_id where u.id is null',
-  'somebody who follows nobody': 'select f.user_id as name from follows f left join users u on u.id = f.target_id where u.id is null',
-  'a role whose making or end is not told once': "select r.id as name from roles r where (select count(*) from audit_events e where e.action = 'role.created' and e.object_id = r.id and e.result = 'done') <> 1 or exists (select 1 from audit_events e where e.action = 'role.deleted' and e.object_id = r.id and e.result = 'done')",
-  'an organization whose making is not told once': "select o.id as name from organizations o where (select count(*) from audit_events e where e.action = 'organization.created' and e.object_id = o.id and e.result = 'done') <> 1",
-  'a user whose making is not told once': "select u.id as name from users u where (select count(*) from audit_events e where e.action in ('user.created', 'user.signed_up') and e.object_id = u.id and e.result = 'done') <> 1 and u.is_admin = 0 and u.robot_org_id is null",
-  'a robot account whose making is not told once': "select rb.id as name from robot_accounts rb where (select count(*) from audit_events e where e.action = 'robot.created' and e.object_id = rb.id and e.result = 'done') <> 1",
+  'a token without a user': 'select t.id as name from access_tokens t left join users u on u.id = t.user_id where u.id is null',
+  'a user who follows a missing user': 'select f.user_id as name from follows f left join users u on u.id = f.target_id where u.id is null',
+  'a role whose making or end is not recorded once': "select r.id as name from roles r where (select count(*) from audit_events e where e.action = 'role.created' and e.object_id = r.id and e.result = 'done') <> 1 or exists (select 1 from audit_events e where e.action = 'role.deleted' and e.object_id = r.id and e.result = 'done')",
+  'an organization whose making is not recorded once': "select o.id as name from organizations o where (select count(*) from audit_events e where e.action = 'organization.created' and e.object_id = o.id and e.result = 'done') <> 1",
+  'a user whose making is not recorded once': "select u.id as name from users u where (select count(*) from audit_events e where e.action in ('user.created', 'user.signed_up') and e.object_id = u.id and e.result = 'done') <> 1 and u.is_admin = 0 and u.robot_org_id is null",
+  'a robot account whose making is not recorded once': "select rb.id as name from robot_accounts rb where (select count(*) from audit_events e where e.action = 'robot.created' and e.object_id = rb.id and e.result = 'done') <> 1",
   'a request that is begun and not ended': "select id as name from idempotency_records where state <> 'answered'",
 }
 

@@ -85,7 +85,7 @@ if (!isSwitchedOff('mariadb')) {
     t.is((await basic(later, 'ada', personPassword)).status, 200)
   })
 
-  test('of a crowd of wrong passwords at two instances at once, no more than the limit of each is looked at', async (t) => {
+  test('of a crowd of wrong passwords at two instances at once, at most the limit of each is checked', async (t) => {
     const { start, stop, database, close } = await startInstances()
     t.teardown(close)
     const services = [await start(), await start()]

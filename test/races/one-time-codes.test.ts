@@ -59,7 +59,7 @@ const onceOnly = (title: string, name: string, statuses: { readonly first: numbe
     t.deepEqual(statusesOf(await storm(codeOfStep(seed, step), atOnce)), once(statuses.first))
     await forgetFailures(person)
     t.deepEqual(statusesOf(await storm(codeOfStep(seed, step), 2)), refused(2), 'later')
-    t.deepEqual(statusesOf(await storm(codeOfStep(seed, step - 1), 2)), refused(2), 'of an older step that nobody used')
+    t.deepEqual(statusesOf(await storm(codeOfStep(seed, step - 1), 2)), refused(2), 'of an older step that was not used')
     await forgetFailures(person)
     t.deepEqual(statusesOf(await storm(recoveryCodes[0] ?? '', atOnce)), once(statuses.again), 'a recovery code')
     await forgetFailures(person)

@@ -83,7 +83,7 @@ test.serial('an invitation is withdrawn or accepted, never both', async (t) => {
   }
 })
 
-test.serial('of invitations to one address sent at once, one stands; no more than five a day are sent', async (t) => {
+test.serial('of concurrent invitations to one address, one is kept; at most five per day are sent', async (t) => {
   const { name, id } = await organization()
   const answers = await each(10, (index) => instance(index).send('POST', `/api/v1/orgs/${name}/invitations`, as(ada, { email: 'grace@example.com', role: 'member' })))
   t.deepEqual(statusesOf(answers), [...Array.from({ length: 5 }, () => 201), ...Array.from({ length: 5 }, () => 429)])

@@ -96,7 +96,7 @@ race('a token is made once and deleted once', 50, async (t) => {
   t.is(await world.count('access_tokens', { name: wanted }), 0)
 })
 
-race('two edits of one version of a role: one wins, the other is told', 50, async (t) => {
+race('two edits of one version of a role: one wins, the other gets a conflict', 50, async (t) => {
   const { id, etag } = await role()
   const [a, b] = world.instances
   const path = `/api/v1/authz/roles/${id}?org=acme`

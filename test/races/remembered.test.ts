@@ -29,7 +29,7 @@ const graceEnds = ({ id }: Person) => world.database.query((k) => k('remembered_
 const stolen = ({ id }: Person) => world.count('audit_events', { action: 'user.remembered_login_stolen', tenant_id: id })
 const rememberOf = (answer: ServiceAnswer): boolean => [answer.headers['set-cookie'] ?? []].flat().some((cookie) => /^moorage_session_remember=[^;]/.test(cookie))
 
-test('many tabs on two instances resume at once: all are in, the secret changes once, nobody is a thief', async (t) => {
+test('many tabs on two instances resume at once: all are signed in, the secret changes once, no theft is reported', async (t) => {
   for (let round = 0; round < 10; round += 1) {
     const person = await someone()
     const jar = await signedIn(person, true)

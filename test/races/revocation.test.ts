@@ -79,7 +79,7 @@ test('a password that is changed: the old one and every other session, and with 
   for (const answer of await world.both('GET', me, { basic: [person.login, 'another-lantern-over-water-18'] })) t.is(answer.status, 200)
 })
 
-test('a site admin who is one no more', async (t) => {
+test('a former site admin', async (t) => {
   const person = await world.person(name('adm'))
   const admin = (body: object) => world.instances[0].send('PATCH', `/api/v1/admin/users/${person.login}`, { token: world.adminToken, body })
   await must(200, admin({ admin: true }))

@@ -69,7 +69,7 @@ test('rewrapping moves to the current key and leaves the value untouched', async
   await t.throwsAsync(makeSecretBox(onlyNew).open(sealed, place), { message: new RegExp(ring.currentKeyId) })
 })
 
-test('nothing of the value stands in the box, and the overhead is small', async (t) => {
+test('nothing of the value is in the box, and the overhead is small', async (t) => {
   const text = 'a kubeconfig with a client key'
   const sealed = await box.seal(secret(text), place)
   t.false(Buffer.from(sealed).includes(text.slice(0, 8)))

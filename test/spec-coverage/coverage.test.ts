@@ -30,7 +30,7 @@ test('every route of the specification is declared, or is on the list of what is
 
 test('the list of what is not built yet only shrinks', (t) => {
   const list = notBuiltYet()
-  t.deepEqual(list.filter((name, index) => list.indexOf(name) !== index), [], 'each row stands once')
+  t.deepEqual(list.filter((name, index) => list.indexOf(name) !== index), [], 'each row is unique')
   const inSpec = new Set(specRows().map(nameOf))
   t.deepEqual(list.filter((name) => !inSpec.has(name)), [], 'a row that the specification does not have')
   const built = specRows().filter((row) => declaredFor(row) !== undefined).map(nameOf)

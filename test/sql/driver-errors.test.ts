@@ -34,7 +34,7 @@ onEachDatabase('a refused statement leaves its transaction usable', async (t, da
   t.like(await database.first(things.byName, { name: 'b' }), { name: 'b' })
 })
 
-onEachDatabase('a foreign key is told from a unique key', async (t, database) => {
+onEachDatabase('a foreign key is distinguished from a unique key', async (t, database) => {
   const error = await t.throwsAsync(database.query((k) => k('follows').insert({ user_id: 998, target_id: 999, created_at: 1 })))
   t.true(isForeignKeyViolation(error))
   t.false(isUniqueViolation(error))

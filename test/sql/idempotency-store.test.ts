@@ -127,7 +127,7 @@ onEachDatabase('what a process could not take back is swept away, what it works 
   t.like(await store.begin(hash(2), hash(0)), { kind: 'answered' })
 })
 
-onEachDatabase('an applied change is never taken over nor forgotten; without an answer it is told apart once its process is dead', async (t, database) => {
+onEachDatabase('an applied change is never taken over nor forgotten; without a response it is recognized once its process is dead', async (t, database) => {
   const store = await living(database)
   const id = await fresh(database, 1)
   await database.query((k) => k('idempotency_records').where('id', id).update({ state: 'applied' }))

@@ -204,7 +204,7 @@ behindProxy('a commit that is proven not to have happened is made again', async 
   t.deepEqual(await namesIn(direct, things), ['a'])
 })
 
-behindProxy('who waits too long for a connection is told so, and the others are not disturbed', async (t, { database, things }) => {
+behindProxy('a caller who waits too long for a connection gets a failure, and the others are not disturbed', async (t, { database, things }) => {
   const go = Promise.withResolvers<undefined>()
   const started: Promise<void>[] = []
   const open = Array.from({ length: 4 }, (_, index) => {
@@ -234,7 +234,7 @@ behindProxy('a slow statement is ended by the server, and its connection stays',
   t.deepEqual(await namesIn(database, things), [])
 })
 
-behindProxy('a change that waits too long for a lock is told to try again', async (t, { database, direct, things }) => {
+behindProxy('a change that waits too long for a lock fails with a request to try again', async (t, { database, direct, things }) => {
   await direct.run(things.add, { name: 'x' })
   await direct.transaction(async (other) => {
     await other.first(things.lock, { name: 'x' })
@@ -244,7 +244,7 @@ behindProxy('a change that waits too long for a lock is told to try again', asyn
   })
 })
 
-behindProxy('health is told within its bound, and comes back', async (t, { proxy, database, things }) => {
+behindProxy('health is reported within its bound, and recovers', async (t, { proxy, database, things }) => {
   const health = makeDatabaseHealth(database)
   await namesIn(database, things)
   t.deepEqual(await health(), { isHealthy: true })

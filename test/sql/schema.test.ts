@@ -110,7 +110,7 @@ for (const [name, url] of emptyDatabases) {
 
 const addAccount = (name: string) => (k: Knex) => k('accounts').insert({ kind: 'user', name, lower_name: name, created_at: now })
 
-onEachDatabase('account names are told apart by bytes', async (t, database) => {
+onEachDatabase('account names are compared by bytes', async (t, database) => {
   for (const name of ['alice', 'Alice', 'bob', 'bob ', 'b\u00f6b', 'bo\u0308b']) await database.query(addAccount(name))
   for (const name of ['alice', 'Alice', 'bob', 'bob ', 'b\u00f6b']) {
     t.deepEqual(await database.query((k) => k('accounts').where('lower_name', name).select('name')), [{ name }])

@@ -36,7 +36,7 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     token: 'x'.repeat(32),
   }
   const value = values[name] ?? (name === 'id' ? idValue(path, world) : undefined)
-  if (value === undefined) throw new Error(`test/support/route-targets.ts does not know what {${name}} of ${id} stands for: add it there`)
+  if (value === undefined) throw new Error(`test/support/route-targets.ts does not know the value of {${name}} of ${id}: add it there`)
   return value
 }
 

@@ -76,7 +76,7 @@ test('what cannot be is said in plain words', async (t) => {
   for (const command of ['show', 'watch', 'cancel']) {
     const foreign = await run(['tasks', command, id], { token: eve.token })
     t.is(foreign.code, 1)
-    t.regex(foreign.err, /There is no such task/)
+    t.regex(foreign.err, /The task does not exist/)
   }
   t.regex((await run(['tasks', 'cancel', id])).err, /has ended already: it has succeeded/)
   const unknown = await run(['tasks', 'list', '--state', 'asleep'])
@@ -93,7 +93,7 @@ test('what cannot be is said in plain words', async (t) => {
   t.false(wrong.err.includes('xxxx'))
 })
 
-test('the token may stand in a file', async (t) => {
+test('the token may be in a file', async (t) => {
   const file = join(folder, 'token')
   writeFileSync(file, `${ada.token}\n`)
   t.is((await run(['tasks', 'list', '--token-file', file], { token: '' })).code, 0)
@@ -105,13 +105,13 @@ test('a running task is cancelled and watched to its end', async (t) => {
   const watching = run(['tasks', 'watch', id])
   const cancelled = await run(['tasks', 'cancel', id])
   t.is(cancelled.code, 0)
-  t.regex(cancelled.out, /Asked for its end/)
+  t.regex(cancelled.out, /Cancellation requested/)
   const watched = await watching
   t.is(watched.code, 1)
   t.regex(watched.out, /Long was cancelled\./)
 })
 
-test('a watch goes on where it was after its connection was cut', async (t) => {
+test('a watch resumes after its connection was cut', async (t) => {
   const proxy = await startFaultProxy({ port: Number(new URL(service.baseUrl).port) })
   try {
     const { id } = await order(service, ada.token, { title: 'Cut', untilCancelled: true })
@@ -157,7 +157,7 @@ test('an interrupted watch ends with 130 and leaves the task alone', async (t) =
   await until('its lines', () => (out.includes('line 3') ? true : undefined))
   child.kill('SIGINT')
   t.is(await exited, 130)
-  t.regex(err, /the task goes on/)
+  t.regex(err, /the task continues/)
   await run(['tasks', 'cancel', id])
   await untilEnd(service, ada.token, id)
 })

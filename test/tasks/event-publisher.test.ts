@@ -38,7 +38,7 @@ test('what a commit left behind is published at once, in order, and once', async
   t.deepEqual(published, Array.from({ length: 250 }, (_, i) => i + 1))
 })
 
-test('while the bus is away nothing is lost and nothing overtakes; it is told of once', async (t) => {
+test('while the bus is away nothing is lost and nothing overtakes; it is logged once', async (t) => {
   const { world, add, publisher, published, waiting, lines } = makeWorld()
   world.isAway = true
   add(1, 2)

@@ -67,7 +67,7 @@ test.serial('who has left an organization sees no task of it any more, the own o
   await untilEnd(service, carl.token, id)
 })
 
-test.serial("whoever may only see another's task does not end it; who may change the clusters does", async (t) => {
+test.serial("a member who may only see the task of another user cannot cancel it; a member who may change the clusters can", async (t) => {
   const { olga, carl, nora, fred, orgId } = await harbour()
   const { id } = await order(service, olga.token, { title: 'Of the owner', tenantId: orgId, untilCancelled: true })
   await untilState(service, olga.token, id, 'running')

@@ -41,7 +41,7 @@ test.serial('a task is shown with its end, its result and its events, and its in
   for (const text of [JSON.stringify(task), JSON.stringify(events), audit.text, service.logText()]) t.false(text.includes('hunter2'))
 })
 
-test.serial('a failed task tells the cause; one that throws says no more than that', async (t) => {
+test.serial('a failed task has its cause; one that throws has a general message', async (t) => {
   const failed = await order(service, ada.token, { title: 'Fail', fails: true })
   t.like(await untilEnd(service, ada.token, failed.id), { state: 'failed', message: 'Fail failed!', error: 'it does not count' })
   const thrown = await order(service, ada.token, { title: 'Throw', throws: true })
@@ -53,7 +53,7 @@ test.serial('a failed task tells the cause; one that throws says no more than th
   t.deepEqual(events.slice(-2).map(({ status, error }) => `${status}: ${error ?? ''}`), ['Failed: Not finished.', 'Failed: The service met an error of its own; its log says more.'])
 })
 
-test.serial('somebody else sees nothing of a task, in no way', async (t) => {
+test.serial('another user sees nothing of a task', async (t) => {
   const { id } = await order(service, ada.token, { title: 'Mine', untilCancelled: true })
   for (const [method, path] of [['GET', ''], ['GET', '/events'], ['POST', '/cancel']] as const) {
     const foreign = await service.send(method, `/api/v1/tasks/${id}${path}`, { token: eve.token })
@@ -105,10 +105,10 @@ test.serial('a feed tells what was and what comes, and ends with the task', asyn
   t.deepEqual(feed.events.map((each) => each.id), feed.events.map((_, index) => String(index + 1)))
   const again = await openFeed(service.baseUrl, `/api/v1/tasks/${id}/events`, ada.token)
   await again.ended
-  t.deepEqual(again.events, feed.events, 'a late reader is told the same')
+  t.deepEqual(again.events, feed.events, 'a late reader gets the same events')
 })
 
-test.serial('a feed goes on where its reader was, by the header before the query', async (t) => {
+test.serial('a feed resumes where its reader was, by the header before the query', async (t) => {
   const { id } = await order(service, ada.token, { title: 'Resume', lines: 5 })
   await untilEnd(service, ada.token, id)
   const ids = async (query: string, headers: Record<string, string> = {}) => {
@@ -127,7 +127,7 @@ test.serial('a feed goes on where its reader was, by the header before the query
   t.is((await service.send('HEAD', events, { token: ada.token })).status, 200)
 })
 
-test.serial('one caller has so many feeds open and no more, and others have theirs', async (t) => {
+test.serial('one caller has a limited number of open feeds, and others have theirs', async (t) => {
   const { id } = await order(service, ada.token, { title: 'Watched', untilCancelled: true })
   const path = `/api/v1/tasks/${id}/events`
   const feeds = await Promise.all(Array.from({ length: 100 }, () => openFeed(service.baseUrl, path, ada.token)))
@@ -171,7 +171,7 @@ test.serial('one lock has one task at a time, and the refusal says whose within 
   t.regex(refused.json.message as string, new RegExp(`"Holder" of ${ada.login} \\(task ${first.id}\\)`))
   const foreign = await ask({})
   t.is(foreign.status, 409)
-  t.is(foreign.json.message, 'Another task works on the same thing. Try again.', 'of another account\'s task nothing is told')
+  t.is(foreign.json.message, 'Another task works on the same object. Try again.', 'a task of another account does not exist for the caller')
   await service.send('POST', `/api/v1/tasks/${first.id}/cancel`, { token: ada.token })
   await untilEnd(service, ada.token, first.id)
   const next = await order(service, eve.token, { title: 'Other', lockKey: 'cluster/7/shop/web' })
@@ -202,16 +202,16 @@ test.serial('the same response-id and input are answered as the first time; anot
   t.is((await service.send('POST', '/api/v1/tiny-work/', { token: ada.token, body: { title: 'x', responseId: 'r.1' } })).json.code, 'InvalidBody')
   t.is((await order(service, ada.token, { title: 'Other', responseId: responseId.toLowerCase(), lines: 1 })).subject, `natjobs.resp.${responseId.toLowerCase()}`, 'case counts')
   const hers = await order(service, eve.token, body)
-  t.not(hers.id, answers[0]!.id, 'an id of somebody else is free')
+  t.not(hers.id, answers[0]!.id, 'an id of another user is free')
 })
 
-test.serial('a kind that nobody declares is refused before anything is written', async (t) => {
+test.serial('a kind that no plugin declares is refused before anything is written', async (t) => {
   const before = (await service.send('GET', '/api/v1/tasks', { token: ada.token })).text
   t.is((await service.send('POST', '/api/v1/tiny-work/', { token: ada.token, body: { title: 'x', kind: 'tiny.unheardOf' } })).status, 500)
   t.is((await service.send('GET', '/api/v1/tasks', { token: ada.token })).text, before)
 })
 
-test.serial('the tasks of an organization are seen by whoever may connect to its clusters, and by nobody else', async (t) => {
+test.serial('the tasks of an organization are seen only by users who may connect to its clusters', async (t) => {
   const people = makePeople(service)
   const [olga, carl, dora, fred] = [await people.person('olga'), await people.person('carl'), await people.person('dora'), await people.person('fred')]
   const [harbour, other] = [await people.organization(olga), await people.organization(fred)]
@@ -244,7 +244,7 @@ test.serial('the tasks of an organization are seen by whoever may connect to its
   t.deepEqual((await service.send('GET', '/api/v1/tasks', { token: carl.token })).json, [], 'the own list has own tasks only')
 })
 
-test.serial('beyond a hundred unfinished tasks an account is told to wait, and others are not', async (t) => {
+test.serial('beyond a hundred unfinished tasks an account gets a message to wait, and others do not', async (t) => {
   const people = makePeople(service)
   const [many, one] = [await people.person('many'), await people.person('one')]
   const body = { title: 'Many', untilCancelled: true }

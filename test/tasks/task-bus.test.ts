@@ -35,7 +35,7 @@ taskBusSuite('nats', async () => {
   return { here: await busOf(service), there: await busOf(await (second ??= another())), close: async () => undefined }
 })
 
-withNats('a published message is stored once, whoever repeats it, and stands on the subjects of its people', async (t) => {
+withNats('a published message is stored once, also if repeated, on the subjects of its users', async (t) => {
   const { service } = await started()
   const bus = await busOf(service)
   const admin = await connectWith(await credentialsFrom(service, 'admin_credentials', service.adminToken))
@@ -82,7 +82,7 @@ withNats('a person with credentials hears the own task and nothing of another te
   t.deepEqual(own.heard.map(({ subject }) => subject), ['natjobs.resp.r-t5'])
 })
 
-withNats.serial('while the server is away publishing is refused, and afterwards goes on, also when its streams are lost', async (t) => {
+withNats.serial('while the server is unavailable publishing is refused, and afterwards continues, also when its streams are lost', async (t) => {
   const { service, nats } = await started()
   const bus = await busOf(service)
   await bus.publish(aMessage('away', 1))

@@ -140,7 +140,7 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.true((await claimed(claimFrom(a))).isTakenOver)
   })
 
-  on('events are numbered without a gap, whoever writes them, and read from any number on', async (t, world) => {
+  on('events are numbered without a gap for all writers, and read from any number on', async (t, world) => {
     const task = await accepted(world, await world.account())
     const queue = world.queues.open('a', kinds)
     const claim = await claimed(claimFrom(queue))
@@ -219,7 +219,7 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.is((await world.tasks.list({ actorId: ada }, { page: 2, limit: 1 })).total, 2)
   })
 
-  on('what somebody did in an organization is listed while they are a member that is let in', async (t, world) => {
+  on('tasks of a user in an organization are listed while the user is a member who meets the entry requirements', async (t, world) => {
     const [ada, eve] = [await world.account(), await world.account()]
     const org = await world.organization(ada, eve)
     const own = await accepted(world, ada)
@@ -280,7 +280,7 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.deepEqual(await world.outbox('other').mine(10), [])
     const queue = world.queues.open('worker', kinds)
     await queue.record(await claimed(claimFrom(queue)), [line('one')])
-    t.deepEqual(await own.mine(10), [], 'whoever took the task publishes the rest of it')
+    t.deepEqual(await own.mine(10), [], 'the worker that took the task over publishes the rest of it')
     const theirs = await world.outbox('worker').mine(10)
     t.deepEqual(theirs.map(({ message: { event, isNotable } }) => `${event.seq} ${event.msg} ${isNotable}`), ['1 waits false', '2 Work started! true', '3 one false'])
     t.like(theirs[0]?.message.task, { ref: task.ref, responseId: task.responseId, actorId: task.actorId, tenantId: task.tenantId })
@@ -307,7 +307,7 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.truthy(await world.tasks.find(young.ref))
   })
 
-  on("an account's tasks go with it, and its worker is told so", async (t, world) => {
+  on("the tasks of an account are deleted with it, and its worker learns so", async (t, world) => {
     const tenant = await world.account()
     const task = await accepted(world, tenant)
     const queue = world.queues.open('a', kinds)

@@ -6,10 +6,10 @@ import type { Authorizer } from '../../core/authz/ports.ts'
 import type { ObjectLocator } from '../../core/kernel/access.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
-import { makeFollowTask, makeReadEvents, makeViewTask } from '../../core/tasks/tasks.ts'
-import type { TaskStore } from '../../core/tasks/ports.ts'
+import { makeViewTask } from '../../core/tasks/tasks.ts'
+import type { EventPublisher, TaskStore } from '../../core/tasks/ports.ts'
 import type { Task, TaskEvent, TaskId } from '../../core/tasks/types.ts'
-import { taskRoutes } from '../../plugins/tasks/tasks.handlers.ts'
+import { taskGroup } from '../../plugins/tasks/tasks.handlers.ts'
 import { principal, startStubServer } from '../http/stub-server.ts'
 import { until } from '../support/until.ts'
 import { openFeed } from './task-client.ts'
@@ -59,7 +59,7 @@ test('an open feed of an own task is cut once its reader has left the organizati
   const { asked, ...deps } = world(taskOf(harbour, principal.userId), held)
   const bus = makeInProcessTaskBus()
   const unused = async (): Promise<never> => Promise.reject(new Error('not asked for here'))
-  const routes = taskRoutes({ list: unused, cancel: unused, view: makeViewTask(deps), read: makeReadEvents(deps), follow: makeFollowTask({ ...deps, bus }) })
+  const routes = taskGroup.routes?.({ ...deps, bus, unitOfWork: { run: unused }, publisher: {} as EventPublisher, clock: { now: () => new Date() } }) ?? []
   const server = await startStubServer(routes, { feedTimes: { recheck: 20 } })
   t.teardown(() => server.stop())
   const feed = await openFeed(server.baseUrl, `/api/v1/tasks/${ref}/events`, 'good')

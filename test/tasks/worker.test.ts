@@ -54,7 +54,7 @@ test.serial('a stopped worker leaves no timer, so that the process can end', asy
   t.is(clock.countTimers(), 0)
 })
 
-test('no more tasks at a time than there are workers, and one of them is kept for other tenants', async (t) => {
+test('at most as many tasks at a time as there are workers, and one of them is kept for other tenants', async (t) => {
   const world = await worldOf()
   const [busy, late] = [await world.account('busy'), await world.account('late')]
   const running = new Set<string>()
@@ -80,7 +80,7 @@ test('no more tasks at a time than there are workers, and one of them is kept fo
   t.true(await worker.stop(1_000))
 })
 
-test('work of somebody who is gone is not begun', async (t) => {
+test('work of a deleted user is not started', async (t) => {
   const world = await worldOf()
   const task = await world.accept(await world.account('ada'))
   let runs = 0

@@ -6,7 +6,7 @@ export interface Harmless {
 
 const nothing = /^\[\]$/
 const own = (says: RegExp): Harmless => ({ why: 'a filter over what the caller may see: nothing is found', says })
-const nameTaken: Harmless = { why: 'names are one space for all: that one is taken is told to whoever wants it', says: /^\{"Status":"USER_EXISTS"/ }
+const nameTaken: Harmless = { why: 'names are one space for all: each caller learns that a name is in use', says: /^\{"Status":"USER_EXISTS"/ }
 const ignored: Harmless = { why: 'the key has no meaning in this deployment and no effect', says: /"ownerName":"north"|"alreadyImported":true/ }
 const noPermissions: Harmless = { why: 'an object that is not of this organization: no permissions', says: /"allowedPermissions":\[\]\}\]?$/ }
 
@@ -52,12 +52,12 @@ const gone = 'a request before this one did the same'
 const notSelf = 'only oneself can join and leave'
 const noHelm = 'the service of this test has no helm'
 const noSuchRelease = 'the cluster has no release that an editor made'
-const nothingThere = 'nothing may be asked where the repository stands'
+const nothingThere = 'nothing may be requested from the address of the repository'
 
 /** Requests about the own tenant alone that its owner is refused, and why. */
 export const refusedToOwner: Readonly<Record<string, string>> = {
   'tasks.cancel []': 'the task has ended',
-  'identity.checkFollowing []': 'nobody follows oneself',
+  'identity.checkFollowing []': 'users cannot follow themselves',
   'identity.checkOwnFollowing []': isPrivate,
   'identity.followUser []': isPrivate,
   'identity.unfollowUser []': isPrivate,
@@ -97,7 +97,7 @@ export const refusedToOwner: Readonly<Record<string, string>> = {
   'identity.adminResetSecondFactor []': siteAdmin,
   'audit.listEvents []': siteAdmin,
   'audit.exportEvents []': siteAdmin,
-  'organizations.checkPublicMember []': 'nobody shows the membership',
+  'organizations.checkPublicMember []': 'the membership is not shown',
   'organizations.actOnTeam [action join]': notSelf,
   'organizations.actOnTeam [action leave]': notSelf,
   'organizations.actOnTeam [action add]': 'the member is in the team already',

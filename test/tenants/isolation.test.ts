@@ -64,7 +64,7 @@ test.serial('no id or name of the other tenant, in any place of any route, opens
   t.deepEqual(wrong, [])
   t.deepEqual([...unused], [], 'what is allowed by name happens')
   t.deepEqual(await rowsOf(database, south), before)
-  t.is(south.kubernetes.seen.length, seen, "nobody spoke to the other tenant's cluster")
+  t.is(south.kubernetes.seen.length, seen, "no request reached the cluster of the other tenant")
 })
 
 test.serial('the same requests with nothing foreign in them succeed: it was the foreign that was refused', async (t) => {

@@ -222,7 +222,7 @@ interface Slot {
 }
 
 const unknown = (what: string, route: AssembledRoute): never => {
-  throw new Error(`test/tenants/swaps.ts does not know what ${what} of ${route.bound.route.id} stands for in a tenant: add it there`)
+  throw new Error(`test/tenants/swaps.ts does not know the value of ${what} of ${route.bound.route.id} in a tenant: add it there`)
 }
 
 const slotsOf = (route: AssembledRoute): readonly Slot[] => [

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { RepositoryAccess } from '../../../core/chart-repositories/types.ts'
 import type { GuardedAnswer, GuardedFetch } from '../../outbound/guarded-fetch.ts'
 import { archiveLimits, sha256Hex } from '../archives.ts'
@@ -38,18 +39,7 @@ const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, strin
 })
 
 export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads }): IndexCache => {
-  const kept = new Map<string, Kept>()
-
-  const keep = (key: string, entry: Kept): void => {
-    kept.delete(key)
-    kept.set(key, entry)
-    let bytes = [...kept.values()].reduce((sum, { size }) => sum + size, 0)
-    for (const [oldest, { size }] of kept) {
-      if (kept.size <= most.indexes && bytes <= most.bytes) return
-      kept.delete(oldest)
-      bytes -= size
-    }
-  }
+  const kept = new LRUCache<string, Kept>({ max: most.indexes, maxSize: most.bytes, sizeCalculation: ({ size }) => Math.max(1, size) })
 
   return {
     async of(access, signal) {
@@ -59,14 +49,14 @@ export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly th
       const before = kept.get(key)
       const answer = await deps.fetch({ url, secrets, limitBytes: indexBytes, timeoutMilliseconds: indexMilliseconds, headers: before?.validators ?? {} }, signal)
       if (answer.status === 304 && before !== undefined) {
-        keep(key, before)
+        kept.set(key, before)
         return before.index
       }
       if (answer.status !== 200) throw answeredBy(url.hostname, answer.status)
       const size = answer.bytes.length
       const { index } = await deps.threads.run<'index'>({ kind: 'index', bytes: answer.bytes })
       const validators = validatorsOf(answer)
-      if (Object.keys(validators).length > 0) keep(key, { index, size, validators })
+      if (Object.keys(validators).length > 0) kept.set(key, { index, size, validators })
       return index
     },
   }

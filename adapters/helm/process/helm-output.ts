@@ -72,7 +72,7 @@ const whyEnded: Readonly<Record<EndReason, string>> = {
 
 const whatIsLeft = (operation: HelmOperation, wasKilled: boolean): string => {
   if (operation === 'template') return ''
-  if (wasKilled) return ' It did not end when it was told to, and was killed: the release may be left pending.'
+  if (wasKilled) return ' It did not stop and was killed: the release may be left pending.'
   return operation === 'rollback' || operation === 'uninstall' ? ' The release may be left pending.' : ' The release is recorded as failed.'
 }
 

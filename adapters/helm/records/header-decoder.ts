@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import { Piscina } from 'piscina'
 import type { ReleaseHeader, ReleaseKey } from '../../../core/packages/types.ts'
 import { headerOfBegin } from './record-members.ts'
 import { headerOf, parseRecord, PayloadUnreadable, smallRecordBytes, unpackedSize, unpackSync } from './record-payload.ts'
@@ -7,13 +7,10 @@ import { makeTimeSlices } from './time-slices.ts'
 type Expected = ReleaseKey & { readonly version: number }
 
 export interface HeaderTask {
-  readonly id: number
   readonly bytes: Uint8Array
   readonly expected: Expected
 }
-export type HeaderAnswer =
-  | { readonly id: number; readonly header: ReleaseHeader }
-  | { readonly id: number; readonly problem: string; readonly isUnreadable: boolean }
+export type HeaderAnswer = { readonly header: ReleaseHeader } | { readonly unreadable: string }
 
 /**
  * Decodes headers of packed records without blocking the event loop. It reads the start of the record if that is enough,
@@ -43,50 +40,37 @@ export const makeHeaderDecoder = (): HeaderDecoder => {
   }
 }
 
-interface Waiting {
-  readonly resolve: (header: ReleaseHeader) => void
-  readonly reject: (error: Error) => void
-}
-
 /** Uses one thread, started for the first large record and restarted after it dies. */
 const makeThread = (): HeaderDecoder => {
-  const waiting = new Map<number, Waiting>()
-  let worker: Worker | undefined
-  let lastId = 0
+  let pool: Piscina | undefined
+  let isEnding = false
 
-  const settle = (answer: HeaderAnswer): void => {
-    const asked = waiting.get(answer.id)
-    waiting.delete(answer.id)
-    if (waiting.size === 0) worker?.unref()
-    if ('header' in answer) asked?.resolve(answer.header)
-    else asked?.reject(answer.isUnreadable ? new PayloadUnreadable(answer.problem) : new Error(answer.problem))
-  }
-
-  const died = (ended: Worker): void => {
-    if (worker !== ended) return
-    worker = undefined
-    for (const { reject } of waiting.values()) reject(new Error('The thread that reads release records ended.'))
-    waiting.clear()
-  }
-
-  const start = (): Worker => {
-    const started = new Worker(program)
-    started.on('message', settle)
-    for (const event of ['error', 'exit']) started.once(event, () => died(started))
-    return started
+  const start = (): Piscina => {
+    const started = new Piscina({
+      filename: program.href,
+      name: 'answerTo',
+      minThreads: 1,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+      atomics: 'disabled',
+      recordTiming: false,
+    })
+    return started.on('error', () => undefined)
   }
 
   return {
-    decode: (bytes, expected) =>
-      new Promise((resolve, reject) => {
-        worker ??= start()
-        worker.ref()
-        lastId += 1
-        waiting.set(lastId, { resolve, reject })
-        worker.postMessage({ id: lastId, bytes, expected } satisfies HeaderTask)
-      }),
+    async decode(bytes, expected) {
+      if (isEnding) throw new Error('The thread that reads release records ended.')
+      pool ??= start()
+      const answer = (await pool.run({ bytes, expected } satisfies HeaderTask)) as HeaderAnswer
+      if ('unreadable' in answer) throw new PayloadUnreadable(answer.unreadable)
+      return answer.header
+    },
     async close() {
-      await worker?.terminate()
+      isEnding = true
+      await pool?.destroy()
+      pool = undefined
+      isEnding = false
     },
   }
 }

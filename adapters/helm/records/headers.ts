@@ -1,5 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { LRUCache } from 'lru-cache'
+import pMap from 'p-map'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { Outcome } from '../../../core/kernel/failure.ts'
 import type { RecordFailure, ReleaseStore } from '../../../core/packages/ports.ts'
@@ -21,36 +23,14 @@ export interface HeaderCache {
  * @param limitChars of all headers as JSON; the least recently used are removed first.
  */
 export const makeHeaderCache = (limitChars: number): HeaderCache => {
-  const kept = new Map<string, { readonly header: ReleaseHeader; readonly chars: number }>()
-  let total = 0
+  const kept = new LRUCache<string, ReleaseHeader>({ maxSize: limitChars })
   const keyOf = ({ id }: Pick<MemberCluster, 'id'>, ref: ReleaseRecordRef): string => `${id} ${ref.uid} ${ref.resourceVersion}`
 
-  const drop = (key: string): void => {
-    total -= kept.get(key)?.chars ?? 0
-    kept.delete(key)
-  }
-
   return {
-    find(cluster, ref) {
-      const key = keyOf(cluster, ref)
-      const entry = kept.get(key)
-      if (entry === undefined) return undefined
-      // The least recently used is first: a map keeps insertion order.
-      kept.delete(key)
-      kept.set(key, entry)
-      return entry.header
-    },
+    find: (cluster, ref) => kept.get(keyOf(cluster, ref)),
     keep(cluster, ref, header) {
-      const key = keyOf(cluster, ref)
       const chars = JSON.stringify(header, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)).length
-      if (chars > limitChars) return chars
-      drop(key)
-      kept.set(key, { header, chars })
-      total += chars
-      for (const oldest of kept.keys()) {
-        if (total <= limitChars) return chars
-        drop(oldest)
-      }
+      kept.set(keyOf(cluster, ref), header, { size: chars })
       return chars
     },
   }
@@ -93,7 +73,6 @@ export const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers']
     const stop = new AbortController()
     const either = AbortSignal.any([signal, stop.signal])
     let failed: RecordFailure | undefined
-    let next = 0
     let chars = 0
 
     const take = (at: number, got: Awaited<ReturnType<typeof fetchHeader>>): Either<RecordFailure, void> => {
@@ -102,14 +81,13 @@ export const makeReadHeaders = (reading: HeaderReading): ReleaseStore['headers']
       chars += got.right?.chars ?? 0
       return chars <= mostChars ? right(undefined) : left(RecordUnreadable('The release records of the cluster are larger than one list can be. Ask for fewer, by namespace, limit or filter.'))
     }
-    const work = async (): Promise<void> => {
-      for (let at = missing[next++]; at !== undefined && failed === undefined; at = missing[next++]) {
-        const taken = take(at, await fetchHeader(reading, cluster, driver, refs[at] as ReleaseRecordRef, either))
-        if (!isLeft(taken)) continue
-        failed ??= taken.left
-        stop.abort()
-      }
+    const fetchOne = async (at: number): Promise<void> => {
+      if (failed !== undefined) return
+      const taken = take(at, await fetchHeader(reading, cluster, driver, refs[at] as ReleaseRecordRef, either))
+      if (!isLeft(taken)) return
+      failed ??= taken.left
+      stop.abort()
     }
-    await Promise.all(Array.from({ length: Math.min(atOnce, missing.length) }, work))
+    await pMap(missing, fetchOne, { concurrency: atOnce })
     return failed === undefined ? right(found.filter((header) => header !== undefined)) : left(failed)
   }

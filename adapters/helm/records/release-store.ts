@@ -42,7 +42,7 @@ export const makeHelmReleaseStore = ({ clock }: { readonly clock: Clock }): Rele
     },
 
     async amend(cluster, driver, ref, change, signal) {
-      const changed = left(RecordChanged(`The record of the release ${ref.name}, revision ${ref.version}, was changed meanwhile.`))
+      const changed = left(RecordChanged(`The record of the release ${ref.name}, revision ${ref.version}, was changed by another request.`))
       const object = await readObject(cluster, driver, ref, signal)
       if (isLeft(object)) return object
       const { uid, resourceVersion } = object.right.metadata

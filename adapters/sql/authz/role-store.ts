@@ -11,8 +11,12 @@ import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { listSlots, paddedList } from '../kit/fragments.ts'
 import { insertRows } from '../kit/insert-rows.ts'
+import type { ObjectRows } from '../kit/object-rows.ts'
 import { pageQuery } from '../kit/page-query.ts'
 import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+
+/** Where the objects of this part's types are. */
+export const roleObjectRows: ObjectRows = { type: 'role', table: 'roles', owner: 'org_id' }
 
 export interface RoleRow {
   readonly id: number
@@ -251,7 +255,7 @@ const unlessTaken = async <A>(content: RoleContent, change: () => Promise<A>): P
     return right(await change())
   } catch (error) {
     if (!isUniqueViolation(error, 'lower_name')) throw error
-    return left(RoleNameTaken(`The organization already has a role "${content.name}".`))
+    return left(RoleNameTaken(`The name "${content.name}" is already in use by a role of the organization.`))
   }
 }
 

@@ -80,7 +80,7 @@ export const makeSqlChartRepositoryStore = (db: SqlDatabase): ((runner: SqlRunne
       lockCount: (accountId) => rows.lockCount(accountId),
       async insert(accountId, name, content, at) {
         const id = await rows.insert(accountId, name, contentBinds(content), at)
-        return id === undefined ? left(ChartRepositoryNameTaken('There is a chart repository of that name already.')) : right(id as ChartRepositoryId)
+        return id === undefined ? left(ChartRepositoryNameTaken('The name of the chart repository is already in use.')) : right(id as ChartRepositoryId)
       },
       replace: (accountId, id, version, content, at) => rows.replace(accountId, id, version, contentBinds(content), at),
       remove: async (accountId, name) => (await rows.remove(accountId, name)) as ChartRepositoryId | undefined,

@@ -71,7 +71,7 @@ export const makeSqlCloudCredentialStore = (db: SqlDatabase): ((runner: SqlRunne
       lockCount: (userId) => rows.lockCount(userId),
       async insert(userId, name, content, at) {
         const id = await rows.insert(userId, name, contentBinds(content), at)
-        return id === undefined ? left(CredentialNameTaken('You have a credential of that name already.')) : right(id as CloudCredentialId)
+        return id === undefined ? left(CredentialNameTaken('The name of the credential is already in use.')) : right(id as CloudCredentialId)
       },
       replace: (userId, id, version, content, at) => rows.replace(userId, id, version, contentBinds(content), at),
       remove: async (userId, name) => (await rows.remove(userId, name)) as CloudCredentialId | undefined,

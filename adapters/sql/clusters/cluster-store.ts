@@ -196,13 +196,13 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
           return right(inserted)
         } catch (error) {
           if (!isUniqueViolation(error, 'name')) throw error
-          return left(ClusterNameTaken(`There is already a cluster named ${cluster.name}.`))
+          return left(ClusterNameTaken(`The cluster name ${cluster.name} is already in use.`))
         }
       },
       async change(id, version, change) {
         const { affected } = await runner.run(s.change, { ...changeBinds(change), id, version })
         const changed = affected === 0 ? undefined : await one(id)
-        return changed === undefined ? left(ClusterChanged('The cluster was changed meanwhile; read it again.')) : right(changed)
+        return changed === undefined ? left(ClusterChanged('The cluster was changed by another request. Read it again.')) : right(changed)
       },
       async observe(id, status, facts, at) {
         await runner.run(s.observeStatus, { id, phase: status.phase, reason: status.reason ?? '', message: status.message.slice(0, 1000), at: at.getTime() })

@@ -10,6 +10,10 @@ import {
   type NewCluster,
 } from '../../../core/clusters/types.ts'
 import type { Bind } from '../kit/statement.ts'
+import type { ObjectRows } from '../kit/object-rows.ts'
+
+/** Where the objects of this part's types are. */
+export const clusterObjectRows: ObjectRows = { type: 'cluster', table: 'clusters', owner: 'owner_id', version: 'version', keepsAccount: true }
 
 /** A row of `clusters` joined with its owner, without the sealed credential. */
 export interface ClusterRow {

@@ -175,7 +175,7 @@ export const refuseInterrupted = (records: readonly MigrationRecord[]): void => 
   throw new MigrationRefused(
     `Migration ${record.id}, begun at ${record.startedAt.toISOString()} by ${record.holder}, ${how} after ${record.statementsDone} of its statements. `
     + 'This kind of database cannot undo changes of the schema, so nothing was touched since. '
-    + 'Make sure that no other instance is migrating, remove the cause, then run `moorage migrate unlock` and start again: it goes on where it stopped. '
+    + 'Make sure that no other instance is migrating, remove the cause, then run `moorage migrate unlock` and start again: it continues where it stopped. '
     + 'Or restore the backup made before the upgrade.',
   )
 }

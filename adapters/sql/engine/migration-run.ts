@@ -184,7 +184,7 @@ const runStepwise = async (run: MigrationRun, migration: Migration, record: Migr
     await ledger.finish(migration.id, 'failed').catch(() => undefined)
     throw new MigrationRefused(
       `Migration ${migration.id} failed at its statement ${index}: ${String(error)}. The statements before it stand, since this kind of database cannot undo changes of the schema. `
-      + 'Remove the cause, run `moorage migrate unlock` and start again: it goes on where it stopped. Or restore the backup made before the upgrade.',
+      + 'Remove the cause, run `moorage migrate unlock` and start again: it continues where it stopped. Or restore the backup made before the upgrade.',
       { cause: error },
     )
   }

@@ -7,6 +7,7 @@ import { pageQuery } from '../kit/page-query.ts'
 import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import { optionalInstant } from './rows.ts'
 import { makeSearchTerms } from './user-search.ts'
+import type { HeldObjects } from '../kit/object-rows.ts'
 
 const bumped = (k: Knex): Knex.Raw => k.raw('version + 1')
 
@@ -177,7 +178,6 @@ const holdingStatements = (db: SqlDatabase) => ({
       .select('m.org_id', 'a.name')
       .forUpdate(),
   ),
-  clusters: db.prepare((k, p: (n: 'id') => Knex.Value) => k('clusters').where('owner_id', p('id')).select('name').orderBy('name').limit(shown)),
   clientOrg: db.prepare((k, p: (n: 'id') => Knex.Value) =>
     k('org_members as m')
       .join('organizations as o', 'o.id', 'm.org_id')
@@ -189,7 +189,7 @@ const holdingStatements = (db: SqlDatabase) => ({
 })
 
 /** Reads what the tables of other parts hold for a user, so that identity does not depend on those parts. */
-export const makeSqlAccountHoldings = (db: SqlDatabase): ((runner: SqlRunner) => AccountHoldings) => {
+export const makeSqlAccountHoldings = (db: SqlDatabase, held: HeldObjects): ((runner: SqlRunner) => AccountHoldings) => {
   const s = holdingStatements(db)
   /** Returns the user's organizations and locks their rows, so that the check for other owners is not a race. */
   const heldMemberships = async (runner: SqlRunner, id: UserId): Promise<readonly { readonly orgId: number; readonly name: string }[]> => {
@@ -206,12 +206,13 @@ export const makeSqlAccountHoldings = (db: SqlDatabase): ((runner: SqlRunner) =>
     await runner.run(s.leave, { id, orgId })
     return true
   }
+  const objectsOf = async (runner: SqlRunner, id: UserId): Promise<readonly string[]> =>
+    (await held(runner, id, shown)).map(({ type, name }) => `${type} ${name}`)
   return (runner) => ({
     async unattended(id) {
       await heldMemberships(runner, id)
       const organizations = await runner.all<{ name: string }>(s.unattended, { id })
-      const clusters = await runner.all<{ name: string }>(s.clusters, { id })
-      return [...organizations.map((row) => `organization ${row.name}`), ...clusters.map((row) => `cluster ${row.name}`)]
+      return [...organizations.map((row) => `organization ${row.name}`), ...(await objectsOf(runner, id))]
     },
     async leaveOrganizations(id) {
       const left: string[] = []
@@ -222,8 +223,7 @@ export const makeSqlAccountHoldings = (db: SqlDatabase): ((runner: SqlRunner) =>
     },
     async of(id) {
       const organizations = await runner.all<{ name: string }>(s.organizations, { id })
-      const clusters = await runner.all<{ name: string }>(s.clusters, { id })
-      return [...organizations.map((row) => `organization ${row.name}`), ...clusters.map((row) => `cluster ${row.name}`)]
+      return [...organizations.map((row) => `organization ${row.name}`), ...(await objectsOf(runner, id))]
     },
     async organizationOf(id, name) {
       const row = await runner.first<{ org_id: number | string; name: string }>(s.organizationOf, { id, key: name.toLowerCase() })

@@ -85,7 +85,7 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
           await terms.learnEmail(email.key)
           return right(undefined)
         } catch (error) {
-          if (isUniqueViolation(error, 'lower_email')) return left(EmailTaken('This e-mail address is in use.'))
+          if (isUniqueViolation(error, 'lower_email')) return left(EmailTaken('This e-mail address is already in use.'))
           throw error
         }
       },

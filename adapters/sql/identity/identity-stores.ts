@@ -1,4 +1,5 @@
 import type { IdentityStores } from '../../../core/identity/ports.ts'
+import type { HeldObjects } from '../kit/object-rows.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { makeSqlAccessTokenStore, makeSqlTokenExpiryStore } from './token-store.ts'
 import { makeSqlAccountHoldings, makeSqlAccountLifeStore } from './account-store.ts'
@@ -10,7 +11,7 @@ import { makeSqlSecondFactorStore } from './second-factor-store.ts'
 import { makeSqlUserStore } from './user-store.ts'
 
 /** All stores of identity. Their statements are composed once, then bound to a runner. */
-export const makeSqlIdentityStores = (db: SqlDatabase): ((runner: SqlRunner) => IdentityStores) => {
+export const makeSqlIdentityStores = (db: SqlDatabase, held: HeldObjects): ((runner: SqlRunner) => IdentityStores) => {
   const users = makeSqlUserStore(db)
   const emails = makeSqlEmailStore(db)
   const avatars = makeSqlAvatarStore(db)
@@ -18,7 +19,7 @@ export const makeSqlIdentityStores = (db: SqlDatabase): ((runner: SqlRunner) => 
   const tokens = makeSqlAccessTokenStore(db)
   const sessions = makeSqlSessionStore(db)
   const rememberedLogins = makeSqlRememberedLoginStore(db)
-  const holdings = makeSqlAccountHoldings(db)
+  const holdings = makeSqlAccountHoldings(db, held)
   const secondFactors = makeSqlSecondFactorStore(db)
   const siteRules = makeSqlSiteRulesStore(db)
   const accountLife = makeSqlAccountLifeStore(db)

@@ -2,6 +2,10 @@ import type { Knex } from 'knex'
 import type { ClusterId, OrgId, SessionId, TokenId, UserId } from '../../../core/kernel/ids.ts'
 import type { AccessTokenRecord, AccountState, EmailRecord, SessionRecord, User, UserVisibility, Viewer } from '../../../core/identity/types.ts'
 import type { Num } from '../kit/statement.ts'
+import type { ObjectRows } from '../kit/object-rows.ts'
+
+/** Where the objects of this part's types are. */
+export const tokenObjectRows: ObjectRows = { type: 'token', table: 'access_tokens', owner: 'user_id' }
 
 const instantOf = (value: Num | null): Date | undefined => (value === null ? undefined : new Date(Number(value)))
 const truth = (value: Num | boolean): boolean => Number(value) === 1

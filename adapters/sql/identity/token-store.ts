@@ -102,7 +102,7 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
         })
         return right(inserted.insertId as TokenId)
       } catch (error) {
-        if (isUniqueViolation(error, 'name')) return left(TokenNameTaken('You have a token of this name already.'))
+        if (isUniqueViolation(error, 'name')) return left(TokenNameTaken('The name of the token is already in use.'))
         throw error
       }
     },

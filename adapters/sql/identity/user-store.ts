@@ -113,7 +113,7 @@ const searching = (s: Statements, matchesFor: ReturnType<typeof searchStatements
   },
 })
 
-const nameTaken = () => left(UserNameTaken('Another user or organization has this name.'))
+const nameTaken = () => left(UserNameTaken('This name is already in use by a user or an organization.'))
 
 const naming = (s: Statements, terms: SearchTerms, runner: SqlRunner): Pick<UserStore, 'insert' | 'rename'> => {
   const insertAccount = async (user: NewUser): Promise<UserId | undefined> => {

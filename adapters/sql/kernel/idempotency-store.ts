@@ -65,7 +65,7 @@ export const makeSqlIdempotencyStore = (database: SqlDatabase, instanceId: strin
         if (known !== 'dead') return known
         await database.run(statements.forget, { id: row.id })
       }
-      throw new Unavailable('Other requests with this Idempotency-Key are in the way. Try again.')
+      throw new Unavailable('Other requests with this Idempotency-Key are in progress. Try again.')
     },
     find: async (keyHash) => {
       const row = await database.first<RecordRow>(statements.find, { keyHash })

@@ -32,7 +32,7 @@ export const migration: Migration = {
       table.index(['tenant_id', 'action', 'id'])
       table.index(['actor_id', 'id'])
     })
-    // The end of each tenant's chain. Whoever appends locks this one row, so tenants do not wait for one another.
+    // The end of each tenant's chain. Appending locks this one row, so tenants do not wait for one another.
     await createTable(knex, dialect, 'audit_heads', (table) => {
       table.bigInteger('tenant_id').notNullable().unsigned().primary()
       fixedBytes(table, dialect, 'hash', 32).notNullable()

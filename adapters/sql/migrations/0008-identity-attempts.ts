@@ -6,7 +6,7 @@ export const migration: Migration = {
   summary: 'counters of failed attempts to prove a password or a code',
   async up(knex, dialect) {
     await createTable(knex, dialect, 'identity_attempts', (table) => {
-      // HMAC-SHA256 of what is counted: somebody may have typed a password where the name belongs.
+      // HMAC-SHA256 of the counted name: a user may have typed a password into the field of the name.
       fixedBytes(table, dialect, 'key_hash', 32).notNullable().primary()
       table.integer('points').notNullable()
       instant(table, 'expires_at').notNullable().index()

@@ -9,7 +9,7 @@ const rememberedLogins = (knex: Knex, dialect: Dialect): Promise<void> =>
     table.bigInteger('user_id').notNullable().unsigned().references('users.id').onDelete('CASCADE')
     fixedBytes(table, dialect, 'series_hash', 32).notNullable().unique()
     fixedBytes(table, dialect, 'secret_hash', 32).notNullable()
-    // What the secret was before its last change, so that a tab that was a moment late is told from a thief.
+    // The previous secret, which distinguishes a concurrent request of another tab from a stolen cookie.
     fixedBytes(table, dialect, 'previous_hash', 32).nullable()
     instant(table, 'rotated_at').nullable()
     asciiText(table, dialect, 'source_ip', 45).notNullable()

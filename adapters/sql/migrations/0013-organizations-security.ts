@@ -11,7 +11,7 @@ const invitations = async (knex: Knex, dialect: Dialect): Promise<void> => {
     table.string('lower_email', 254).notNullable()
     // member, admin or owner
     asciiText(table, dialect, 'role', 16).notNullable()
-    // Without the inviter nobody could say that the rights are still the inviter's to give.
+    // Without the inviter it cannot be checked whether the inviter still has the rights.
     table.bigInteger('inviter_id').notNullable().unsigned().references('users.id').onDelete('CASCADE')
     fixedBytes(table, dialect, 'token_hash', 32).notNullable().unique()
     instant(table, 'created_at').notNullable()
@@ -35,7 +35,7 @@ const policies = async (knex: Knex): Promise<void> => {
     table.bigInteger('policy_version').notNullable().defaultTo(1)
   })
   await knex.schema.alterTable('org_members', (table) => {
-    // What the member was told of the need for a second factor: 0 nothing, 1 that it comes, 2 that it is near.
+    // Notifications about the required second factor that the member received: 0 none, 1 the first, 2 the reminder.
     table.integer('two_factor_notice').notNullable().defaultTo(0)
   })
 }

@@ -6,7 +6,7 @@ export const migration: Migration = {
   summary: 'pictures of users and organizations',
   async up(knex, dialect) {
     await knex.schema.alterTable('accounts', (table) => {
-      // The picture's digest, so that whoever reads an account knows its address without a second look.
+      // The digest of the picture, so that reading an account gives the address of the picture without another query.
       asciiText(table, dialect, 'avatar_digest', 43).nullable()
     })
     await createTable(knex, dialect, 'avatars', (table) => {

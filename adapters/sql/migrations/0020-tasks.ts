@@ -12,7 +12,7 @@ const tasks = (knex: Knex, dialect: Dialect): Promise<void> =>
     asciiText(table, dialect, 'kind', 64).notNullable()
     table.string('title', 255).notNullable()
     table.bigInteger('tenant_id').notNullable().unsigned().references('accounts.id').onDelete('CASCADE')
-    // No foreign key: what somebody did in an organization stays there when the account goes.
+    // No foreign key: tasks in an organization stay after the account of the user is deleted.
     table.bigInteger('actor_id').notNullable().unsigned()
     asciiText(table, dialect, 'actor_login', 63).notNullable()
     // How the actor was proven and in which request, JSON. No credential.
@@ -27,7 +27,7 @@ const tasks = (knex: Knex, dialect: Dialect): Promise<void> =>
     instant(table, 'lease_until').nullable()
     // Null once the task has ended, so that the next one may have it.
     asciiText(table, dialect, 'lock_key', 255).nullable().unique()
-    // Null once the task has ended: nobody needs it then.
+    // Null after the end of the task, when it is no longer needed.
     longBytes(table, dialect, 'sealed_input').nullable()
     fixedBytes(table, dialect, 'digest', 32).notNullable()
     table.text('message').notNullable()
@@ -67,7 +67,7 @@ const outbox = (knex: Knex, dialect: Dialect): Promise<void> =>
     rowId(table, dialect)
     table.bigInteger('task_id').notNullable().unsigned().references('tasks.id').onDelete('CASCADE')
     table.integer('seq').notNullable()
-    // The process that publishes it, until when nobody else does.
+    // The process that publishes it, and until when no other process does.
     asciiText(table, dialect, 'holder', 64).notNullable()
     instant(table, 'held_until').notNullable().index()
     table.index(['holder', 'id'])

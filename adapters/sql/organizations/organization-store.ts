@@ -8,6 +8,7 @@ import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import { robotLogin } from '../../../core/organizations/robots/ports.ts'
 import type { Organization, OrganizationProfile, Visibility } from '../../../core/organizations/types.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { HeldObjects } from '../kit/object-rows.ts'
 import type { Shown } from '../kit/page-query.ts'
 import { pageQuery } from '../kit/page-query.ts'
 import type { Bind, Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
@@ -57,9 +58,6 @@ const reads = (db: SqlDatabase) => ({
     k('accounts').where('id', p('id')).where('kind', 'organization').select('id').forUpdate(),
   ),
   mayCreate: db.prepare((k, p: Params<'userId'>) => k('users').where('id', p('userId')).select('allow_create_organization')),
-  clusters: db.prepare((k, p: Params<'id' | 'limit'>) =>
-    k('clusters').where('owner_id', p('id')).select('name').orderBy('name').limit(p('limit')),
-  ),
 })
 
 type ProfileBind = 'fullName' | 'email' | 'description' | 'website' | 'location' | 'visibility' | 'fleetEndpoint'
@@ -138,12 +136,16 @@ const visibleBinds = (visible: readonly Visibility[]): Record<VisibilityBind, st
 }
 
 /** Organizations on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
-export const makeSqlOrganizationStore = (db: SqlDatabase): ((runner: SqlRunner) => OrganizationStore) => {
+export const makeSqlOrganizationStore = (db: SqlDatabase, held: HeldObjects): ((runner: SqlRunner) => OrganizationStore) => {
   const s = organizationStatements(db)
-  return (runner) => ({ ...reading(s, runner), ...changing(s, runner) })
+  return (runner) => ({
+    ...reading(s, runner),
+    ...changing(s, runner),
+    blockingObjects: (id, limit) => held(runner, id, limit),
+  })
 }
 
-type Reading = 'findByName' | 'findById' | 'findByFormerName' | 'list' | 'listOfUser' | 'listOrphaned' | 'isOrphaned' | 'listOfUserSeenBy' | 'blockingObjects' | 'mayCreate'
+type Reading = 'findByName' | 'findById' | 'findByFormerName' | 'list' | 'listOfUser' | 'listOrphaned' | 'isOrphaned' | 'listOfUserSeenBy' | 'mayCreate'
 
 const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Reading> => {
   const one = async (statement: Statement, binds: Binds): Promise<Organization | undefined> => {
@@ -162,10 +164,6 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
     listOfUser: async (userId, request) => mapPage(await s.ofUser<OrganizationRow>(runner, { userId }, request), organizationOf),
     listOfUserSeenBy: async (userId, viewerId, visible, request) =>
       mapPage(await s.seenBy<OrganizationRow>(runner, { userId, viewerId: viewerId ?? 0, ...visibleBinds(visible) }, request), organizationOf),
-    async blockingObjects(id, limit) {
-      const rows = await runner.all<{ name: string }>(s.clusters, { id, limit })
-      return rows.map(({ name }) => ({ type: 'cluster', name }))
-    },
     async mayCreate(userId) {
       const row = await runner.first<{ allow_create_organization: Num }>(s.mayCreate, { userId })
       return row !== undefined && Number(row.allow_create_organization) === 1
@@ -173,13 +171,13 @@ const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Read
   }
 }
 
-const nameTaken = (name: string) => left(OrganizationNameTaken(`The name "${name}" is taken by a user or an organization.`))
+const nameTaken = (name: string) => left(OrganizationNameTaken(`The name "${name}" is already in use by a user or an organization.`))
 
 /** Returns at most as many as an organization may have. */
 const robotsOf = (s: Statements, runner: SqlRunner, id: OrgId): Promise<readonly { readonly id: Num; readonly name: string }[]> =>
   runner.all<{ id: Num; name: string }>(s.robotNames, { id })
 
-const changing = (s: Statements, runner: SqlRunner): Omit<OrganizationStore, Reading> => ({
+const changing = (s: Statements, runner: SqlRunner): Omit<OrganizationStore, Reading | 'blockingObjects'> => ({
   async insert(organization) {
     const { name, orgType, createdAt } = organization
     const key = accountNameKey(name)

@@ -129,7 +129,7 @@ export const makeSqlRobotStore = (db: SqlDatabase): ((runner: SqlRunner) => Robo
         return right(await insert(runner, robot))
       } catch (error) {
         const isTaken = isUniqueViolation(error, 'lower_name') || isUniqueViolation(error, 'name')
-        if (isTaken) return left(RobotNameTaken(`The organization has a robot account "${robot.name}" already.`))
+        if (isTaken) return left(RobotNameTaken(`The name "${robot.name}" is already in use by a robot account of the organization.`))
         throw error
       }
     },

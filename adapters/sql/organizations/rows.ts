@@ -1,6 +1,13 @@
 import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
 import type { Organization, Team, TeamPermission, Visibility } from '../../../core/organizations/types.ts'
 import type { Num } from '../kit/statement.ts'
+import type { ObjectRows } from '../kit/object-rows.ts'
+
+/** Where the objects of this part's types are. */
+export const organizationObjectRows: readonly ObjectRows[] = [
+  { type: 'team', table: 'teams', owner: 'org_id' },
+  { type: 'robot_ac', table: 'robot_accounts', owner: 'org_id', hasLowerNames: true },
+]
 
 export interface OrganizationRow {
   readonly id: Num

@@ -227,7 +227,7 @@ const members = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Members>
   },
 })
 
-const nameTaken = (name: string) => left(TeamNameTaken(`The organization has a team "${name}" already.`))
+const nameTaken = (name: string) => left(TeamNameTaken(`The name "${name}" is already in use by a team of the organization.`))
 
 const changing = (s: TeamStatements, runner: SqlRunner): Omit<TeamStore, Reading | Members> => ({
   async insert(team) {

@@ -111,10 +111,10 @@ const kubernetesStatus = (refused: Refusal, docsUrl: string, requestId: string):
 })
 
 /** No route has this path, or a parameter of the path cannot exist. Clients cannot distinguish the two. */
-export const noSuchPath: Refusal = { status: 404, code: 'NotFound', message: 'There is nothing at this path.' }
+export const noSuchPath: Refusal = { status: 404, code: 'NotFound', message: 'The path does not exist.' }
 
 export const internalError: Refusal = {
   status: 500,
   code: 'InternalError',
-  message: 'Something went wrong on our side. The request id finds it in the log.',
+  message: 'Internal error. The log contains the request id.',
 }

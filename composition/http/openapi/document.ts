@@ -24,23 +24,23 @@ export interface Tag {
 export const documentTags: readonly Tag[] = [
   { name: 'Identity - Users & Settings', description: 'Users, access tokens, emails, follow relations, sign-in and sign-out, settings of the signed-in user.' },
   { name: 'Identity - Organizations & Teams', description: 'Organizations, their members and teams.' },
-  { name: 'Administration', description: 'What site admins do: users and organizations of the whole installation.' },
+  { name: 'Administration', description: 'Administration of users and organizations by site admins.' },
   { name: 'Authorization', description: 'Allowed-permission queries and custom roles within an organization.' },
-  { name: 'Client Organizations', description: 'Organizations that a site admin makes for a client, with their clusters.' },
+  { name: 'Client Organizations', description: 'Organizations that a site admin creates for a client, with their clusters.' },
   { name: 'Licensing & Contracts', description: 'Contracts of an organization, the clusters bound to them, offline licenses.' },
   { name: 'Billing Dashboard', description: 'Usage summaries and billing reports, on billing-enabled deployments.' },
   { name: 'Helm', description: 'The package manager on a member cluster: releases, chart views, resource editor.' },
   { name: 'Cluster Management v1', description: 'Clusters under /clusters/{owner}/{cluster}.' },
   { name: 'Cluster Management v2', description: 'Import, list, check, reconfigure and remove clusters.' },
-  { name: 'Kubernetes Proxy', description: 'Requests passed through to a cluster; bodies are free objects of the orchestrator.' },
+  { name: 'Kubernetes Proxy', description: 'Requests to a cluster through the proxy; bodies are objects of the orchestrator.' },
   { name: 'Multi-cluster', description: 'Hubs, spokes, cluster sets and feature sets.' },
   { name: 'Cloud Providers', description: 'Credentials and discovery at cloud providers.' },
   { name: 'Platform Installer', description: 'Installers of the platform itself.' },
   { name: 'Platform Upgrade', description: 'Upgrades of the platform itself.' },
   { name: 'Marketplace', description: 'Cloud-marketplace notifications and metered usage.' },
-  { name: 'Monitoring and Telemetry', description: 'The metrics proxy and what it registers.' },
+  { name: 'Monitoring and Telemetry', description: 'The metrics proxy and its registrations.' },
   { name: 'fleet-manager', description: 'The cluster-fleet manager.' },
-  { name: 'Chart Repositories', description: 'Where charts come from.' },
+  { name: 'Chart Repositories', description: 'Sources of charts.' },
   { name: 'Miscellaneous', description: 'Version, limits, documentation.' },
 ]
 
@@ -59,15 +59,15 @@ export const securitySchemes = (sessionCookie: string): Readonly<Record<string, 
     type: 'http',
     scheme: 'basic',
     description:
-      'User name and password, with the one-time code in `X-OTP` where two-factor authentication is on. An access token may stand as the password, with its owner or `x-oauth-basic` as the user name, or as the user name with the password empty or `x-oauth-basic`; routes that want the real password refuse it.',
+      'User name and password, with the one-time code in `X-OTP` if two-factor authentication is on. An access token is accepted as the password, with its owner or `x-oauth-basic` as the user name, or as the user name with the password empty or `x-oauth-basic`; routes that require the real password reject it.',
   },
-  queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A personal access token. URLs end up in logs of others: prefer a header.' },
+  queryToken: { type: 'apiKey', in: 'query', name: 'token', description: 'A personal access token. Logs of third parties may contain URLs: prefer a header.' },
   queryAccessToken: { type: 'apiKey', in: 'query', name: 'access_token', description: 'The same as `token`.' },
   sessionCookie: {
     type: 'apiKey',
     in: 'cookie',
     name: sessionCookie,
-    description: 'A session, as sign-in sets it. Methods other than GET also need the header `X-Csrf-Token` with the value of the cookie `_csrf`. It never combines with `sudo` nor with another credential, and counts for nothing on a request from another site.',
+    description: 'The session cookie that sign-in sets. Methods other than GET also require the header `X-Csrf-Token` with the value of the cookie `_csrf`. It cannot be combined with `sudo` or another credential, and is ignored on a request from another site.',
   },
 })
 
@@ -121,7 +121,7 @@ const requestBodyOf = (body: BodySpec<unknown>, registry: SchemaRegistry): objec
   },
 })
 
-const bodyInQuery = 'The keys of the body may stand in the query string as well, and win there.'
+const bodyInQuery = 'The keys of the body may also be query parameters, which take precedence.'
 
 const jsonOperation = (route: Route, gate: Gate, registry: SchemaRegistry): Operation => {
   const { body, scope } = route
@@ -150,7 +150,7 @@ const streamOperation = (route: StreamRoute, gate: Gate, method: string, registr
   tags: [route.tag],
   security: securityOf(route.access),
   parameters: streamParametersOf(route, registry),
-  ...(method === 'get' ? {} : { requestBody: { description: 'Passed on unchanged.', content: { '*/*': { schema: {} } } } }),
+  ...(method === 'get' ? {} : { requestBody: { description: 'Forwarded unchanged.', content: { '*/*': { schema: {} } } } }),
   responses: streamResponsesOf(route, registry),
   'x-gate': gate,
   'x-access': describeAccess(route.access),

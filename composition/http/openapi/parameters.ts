@@ -21,29 +21,29 @@ export type ParameterRef = Parameter | { readonly $ref: string }
 
 /** Parameters that many operations share. */
 export const sharedParameters: Readonly<Record<string, Parameter>> = {
-  Page: { name: 'page', in: 'query', description: 'Which page of the list, from 1. What is no number from 1 counts as 1.', schema: { type: 'integer' } },
+  Page: { name: 'page', in: 'query', description: 'The page of the list, from 1. An invalid number is read as 1.', schema: { type: 'integer' } },
   Limit: {
     name: 'limit',
     in: 'query',
-    description: `How many items a page holds: ${defaultPageLimit} unless told, ${maxPageLimit} at most. What is no number from 1 counts as ${defaultPageLimit}, a larger number as ${maxPageLimit}.`,
+    description: `The number of items per page: ${defaultPageLimit} by default, ${maxPageLimit} at most. An invalid number is read as ${defaultPageLimit}, a larger number as ${maxPageLimit}.`,
     schema: { type: 'integer' },
   },
-  Sudo: { name: 'Sudo', in: 'header', description: 'The user as whom a site admin acts. The query parameter `sudo` does the same.', schema: { type: 'string' } },
+  Sudo: { name: 'Sudo', in: 'header', description: 'The user on whose behalf a site admin acts. The query parameter `sudo` has the same effect.', schema: { type: 'string' } },
   Csrf: { name: 'X-Csrf-Token', in: 'header', description: 'With a session cookie: the value of the cookie `_csrf`.', schema: { type: 'string' } },
-  OneTimeCode: { name: 'X-OTP', in: 'header', description: 'The one-time code, where two-factor authentication is on.', schema: { type: 'string', pattern: '^[0-9]{6}$' } },
+  OneTimeCode: { name: 'X-OTP', in: 'header', description: 'The one-time code, if two-factor authentication is on.', schema: { type: 'string', pattern: '^[0-9]{6}$' } },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
-    description: 'Chosen by the client: the same request with the same key takes effect once and is answered alike for 48 hours. 409 with `Retry-After` while the first one is under way.',
+    description: 'Chosen by the client. The same request with the same key takes effect once and returns the same response for 48 hours. Returns 409 with `Retry-After` while the first request is in progress.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   },
   LastEventId: {
     name: 'Last-Event-ID',
     in: 'header',
-    description: 'The id of the last event that was received: only later ones are sent. Wins over `after`.',
+    description: 'The id of the last event that was received. Only later events are sent. Takes precedence over `after`.',
     schema: { type: 'integer', minimum: 0, maximum: 999_999_999_999_999 },
   },
-  IfMatch: { name: 'If-Match', in: 'header', description: 'The ETag that the change is meant for; 412 when the object has changed since.', schema: { type: 'string' } },
+  IfMatch: { name: 'If-Match', in: 'header', description: 'The ETag of the version to change. Returns 412 if the object has changed since.', schema: { type: 'string' } },
 }
 const shared = (name: string): ParameterRef => ({ $ref: `#/components/parameters/${name}` })
 

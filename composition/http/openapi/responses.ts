@@ -30,7 +30,7 @@ const okResponse = (route: Route, registry: SchemaRegistry): Response => {
   }
   if (codec === undefined) return base
   if (kind === 'feed') {
-    const events: Schema = { type: 'string', description: 'Server-sent events: the data of each is one element, its id what `Last-Event-ID` names.' }
+    const events: Schema = { type: 'string', description: 'Server-sent events: the data of each event is one element, its id is the value for `Last-Event-ID`.' }
     return { ...base, content: { 'text/event-stream': { schema: events }, 'application/json': { schema: { type: 'array', items: schemaOf(codec, registry) }, ...shown } } }
   }
   if (envelope !== undefined) return { ...base, content: { 'application/json': { schema: schemaOf(envelope.codec, registry), ...shown } } }
@@ -42,20 +42,20 @@ const okResponse = (route: Route, registry: SchemaRegistry): Response => {
 /** The description of each status when no failure of the route gives a better one. */
 const generalMeaning: Readonly<Record<number, string>> = {
   400: 'The request or one of its parameters is malformed.',
-  401: 'No credential, or one that is not valid.',
-  403: 'The caller may not do this.',
-  404: 'No such object, or none that the caller may know of; or `Sudo` names a user who does not exist.',
+  401: 'The credential is missing or not valid.',
+  403: 'The caller lacks the required right.',
+  404: 'The object does not exist, or the caller may not see it; or `Sudo` names a user who does not exist.',
   408: 'The request did not arrive in time.',
-  409: 'The change contradicts what stands, or a request with the same Idempotency-Key is under way.',
+  409: 'The change conflicts with the present state, or a request with the same Idempotency-Key is in progress.',
   412: 'The object has changed since the version that `If-Match` names.',
-  413: 'The body is larger than this route takes.',
+  413: 'The body is larger than this route accepts.',
   415: 'The body is not JSON in UTF-8, or it is compressed.',
-  422: 'The body does not have the documented shape: `message` and `errors` name the fields; or the Idempotency-Key was used for another request, or `Sudo` names no person.',
+  422: 'The body does not have the documented shape: `message` and `errors` name the fields; or the Idempotency-Key was used for another request, or `Sudo` names an account that is not a user.',
   431: 'The request headers are too large.',
   429: 'Too many requests; try again after `Retry-After` seconds.',
-  500: 'Something went wrong on our side; the request id finds it in the log.',
-  501: 'The request body comes by a transfer coding other than `chunked`.',
-  503: 'The service or something it needs is not available. Where `Retry-After` is sent, try again after so many seconds.',
+  500: 'An internal error; the log contains the request id.',
+  501: 'The request body has a transfer coding other than `chunked`.',
+  503: 'The service, or a component that it requires, is unavailable. Try again after the seconds in `Retry-After`, if it is sent.',
 }
 
 const generalStatuses = (route: Route): readonly number[] => {
@@ -142,14 +142,14 @@ const errorResponses = (
 }
 
 const redirectResponse: Response = {
-  description: 'The answer stands at the address in `Location`.',
+  description: 'The resource is at the address in `Location`.',
   headers: redirectHeaders,
 }
 
 /** Returns every status that a route may answer, with the form of its body. */
 export const responsesOf = (route: Route, registry: SchemaRegistry): Responses => ({
   [String(route.ok.status)]: okResponse(route, registry),
-  ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag that `If-None-Match` names.', headers: notModifiedHeaders } } : {}),
+  ...(route.method === 'GET' && route.ok.kind !== 'feed' && (route.ok.codec !== undefined || route.ok.kind === 'binary') ? { 304: { description: 'Unchanged since the ETag in `If-None-Match`.', headers: notModifiedHeaders } } : {}),
   ...(route.ok.isEmptyToo === true ? { 204: { description: 'Done, no body', headers: okHeaders(route) } } : {}),
   ...Object.fromEntries((route.ok.redirects ?? []).map((status) => [String(status), redirectResponse])),
   ...errorResponses(generalStatuses(route), route.failures, route, registry, isKeyed(route)),
@@ -157,6 +157,6 @@ export const responsesOf = (route: Route, registry: SchemaRegistry): Responses =
 
 /** Returns the responses of a stream route: any answer of the remote side, and the route's own refusals. */
 export const streamResponsesOf = (route: StreamRoute, registry: SchemaRegistry): Responses => ({
-  default: { description: "The other side's answer, passed on unchanged.", headers: streamHeaders, content: { '*/*': { schema: {} } } },
+  default: { description: "The response of the target, forwarded unchanged.", headers: streamHeaders, content: { '*/*': { schema: {} } } },
   ...errorResponses([400, 401, 403, 404, 408, 422, 429, 431, 500, 501, 503], route.failures, { dialect: 'kubernetes' }, registry, false),
 })

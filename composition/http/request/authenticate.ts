@@ -37,7 +37,7 @@ const unauthenticated = (message: string): Refusal =>
 /** The refusal of a request without any credential. It is not recorded as a denial. */
 export const nothingSent = unauthenticated('Sign in, or send an access token.')
 
-const twoUsers = 'The request carries the credential of one user and the session cookie of another; send one.'
+const twoUsers = 'The request carries the credential of one user and a cookie of another; send one.'
 const notItsOwner = 'The user name beside the access token is not that of its owner; without one, send x-oauth-basic in its place.'
 const wantsPassword = unauthenticated('This route takes HTTP Basic with the password of the account, no token and no session.')
 
@@ -147,14 +147,17 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     if (credential.kind === 'password') provenByPassword.set(req, proven.right)
     const actor = proven.right.impersonator ?? proven.right
     if (owner !== undefined && owner.toLowerCase() !== actor.login.toLowerCase()) return left(unauthenticated(notItsOwner))
-    return (await hasSessionOfAnother(req, context, actor.userId)) ? left(unauthenticated(twoUsers)) : proven
+    return (await hasCookiesOfAnother(req, context, actor.userId)) ? left(unauthenticated(twoUsers)) : proven
   }
 
-  /** Checked only when a request carries a session beside another credential. An expired session does not count. */
-  const hasSessionOfAnother = async (req: IncomingMessage, context: RequestContext, userId: UserId): Promise<boolean> => {
-    const sessionKey = carriedCookies(req, context, deps)?.sessionKey
-    const other = sessionKey === undefined ? undefined : await deps.authenticator.userOfSession(sessionKey)
-    return other !== undefined && other !== userId
+  /** Checked only when a request carries cookies beside another credential. Expired and unknown ones do not count. */
+  const hasCookiesOfAnother = async (req: IncomingMessage, context: RequestContext, userId: UserId): Promise<boolean> => {
+    const { sessionKey, remembered } = carriedCookies(req, context, deps) ?? {}
+    const others = [
+      sessionKey === undefined ? undefined : await deps.authenticator.userOfSession(sessionKey),
+      remembered === undefined ? undefined : await deps.resumption.userOf(remembered),
+    ]
+    return others.some((other) => other !== undefined && other !== userId)
   }
 
   /** Uses up the one-time code of a caller's password. A public route requires no caller, and uses up no code. */

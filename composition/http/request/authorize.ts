@@ -1,9 +1,11 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../../../core/authz/ports.ts'
-import type { AccessGrant, ObjectLocator } from '../../../core/kernel/access.ts'
+import type { AccessGrant, ObjectKey, ObjectLocator } from '../../../core/kernel/access.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 import type { Principal } from '../../../core/kernel/principal.ts'
-import type { GrantedAccess, ObjectRef, ParamRef } from '../../../plugins/kit/access.ts'
+import type { GrantedAccess, KeyRef, ObjectRef, ParamRef } from '../../../plugins/kit/access.ts'
+import { paramsOf } from '../../../plugins/kit/access.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { refusal } from '../answer/failure-response.ts'
 
@@ -22,46 +24,30 @@ const idOf = (text: string | undefined): number | undefined => {
   return Number.isSafeInteger(id) ? id : undefined
 }
 
+const keyOf = (key: KeyRef, values: NamedValues): ObjectKey | undefined => {
+  if ('name' in key) {
+    const name = valueOf(key.name, values)
+    return name === undefined || name === '' ? undefined : { name }
+  }
+  const id = idOf(valueOf(key.id, values))
+  return id === undefined ? undefined : { id }
+}
+
 /** Returns the locator that a reference names in this request, or undefined when the values name no object. */
 const locatorOf = (object: ObjectRef, values: NamedValues): ObjectLocator | undefined => {
-  switch (object.type) {
-    case 'organization':
-    case 'account': {
-      const name = valueOf(object.name, values)
-      return name === undefined || name === '' ? undefined : { type: object.type, name }
-    }
-    case 'team': {
-      const id = idOf(valueOf(object.id, values))
-      return id === undefined ? undefined : { type: 'team', id }
-    }
-    case 'role': {
-      const id = idOf(valueOf(object.id, values))
-      const org = valueOf(object.org, values)
-      return id === undefined || org === undefined ? undefined : { type: 'role', id, org }
-    }
-    case 'robot_ac': {
-      const org = valueOf(object.org, values)
-      const name = valueOf(object.name, values)
-      return name === undefined || org === undefined ? undefined : { type: 'robot_ac', org, name }
-    }
-    case 'cluster': {
-      const owner = valueOf(object.owner, values)
-      const name = valueOf(object.name, values)
-      return owner === undefined || name === undefined ? undefined : { type: 'cluster', owner, name }
-    }
-  }
+  const key = keyOf(object, values)
+  const account = object.account === undefined ? undefined : valueOf(object.account, values)
+  const within = object.within === undefined ? undefined : keyOf(object.within, values)
+  const isComplete = (object.account === undefined || account !== undefined) && (object.within === undefined || within !== undefined)
+  return key === undefined || !isComplete ? undefined : { type: object.type, ...key, ...definedFields({ account, within }) }
 }
 
-const hidden = (access: GrantedAccess): Refusal =>
-  access.hiddenAs === 'forbidden'
-    ? refusal(403, 'AccessDenied', `You have no access to this ${access.object.type}.`)
-    : refusal(404, 'NotFound', `There is no such ${access.object.type}, or you may not see it.`)
+const hidden = ({ hiddenAs, object }: GrantedAccess, message: string): Refusal =>
+  hiddenAs === 'forbidden' ? refusal(403, 'AccessDenied', `You have no access to this ${object.type}.`) : refusal(404, 'NotFound', message)
 
 /** Returns the name of the query parameter that an object reference requires, when the request lacks it. */
-const missingQuery = (object: ObjectRef, values: NamedValues): string | undefined => {
-  const refs = Object.values(object).filter((ref): ref is ParamRef => typeof ref === 'object')
-  return refs.find((ref) => ref.in === 'query' && (valueOf(ref, values) ?? '') === '')?.name
-}
+const missingQuery = (object: ObjectRef, values: NamedValues): string | undefined =>
+  paramsOf(object).find((ref) => ref.in === 'query' && (valueOf(ref, values) ?? '') === '')?.name
 
 /** Decides on the relation of a route. A caller who may not see the object learns nothing else about it. */
 export const authorize = async (
@@ -73,11 +59,9 @@ export const authorize = async (
   const missing = missingQuery(access.object, values)
   if (missing !== undefined) return left(refusal(400, 'MissingParameter', `The query parameter "${missing}" is required.`))
   const locator = locatorOf(access.object, values)
-  if (locator === undefined) return left(hidden(access))
+  if (locator === undefined) return left(hidden(access, `The ${access.object.type} does not exist, or you may not see it.`))
   const decided = await authorizer.authorize(principal, locator, access.relation, access.demands)
   if (!isLeft(decided)) return decided
   const { tag, message, about } = decided.left
-  if (tag !== 'ObjectHidden') return left(refusal(403, tag, message, about === undefined ? {} : { about }))
-  // The Authorizer hides a role from members of its organization only, and only when the role is missing.
-  return left(access.object.type === 'role' ? refusal(404, 'NotFound', message) : hidden(access))
+  return left(tag === 'ObjectHidden' ? hidden(access, message) : refusal(403, tag, message, definedFields({ about })))
 }

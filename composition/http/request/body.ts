@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { BusboyInstance } from '@fastify/busboy'
 import { Busboy } from '@fastify/busboy'
-import { toWireJson } from '../../../core/kernel/json.ts'
 
 /** Reports whether the content type is that of a form with files. */
 export const isForm = (contentType: string): boolean => /^multipart\/form-data *;/i.test(contentType)
@@ -10,12 +9,12 @@ const limits = { fieldNameSize: 100, fieldSize: 65_536, fields: 50, files: 10, p
 
 /**
  * Returns a form as the JSON text of one object, so that it is decoded, digested and refused like any other body: each field
- * is a text, each file its bytes in base64. The last of several values with the same name wins. Returns undefined for a body
- * that is not such a form, or is larger than a form needs to be.
+ * is a text, each file its bytes in base64. A repeated name is a repeated key of the text. Returns undefined for a body that
+ * is not such a form, or is larger than a form needs to be.
  */
 export const formAsJson = (contentType: string, body: Uint8Array): Promise<string | undefined> =>
   new Promise((resolve) => {
-    const fields = new Map<string, string>()
+    const fields: (readonly [name: string, value: string])[] = []
     let isBroken = false
     const breakOff = (): void => {
       isBroken = true
@@ -28,20 +27,23 @@ export const formAsJson = (contentType: string, body: Uint8Array): Promise<strin
     }
     form.on('field', (name, value, nameTruncated, valueTruncated) => {
       if (nameTruncated || valueTruncated) breakOff()
-      fields.set(name, value)
+      fields.push([name, value])
     })
     form.on('file', (name, stream) => {
       const chunks: Uint8Array[] = []
       stream.on('data', (chunk: Uint8Array) => chunks.push(chunk))
       stream.on('limit', breakOff)
       stream.on('error', breakOff)
-      stream.on('end', () => fields.set(name, Buffer.concat(chunks).toString('base64')))
+      stream.on('end', () => fields.push([name, Buffer.concat(chunks).toString('base64')]))
     })
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) form.on(limit, breakOff)
     form.on('error', () => resolve(undefined))
-    form.on('finish', () => resolve(isBroken ? undefined : toWireJson(Object.fromEntries(fields))))
+    form.on('finish', () => resolve(isBroken ? undefined : objectText(fields)))
     form.end(Buffer.from(body.buffer, body.byteOffset, body.length))
   })
+
+const objectText = (fields: readonly (readonly [name: string, value: string])[]): string =>
+  `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
 
 /** The reason why a body was refused. `status` is that of the answer. */
 export interface BodyRefusal {

@@ -91,7 +91,7 @@ export const carriedCredential = (
   if (inHeader.kind === 'one') explicit.push(inHeader.credential)
   for (const name of ['token', 'access_token']) {
     for (const value of params.getAll(name)) {
-      if (!takesQueryTokens) return bad('This installation takes no access token in the query string: send it in the Authorization header.')
+      if (!takesQueryTokens) return bad('This installation does not accept access tokens in the query string: send it in the Authorization header.')
       if (value.length > maxCredentialLength) return bad('The token parameter is too long.')
       explicit.push(tokenCredential(value))
     }

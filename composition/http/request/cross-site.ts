@@ -10,7 +10,7 @@ const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 export const isSafe = (req: IncomingMessage, context: RequestContext): boolean =>
   safeMethods.includes(req.method ?? '') && context.makesToken !== true
 
-const crossSite = refusal(403, 'CrossSiteRequest', 'What a browser sends unasked (a session cookie, a remembered password) is not accepted on a request from another site.')
+const crossSite = refusal(403, 'CrossSiteRequest', 'A credential that a browser sends automatically (a session cookie, a stored password) is not accepted on a request from another site.')
 
 /**
  * Refuses requests of pages of other origins, since browsers send cookies unasked. A request must come from a page of this
@@ -27,7 +27,7 @@ export const crossSiteRefusal = (req: IncomingMessage, context: RequestContext, 
 
 /** Refuses sign-in and sign-out from pages of other sites, which could sign a user in under another account, or out. */
 export const crossSiteSignInRefusal = (...asked: Parameters<typeof crossSiteRefusal>): Refusal | undefined =>
-  crossSiteRefusal(...asked) === undefined ? undefined : refusal(403, 'CrossSiteRequest', 'A page of another site cannot sign anybody in or out here.')
+  crossSiteRefusal(...asked) === undefined ? undefined : refusal(403, 'CrossSiteRequest', 'A page of another site cannot sign users in or out.')
 
 /**
  * Returns the origins of the pages of this service: the base URL, the address that trusted proxies report, and the address

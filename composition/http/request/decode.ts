@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isRight, left, right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
 import type { ParsedJson } from '../../../core/kernel/json.ts'
-import { isObject, maxJsonDepth, parseJson } from '../../../core/kernel/json.ts'
+import { isObject, maxJsonDepth, parseJson, reservedKey } from '../../../core/kernel/json.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { noSuchPath, refusal } from '../answer/failure-response.ts'
@@ -94,7 +94,9 @@ const unparsed = (spec: NonNullable<Route['body']>, parsed: ParsedJson & { reado
     case 'syntax':
       return refusal(spec.malformedAs ?? 400, 'MalformedBody', 'The body is not valid JSON.')
     case 'repeated-key':
-      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${parsed.key.slice(0, 64)}" stands twice in one object.`)
+      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${parsed.key.slice(0, 64)}" is repeated in one object.`)
+    case 'reserved-key':
+      return refusal(spec.refusedAs ?? 422, 'InvalidBody', `The body is not valid: the key "${reservedKey}" is reserved.`)
   }
 }
 

@@ -162,7 +162,7 @@ export const makeFirst = (
       deps.log.error({ error }, 'guard failed')
       if (!res.headersSent) {
         res.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
-        res.end('{"message":"Something went wrong on our side."}')
+        res.end('{"message":"Internal error."}')
       }
       return false
     }

@@ -43,4 +43,4 @@ export const parseQuery = (params: URLSearchParams, codec: t.Any | undefined): Q
   return { ok: true, value: { ...value } }
 }
 
-const repeated = (name: string): QueryResult => ({ ok: false, message: `The query parameter "${name}" may stand only once.` })
+const repeated = (name: string): QueryResult => ({ ok: false, message: `The query parameter "${name}" must not be repeated.` })

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { networkOf } from '../../../adapters/throttle/shared-limiter.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { refusal } from '../answer/failure-response.ts'
@@ -17,7 +18,7 @@ export interface RateDecision {
   readonly resetSeconds: number
 }
 
-/** Above this number the oldest buckets are dropped. A dropped bucket starts full, which only favours the caller. */
+/** Above this number the least recently used buckets are dropped. A dropped bucket starts full, which only favours the caller. */
 const maxBuckets = 50_000
 
 /**
@@ -27,13 +28,12 @@ const maxBuckets = 50_000
 export const makeRateLimit = (perMinute: number, nowMs: () => number): ((key: string) => RateDecision) | undefined => {
   if (perMinute <= 0) return undefined
   const perMs = perMinute / 60_000
-  const buckets = new Map<string, Bucket>()
+  const buckets = new LRUCache<string, Bucket>({ max: maxBuckets })
   return (key) => {
     const now = nowMs()
     let bucket = buckets.get(key)
     if (bucket === undefined) {
       bucket = { tokens: perMinute, atMs: now }
-      if (buckets.size >= maxBuckets) buckets.delete(buckets.keys().next().value as string)
       buckets.set(key, bucket)
     }
     bucket.tokens = Math.min(perMinute, bucket.tokens + (now - bucket.atMs) * perMs)

@@ -57,7 +57,7 @@ const wantsEvents = ({ accept }: IncomingMessage['headers']): boolean =>
 const startOf = (req: IncomingMessage, params: URLSearchParams): Either<Refusal, number> => {
   const header = req.headers['last-event-id']
   const given = typeof header === 'string' && header !== '' ? header : (params.get('after') ?? '0')
-  return /^[0-9]{1,15}$/.test(given) ? right(Number(given)) : left(refusal(400, 'BadLastEventId', 'Last-Event-ID is no number of an event.'))
+  return /^[0-9]{1,15}$/.test(given) ? right(Number(given)) : left(refusal(400, 'BadLastEventId', 'Last-Event-ID must be the number of an event.'))
 }
 
 /** Resolves when the client can take more, and rejects when it has disconnected. A client that takes nothing is cut with its connection. */
@@ -100,7 +100,7 @@ const sendEvents = async (res: ServerResponse, context: RequestContext, encode: 
  * checked again every 30 seconds. When the service stops, the feed announces this and ends, and its client reconnects to
  * another instance.
  */
-export const bindFeedRoute = (deps: BinderDeps, { route, handler }: BoundRoute, noteEndless: NoteEndless, times: FeedTimes = {}): NodeHandler => {
+export const bindFeedRoute = (deps: BinderDeps, { route, handler, reply }: BoundRoute, noteEndless: NoteEndless, times: FeedTimes = {}): NodeHandler => {
   const checkRequest = makeCheckRequest(deps, route)
   const encode = (value: unknown): unknown => (route.ok.codec as t.Any).encode(value)
   const count = makeFeedCount()
@@ -108,8 +108,10 @@ export const bindFeedRoute = (deps: BinderDeps, { route, handler }: BoundRoute, 
   const open = async (req: IncomingMessage, context: RequestContext, signal: AbortSignal): Promise<Either<Refusal, Feed<unknown>>> => {
     const checked = await checkRequest(req, context)
     if (isLeft(checked)) return checked
-    const outcome = await handler({ ...checked.right.input, call: callOf(context, signal) as AnyRouteInput['call'] })
-    return isLeft(outcome) ? left(refusalOf(outcome.left, route)) : right(outcome.right as Feed<unknown>)
+    const input = { ...checked.right.input, call: callOf(context, signal) as AnyRouteInput['call'] }
+    const outcome = await handler(input)
+    if (isLeft(outcome)) return left(refusalOf(outcome.left, route))
+    return right((reply === undefined ? outcome.right : await reply(outcome.right, input)) as Feed<unknown>)
   }
 
   const answer = async (req: IncomingMessage, res: ServerResponse, context: RequestContext, feed: Feed<unknown>, afterId: number, signal: AbortSignal): Promise<void> => {

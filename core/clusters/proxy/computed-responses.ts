@@ -1,8 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { Exchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
-import { parseJson } from '../../kernel/json.ts'
+import { parseJson, reservedKey } from '../../kernel/json.ts'
 import type { ClusterAnswer, ClusterApi, ClusterRequest, ImpersonatedUser, ReachFailure } from '../ports.ts'
 import { ClusterUnreachable, ProxyBodyRefused } from '../ports.ts'
 import type { ClusterConnection } from '../types.ts'
@@ -57,7 +57,8 @@ export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined)
     }
     const parsed = parseJson(text + decoder.decode())
     if (parsed.ok) return right(parsed.value)
-    return left(ProxyBodyRefused(parsed.why === 'repeated-key' ? `The key "${parsed.key.slice(0, 64)}" stands twice in one object of the body.` : 'The body is not JSON.'))
+    if (parsed.why === 'repeated-key') return left(ProxyBodyRefused(`The key "${parsed.key.slice(0, 64)}" is repeated in one object of the body.`))
+    return left(ProxyBodyRefused(parsed.why === 'reserved-key' ? `The key "${reservedKey}" is reserved.` : 'The body is not JSON.'))
   } catch {
     return left(ProxyBodyRefused('The body is not JSON.'))
   }
@@ -94,8 +95,7 @@ export const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
   if (!isOk(found.right)) return right(asIs(found.right))
   const selector = encodeURIComponent(`involvedObject.uid=${textAt(found.right.json, 'metadata', 'uid')}`)
   const events = encodedResourcePath({ group: 'core', version: 'v1', namespace: ref.namespace, resource: 'events', name: undefined, subresource: undefined })
-  const listed = await ask({ method: 'GET', target: `${events}?fieldSelector=${selector}` })
-  return isLeft(listed) ? listed : right(asIs(listed.right))
+  return map(asIs)(await ask({ method: 'GET', target: `${events}?fieldSelector=${selector}` }))
 }
 
 /** Returns the object's controller: its owner reference with `controller: true`. */
@@ -112,8 +112,7 @@ export const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
   if (type === undefined) return right(notFound("The cluster does not serve the controller's kind."))
   const namespace = at(type, 'namespaced') === true ? ref.namespace : undefined
   const target = encodedResourcePath({ group, version, namespace, resource: textAt(type, 'name'), name: textAt(owner, 'name'), subresource: undefined })
-  const controller = await ask({ method: 'GET', target })
-  return isLeft(controller) ? controller : right(asIs(controller.right))
+  return map(asIs)(await ask({ method: 'GET', target }))
 }
 
 /** Returns the autoscalers of the namespace that scale this object. */
@@ -148,7 +147,7 @@ export const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<
     headers: [['content-type', contentType]],
     body: new TextEncoder().encode(JSON.stringify(sent)),
   })
-  return isLeft(put) ? put : right(asIs(put.right))
+  return map(asIs)(put)
 }
 
 /** Returns the names of all objects of a group and version that the caller may list, by kind. */

@@ -79,7 +79,7 @@ const readResource = (group: string, version: string, rest: readonly string[]): 
   const isNamespaced = rest[0] === 'namespaces' && rest.length > 2 && !(rest.length === 3 && ownWords.includes(rest[2]))
   const [namespace, words] = isNamespaced ? [rest[1], rest.slice(2)] : [undefined, rest]
   const [resource, name, ...sub] = words
-  if (resource === undefined || !resourcePattern.test(resource)) return refuse('The path names no Kubernetes resource.')
+  if (resource === undefined || !resourcePattern.test(resource)) return refuse('The path does not name a Kubernetes resource.')
   return right({ group, version, namespace, resource, name, subresource: sub.length === 0 ? undefined : sub.join('/') })
 }
 

@@ -53,5 +53,5 @@ export const makeFindAvatar =
   (avatars: IdentityChanges['avatars']) =>
   async (digest: string): Outcome<Failure<'AvatarMissing'>, Uint8Array> => {
     const bytes = await avatars.byDigest(digest)
-    return bytes === undefined ? left(AvatarMissing('There is no such picture.')) : right(bytes)
+    return bytes === undefined ? left(AvatarMissing('The picture does not exist.')) : right(bytes)
   }

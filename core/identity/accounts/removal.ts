@@ -137,8 +137,8 @@ const deletedMail = (user: User, at: Date, sourceIp: string): Mail => ({
   to: user.primaryEmail,
   subject: 'Your account was deleted',
   paragraphs: [
-    `The account ${user.login} was deleted at ${at.toISOString()} from the address ${sourceIp}: nobody can sign in with it, its sessions were ended and its access tokens removed.`,
-    `For ${reactivationDays} days an administrator can bring it back; after that it is removed for good.`,
+    `The account ${user.login} was deleted at ${at.toISOString()} from the address ${sourceIp}. It can no longer sign in; its sessions were ended and its access tokens removed.`,
+    `For ${reactivationDays} days an administrator can restore it; after that it is removed permanently.`,
     'If this was not you, tell an administrator now.',
   ],
   accountId: user.id,

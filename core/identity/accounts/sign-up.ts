@@ -16,7 +16,7 @@ import { checkPassword } from '../authentication/password-policy.ts'
 import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
 import { TooManyAttempts } from '../ports.ts'
 import type { PostConfirmationDeps } from '../emails/link-codes.ts'
-import { releaseLapsedClaim, makePostConfirmation } from '../emails/link-codes.ts'
+import { removeExpiredEmailClaim, makePostConfirmation } from '../emails/link-codes.ts'
 import { emailDomainRefused, isDomainAllowed, RegistrationClosed } from './site-rules.ts'
 import type { SiteRules } from './ports.ts'
 import type { EmailAddress, NewUser, User } from '../types.ts'
@@ -62,10 +62,10 @@ const checkInput = (deps: SignUpDeps, rules: SiteRules, input: SignUpInput): Eit
 
 const signUpMail = (email: EmailAddress, holder: User): Mail => ({
   to: email.text,
-  subject: 'Somebody tried to sign up with your address',
+  subject: 'A sign-up with your address was attempted',
   paragraphs: [
-    `Somebody tried to make an account with this address, which belongs to the account ${holder.login} already. No account was made with it.`,
-    'If that was you, sign in as that user, or ask for a new password if you forgot it. If it was somebody else, there is nothing that you need to do.',
+    `A sign-up with this address was attempted. It already belongs to the account ${holder.login}, so no account was created.`,
+    'If that was you, sign in as that user, or request a new password if you forgot it. Otherwise you do not need to do anything.',
   ],
   accountId: holder.id,
 })
@@ -94,7 +94,7 @@ const insertWaiting = async (
   if (isLeft(id)) return id
   await stores.accountLife.markUnconfirmed(id.right, fresh.createdAt)
   await recordSignUp(stores, id.right, fresh.login)
-  await releaseLapsedClaim(stores, email.key, fresh.createdAt)
+  await removeExpiredEmailClaim(stores, email.key, fresh.createdAt)
   const holderId = await stores.emails.ownerOf(email.key)
   if (holderId !== undefined) {
     const holder = await stores.users.byId(holderId)
@@ -117,11 +117,11 @@ export const makeSignUp = (deps: SignUpDeps) => {
   const postConfirmation = makePostConfirmation(deps)
   return async (call: Call, input: SignUpInput): Outcome<SignUpFailure, void> => {
     const rules = await deps.stores.siteRules.read()
-    if (!rules.isRegistrationOpen) return left(RegistrationClosed('Nobody can sign up here. Ask an administrator for an account.'))
+    if (!rules.isRegistrationOpen) return left(RegistrationClosed('Sign-up is closed. Ask an administrator for an account.'))
     const email = checkInput(deps, rules, input)
     if (isLeft(email)) return email
     const wait = await deps.allowances.take('sign-up', call.sourceIp)
-    if (wait !== undefined) return left(TooManyAttempts('Too many accounts were asked for from this address; wait and try again.', { retryAfterSeconds: wait }))
+    if (wait !== undefined) return left(TooManyAttempts('Too many sign-ups from this address; wait and try again.', { retryAfterSeconds: wait }))
     const phc = await deps.hasher.hash(input.password)
     if (isLeft(phc)) return phc
     const fresh: NewUser = {

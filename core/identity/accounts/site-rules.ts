@@ -27,13 +27,13 @@ export const isDomainAllowed = (rules: Pick<SiteRules, 'allowedDomains'>, email:
 
 /** The failure for an address of another domain. It names the allowed domains, which are public. */
 export const emailDomainRefused = (rules: Pick<SiteRules, 'allowedDomains'>): Failure<'EmailDomainRefused'> =>
-  EmailDomainRefused(`Only addresses of these domains are taken here: ${rules.allowedDomains.join(', ')}.`)
+  EmailDomainRefused(`The address must be of one of these domains: ${rules.allowedDomains.join(', ')}.`)
 
 /** Parses a domain in the form used in addresses: ASCII, lower case, at least two labels. */
 export const parseDomain = (text: string, domains: DomainNames): Either<Failure<'DomainInvalid'>, string> => {
   const address = parseEmailAddress(`a@${text}`, domains)
   const domain = isLeft(address) ? '' : domainOf(address.right)
-  return domain.includes('.') ? right(domain) : left(DomainInvalid('This is no domain name, as example.org.'))
+  return domain.includes('.') ? right(domain) : left(DomainInvalid('The domain must be a domain name, such as example.org.'))
 }
 
 export const DomainThere = defineFailure('DomainThere', 'Conflict')
@@ -64,7 +64,7 @@ export const makeAllowDomain =
     const domain = parseDomain(text, deps.domains)
     if (isLeft(domain)) return domain
     return deps.unitOfWork.run<AllowFailure, void>(call, async ({ siteRules, audit }) => {
-      if (!(await siteRules.addDomain(domain.right))) return left(DomainThere('This domain is allowed already.'))
+      if (!(await siteRules.addDomain(domain.right))) return left(DomainThere('The domain is already on the list.'))
       await audit.record({ action: 'domain.allowed', objectType: 'site', objectName: domain.right })
       return right(undefined)
     })
@@ -100,7 +100,7 @@ export const makeValidateName =
     if (isLeft(parsed)) return { status: parsed.left.reason, message: parsed.left.message }
     if (current !== undefined && accountNameKey(current) === accountNameKey(name)) return valid
     const kind = await stores.users.kindOfName(name)
-    return kind === undefined ? valid : { status: 'USER_EXISTS', message: 'Another user or organization has this name.' }
+    return kind === undefined ? valid : { status: 'USER_EXISTS', message: 'This name is already in use by a user or an organization.' }
   }
 
 /** The limit of address checks is reached. */
@@ -126,9 +126,9 @@ export const makeValidateEmail =
     const retryAfterSeconds =
       (await deps.allowances.take('address-check', String(principal.impersonator?.userId ?? principal.userId))) ??
       (await deps.allowances.take('address-check-network', sourceIp))
-    if (retryAfterSeconds !== undefined) return left(TooManyAddressChecks('You asked about many addresses; wait before the next one.', { retryAfterSeconds }))
+    if (retryAfterSeconds !== undefined) return left(TooManyAddressChecks('Too many addresses were checked; wait and try again.', { retryAfterSeconds }))
     const isTaken = await deps.stores.emails.isTaken(email.right.key)
-    return right(isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is in use.' } : valid)
+    return right(isTaken ? { status: 'USER_EXISTS', message: 'This e-mail address is already in use.' } : valid)
   }
 
 /** Posts a mail whose only content is that mail works. */
@@ -141,7 +141,7 @@ export const makeSendTestMail =
       await stores.mail.post({
         to: email.right.text,
         subject: 'Test mail',
-        paragraphs: [`The administrator ${call.principal.login} asked for this mail to see whether mail arrives. It does.`],
+        paragraphs: [`The administrator ${call.principal.login} requested this mail to test whether mail arrives.`],
       })
       await stores.audit.record({ action: 'mail.tested', objectType: 'site', objectName: email.right.text })
       return right(undefined)

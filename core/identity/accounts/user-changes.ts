@@ -81,7 +81,7 @@ const applyEdit = async (
   const loses = isActingAdmin(user) && !isActingAdmin(after)
   if (loses && (await isLastActingAdmin(stores, user))) return left(LastAdmin('This is the last active site administrator.'))
   const isLetIn = !user.isActive && after.isActive && prepared.email === undefined
-  if (isLetIn && (await waitsWithoutAddress(stores, user))) return left(ProfileInvalid('Give this account an e-mail address first.'))
+  if (isLetIn && (await waitsWithoutAddress(stores, user))) return left(ProfileInvalid('The account must have an e-mail address first.'))
   const email = prepared.email?.key === user.primaryEmail.toLowerCase() ? undefined : prepared.email
   if (email !== undefined) {
     const replaced = await replacePrimaryEmail(stores, user, email, now)

@@ -12,7 +12,7 @@ import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { PasswordPolicy } from '../authentication/password-policy.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
-import { releaseLapsedClaim } from '../emails/link-codes.ts'
+import { removeExpiredEmailClaim } from '../emails/link-codes.ts'
 import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
 import type { User, UserVisibility } from '../types.ts'
 
@@ -54,8 +54,8 @@ export type CreateUserFailure =
 /** Contains no password: other people may read a mail. */
 const noticeMail = (to: string, login: string, id: UserId): Mail => ({
   to,
-  subject: 'An account was made for you',
-  paragraphs: [`An administrator made the account ${login} for you.`, 'Ask whoever told you about it for the password, or ask for a new one by this address.'],
+  subject: 'An account was created for you',
+  paragraphs: [`An administrator created the account ${login} for you.`, 'Ask the administrator for the password, or request a new one by this address.'],
   accountId: id,
 })
 
@@ -96,7 +96,7 @@ export const makeCreateUser =
         createdAt: input.createdAt ?? now,
       })
       if (isLeft(id)) return id
-      await releaseLapsedClaim(stores, email.right.key, now)
+      await removeExpiredEmailClaim(stores, email.right.key, now)
       const added = await stores.emails.insert(id.right, email.right, true, true, now)
       if (isLeft(added)) return added
       await stores.audit.record({

@@ -10,7 +10,7 @@ import { maySee } from '../types.ts'
 export const UserMissing = defineFailure('UserMissing', 'NotFound')
 
 /** Returns the same message for a user who does not exist and for one who may not be seen. */
-export const userMissing = (): Failure<'UserMissing'> => UserMissing('There is no such user.')
+export const userMissing = (): Failure<'UserMissing'> => UserMissing('The user does not exist.')
 
 /** Finds a user by name for a viewer. An organization's name does not match. */
 export const makeFindUser =
@@ -47,9 +47,9 @@ const languageSpelling = (tag: string): string => {
  */
 export const readProfile = <C extends Pick<UserChanges, 'website' | 'language'>>(changes: C): Either<Failure<'ProfileInvalid'>, C> => {
   const { website, language } = changes
-  if (website !== undefined && website !== '' && !webAddress.test(website)) return left(ProfileInvalid('The website is no http or https address.'))
+  if (website !== undefined && website !== '' && !webAddress.test(website)) return left(ProfileInvalid('website: must be an http or https address.'))
   if (language === undefined || language === '') return right(changes)
-  if (!languageTag.test(language)) return left(ProfileInvalid('The language is no language tag, as en-US.'))
+  if (!languageTag.test(language)) return left(ProfileInvalid('language: must be a language tag, such as en-US.'))
   return right({ ...changes, language: languageSpelling(language) })
 }
 
@@ -61,5 +61,5 @@ export const creationTime = (text: string | undefined, now: Date): Either<Failur
   if (text === undefined) return right(undefined)
   const at = parseInstant(text)
   if (at !== undefined && at.getTime() >= 0 && at.getTime() <= now.getTime()) return right(at)
-  return left(CreationTimeRefused('created_at is an RFC 3339 instant since 1970 that is not in the future, as 2024-05-01T08:00:00Z.'))
+  return left(CreationTimeRefused('created_at: must be an RFC 3339 date-time since 1970 that is not in the future, such as 2024-05-01T08:00:00Z.'))
 }

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Cache, Caches } from '../../kernel/cache.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Principal } from '../../kernel/principal.ts'
@@ -7,7 +8,7 @@ import { fullScope } from '../../kernel/principal.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { Authenticator, Background, Credential, CredentialStore, IdentitySettings, TokenDigest, TokenGrant } from '../ports.ts'
 import { NotAuthenticated, NotPermitted, SudoTargetMissing, SudoTargetNoUser } from '../ports.ts'
-import type { JudgeOneTimeCode, SpendOneTimeCode } from '../second-factor/ports.ts'
+import type { CheckOneTimeCode, SpendOneTimeCode } from '../second-factor/ports.ts'
 import { isMarkDue, isSessionAlive, renewedIdleExpiry } from '../sessions/session-rules.ts'
 import { scopeSetOf } from '../tokens/scopes.ts'
 import { hasAccessTokenForm } from '../tokens/token-format.ts'
@@ -26,14 +27,11 @@ export type MarkUsed = (key: string, now: Date, write: () => Promise<void>) => v
  * Marks credentials as used, at most once a minute each. In a burst of requests, all but one read the row before the
  * mark is written, so this process remembers what it has marked.
  */
-export const makeMarkUsed = (background: Background): MarkUsed => {
-  const marked = new Map<string, Date>()
+export const makeMarkUsed = (background: Background, caches: Caches): MarkUsed => {
+  const marked: Cache<string, Date> = caches.make({ maxEntries: maxMarked })
   return (key, now, write) => {
     if (!isMarkDue(marked.get(key), now)) return
-    marked.delete(key)
     marked.set(key, now)
-    const oldest = marked.size > maxMarked ? marked.keys().next().value : undefined
-    if (oldest !== undefined) marked.delete(oldest)
     background.run('mark a credential as used', async () => {
       try {
         await write()
@@ -54,7 +52,7 @@ export const makeImpersonate =
     const allowed = mayImpersonate(actor)
     if (isLeft(allowed)) return allowed
     const target = await credentials.accountByName(login)
-    if (target === undefined) return left(SudoTargetMissing('There is no such user to act as.'))
+    if (target === undefined) return left(SudoTargetMissing('The user to act as does not exist.'))
     if (target === 'organization') return left(SudoTargetNoUser('An organization cannot be acted as, only a user.'))
     if (!target.isEnabled) return left(NotPermitted('A disabled account cannot be acted as.'))
     return right({
@@ -86,7 +84,7 @@ const badToken = (): Failure<'NotAuthenticated'> => NotAuthenticated('The access
 export const makeProveToken =
   (deps: ProveTokenDeps, mark: MarkUsed) =>
   async (token: string, loads: 'profile' | undefined): Outcome<Failure<'NotAuthenticated'>, Principal> => {
-    if (!hasAccessTokenForm(token)) return left(badToken())
+    if (!hasAccessTokenForm(token, deps.digest)) return left(badToken())
     const hash = deps.digest.digest(token)
     const grant = await (loads === 'profile' ? deps.credentials.tokenWithProfileByHash(hash) : deps.credentials.tokenByHash(hash))
     const now = deps.clock.now()
@@ -139,7 +137,7 @@ export const makeProveSession =
   }
 
 export interface ProvePasswordDeps extends CheckCredentialsDeps {
-  readonly judgeOneTimeCode: JudgeOneTimeCode
+  readonly checkOneTimeCode: CheckOneTimeCode
   readonly clock: Clock
 }
 
@@ -156,7 +154,7 @@ export const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
     if (isLeft(checked)) return checked
     const { account, phc, hasSecondFactor, secondFactorRef, lastLoginAt } = checked.right
     if (!account.isEnabled) return left(badCredentials(account.userId))
-    const judged = hasSecondFactor ? await deps.judgeOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp }) : right(undefined)
+    const judged = hasSecondFactor ? await deps.checkOneTimeCode({ userId: account.userId, code: credential.oneTimeCode, sourceIp }) : right(undefined)
     if (isLeft(judged)) return judged
     const { userId, login, isSiteAdmin, mustChangePassword } = account
     const now = deps.clock.now()
@@ -193,12 +191,13 @@ export const makeProvePasswordAgain = (credentials: CredentialStore) => {
 
 export interface AuthenticateDeps extends ProveTokenDeps, ProveSessionDeps, ProvePasswordDeps {
   readonly background: Background
+  readonly caches: Caches
   readonly spendOneTimeCode: SpendOneTimeCode
 }
 
 /** Returns an Authenticator over a credential store. See the port for its guarantees. */
 export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
-  const mark = makeMarkUsed(deps.background)
+  const mark = makeMarkUsed(deps.background, deps.caches)
   const proveToken = makeProveToken(deps, mark)
   const proveSession = makeProveSession(deps, mark)
   const provePassword = makeProvePassword(deps, mark)

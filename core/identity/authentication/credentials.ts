@@ -14,10 +14,10 @@ import { enrolledRef } from '../second-factor/codes.ts'
 import type { UseOneTimeCode } from '../second-factor/ports.ts'
 import type { User } from '../types.ts'
 import { maxPasswordLength } from './password-policy.ts'
-import type { JudgeGuessDeps } from './throttle.ts'
-import { makeJudgeGuess } from './throttle.ts'
+import type { ThrottledCheckDeps } from './throttle.ts'
+import { makeThrottledCheck } from './throttle.ts'
 
-export interface CheckCredentialsDeps extends JudgeGuessDeps {
+export interface CheckCredentialsDeps extends ThrottledCheckDeps {
   readonly credentials: CredentialStore
   readonly hasher: PasswordHasher
 }
@@ -47,14 +47,14 @@ export const badCredentials = (userId?: UserId): Failure<'NotAuthenticated'> =>
  * in.
  */
 export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
-  const judgeGuess = makeJudgeGuess(deps)
+  const throttledCheck = makeThrottledCheck(deps)
   return async (presented: PresentedPassword): Outcome<Failure<'NotAuthenticated'> | Failure<'TooManyAttempts'>, PasswordRecord> => {
     const key = presented.login.toLowerCase()
     const isPlausible = key.length <= maxLoginLength && presented.password.reveal().length <= maxPasswordLength
     const record = isPlausible ? await deps.credentials.passwordByKey(key) : undefined
     const userId = record?.account.userId
     const verify = async () => deps.hasher.verify(record?.phc ?? (await deps.hasher.dummyPhc()), presented.password)
-    return judgeGuess(
+    return throttledCheck(
       { kind: 'password', subject: userId ?? key.slice(0, maxLoginLength), sourceIp: presented.sourceIp },
       async (): Promise<Either<Failure<'TooManyAttempts'>, PasswordRecord | undefined>> => {
         const matches = await verify()
@@ -69,7 +69,7 @@ export const makeCheckCredentials = (deps: CheckCredentialsDeps) => {
 
 /** The credential was replaced or revoked between its check and the change. */
 export const credentialOutdated = (): Failure<'NotAuthenticated'> =>
-  NotAuthenticated('The credential was replaced or revoked meanwhile. Send the current one.')
+  NotAuthenticated('The credential was replaced or revoked during the request. Send the current one.')
 
 /** The stores that hold what authenticates a caller. */
 export type ProvenStores = Pick<IdentityStores, 'users' | 'tokens' | 'sessions' | 'secondFactors'>
@@ -82,7 +82,7 @@ export interface ProvenSecrets {
 }
 
 /** Reports whether the password and the second factor are unchanged since they were verified. The user's row is locked. */
-export const areStillTheirs = async (stores: Pick<IdentityStores, 'users' | 'secondFactors'>, userId: UserId, proven: ProvenSecrets): Promise<boolean> =>
+export const secretsUnchanged = async (stores: Pick<IdentityStores, 'users' | 'secondFactors'>, userId: UserId, proven: ProvenSecrets): Promise<boolean> =>
   (await stores.users.passwordPhc(userId)) === proven.phc.reveal() && enrolledRef(await stores.secondFactors.find(userId)) === proven.secondFactorRef
 
 /**
@@ -90,7 +90,7 @@ export const areStillTheirs = async (stores: Pick<IdentityStores, 'users' | 'sec
  * the credential. Locks the user's row, as a password change does, so that of two concurrent changes one sees the
  * other's result.
  */
-export const isStillProven = async (
+export const credentialStillValid = async (
   stores: ProvenStores,
   clock: Clock,
   principal: Principal,
@@ -98,7 +98,7 @@ export const isStillProven = async (
   const { method, provenPhc, provenSecondFactorRef, tokenId, tokenCreatedAt, sessionId } = principal
   const actorId = principal.impersonator?.userId ?? principal.userId
   if ((await stores.users.lock(actorId)) === undefined) return false
-  if (method === 'password') return provenPhc === undefined || areStillTheirs(stores, actorId, { phc: provenPhc, secondFactorRef: provenSecondFactorRef })
+  if (method === 'password') return provenPhc === undefined || secretsUnchanged(stores, actorId, { phc: provenPhc, secondFactorRef: provenSecondFactorRef })
   if (tokenId !== undefined) return stores.tokens.isInForce(actorId, tokenId, tokenCreatedAt)
   if (sessionId === undefined) return true
   return (await stores.sessions.list(actorId, clock.now())).some(({ id }) => id === sessionId)
@@ -114,9 +114,9 @@ export const lockProvenUser = async (
   { principal }: SignedInCall<never>,
   again?: ProvenSecrets,
 ): Outcome<Failure<'NotAuthenticated'>, User> => {
-  const user = (await isStillProven(stores, clock, principal)) ? await stores.users.lock(principal.userId) : undefined
+  const user = (await credentialStillValid(stores, clock, principal)) ? await stores.users.lock(principal.userId) : undefined
   if (user === undefined) return left(credentialOutdated())
-  return again === undefined || (await areStillTheirs(stores, user.id, again)) ? right(user) : left(credentialOutdated())
+  return again === undefined || (await secretsUnchanged(stores, user.id, again)) ? right(user) : left(credentialOutdated())
 }
 
 /** The caller is authenticated, but did not supply the password (and code) in this request. */
@@ -169,7 +169,7 @@ export const makeProveAgain = (deps: ProveAgainDeps) => {
 /** The password entered again by a signed-in user is wrong, or there were too many wrong ones. */
 export const OwnPasswordWrong = defineFailure('OwnPasswordWrong', 'Forbidden')
 
-export interface VerifyOwnPasswordDeps extends JudgeGuessDeps {
+export interface VerifyOwnPasswordDeps extends ThrottledCheckDeps {
   readonly stores: IdentityStores
   readonly hasher: PasswordHasher
 }
@@ -187,7 +187,7 @@ const wrong = (call: SignedInCall): Failure<'OwnPasswordWrong'> =>
  * transaction, so that a password replaced in between is not accepted.
  */
 export const makeVerifyOwnPassword = (deps: VerifyOwnPasswordDeps) => {
-  const judgeGuess = makeJudgeGuess(deps)
+  const throttledCheck = makeThrottledCheck(deps)
   return async (call: SignedInCall, password: Secret): Outcome<VerifyOwnPasswordFailure, string> => {
     const { userId } = call.principal
     const phc = await deps.stores.users.passwordPhc(userId)
@@ -198,6 +198,6 @@ export const makeVerifyOwnPassword = (deps: VerifyOwnPasswordDeps) => {
       if (isLeft(matches)) return matches
       return right(matches.right ? phc : undefined)
     }
-    return judgeGuess({ kind: 'password', subject: userId, sourceIp: call.sourceIp }, check, () => wrong(call), verify)
+    return throttledCheck({ kind: 'password', subject: userId, sourceIp: call.sourceIp }, check, () => wrong(call), verify)
   }
 }

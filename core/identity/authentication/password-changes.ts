@@ -26,8 +26,8 @@ import type { PasswordPolicy } from './password-policy.ts'
 import { checkPassword, PasswordTooWeak } from './password-policy.ts'
 import type { SetPasswordDeps } from './passwords.ts'
 import type { Allowances } from './ports.ts'
-import type { JudgeGuessDeps } from './throttle.ts'
-import { makeJudgeGuess } from './throttle.ts'
+import type { ThrottledCheckDeps } from './throttle.ts'
+import { makeThrottledCheck } from './throttle.ts'
 
 export type ChangeOwnPasswordDeps = SetPasswordDeps & VerifyOwnPasswordDeps
 
@@ -58,7 +58,7 @@ export const makeChangeOwnPassword =
     const phc = await deps.hasher.hash(password.right)
     if (isLeft(phc)) return phc
     return deps.unitOfWork.run<ChangeOwnPasswordFailure, void>(call, async (stores) => {
-      if (!(await stores.users.replacePassword(userId, phc.right, oldPhc.right, false))) return left(OwnPasswordWrong('The password was replaced meanwhile.'))
+      if (!(await stores.users.replacePassword(userId, phc.right, oldPhc.right, false))) return left(OwnPasswordWrong('The password was replaced by another request.'))
       await stores.linkCodes.closeAll(userId, 'password-reset', undefined, deps.clock.now())
       const sessionsEnded = await stores.sessions.removeAll(userId, sessionId)
       const tokensRemoved = input.revokesTokens ? await stores.tokens.removeAll(userId) : 0
@@ -136,9 +136,9 @@ const postReset = async (deps: AskPasswordResetDeps, call: Call, address: string
       to: own.email,
       subject: 'Set a new password',
       paragraphs: [
-        `Somebody, hopefully you, asked for a new password for the account ${login}, from the address ${call.sourceIp}.`,
-        `The link and the code are good for ${linkCodeMinutes['password-reset']} minutes, once. The code is: ${code.right.reveal()}`,
-        'If this was not you, ignore this mail: your password stays as it is.',
+        `A new password was requested for the account ${login} from the address ${call.sourceIp}.`,
+        `The link and the code are valid for ${linkCodeMinutes['password-reset']} minutes, once. The code is: ${code.right.reveal()}`,
+        'If this was not you, ignore this mail: your password does not change.',
       ],
       action: { label: 'Set a new password', url: linkWithCode(deps.settings.baseUrl(), 'reset-password', code.right) },
       accountId: userId,
@@ -170,7 +170,7 @@ const confirmAgain = async (deps: AskPasswordResetDeps, call: Call, { key }: Ema
   })
 }
 
-export interface ResetPasswordDeps extends JudgeGuessDeps {
+export interface ResetPasswordDeps extends ThrottledCheckDeps {
   readonly stores: IdentityStores
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly hasher: PasswordHasher
@@ -197,7 +197,7 @@ interface Proven {
  * all sessions and remembered logins; access tokens and the second factor remain. Does not sign in.
  */
 export const makeResetPassword = (deps: ResetPasswordDeps) => {
-  const judge = makeJudgeGuess(deps)
+  const judge = makeThrottledCheck(deps)
   return async (call: Call, input: ResetPasswordInput): Outcome<ResetPasswordFailure, void> => {
     const attempt = { kind: 'reset-code', subject: input.code.slice(0, 64), sourceIp: call.sourceIp } as const
     const proven = await judge(attempt, async () => right(await prove(deps, input.code)), linkCodeInvalid)

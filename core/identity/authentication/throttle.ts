@@ -11,7 +11,7 @@ import { TooManyAttempts } from '../ports.ts'
 import { auditedUser } from '../types.ts'
 import type { Attempt, AttemptKind, AttemptThrottle, OnLocked } from './ports.ts'
 
-export interface JudgeGuessDeps {
+export interface ThrottledCheckDeps {
   readonly throttle: AttemptThrottle
   readonly onLocked: OnLocked
 }
@@ -25,8 +25,8 @@ const addressBlocked = (retryAfterSeconds: number): Failure<'TooManyAttempts'> =
  * is the one failure for a wrong guess and for a locked subject. `whenLocked`, if set, runs instead of the check on a
  * locked subject, so that the cost is the same.
  */
-export const makeJudgeGuess =
-  ({ throttle, onLocked }: JudgeGuessDeps) =>
+export const makeThrottledCheck =
+  ({ throttle, onLocked }: ThrottledCheckDeps) =>
   async <E extends Failure, R extends Failure, A>(
     attempt: Attempt,
     check: () => Promise<Either<E, A | undefined>>,
@@ -49,7 +49,7 @@ export const makeJudgeGuess =
     }
   }
 
-export interface TellLockedDeps {
+export interface NotifyLockedDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly background: Background
   readonly entropy: Entropy
@@ -66,7 +66,7 @@ const whatFailed: Readonly<Record<AttemptKind, string>> = {
  * Notifies the owner of a locked account by mail and in the account's log, in one transaction. It runs after the
  * response: a slower response for existing accounts would disclose that they exist.
  */
-export const makeTellLocked = (deps: TellLockedDeps): OnLocked => {
+export const makeNotifyLocked = (deps: NotifyLockedDeps): OnLocked => {
   const ownCall = makeOwnCall(deps.entropy)
   return ({ kind, subject, sourceIp }) =>
     deps.background.run('telling of a locked account', async () => {
@@ -84,10 +84,10 @@ export const makeTellLocked = (deps: TellLockedDeps): OnLocked => {
           subject: 'Sign-in to your account is locked for a while',
           paragraphs: [
             `There were too many failed attempts for the account ${user.login}: ${whatFailed[kind]}. The last one came at ${deps.clock.now().toISOString()} from ${sourceIp}.`,
-            'New sign-ins are refused for a while; the lock ends by itself. Sessions and access tokens go on working.',
+            'New sign-ins are refused for a while; the lock ends by itself. Sessions and access tokens stay valid.',
             kind === 'one-time-code'
-              ? 'If this was not you, somebody knows your password: change it.'
-              : 'If this was not you, you need not do anything; an administrator can lift the lock.',
+              ? 'If this was not you, your password is known to another person: change it.'
+              : 'If this was not you, you do not need to do anything; an administrator can remove the lock.',
           ],
           accountId: user.id,
         })

@@ -37,7 +37,7 @@ export const renamedMail = (user: Pick<User, 'id' | 'primaryEmail'>, from: strin
   to: user.primaryEmail,
   subject: 'Your account has another name',
   paragraphs: [
-    `An administrator renamed the account ${from} to ${to}. Sign in with the new name, or with your e-mail address; sessions and access tokens go on working.`,
+    `An administrator renamed the account ${from} to ${to}. Sign in with the new name, or with your e-mail address; sessions and access tokens stay valid.`,
     'If you did not expect this, ask an administrator.',
   ],
   accountId: user.id,
@@ -70,7 +70,7 @@ export const emailConfirmedMail = (user: Owner & Pick<User, 'primaryEmail'>, ema
   to: user.primaryEmail,
   subject: 'Another e-mail address belongs to your account',
   paragraphs: [
-    `The address ${email} was confirmed for the account ${user.login} at ${at.toISOString()} from the address ${sourceIp}. From a day later on, whoever reads its mail can ask for a new password.`,
+    `The address ${email} was confirmed for the account ${user.login} at ${at.toISOString()} from the address ${sourceIp}. A day later it can be used to request a new password.`,
     'If this was not you, remove that address, change your password, end your sessions, delete your access tokens and tell an administrator.',
   ],
   accountId: user.id,
@@ -126,8 +126,8 @@ export const stolenLoginMail = (user: User, { at, sourceIp }: MailOccasion): Mai
   to: user.primaryEmail,
   subject: 'Your remembered login was used from two places',
   paragraphs: [
-    `A remembered login of the account ${user.login} was used a second time at ${at.toISOString()}, from the address ${sourceIp}. Somebody may have copied its cookie from your browser.`,
-    'To be safe, we ended all of your sessions and remembered logins. Access tokens still work. Please sign in again; if you do not know how this came about, change your password and look through your access tokens.',
+    `A remembered login of the account ${user.login} was used a second time at ${at.toISOString()}, from the address ${sourceIp}. Its cookie may have been copied from your browser.`,
+    'To be safe, we ended all of your sessions and remembered logins. Access tokens still work. Please sign in again; if you do not know the reason, change your password and review your access tokens.',
   ],
   accountId: user.id,
 })

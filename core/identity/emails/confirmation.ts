@@ -5,12 +5,12 @@ import type { Call } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { emailConfirmedMail, postIfAddressed } from './account-mail.ts'
 import { auditedUser } from '../types.ts'
-import { makeJudgeGuess } from '../authentication/throttle.ts'
-import type { JudgeGuessDeps } from '../authentication/throttle.ts'
+import { makeThrottledCheck } from '../authentication/throttle.ts'
+import type { ThrottledCheckDeps } from '../authentication/throttle.ts'
 import { linkCodeHash, linkCodeInvalid } from './link-codes.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 
-export interface ConfirmEmailDeps extends JudgeGuessDeps {
+export interface ConfirmEmailDeps extends ThrottledCheckDeps {
   readonly stores: IdentityStores
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly digest: TokenDigest
@@ -24,7 +24,7 @@ type ConfirmFailure = Failure<'LinkCodeInvalid'> | Failure<'TooManyAttempts'>
  * waited for its primary address, it becomes active; for any other address the primary one is notified.
  */
 export const makeConfirmEmail = (deps: ConfirmEmailDeps) => {
-  const judge = makeJudgeGuess(deps)
+  const judge = makeThrottledCheck(deps)
   return async (call: Call, code: string): Outcome<ConfirmFailure, void> => {
     const attempt = { kind: 'reset-code', subject: code.slice(0, 64), sourceIp: call.sourceIp } as const
     const confirmed = await judge<Failure<'TooManyAttempts'>, Failure<'LinkCodeInvalid'>, true>(attempt, () => confirm(deps, call, code), linkCodeInvalid)

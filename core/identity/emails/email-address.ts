@@ -25,10 +25,10 @@ const isAscii = (text: string): boolean => !/[^\x21-\x7e]/.test(text)
 
 /**
  * Parses an e-mail address: `local@domain`, at most 254 characters, without quoted parts or address literals. The
- * domain is converted to lower-case ASCII, so that two spellings of one domain are one address.
+ * domain is converted to lower-case ASCII, so that two spellings of one domain are one address. The failure names `field`.
  */
-export const parseEmailAddress = (text: string, domains: DomainNames): Either<Failure<'EmailInvalid'>, EmailAddress> => {
-  const refused = left(EmailInvalid('This is not an e-mail address.'))
+export const parseEmailAddress = (text: string, domains: DomainNames, field: 'email' | 'emails' = 'email'): Either<Failure<'EmailInvalid'>, EmailAddress> => {
+  const refused = left(EmailInvalid(field === 'email' ? 'email: must be an e-mail address.' : 'emails: each must be an e-mail address.'))
   const at = text.lastIndexOf('@')
   if (text.length > maxLength || at < 1 || hasControlOrSpace(text)) return refused
   const local = text.slice(0, at)

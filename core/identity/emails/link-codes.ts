@@ -20,7 +20,7 @@ export const LinkCodeInvalid = defineFailure('LinkCodeInvalid', 'Unprocessable')
 export const TooManyMails = defineFailure('TooManyMails', 'Backoff')
 
 export const linkCodeInvalid = (): Failure<'LinkCodeInvalid'> =>
-  LinkCodeInvalid('This code is wrong, or it was used, replaced by a newer one, or is too old. Ask for a new one.')
+  LinkCodeInvalid('The code is wrong, was used, was replaced by a newer one, or has expired. Request a new one.')
 
 /** 62^32 is more than 2^190. */
 const codeLength = 32
@@ -61,7 +61,7 @@ export const makeIssueLinkCode =
     const nextAt = nextMailAt(await stores.linkCodes.sentSince(emailKey, laterBySeconds(now, -hourSeconds)))
     if (nextAt !== undefined) {
       const retryAfterSeconds = Math.max(1, Math.ceil((nextAt.getTime() - now.getTime()) / 1000))
-      return left(TooManyMails('Enough mail went to this address within the last hour; wait before the next one.', { retryAfterSeconds }))
+      return left(TooManyMails('Too many mails were sent to this address within the last hour; wait and try again.', { retryAfterSeconds }))
     }
     await stores.linkCodes.closeAll(userId, kind, kind === 'password-reset' ? undefined : emailKey, now)
     const code = randomBase62(deps.entropy, codeLength)
@@ -100,9 +100,9 @@ export const makePostConfirmation = (deps: PostConfirmationDeps) => {
       to: email,
       subject: 'Confirm your e-mail address',
       paragraphs: [
-        `Somebody, hopefully you, gave this address for the account ${login}. Confirm that it is yours.`,
-        `The link and the code are good for ${linkCodeMinutes['email-confirmation'] / 60} hours, once. The code is: ${code.right.reveal()}`,
-        'If this was not you, ignore this mail: without the confirmation the address is good for nothing.',
+        `This address was added to the account ${login}. Confirm that it is yours.`,
+        `The link and the code are valid for ${linkCodeMinutes['email-confirmation'] / 60} hours, once. The code is: ${code.right.reveal()}`,
+        'If this was not you, ignore this mail: without the confirmation the address cannot be used.',
       ],
       action: { label: 'Confirm the address', url: linkWithCode(deps.settings.baseUrl(), 'confirm-email', code.right) },
       accountId: userId,
@@ -118,7 +118,7 @@ export const makePostConfirmation = (deps: PostConfirmationDeps) => {
 export const mayPostConfirmations = async (allowances: Allowances, userId: UserId, count: number): Outcome<Failure<'TooManyMails'>, void> => {
   for (let n = 0; n < count; n++) {
     const retryAfterSeconds = await allowances.take('email-confirmation', String(userId))
-    if (retryAfterSeconds !== undefined) return left(TooManyMails('You had enough mail sent to new addresses today; wait before the next one.', { retryAfterSeconds }))
+    if (retryAfterSeconds !== undefined) return left(TooManyMails('You sent too many mails to new addresses today; wait and try again.', { retryAfterSeconds }))
   }
   return right(undefined)
 }
@@ -127,7 +127,7 @@ export const mayPostConfirmations = async (allowances: Allowances, userId: UserI
  * Releases an address for a new owner. If another user added it and did not confirm it while the first code was valid,
  * it is removed from that user: naming an address must not be enough to keep it. Recorded in that account's log.
  */
-export const releaseLapsedClaim = async (stores: IdentityChanges, key: string, now: Date): Promise<void> => {
+export const removeExpiredEmailClaim = async (stores: IdentityChanges, key: string, now: Date): Promise<void> => {
   const before = laterBySeconds(now, -linkCodeMinutes['email-confirmation'] * 60)
   const claimantId = await stores.emails.releaseUnconfirmed(key, before)
   const claimant = claimantId === undefined ? undefined : await stores.users.byId(claimantId)

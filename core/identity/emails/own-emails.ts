@@ -13,7 +13,7 @@ import { auditedUser } from '../types.ts'
 import { emailsChangedMail, postIfAddressed } from './account-mail.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { PostConfirmationDeps } from './link-codes.ts'
-import { makePostConfirmation, mayPostConfirmations, releaseLapsedClaim } from './link-codes.ts'
+import { makePostConfirmation, mayPostConfirmations, removeExpiredEmailClaim } from './link-codes.ts'
 import { movePrimaryEmail } from './primary-email.ts'
 
 /** The address is not one of the caller's. */
@@ -31,10 +31,10 @@ export interface ChangeOwnEmailsDeps {
   readonly clock: Clock
 }
 
-const parseAll = (texts: readonly string[], domains: DomainNames): Either<Failure<'EmailInvalid'>, readonly EmailAddress[]> => {
+const parseAll = (texts: readonly string[], domains: DomainNames, field: 'email' | 'emails'): Either<Failure<'EmailInvalid'>, readonly EmailAddress[]> => {
   const byKey = new Map<string, EmailAddress>()
   for (const text of texts) {
-    const email = parseEmailAddress(text, domains)
+    const email = parseEmailAddress(text, domains, field)
     if (isLeft(email)) return email
     byKey.set(email.right.key, email.right)
   }
@@ -82,12 +82,12 @@ const checkAdded = async (
 
 /**
  * Adds addresses to the caller's, all or none. They are unverified, and a mail to each asks for confirmation, unless
- * its limit is reached. Returns all of the caller's addresses.
+ * its limit is reached. Returns all of the caller's addresses. `field` is the name of the addresses in failures.
  */
 export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
   const postConfirmation = makePostConfirmation(deps)
-  return async (call: SignedInCall<readonly EmailRecord[]>, texts: readonly string[]): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
-    const emails = parseAll(texts, deps.domains)
+  return async (call: SignedInCall<readonly EmailRecord[]>, texts: readonly string[], field: 'email' | 'emails' = 'emails'): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
+    const emails = parseAll(texts, deps.domains, field)
     if (isLeft(emails)) return emails
     if (emails.right.length > maxEmails) return left(tooMany())
     const allowed = await mayPostConfirmations(deps.allowances, call.principal.userId, emails.right.length)
@@ -98,7 +98,7 @@ export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDep
       const checked = await checkAdded(stores, call, emails.right)
       if (isLeft(checked)) return checked
       for (const email of emails.right) {
-        await releaseLapsedClaim(stores, email.key, deps.clock.now())
+        await removeExpiredEmailClaim(stores, email.key, deps.clock.now())
         const added = await stores.emails.insert(userId, email, false, false, deps.clock.now())
         if (isLeft(added)) return added
         await postConfirmation(stores, { userId, login, email: email.text })
@@ -115,14 +115,14 @@ type RemoveFailure = Failure<'EmailMissing'> | Failure<'EmailIsPrimary'>
 export const makeRemoveOwnEmails =
   (deps: Pick<ChangeOwnEmailsDeps, 'unitOfWork' | 'domains' | 'clock'>) =>
   async (call: SignedInCall, texts: readonly string[]): Outcome<RemoveFailure, void> => {
-    const emails = parseAll(texts, deps.domains)
+    const emails = parseAll(texts, deps.domains, 'emails')
     // A text that is not an address is not one of the caller's either.
-    if (isLeft(emails)) return left(EmailMissing('You have no such e-mail address.'))
+    if (isLeft(emails)) return left(EmailMissing('The e-mail address does not exist.'))
     return deps.unitOfWork.run<RemoveFailure, void>(call, async (stores) => {
       const user = await lockCaller(stores, call)
       const own = await stores.emails.list(user.id)
       const found = emails.right.flatMap((email) => own.find((record) => record.email.toLowerCase() === email.key) ?? [])
-      if (found.length < emails.right.length) return left(EmailMissing('You have no such e-mail address.'))
+      if (found.length < emails.right.length) return left(EmailMissing('The e-mail address does not exist.'))
       if (found.some((record) => record.isPrimary)) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
       await stores.emails.remove(user.id, found.map(({ id }) => id))
       await recordChange(stores, call, user, 'removed', found.map(({ email }) => email), deps.clock.now())
@@ -138,7 +138,7 @@ interface Deps {
   readonly clock: Clock
 }
 
-const missing = (): Failure<'EmailMissing'> => EmailMissing('You have no such e-mail address.')
+const missing = (): Failure<'EmailMissing'> => EmailMissing('The e-mail address does not exist.')
 
 /** Runs `change` on one address of the caller, whose row is locked. */
 const onOwnEmail = <F extends Failure>(
@@ -176,7 +176,7 @@ export const makeResendConfirmation = (deps: Deps & PostConfirmationDeps & { rea
     const allowed = await mayPostConfirmations(deps.allowances, call.principal.userId, 1)
     if (isLeft(allowed)) return allowed
     return onOwnEmail<Failure<'EmailIsVerified'> | Failure<'TooManyMails'>>(deps, call, emailId, async (stores, user, { email, verified }) => {
-      if (verified) return left(EmailIsVerified('This address is confirmed already.'))
+      if (verified) return left(EmailIsVerified('This address is already confirmed.'))
       const posted = await postConfirmation(stores, { userId: user.id, login: user.login, email })
       if (isLeft(posted)) return posted
       await record(stores, user, 'email.confirmation_asked')

@@ -3,7 +3,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { MailOccasion } from './account-mail.ts'
 import { postIfAddressed, primaryEmailChangedMail } from './account-mail.ts'
-import { releaseLapsedClaim } from './link-codes.ts'
+import { removeExpiredEmailClaim } from './link-codes.ts'
 import type { IdentityChanges } from '../ports.ts'
 import { EmailTaken } from '../ports.ts'
 import type { EmailAddress, EmailRecord, User } from '../types.ts'
@@ -51,8 +51,8 @@ export const replacePrimaryEmail = async (
     await stores.emails.makePrimary(user.id, known.id)
     return right(undefined)
   }
-  await releaseLapsedClaim(stores, email.key, now)
-  if (await stores.emails.isTaken(email.key)) return left(EmailTaken('This e-mail address is in use.'))
+  await removeExpiredEmailClaim(stores, email.key, now)
+  if (await stores.emails.isTaken(email.key)) return left(EmailTaken('This e-mail address is already in use.'))
   const added = await stores.emails.insert(user.id, email, true, true, now)
   // An address supplied by an administrator is trusted like the account's first address: it need not wait.
   if (!isLeft(added)) await stores.emails.verify(user.id, email.key, user.createdAt)

@@ -46,7 +46,7 @@ export const SecondFactorMissing = defineFailure('SecondFactorMissing', 'Conflic
 export const OneTimeCodeWrong = defineFailure('OneTimeCodeWrong', 'Unprocessable')
 
 export const alreadyEnrolled = (): Failure<'SecondFactorEnrolled'> =>
-  SecondFactorEnrolled('A second factor is enrolled; switch it off before you set up another one.')
+  SecondFactorEnrolled('A second factor is already enrolled; remove it before you set up another one.')
 export const notEnrolled = (): Failure<'SecondFactorMissing'> => SecondFactorMissing('No second factor is enrolled.')
 
 export const isEnrolled = (record: SecondFactorRecord | undefined): boolean => record?.enrolledAt !== undefined
@@ -62,14 +62,14 @@ const refBytes = 16
 export const makeSeedRef = (entropy: Entropy): string => hex(entropy.bytes(refBytes))
 
 /** Seals and opens seeds, each bound to its own row. */
-export interface SeedSafe {
+export interface SealedSeeds {
   seal(seed: Secret, userId: UserId, ref: string): Promise<Uint8Array>
   open(record: Pick<SecondFactorRecord, 'sealedSeed' | 'userId' | 'ref'>): Promise<Secret>
 }
 
 const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'two_factors', column: 'sealed_seed', tenantId: userId, rowRef: ref })
 
-export const makeSeedSafe = (box: SecretBox): SeedSafe => ({
+export const makeSealedSeeds = (box: SecretBox): SealedSeeds => ({
   seal: (seed, userId, ref) => box.seal(seed, placeOf(userId, ref)),
   open: ({ sealedSeed, userId, ref }) => box.open(sealedSeed, placeOf(userId, ref)),
 })

@@ -16,13 +16,13 @@ import {
   isEnrolled,
   makeRecoveryCodes,
   makeSeedRef,
-  makeSeedSafe,
+  makeSealedSeeds,
   notEnrolled,
   OneTimeCodeWrong,
   recoveryCodeHash,
 } from './codes.ts'
-import type { JudgeCodeDeps } from './one-time-codes.ts'
-import { makeJudgeFirstCode } from './one-time-codes.ts'
+import type { CheckCodeDeps } from './one-time-codes.ts'
+import { makeCheckFirstCode } from './one-time-codes.ts'
 import type { OneTimePasswords } from './ports.ts'
 
 export interface OfferSecondFactorDeps {
@@ -58,7 +58,7 @@ export const issuerOf = (baseUrl: string): string => {
  * not audited.
  */
 export const makeOfferSecondFactor = (deps: OfferSecondFactorDeps) => {
-  const seeds = makeSeedSafe(deps.secretBox)
+  const seeds = makeSealedSeeds(deps.secretBox)
   return async (call: SignedInCall): Outcome<OfferSecondFactorFailure, OfferedSecondFactor> => {
     const { userId } = call.principal
     const seed = deps.oneTimePasswords.newSeed()
@@ -74,7 +74,7 @@ export const makeOfferSecondFactor = (deps: OfferSecondFactorDeps) => {
   }
 }
 
-export interface EnrollSecondFactorDeps extends Omit<JudgeCodeDeps, 'seeds'> {
+export interface EnrollSecondFactorDeps extends Omit<CheckCodeDeps, 'seeds'> {
   readonly stores: IdentityStores
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly secretBox: SecretBox
@@ -96,13 +96,13 @@ const wrong = (): Failure<'OneTimeCodeWrong'> =>
  * All sessions except the current one end: their holders have not proved the second factor.
  */
 export const makeEnrollSecondFactor = (deps: EnrollSecondFactorDeps) => {
-  const judgeFirstCode = makeJudgeFirstCode({ ...deps, seeds: makeSeedSafe(deps.secretBox) })
+  const checkFirstCode = makeCheckFirstCode({ ...deps, seeds: makeSealedSeeds(deps.secretBox) })
   return async (call: SignedInCall<readonly Secret[]>, code: string): Outcome<EnrollSecondFactorFailure, readonly Secret[]> => {
     const { userId, sessionId } = call.principal
     const offered = await deps.stores.secondFactors.find(userId)
     if (offered === undefined) return left(wrong())
     if (isEnrolled(offered)) return left(alreadyEnrolled())
-    const step = await judgeFirstCode(offered, code, call.sourceIp)
+    const step = await checkFirstCode(offered, code, call.sourceIp)
     if (isLeft(step)) return left(step.left.tag === 'OneTimeCodeRequired' ? wrong() : (step.left as Failure<'TooManyAttempts'>))
     const codes = makeRecoveryCodes(deps.entropy)
     const hashes = codes.map((one) => recoveryCodeHash(deps.digest, one))

@@ -8,17 +8,17 @@ import { fullScope } from '../../kernel/principal.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import type { Attempt } from '../authentication/ports.ts'
-import type { JudgeGuessDeps } from '../authentication/throttle.ts'
-import { makeJudgeGuess } from '../authentication/throttle.ts'
+import type { ThrottledCheckDeps } from '../authentication/throttle.ts'
+import { makeThrottledCheck } from '../authentication/throttle.ts'
 import { postIfAddressed, recoveryCodeUsedMail } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { OneTimeCodeRequired } from '../ports.ts'
 import type { User } from '../types.ts'
 import { auditedUser } from '../types.ts'
-import type { SeedSafe } from './codes.ts'
+import type { SealedSeeds } from './codes.ts'
 import { recoveryCodeKey } from './codes.ts'
 import type {
-  JudgeOneTimeCode,
+  CheckOneTimeCode,
   OneTimePasswords,
   PresentedCode,
   SecondFactorRecord,
@@ -57,7 +57,7 @@ export const makeUseRecoveryCode =
     if (isLeft(key) || user === undefined) return false
     const now = deps.clock.now()
     const used = await deps.unitOfWork.run<Failure<'CodeNotTaken'>, void>(callOf(user, sourceIp), async (stores) => {
-      if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now))) return left(CodeNotTaken('No such code.'))
+      if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now))) return left(CodeNotTaken('The code is wrong.'))
       const codesLeft = await stores.secondFactors.countRecoveryCodes(userId)
       await stores.audit.record({
         action: 'second_factor.recovery_code_used',
@@ -70,12 +70,12 @@ export const makeUseRecoveryCode =
     return !isLeft(used)
   }
 
-export interface JudgeCodeDeps extends JudgeGuessDeps {
-  readonly seeds: SeedSafe
+export interface CheckCodeDeps extends ThrottledCheckDeps {
+  readonly seeds: SealedSeeds
   readonly oneTimePasswords: OneTimePasswords
   readonly clock: Clock
 }
-export interface UseOneTimeCodeDeps extends JudgeCodeDeps {
+export interface UseOneTimeCodeDeps extends CheckCodeDeps {
   readonly secondFactors: SecondFactorStore
   readonly useRecoveryCode: UseRecoveryCode
   readonly digest: TokenDigest
@@ -94,7 +94,7 @@ const attemptOf = (userId: UserId, sourceIp: string): Attempt => ({ kind: 'one-t
 const withoutBlanks = (code: string): string => code.replaceAll(/\s/g, '')
 const isOfAuthenticator = (code: string): boolean => /^\d{6}$/.test(code)
 
-const stepOf = async (deps: JudgeCodeDeps, record: SecondFactorRecord, code: string): Promise<number | undefined> =>
+const stepOf = async (deps: CheckCodeDeps, record: SecondFactorRecord, code: string): Promise<number | undefined> =>
   isOfAuthenticator(code) ? deps.oneTimePasswords.stepOf(await deps.seeds.open(record), code, deps.clock.now()) : undefined
 
 const useStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): Promise<boolean> => {
@@ -109,12 +109,12 @@ const useStep = async (deps: UseOneTimeCodeDeps, userId: UserId, code: string): 
  * a recovery code with one of its row. A wrong, old or used code counts as a failed attempt.
  */
 export const makeUseOneTimeCode = (deps: UseOneTimeCodeDeps): UseOneTimeCode => {
-  const judgeGuess = makeJudgeGuess(deps)
+  const throttledCheck = makeThrottledCheck(deps)
   return async ({ userId, code: typed, sourceIp }) => {
     const code = withoutBlanks(typed ?? '')
     if (code === '') return left(required(userId))
     const use = () => (isOfAuthenticator(code) ? useStep(deps, userId, code) : deps.useRecoveryCode({ userId, code, sourceIp }))
-    const used = await judgeGuess(attemptOf(userId, sourceIp), async () => right((await use()) ? true : undefined), () => required(userId))
+    const used = await throttledCheck(attemptOf(userId, sourceIp), async () => right((await use()) ? true : undefined), () => required(userId))
     return isLeft(used) ? used : right(undefined)
   }
 }
@@ -134,13 +134,13 @@ const unusedRecoveryCode = async (deps: UseOneTimeCodeDeps, userId: UserId, code
 }
 
 /** Judges a code and leaves it for `makeSpendOneTimeCode`. See the port for its guarantees. */
-export const makeJudgeOneTimeCode = (deps: UseOneTimeCodeDeps): JudgeOneTimeCode => {
-  const judgeGuess = makeJudgeGuess(deps)
+export const makeCheckOneTimeCode = (deps: UseOneTimeCodeDeps): CheckOneTimeCode => {
+  const throttledCheck = makeThrottledCheck(deps)
   return async ({ userId, code: typed, sourceIp }) => {
     const code = withoutBlanks(typed ?? '')
     if (code === '') return left(required(userId))
     const find = isOfAuthenticator(code) ? unusedStep : unusedRecoveryCode
-    return judgeGuess(attemptOf(userId, sourceIp), async () => right(await find(deps, userId, code)), () => required(userId))
+    return throttledCheck(attemptOf(userId, sourceIp), async () => right(await find(deps, userId, code)), () => required(userId))
   }
 }
 
@@ -159,8 +159,8 @@ export const makeSpendOneTimeCode =
   }
 
 /** Returns the time step of the first code of a waiting seed. `SecondFactorStore.enroll` then uses up that step. */
-export const makeJudgeFirstCode = (deps: JudgeCodeDeps) => {
-  const judgeGuess = makeJudgeGuess(deps)
+export const makeCheckFirstCode = (deps: CheckCodeDeps) => {
+  const throttledCheck = makeThrottledCheck(deps)
   return (record: SecondFactorRecord, code: string, sourceIp: string): Outcome<UseOneTimeCodeFailure, number> =>
-    judgeGuess(attemptOf(record.userId, sourceIp), async () => right(await stepOf(deps, record, withoutBlanks(code))), () => required(record.userId))
+    throttledCheck(attemptOf(record.userId, sourceIp), async () => right(await stepOf(deps, record, withoutBlanks(code))), () => required(record.userId))
 }

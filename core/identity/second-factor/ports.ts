@@ -71,7 +71,7 @@ export const UseOneTimeCodeToken = token<UseOneTimeCode>('identity.UseOneTimeCod
  * Judges a code as `UseOneTimeCode` does and counts a wrong one, but does not use up a correct one: it remains correct
  * until `SpendOneTimeCode` is called. For requests that may be refused for reasons other than their caller.
  */
-export type JudgeOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, UnspentCode>
+export type CheckOneTimeCode = (presented: PresentedCode) => Outcome<Failure<'OneTimeCodeRequired'> | Failure<'TooManyAttempts'>, UnspentCode>
 
 /**
  * Uses up a code that was judged correct. Returns true once for each. Failure: OneTimeCodeRequired, if a concurrent

@@ -18,7 +18,7 @@ export const OwnSecondFactor = defineFailure('OwnSecondFactor', 'Forbidden')
 /** Returns why the caller may not reset this account's second factor; undefined if there is no reason. */
 export const ownSecondFactorRefusal = ({ principal }: Call<never>, userId: UserId): Failure<'OwnSecondFactor'> | undefined =>
   userId === principal?.userId || userId === principal?.impersonator?.userId
-    ? OwnSecondFactor('Switch your own second factor off in your security settings.')
+    ? OwnSecondFactor('Your own second factor must be removed in your security settings.')
     : undefined
 
 export interface ResetSecondFactorDeps {

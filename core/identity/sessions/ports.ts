@@ -79,6 +79,8 @@ export interface SessionResumption {
    * Failure: NotAuthenticated (unknown, expired, stolen, disabled account); the cookie is then invalid.
    */
   resume(call: Call, value: Secret): Outcome<Failure<'NotAuthenticated'>, ResumedSession>
+  /** Returns the user whom a valid cookie `value` remembers, and changes nothing. Undefined for any other value. */
+  userOf(value: Secret): Promise<UserId | undefined>
 }
 export const SessionResumptionToken = token<SessionResumption>('identity.SessionResumption')
 

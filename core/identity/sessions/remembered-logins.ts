@@ -15,7 +15,7 @@ import { randomBase62 } from '../tokens/token-format.ts'
 import type { User } from '../types.ts'
 import { auditedUser } from '../types.ts'
 import type { BusPasses, RememberedLogin, ResumedSession, SessionResumption } from './ports.ts'
-import { judgeSecret } from './session-rules.ts'
+import { checkRememberSecret } from './session-rules.ts'
 import { newSessionKey, openSession } from './sessions.ts'
 
 /** About 131 bits. The series identifies the row and does not change. */
@@ -73,7 +73,7 @@ export const makeSessionResumption = (deps: ResumeSessionDeps): SessionResumptio
       const login = await stores.rememberedLogins.lock(found.id)
       const now = deps.clock.now()
       if (user === undefined || login === undefined || !user.isActive || user.prohibitLogin || login.expiresAt.getTime() <= now.getTime()) return left(over())
-      const verdict = judgeSecret(login, presented, now)
+      const verdict = checkRememberSecret(login, presented, now)
       if (verdict === 'stolen') return right(await endEverything(stores, user, { at: now, sourceIp: call.sourceIp }))
       const rotates = verdict === 'rotate' && (await stores.rememberedLogins.rotate(login.id, presented, deps.digest.digest(fresh.cookie.secret), now))
       const sessionId = await reopen(stores, deps, call, { login, key: fresh.key, now })
@@ -88,6 +88,13 @@ export const makeSessionResumption = (deps: ResumeSessionDeps): SessionResumptio
     })
     if (isLeft(resumed)) return resumed
     return resumed.right === 'stolen' ? left(over()) : right(await withBusPass(deps, resumed.right))
+  },
+  async userOf(value) {
+    const cookie = parseRememberCookie(value)
+    const login = cookie === undefined ? undefined : await deps.stores.rememberedLogins.bySeries(deps.digest.digest(cookie.series))
+    const now = deps.clock.now()
+    if (cookie === undefined || login === undefined || login.expiresAt.getTime() <= now.getTime()) return undefined
+    return checkRememberSecret(login, deps.digest.digest(cookie.secret), now) === 'stolen' ? undefined : login.userId
   },
 })
 

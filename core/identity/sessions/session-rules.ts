@@ -45,7 +45,7 @@ export type SecretVerdict = 'rotate' | 'further' | 'stolen'
  * Judges a presented secret. A secret is rotated at most once within the grace time: a second rotation would report
  * theft for requests that arrive with the first secret a moment late.
  */
-export const judgeSecret = (login: RememberedLogin, presentedHash: Uint8Array, now: Date): SecretVerdict => {
+export const checkRememberSecret = (login: RememberedLogin, presentedHash: Uint8Array, now: Date): SecretVerdict => {
   const isFresh = login.rotatedAt !== undefined && now.getTime() - login.rotatedAt.getTime() <= rotationGraceSeconds * 1000
   if (isSameHash(login.secretHash, presentedHash)) return isFresh ? 'further' : 'rotate'
   return isFresh && login.previousHash !== undefined && isSameHash(login.previousHash, presentedHash) ? 'further' : 'stolen'

@@ -117,7 +117,7 @@ export const makeRevokeSession =
   async (call: SignedInCall<readonly SessionRecord[]>, id: SessionId): Outcome<Failure<'SessionMissing'>, readonly SessionRecord[]> =>
     deps.unitOfWork.run<Failure<'SessionMissing'>, readonly SessionRecord[]>(call, async (stores) => {
       const { userId, login } = call.principal
-      if (!(await stores.sessions.remove(userId, id))) return left(SessionMissing('You have no such session.'))
+      if (!(await stores.sessions.remove(userId, id))) return left(SessionMissing('The session does not exist.'))
       await stores.audit.record({
         action: 'session.revoked',
         ...auditedUser({ id: userId, login }),

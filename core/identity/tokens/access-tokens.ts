@@ -10,7 +10,7 @@ import type { Call, Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { credentialOutdated, isStillProven } from '../authentication/credentials.ts'
+import { credentialOutdated, credentialStillValid } from '../authentication/credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import type { AccessTokenRecord } from '../types.ts'
 import { exceeds, parseScopeWords, scopeCovers, ScopeExceeded, scopeSetOf, wordsOfScope } from './scopes.ts'
@@ -73,7 +73,7 @@ const grantedScopes = (principal: Principal | undefined, asked: readonly string[
 }
 
 const grantedExpiry = (principal: Principal | undefined, asked: Date | undefined, now: Date): Either<CreateTokenFailure, Date | undefined> => {
-  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(TokenExpiryInvalid('The expiry lies in the past.'))
+  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(TokenExpiryInvalid('The expiry must be in the future.'))
   const bound = principal?.tokenExpiresAt
   if (bound === undefined) return right(asked)
   if (asked !== undefined && asked.getTime() > bound.getTime()) {
@@ -109,13 +109,13 @@ export const makeCreateToken =
   (deps: CreateTokenDeps) =>
   async (call: Call<CreatedToken>, owner: TokenOwner, input: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
     const name = input.name.trim()
-    if (name === '') return left(TokenNameInvalid('A token needs a name.'))
+    if (name === '') return left(TokenNameInvalid('A token must have a name.'))
     const now = deps.clock.now()
     const scopeWords = grantedScopes(call.principal, input.scopes)
     if (isLeft(scopeWords)) return scopeWords
     const expiresAt = grantedExpiry(call.principal, input.expiresAt, now)
     if (isLeft(expiresAt)) return expiresAt
-    const value = makeAccessToken(deps.entropy)
+    const value = makeAccessToken(deps.entropy, deps.digest)
     const facts = {
       userId: owner.userId,
       name,
@@ -125,7 +125,7 @@ export const makeCreateToken =
       expiresAt: expiresAt.right,
     }
     return deps.unitOfWork.run<CreateTokenFailure, CreatedToken>(call, async (stores) => {
-      if (call.principal !== undefined && !(await isStillProven(stores, deps.clock, call.principal))) return left(credentialOutdated())
+      if (call.principal !== undefined && !(await credentialStillValid(stores, deps.clock, call.principal))) return left(credentialOutdated())
       const reach = await grantedReach(stores, call.principal?.onlyOrgId, owner, input.org)
       if (isLeft(reach)) return reach
       const { onlyOrgId, onlyOrgName } = reach.right
@@ -161,7 +161,7 @@ const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: Sig
   return true
 }
 
-const tokenMissing = (): Failure<'AccessTokenMissing'> => AccessTokenMissing('You have no such token.')
+const tokenMissing = (): Failure<'AccessTokenMissing'> => AccessTokenMissing('The token does not exist.')
 
 /** Deletes the tokens of the caller among the ids and returns their number. The next request with one of them is 401. */
 export const makeDeleteTokens =
@@ -218,13 +218,13 @@ export const makeRotateToken =
   async (call: SignedInCall<CreatedToken>, id: TokenId): Outcome<RotateTokenFailure, CreatedToken> =>
     deps.unitOfWork.run<RotateTokenFailure, CreatedToken>(call, async (stores) => {
       const { principal } = call
-      if (!(await isStillProven(stores, deps.clock, principal))) return left(credentialOutdated())
+      if (!(await credentialStillValid(stores, deps.clock, principal))) return left(credentialOutdated())
       const token = await stores.tokens.lock(principal.userId, id)
-      if (token === undefined) return left(AccessTokenMissing('You have no such token.'))
+      if (token === undefined) return left(AccessTokenMissing('The token does not exist.'))
       if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
       // Values are distinguished by their creation times, so these must be unique.
       const createdAt = new Date(Math.max(deps.clock.now().getTime(), token.createdAt.getTime() + 1))
-      const value = makeAccessToken(deps.entropy)
+      const value = makeAccessToken(deps.entropy, deps.digest)
       const life = { lastEight: lastEightOf(value), createdAt, expiresAt: renewedExpiry(principal, token, createdAt) }
       await stores.tokens.replaceValue(principal.userId, id, { ...life, hash: deps.digest.digest(value) })
       await stores.audit.record({

@@ -11,7 +11,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { userMissing } from '../accounts/users.ts'
-import { credentialOutdated, isStillProven } from '../authentication/credentials.ts'
+import { credentialOutdated, credentialStillValid } from '../authentication/credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { NotPermitted } from '../ports.ts'
 import { auditedUser } from '../types.ts'
@@ -37,7 +37,7 @@ const scopeWordsOf = ({ scopes }: Principal): readonly string[] => [
 /** A robot account authenticates with tokens only, so its row is not among those that `isStillProven` locks. */
 const isInForce = (stores: IdentityChanges, { clock }: Pick<CreateTokenDeps, 'clock'>, principal: Principal): Promise<boolean> =>
   principal.tokenId === undefined
-    ? isStillProven(stores, clock, principal)
+    ? credentialStillValid(stores, clock, principal)
     : stores.tokens.isInForce(principal.userId, principal.tokenId, principal.tokenCreatedAt)
 
 /** Makes room for one more token: removes expired ones, then the oldest. */
@@ -75,7 +75,7 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
       const { userId, onlyOrgId } = principal
       if (principal.impersonator !== undefined) return left(NotPermitted('No token is made for a user whom a site admin acts as.'))
       const now = deps.clock.now()
-      const value = makeAccessToken(deps.entropy)
+      const value = makeAccessToken(deps.entropy, deps.digest)
       const lastEight = lastEightOf(value)
       const expiresAt = expiryOf(principal, cluster, lifeSeconds, now)
       const row = {
@@ -152,7 +152,7 @@ const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): 
 }
 
 const grantedExpiry = (maker: Principal, asked: Date | undefined, now: Date): Either<Refusal, Date | undefined> => {
-  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(ConfinedTokenRefused('The expiry lies in the past.'))
+  if (asked !== undefined && asked.getTime() <= now.getTime()) return left(ConfinedTokenRefused('The expiry must be in the future.'))
   const bound = maker.tokenExpiresAt
   if (bound !== undefined && asked !== undefined && asked.getTime() > bound.getTime()) {
     return left(ConfinedTokenExceeds('A token cannot make a token that lives longer than itself.'))
@@ -168,13 +168,13 @@ export const makeConfinedTokens = (deps: {
 }): ConfinedTokens => ({
   prepare(maker, owner, input) {
     const name = input.name.trim()
-    if (name === '') return left(ConfinedTokenRefused('A token needs a name.'))
+    if (name === '') return left(ConfinedTokenRefused('A token must have a name.'))
     const now = deps.clock.now()
     const scopeWords = grantedScopes(maker, input.scopes)
     if (isLeft(scopeWords)) return scopeWords
     const expiresAt = grantedExpiry(maker, input.expiresAt, now)
     if (isLeft(expiresAt)) return expiresAt
-    const value = makeAccessToken(deps.entropy)
+    const value = makeAccessToken(deps.entropy, deps.digest)
     const row = {
       ...owner,
       name,

@@ -4,11 +4,11 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Principal, SignedInCall } from '../../kernel/principal.ts'
 import { AlreadyMember, InvitationForAnother, InvitationGone } from '../failures.ts'
-import { enterRole } from '../members/memberships.ts'
+import { addToRole } from '../members/memberships.ts'
 import type { Rights } from '../members/rights.ts'
 import { rightsOf } from '../members/rights.ts'
 import type { OrganizationStore, OrganizationStores, PermissionLevels } from '../ports.ts'
-import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
 import type { Organization, Team } from '../types.ts'
 import { mayInvite } from './invitations.ts'
 import type { Invitation, InvitationStore, InvitationTokens } from './ports.ts'
@@ -80,7 +80,7 @@ export const makeAcceptInvitation =
       if (organization === undefined || !(await stores.invitations.take(hash, now))) return left(invitationGone())
       const { userId } = call.principal
       if ((await stores.memberships.find(orgId, userId)) !== undefined) {
-        return left(AlreadyMember('You are a member of this organization already.'))
+        return left(AlreadyMember('You are already a member of this organization.'))
       }
       const entered = await enter(stores, deps.catalogue, organization, invitation, userId, now)
       if (isLeft(entered)) return entered
@@ -116,7 +116,7 @@ const enter = async (
 ): Outcome<Failure<'InvitationGone' | 'TeamNameTaken'>, void> => {
   const rights = await rightsOfInviter(stores, catalogue, invitation)
   if (rights === undefined) return left(invitationGone())
-  const held: HeldOrganization = { stores, organization, rights }
+  const held: LockedOrganization = { stores, organization, rights }
   const teams: Team[] = []
   for (const id of invitation.teamIds) {
     const team = await stores.teams.findById(id)
@@ -125,7 +125,7 @@ const enter = async (
   if (isLeft(await mayInvite(held, rights, invitation.role, teams))) return left(invitationGone())
   await stores.memberships.add(organization.id, userId, at)
   for (const team of teams) await stores.teams.addMember(team, userId, at)
-  const entered = await enterRole(held, teams, userId, invitation.role, at)
+  const entered = await addToRole(held, teams, userId, invitation.role, at)
   if (!isLeft(entered)) return right(undefined)
   const { left: refused } = entered
   return refused.tag === 'TeamNameTaken' ? left({ ...refused, tag: refused.tag }) : left(invitationGone())

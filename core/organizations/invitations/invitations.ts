@@ -13,8 +13,8 @@ import { AlreadyMember, InvitationMissing, InvitationRefused, TooManyInvitations
 import type { Rights } from '../members/rights.ts'
 import { levelOfRole, levelOfTeam, mayGive, mustHold } from '../members/rights.ts'
 import type { OrganizationStores } from '../ports.ts'
-import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
-import { inOrganization, permissionsOfTeam } from '../teams/team-rules.ts'
+import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import { withLockedOrganization, permissionsOfTeam } from '../teams/team-rules.ts'
 import type { MembershipRole, Organization, Team } from '../types.ts'
 import type { AddressReader, Invitation, InvitationId, InvitationTokens, InvitedAddress } from './ports.ts'
 
@@ -24,7 +24,7 @@ export const maxTeamsOfInvitation = 50
 
 /** Reads teams by id. Refuses any team of another organization. */
 export const readTeams = async (
-  { stores, organization }: Pick<HeldOrganization, 'stores' | 'organization'>,
+  { stores, organization }: Pick<LockedOrganization, 'stores' | 'organization'>,
   teamIds: readonly TeamId[],
 ): Outcome<Failure<'InvitationRefused'>, readonly Team[]> => {
   const teams: Team[] = []
@@ -41,7 +41,7 @@ export const readTeams = async (
  * invitation is created and, with the inviter's rights at that time, again when it is accepted.
  */
 export const mayInvite = async (
-  { stores, organization }: Pick<HeldOrganization, 'stores' | 'organization'>,
+  { stores, organization }: Pick<LockedOrganization, 'stores' | 'organization'>,
   rights: Rights,
   role: MembershipRole,
   teams: readonly Team[],
@@ -87,12 +87,12 @@ export const makeInviteMember =
   (deps: InviteMemberDeps) =>
   async (call: SignedInCall<Invitation>, id: OrgId, input: InviteMemberInput): Outcome<InviteMemberFailure, Invitation> => {
     const address = deps.addresses.read(input.email)
-    if (address === undefined) return left(InvitationRefused('This is not an e-mail address.'))
+    if (address === undefined) return left(InvitationRefused('email: must be an e-mail address.'))
     const teamIds = [...new Set(input.teamIds)].sort((a, b) => a - b)
     if (teamIds.length > maxTeamsOfInvitation) return left(InvitationRefused(`An invitation names at most ${maxTeamsOfInvitation} teams.`))
     const allowed = await mayMail(deps.allowances, call, id, address)
     if (isLeft(allowed)) return allowed
-    return inOrganization<InviteMemberFailure, Invitation>(deps, call, id, async (held) => {
+    return withLockedOrganization<InviteMemberFailure, Invitation>(deps, call, id, async (held) => {
       const { stores, organization, rights } = held
       const teams = await readTeams(held, teamIds)
       if (isLeft(teams)) return teams
@@ -144,7 +144,7 @@ const mayMail = async (
 }
 
 const hasRoom = async (
-  { stores, organization }: HeldOrganization,
+  { stores, organization }: LockedOrganization,
   call: SignedInCall<never>,
   { key }: InvitedAddress,
   now: Date,
@@ -152,7 +152,7 @@ const hasRoom = async (
   const member = await stores.invitations.memberWithAddress(organization.id, key)
   const count = await stores.invitations.countPending(organization.id, key, now)
   if (count >= maxPendingInvitations) {
-    return left(InvitationRefused(`The organization has ${maxPendingInvitations} invitations that nobody answered yet. Withdraw some first.`))
+    return left(InvitationRefused(`The organization has ${maxPendingInvitations} pending invitations. Withdraw some first.`))
   }
   const isTold = member !== undefined && (member.showsAddress || call.principal.isSiteAdmin)
   return isTold ? left(AlreadyMember('A member of the organization has this address.')) : right(undefined)
@@ -183,7 +183,7 @@ export const makeWithdrawInvitation =
     deps.uow.run<Failure<'InvitationMissing'>, void>(call, async ({ invitations, audit }) => {
       const found = await invitations.find(orgId, id)
       if (found === undefined || !(await invitations.remove(orgId, id))) {
-        return left(InvitationMissing('The organization has no such invitation.'))
+        return left(InvitationMissing('The invitation does not exist in the organization.'))
       }
       await audit.record({
         action: 'organization.invitation_withdrawn',

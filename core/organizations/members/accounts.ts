@@ -35,7 +35,7 @@ export const isShown = (call: SignedInCall, account: AccountSummary | undefined)
 
 /** Returns the user's id, whatever the user's state, for callers who see all users. */
 export const asUser = (account: AccountSummary | undefined): Either<Failure<'MemberMissing'>, UserId> =>
-  account?.kind === 'user' ? right(account.id as UserId) : left(MemberMissing('There is no such user.'))
+  account?.kind === 'user' ? right(account.id as UserId) : left(MemberMissing('The user does not exist.'))
 
 /**
  * Finds the user who is to become a member. It must be an active user, not an organization. A private user whom the
@@ -48,11 +48,11 @@ export const findNewMember = async (
   ref: UserRef,
 ): Outcome<Failure<'MemberMissing' | 'AccountNotEligible'>, { readonly id: UserId; readonly name: string }> => {
   const account = await findAccount(memberships, ref)
-  if (account === undefined) return left(MemberMissing('There is no such user.'))
+  if (account === undefined) return left(MemberMissing('The user does not exist.'))
   if (account.kind !== 'user') return left(AccountNotEligible('An organization cannot be a member.'))
   const id = account.id as UserId
   const isSeen = account.seenAs?.visibility !== 'private' || caller.isSiteAdmin || caller.userId === id || (await memberships.find(orgId, id)) !== undefined
-  if (!isSeen) return left(MemberMissing('There is no such user.'))
+  if (!isSeen) return left(MemberMissing('The user does not exist.'))
   return account.isActive
     ? right({ id, name: account.name })
     : left(AccountNotEligible('This account is not active, so it cannot become a member.'))

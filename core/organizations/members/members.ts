@@ -10,7 +10,7 @@ import { BeyondOwnRights, LastOwner, MemberMissing, MembershipActionUnknown, Org
 import { makeFindOrganization } from '../organizations/organizations.ts'
 import type { MembershipStore, OrganizationStore, OrganizationStores } from '../ports.ts'
 import type { MemberChangeDeps } from '../teams/team-rules.ts'
-import { inOrganization } from '../teams/team-rules.ts'
+import { withLockedOrganization } from '../teams/team-rules.ts'
 import type { Standing } from '../types.ts'
 import type { UserRef } from './accounts.ts'
 import { findAccount, isShown, userIdOf } from './accounts.ts'
@@ -42,7 +42,7 @@ export const makeTellPermissions = (deps: {
       return left(OrganizationMissing('You are not a member of this organization.'))
     }
     const standing = await deps.memberships.standing(organization.id, userId)
-    return standing.isMember || isShown(call, account) ? right(standing) : left(MemberMissing('There is no such user.'))
+    return standing.isMember || isShown(call, account) ? right(standing) : left(MemberMissing('The user does not exist.'))
   }
 }
 
@@ -50,7 +50,7 @@ export const makeTellPermissions = (deps: {
  * Returns why the caller may not enter the organization, for a change that is also open to members who do not meet its
  * requirements.
  */
-export const barredIn = async (
+export const entryRefusalIn = async (
   { memberships }: Pick<OrganizationStores, 'memberships'>,
   clock: Clock,
   { principal }: SignedInCall,
@@ -64,13 +64,13 @@ type SetMemberVisibilityFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 
 export const makeSetMemberVisibility =
   (deps: MemberChangeDeps) =>
   (call: SignedInCall, id: OrgId, ref: UserRef, isPublic: boolean): Outcome<SetMemberVisibilityFailure, void> =>
-    inOrganization<SetMemberVisibilityFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
-      const barred = await barredIn(stores, deps.clock, call, id)
+    withLockedOrganization<SetMemberVisibilityFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
+      const barred = await entryRefusalIn(stores, deps.clock, call, id)
       if (barred !== undefined) return left(barred)
       const userId = userIdOf(await findAccount(stores.memberships, ref))
       if (userId !== call.principal.userId && !rights.isOwner) return left(BeyondOwnRights('Only owners decide this for other members.'))
       const membership = await stores.memberships.find(id, userId)
-      if (membership === undefined) return left(MemberMissing('The user is no member of this organization.'))
+      if (membership === undefined) return left(MemberMissing('The user is not a member of this organization.'))
       if (membership.isPublic === isPublic) return right(undefined)
       await stores.memberships.setPublic(id, userId, isPublic)
       await stores.audit.record({
@@ -93,24 +93,24 @@ type RemoveMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Organi
 export const makeRemoveMember =
   (deps: MemberChangeDeps) =>
   (call: SignedInCall, id: OrgId, ref: UserRef): Outcome<RemoveMemberFailure, void> =>
-    inOrganization<RemoveMemberFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
+    withLockedOrganization<RemoveMemberFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = userIdOf(account)
       const isSelf = userId === call.principal.userId
       if (!isSelf) {
-        const barred = await barredIn(stores, deps.clock, call, id)
+        const barred = await entryRefusalIn(stores, deps.clock, call, id)
         if (barred !== undefined) return left(barred)
         const isAllowed = mustHold(rights, 'remove members')
         if (isLeft(isAllowed)) return isAllowed
       }
       const standing = await stores.memberships.standing(id, userId)
-      if (!standing.isMember) return left(MemberMissing('The user is no member of this organization.'))
+      if (!standing.isMember) return left(MemberMissing('The user is not a member of this organization.'))
       const below = isSelf ? right(undefined) : mayChange(rights, standing.level)
       if (isLeft(below)) return below
       if (standing.level === 'owner') {
         const owners = await stores.teams.findByPermission(id, 'owner')
         if (owners !== undefined && (await stores.teams.countMembers(owners.id, 2)) < 2) {
-          return left(LastOwner('An organization keeps at least one owner. Make somebody else an owner first.'))
+          return left(LastOwner('An organization must have at least one owner. Make another member an owner first.'))
         }
       }
       await stores.memberships.remove(id, userId)
@@ -156,7 +156,7 @@ export const makeRevokeOrganizationToken =
     deps.uow.run<Failure<'OrganizationTokenMissing'>, void>(call, async ({ tokens, audit }) => {
       const found = await tokens.find(orgId, id)
       if (found === undefined || !(await tokens.remove(orgId, id))) {
-        return left(OrganizationTokenMissing('The organization has no such token.'))
+        return left(OrganizationTokenMissing('The token does not exist in the organization.'))
       }
       await audit.record({
         action: 'organization.token_revoked',

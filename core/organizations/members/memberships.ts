@@ -9,8 +9,8 @@ import type { OrgId, UserId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { MemberMissing } from '../failures.ts'
 import { TeamNameTaken } from '../ports.ts'
-import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
-import { defaultTeamType, inOrganization, leaveTeam, permissionsOfTeam } from '../teams/team-rules.ts'
+import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import { defaultTeamType, withLockedOrganization, leaveTeam, permissionsOfTeam } from '../teams/team-rules.ts'
 import type { MembershipRole, Organization, Team } from '../types.ts'
 import { findNewMember } from './accounts.ts'
 import { levelOfRole, levelOfTeam, mayChange, mayGive, mustHold } from './rights.ts'
@@ -28,8 +28,8 @@ const isInRole = (teams: readonly Team[], role: MembershipRole): boolean =>
  * Puts a user, who is in these teams, into a team of the role, and so into the organization. Right is true if the user
  * entered a team.
  */
-export const enterRole = async (
-  held: HeldOrganization,
+export const addToRole = async (
+  held: LockedOrganization,
   teams: readonly Team[],
   userId: UserId,
   role: MembershipRole,
@@ -50,7 +50,7 @@ export const enterRole = async (
 
 /** Returns the oldest team of the role's level. If the organization has none, it is created. */
 const teamForRole = async (
-  { stores, organization }: HeldOrganization,
+  { stores, organization }: LockedOrganization,
   role: MembershipRole,
   at: Date,
 ): Outcome<Failure<'TeamNameTaken'>, Team> => {
@@ -98,17 +98,17 @@ export const makeSetMembership =
   (deps: TeamChangeDeps & { readonly clock: Clock; readonly users: Pick<UserStore, 'byLogin'> }) =>
   async (call: SignedInCall<SettledMembership>, id: OrgId, login: string, role: MembershipRole): Outcome<SetMembershipFailure, SettledMembership> => {
     const user = await deps.users.byLogin(login)
-    return inOrganization<SetMembershipFailure, SettledMembership>(deps, call, id, async (held) => {
+    return withLockedOrganization<SetMembershipFailure, SettledMembership>(deps, call, id, async (held) => {
       const { stores, organization, rights } = held
       const isAllowed = mustHold(rights, 'add members')
       if (isLeft(isAllowed)) return isAllowed
       const found = await findNewMember(stores.memberships, call.principal, id, { name: login })
       if (isLeft(found)) return found
       const { id: userId, name } = found.right
-      if (user?.id !== userId) return left(MemberMissing('There is no such user.'))
+      if (user?.id !== userId) return left(MemberMissing('The user does not exist.'))
       const at = deps.clock.now()
       const teams = await stores.teams.listOfMember(id, userId)
-      const entered = await enterRole(held, teams, userId, role, at)
+      const entered = await addToRole(held, teams, userId, role, at)
       if (isLeft(entered)) return entered
       const isSelf = userId === call.principal.userId
       const lowered = await leaveTeamsAbove(held, teams, userId, levelOfRole(role), isSelf)
@@ -129,7 +129,7 @@ export const makeSetMembership =
 
 /** Right is the number of teams that the user left. */
 const leaveTeamsAbove = async (
-  { stores, rights }: HeldOrganization,
+  { stores, rights }: LockedOrganization,
   teams: readonly Team[],
   userId: UserId,
   level: Level,

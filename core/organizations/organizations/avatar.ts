@@ -20,7 +20,7 @@ export interface ChangeOrganizationAvatarDeps {
   readonly clock: Clock
 }
 
-const missing = (): Failure<'OrganizationMissing'> => OrganizationMissing('There is no such organization.')
+const missing = (): Failure<'OrganizationMissing'> => OrganizationMissing('The organization does not exist.')
 
 const audited = (organization: Organization, action: string) =>
   ({ action, objectType: 'organization', objectId: organization.id, objectName: organization.name, tenantId: organization.id }) as const

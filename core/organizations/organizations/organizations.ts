@@ -122,7 +122,7 @@ export const makeFindOrganization =
         return right({ organization, viewer, isMember, barred, isFormerName: current === undefined })
       }
     }
-    return left(OrganizationMissing(`There is no organization "${name}".`))
+    return left(OrganizationMissing(`The organization "${name}" does not exist.`))
   }
 
 type Stores = { readonly organizations: OrganizationStore; readonly memberships: MembershipStore }
@@ -170,13 +170,13 @@ export const makeListOrganizationsOfUser =
     const asMember = isUnlimited ? viewer.userId : undefined
     const isSeen = isShown(call, account)
     const listed = await deps.organizations.listOfUserSeenBy(userId, asMember, isSeen ? visibleWithoutMembership(viewer) : [], page)
-    return isSeen || listed.total > 0 ? right(listed) : left(MemberMissing(`There is no user "${login}".`))
+    return isSeen || listed.total > 0 ? right(listed) : left(MemberMissing(`The user "${login}" does not exist.`))
   }
 
 type EditOrganizationFailure = Failure<'OrganizationFieldRefused' | 'OrganizationMissing' | 'OrganizationChanged'>
 
-const organizationMissing = () => OrganizationMissing('There is no such organization.')
-const organizationChanged = () => OrganizationChanged('The organization was changed in the meantime.')
+const organizationMissing = () => OrganizationMissing('The organization does not exist.')
+const organizationChanged = () => OrganizationChanged('The organization was changed by another request. Read it again.')
 
 /** Changes only the fields that are given and differ. */
 export const makeEditOrganization =
@@ -223,7 +223,7 @@ export const makeRenameOrganization =
     if (isLeft(name)) return name
     return deps.uow.run<RenameOrganizationFailure, void>(call, async ({ organizations, audit }) => {
       const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
-      if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+      if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
       if (organization.name === name.right) return right(undefined)
       const renamed = await organizations.rename(id, organization.name, name.right)
       if (isLeft(renamed)) return renamed
@@ -266,7 +266,7 @@ export const makeDeleteOrphanedOrganization =
 
 const deleteWithin = async ({ organizations, audit }: OrganizationStores, id: OrgId): Outcome<DeleteOrganizationFailure, void> => {
   const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
-  if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+  if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
   const blocking = await organizations.blockingObjects(id, namedObjects)
   if (blocking.length > 0) {
     const errors = blocking.map(({ type, name }) => `${type} ${name}`)

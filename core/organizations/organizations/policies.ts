@@ -29,7 +29,7 @@ const checked = (input: PolicyInput): Either<Failure<'PolicyRefused'>, void> => 
   if (!isWithin(input.graceDays, maxGraceDays)) return left(PolicyRefused(`The grace is 0 to ${maxGraceDays} days.`))
   return isWithin(input.maxTokenLifeDays, maxTokenLifeDays)
     ? right(undefined)
-    : left(PolicyRefused(`Tokens may live 1 to ${maxTokenLifeDays} days, or with 0 for ever.`))
+    : left(PolicyRefused(`max_token_life_days must be 1 to ${maxTokenLifeDays}, or 0 for no limit.`))
 }
 
 /**
@@ -63,12 +63,12 @@ export const makeChangePolicy =
     return deps.uow.run<ChangePolicyFailure, OrganizationPolicy>(call, async (stores) => {
       const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
       const before = organization === undefined ? undefined : await stores.policies.find(id)
-      if (organization === undefined || before === undefined) return left(OrganizationMissing('There is no such organization.'))
+      if (organization === undefined || before === undefined) return left(OrganizationMissing('The organization does not exist.'))
       if (expectedVersion !== undefined && expectedVersion !== before.version) return left(changedSince())
       const after = changedPolicy(before, input, deps.clock.now())
       const isNewDemand = after.secondFactorFrom !== undefined && after.secondFactorFrom.getTime() !== before.secondFactorFrom?.getTime()
       if (isNewDemand && !(await stores.policies.hasSecondFactor(call.principal.userId))) {
-        return left(PolicyRefused('Enrol a second factor for your own account first: otherwise the organization would let you in no more.'))
+        return left(PolicyRefused('Enrol a second factor for your own account first: otherwise you lose access to the organization.'))
       }
       if (isSame(before, after)) return right(before)
       if (!(await stores.policies.replace(id, after, before.version))) return left(changedSince())
@@ -89,7 +89,7 @@ export const makeChangePolicy =
     })
   }
 
-const changedSince = () => PolicyChanged('The policy was changed by somebody else meanwhile.')
+const changedSince = () => PolicyChanged('The policy was changed by another request. Read it again.')
 
 /** How long before the end of the grace period a member is notified again. */
 const nearDays = 3
@@ -122,10 +122,10 @@ const noticeMail = (due: DueNotice, now: Date, baseUrl: string): Mail => {
   const isOn = due.secondFactorFrom.getTime() <= now.getTime()
   return {
     to: due.email,
-    subject: `The organization ${due.orgName} asks for a second factor`,
+    subject: `The organization ${due.orgName} requires a second factor`,
     paragraphs: [
       `Your account ${due.login} has no second factor. The organization ${due.orgName} ${
-        isOn ? 'lets in only members who have one.' : `lets in only members who have one from ${due.secondFactorFrom.toISOString()} on.`
+        isOn ? 'admits only members who have one.' : `admits only members who have one from ${due.secondFactorFrom.toISOString()} on.`
       }`,
       'Enrol one in the security settings of your account: any app for one-time codes will do.',
     ],

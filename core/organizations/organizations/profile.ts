@@ -45,9 +45,9 @@ const problemsOf = (input: ProfileInput, orgType: number): readonly string[] => 
     const text = input[field]
     if (text !== undefined && text.length > profileLimits[field]) problems.push(`${field} has more than ${profileLimits[field]} characters.`)
   }
-  if (input.website && !webAddress.test(input.website)) problems.push('website is no http or https address.')
-  if (input.fleetEndpoint && !webAddress.test(input.fleetEndpoint)) problems.push('fleetManagementClusterEndPoint is no http or https address.')
-  if (input.email && !mailAddress.test(input.email)) problems.push('email is no mail address.')
+  if (input.website && !webAddress.test(input.website)) problems.push('website: must be an http or https address.')
+  if (input.fleetEndpoint && !webAddress.test(input.fleetEndpoint)) problems.push('fleetManagementClusterEndPoint: must be an http or https address.')
+  if (input.email && !mailAddress.test(input.email)) problems.push('email: must be an e-mail address.')
   const typeProblem = orgTypeProblem(input.orgType, orgType)
   if (typeProblem !== undefined) problems.push(typeProblem)
   return problems

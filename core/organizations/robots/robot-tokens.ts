@@ -7,10 +7,10 @@ import { dayMilliseconds } from '../../kernel/clock.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { RobotMissing, RobotRefused, RobotTokenMissing } from '../failures.ts'
-import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
-import { inOrganization } from '../teams/team-rules.ts'
+import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import { withLockedOrganization } from '../teams/team-rules.ts'
 import { mustHold } from '../members/rights.ts'
-import { mayWield, readRobotTeams } from './robots.ts'
+import { checkRobotRights, readRobotTeams } from './robots.ts'
 
 type RobotTokenFailure = Failure<
   | 'RobotMissing'
@@ -35,15 +35,15 @@ export interface CreatedRobotToken {
 export const makeCreateRobotToken =
   (deps: TeamChangeDeps & { readonly confinedTokens: ConfinedTokens }) =>
   (call: SignedInCall<CreatedRobotToken>, orgId: OrgId, robotId: UserId, input: ConfinedTokenInput): Outcome<RobotTokenFailure, CreatedRobotToken> =>
-    inOrganization<RobotTokenFailure, CreatedRobotToken>(deps, call, orgId, async (held) => {
+    withLockedOrganization<RobotTokenFailure, CreatedRobotToken>(deps, call, orgId, async (held) => {
       const { stores, rights } = held
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, robotId)
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       const teams = await readRobotTeams(held, robot.teamIds)
       if (isLeft(teams)) return teams
-      const given = await mayWield(held, teams.right)
+      const given = await checkRobotRights(held, teams.right)
       if (isLeft(given)) return given
       const prepared = deps.confinedTokens.prepare(call.principal, { userId: robotId, onlyOrgId: orgId }, input)
       if (isLeft(prepared)) return prepared
@@ -65,7 +65,7 @@ export const makeCreateRobotToken =
 
 /** Checks the lifetime of a token against the organization's policy. A token that the policy refuses is not created. */
 const fitsPolicy = async (
-  { stores, organization }: HeldOrganization,
+  { stores, organization }: LockedOrganization,
   { createdAt, expiresAt }: NewAccessToken,
 ): Outcome<Failure<'RobotRefused'>, void> => {
   const maxDays = (await stores.policies.find(organization.id))?.maxTokenLifeDays ?? 0
@@ -84,10 +84,10 @@ export const makeDeleteRobotToken =
     robotId: UserId,
     id: TokenId,
   ): Outcome<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void> =>
-    inOrganization<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void>(deps, call, orgId, async ({ stores }) => {
+    withLockedOrganization<Failure<'RobotTokenMissing' | 'OrganizationMissing'>, void>(deps, call, orgId, async ({ stores }) => {
       const robot = await stores.robots.find(orgId, robotId)
       const name = robot === undefined ? undefined : await stores.accessTokens.remove(robotId, id)
-      if (robot === undefined || name === undefined) return left(RobotTokenMissing('The robot account has no such token.'))
+      if (robot === undefined || name === undefined) return left(RobotTokenMissing('The token of the robot account does not exist.'))
       await stores.audit.record({
         action: 'robot.token_revoked',
         objectType: 'token',

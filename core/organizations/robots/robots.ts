@@ -8,8 +8,8 @@ import { accountNamePattern } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { RobotChanged, RobotMissing, RobotRefused } from '../failures.ts'
 import { levelOfTeam, mayGive, mustHold } from '../members/rights.ts'
-import type { HeldOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
-import { inOrganization, isOwnersTeam, permissionsOfTeam } from '../teams/team-rules.ts'
+import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
+import { withLockedOrganization, isOwnersTeam, permissionsOfTeam } from '../teams/team-rules.ts'
 import type { Team } from '../types.ts'
 import type { Robot } from './ports.ts'
 import { maxRobotNameLength } from './ports.ts'
@@ -25,7 +25,7 @@ export const parseRobotName = (text: string): Either<Failure<'RobotRefused'>, st
 
 /** Reads teams for a robot. Refuses foreign teams and the team Owners, which is for people. */
 export const readRobotTeams = async (
-  { stores, organization }: HeldOrganization,
+  { stores, organization }: LockedOrganization,
   teamIds: readonly TeamId[],
 ): Outcome<Failure<'RobotRefused'>, readonly Team[]> => {
   const ids = [...new Set(teamIds)]
@@ -41,7 +41,7 @@ export const readRobotTeams = async (
 }
 
 /** Checks that a caller who puts a robot into teams, or creates a token for it, holds all that these teams give. */
-export const mayWield = async ({ stores, rights }: HeldOrganization, teams: readonly Team[]): Outcome<Failure<'BeyondOwnRights'>, void> => {
+export const checkRobotRights = async ({ stores, rights }: LockedOrganization, teams: readonly Team[]): Outcome<Failure<'BeyondOwnRights'>, void> => {
   for (const team of teams) {
     const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
     if (isLeft(given)) return given
@@ -63,13 +63,13 @@ export const makeCreateRobot =
   async (call: SignedInCall<Robot>, orgId: OrgId, input: CreateRobotInput): Outcome<CreateRobotFailure, Robot> => {
     const name = parseRobotName(input.name)
     if (isLeft(name)) return name
-    return inOrganization<CreateRobotFailure, Robot>(deps, call, orgId, async (held) => {
+    return withLockedOrganization<CreateRobotFailure, Robot>(deps, call, orgId, async (held) => {
       const { stores, organization, rights } = held
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const teams = await readRobotTeams(held, input.teamIds)
       if (isLeft(teams)) return teams
-      const given = await mayWield(held, teams.right)
+      const given = await checkRobotRights(held, teams.right)
       if (isLeft(given)) return given
       if ((await stores.robots.count(orgId)) >= maxRobots) {
         return left(RobotRefused(`An organization has at most ${maxRobots} robot accounts.`))
@@ -108,19 +108,19 @@ type EditRobotFailure = Failure<'RobotRefused' | 'RobotMissing' | 'RobotChanged'
 export const makeEditRobot =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
   (call: SignedInCall<Robot>, orgId: OrgId, id: UserId, input: EditRobotInput, expectedVersion: number | undefined): Outcome<EditRobotFailure, Robot> =>
-    inOrganization<EditRobotFailure, Robot>(deps, call, orgId, async (held) => {
+    withLockedOrganization<EditRobotFailure, Robot>(deps, call, orgId, async (held) => {
       const { stores, rights } = held
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, id)
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       const moved = await moveTeams(held, robot, input, deps.clock.now())
       if (isLeft(moved)) return moved
       const changed = changedFields(robot, { description: input.description, isActive: input.isActive })
       const isNoChange = isUnchanged(changed) && !moved.right
       if (isNoChange && (expectedVersion === undefined || expectedVersion === robot.version)) return right(robot)
       if (!(await stores.robots.update(orgId, id, changed, expectedVersion))) {
-        return left(RobotChanged('The robot account was changed by somebody else meanwhile.'))
+        return left(RobotChanged('The robot account was changed by another request. Read it again.'))
       }
       const after = await stores.robots.find(orgId, id)
       if (after === undefined) throw new Error('The robot account that was just changed is not there.')
@@ -137,7 +137,7 @@ export const makeEditRobot =
 
 /** Reports whether the teams changed. */
 const moveTeams = async (
-  held: HeldOrganization,
+  held: LockedOrganization,
   robot: Robot,
   { teamIds, isActive }: EditRobotInput,
   at: Date,
@@ -147,7 +147,7 @@ const moveTeams = async (
   const teams = await readRobotTeams(held, wanted)
   if (isLeft(teams)) return teams
   if (added.length > 0 || (isActive === true && !robot.isActive)) {
-    const given = await mayWield(held, teams.right)
+    const given = await checkRobotRights(held, teams.right)
     if (isLeft(given)) return given
   }
   const gone = robot.teamIds.filter((id) => !wanted.includes(id))
@@ -162,11 +162,11 @@ type DeleteRobotFailure = Failure<'RobotMissing' | 'BeyondOwnRights' | 'Organiza
 export const makeDeleteRobot =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall, orgId: OrgId, id: UserId): Outcome<DeleteRobotFailure, void> =>
-    inOrganization<DeleteRobotFailure, void>(deps, call, orgId, async ({ stores, rights }) => {
+    withLockedOrganization<DeleteRobotFailure, void>(deps, call, orgId, async ({ stores, rights }) => {
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, id)
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       await stores.robots.remove(orgId, id)
       await stores.audit.record({ action: 'robot.deleted', objectType: 'robot_ac', objectId: id, objectName: robot.login, tenantId: orgId })
       return right(undefined)

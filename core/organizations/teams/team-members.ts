@@ -9,7 +9,7 @@ import { findAccount, findNewMember, userIdOf } from '../members/accounts.ts'
 import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import type { TeamStore } from '../ports.ts'
 import type { TeamChangeDeps } from './team-rules.ts'
-import { inTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
+import { withLockedTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
 
 type AddTeamMemberFailure = Failure<'MemberMissing' | 'AccountNotEligible' | 'BeyondOwnRights' | 'TeamMissing' | 'AlreadyTeamMember'>
 
@@ -20,7 +20,7 @@ type AddTeamMemberFailure = Failure<'MemberMissing' | 'AccountNotEligible' | 'Be
 export const makeAddTeamMember =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
   (call: SignedInCall, id: TeamId, ref: UserRef, whenMember: 'done' | 'refused'): Outcome<AddTeamMemberFailure, void> =>
-    inTeam<AddTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+    withLockedTeam<AddTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const isAllowed = mustHold(rights, 'add team members')
       if (isLeft(isAllowed)) return isAllowed
       const given = mayGive(rights, levelOfTeam(team.permission), await permissionsOfTeam(stores.teams, team))
@@ -29,7 +29,7 @@ export const makeAddTeamMember =
       if (isLeft(found)) return found
       const { id: userId, name } = found.right
       if (await stores.teams.hasMember(id, userId)) {
-        return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is in this team already.'))
+        return whenMember === 'done' ? right(undefined) : left(AlreadyTeamMember('The user is already a member of this team.'))
       }
       const at = deps.clock.now()
       if ((await stores.memberships.find(team.orgId, userId)) === undefined) {
@@ -56,7 +56,7 @@ type RemoveTeamMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Te
 export const makeRemoveTeamMember =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall, id: TeamId, ref: UserRef): Outcome<RemoveTeamMemberFailure, void> =>
-    inTeam<RemoveTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+    withLockedTeam<RemoveTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = userIdOf(account)
       if (userId !== call.principal.userId) {
@@ -65,7 +65,7 @@ export const makeRemoveTeamMember =
         const below = mayChange(rights, levelOfTeam(team.permission))
         if (isLeft(below)) return below
       }
-      if (!(await stores.teams.hasMember(id, userId))) return left(MemberMissing('The user is not in this team.'))
+      if (!(await stores.teams.hasMember(id, userId))) return left(MemberMissing('The user is not a member of this team.'))
       const gone = await leaveTeam(stores, team, userId)
       if (isLeft(gone)) return gone
       const remaining = await stores.teams.listOfMember(team.orgId, userId)
@@ -108,7 +108,7 @@ export const makeActOnTeam =
   }) =>
   async (call: SignedInCall, input: TeamAction): Outcome<ActOnTeamFailure, void> => {
     const { action, teamId, userId, login } = input
-    if ((await deps.teams.findById(teamId))?.orgId !== input.orgId) return left(TeamMissing('There is no such team.'))
+    if ((await deps.teams.findById(teamId))?.orgId !== input.orgId) return left(TeamMissing('The team does not exist.'))
     const named: UserRef = action === 'add' && login !== undefined ? { name: login } : { id: userId }
     const isSelf = userId === call.principal.userId
     if ((action === 'join' || action === 'leave') && !isSelf) {

@@ -81,7 +81,7 @@ export interface TeamChangeDeps {
 }
 
 /** A team whose organization is locked, and the caller's rights there. */
-export interface HeldTeam {
+export interface LockedTeam {
   readonly stores: OrganizationStores
   readonly team: Team
   readonly organization: Organization
@@ -92,18 +92,18 @@ export interface HeldTeam {
  * Runs a change of one team with its organization locked. The team is read again after the lock, so that the rules see
  * the state that will be changed.
  */
-export const inTeam = <F extends Failure, A>(
+export const withLockedTeam = <F extends Failure, A>(
   deps: TeamChangeDeps,
   call: SignedInCall<A>,
   id: TeamId,
-  work: (held: HeldTeam) => Outcome<F | Failure<'TeamMissing'>, A>,
+  work: (held: LockedTeam) => Outcome<F | Failure<'TeamMissing'>, A>,
 ): Outcome<F | Failure<'TeamMissing'>, A> =>
   deps.uow.run<F | Failure<'TeamMissing'>, A>(call, async (stores) => {
     const orgId = (await stores.teams.findById(id))?.orgId
     const isHeld = orgId !== undefined && (await stores.organizations.lock(orgId))
     const team = isHeld ? await stores.teams.findById(id) : undefined
     const organization = team === undefined ? undefined : await stores.organizations.findById(team.orgId)
-    if (team === undefined || organization === undefined) return left(TeamMissing('There is no such team.'))
+    if (team === undefined || organization === undefined) return left(TeamMissing('The team does not exist.'))
     const rights = await rightsIn(stores, deps.catalogue, call.principal, team.orgId)
     return work({ stores, team, organization, rights })
   })
@@ -113,22 +113,22 @@ export interface MemberChangeDeps extends TeamChangeDeps {
   readonly clock: Clock
 }
 
-export interface HeldOrganization {
+export interface LockedOrganization {
   readonly stores: OrganizationStores
   readonly organization: Organization
   readonly rights: Rights
 }
 
 /** Runs a change of memberships with the organization locked and the caller's current rights. */
-export const inOrganization = <F extends Failure, A>(
+export const withLockedOrganization = <F extends Failure, A>(
   deps: TeamChangeDeps,
   call: SignedInCall<A>,
   id: OrgId,
-  work: (held: HeldOrganization) => Outcome<F | Failure<'OrganizationMissing'>, A>,
+  work: (held: LockedOrganization) => Outcome<F | Failure<'OrganizationMissing'>, A>,
 ): Outcome<F | Failure<'OrganizationMissing'>, A> =>
   deps.uow.run<F | Failure<'OrganizationMissing'>, A>(call, async (stores) => {
     const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
-    if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+    if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
     return work({ stores, organization, rights: await rightsIn(stores, deps.catalogue, call.principal, id) })
   })
 
@@ -142,7 +142,7 @@ export const leaveTeam = async (
   userId: UserId,
 ): Outcome<Failure<'LastOwner'>, void> => {
   if (isOwnersTeam(team) && (await stores.teams.countMembers(team.id, 2)) < 2) {
-    return left(LastOwner('An organization keeps at least one owner. Make somebody else an owner first.'))
+    return left(LastOwner('An organization must have at least one owner. Make another member an owner first.'))
   }
   await stores.teams.removeMember(team.id, userId)
   return right(undefined)

@@ -14,8 +14,8 @@ import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import { parseTeamName } from '../organizations/names.ts'
 import type { OrganizationStore, OrganizationStores, PermissionLevels, TeamChanges, TeamStore } from '../ports.ts'
 import type { TeamInOrganization, TeamPermission } from '../types.ts'
-import type { HeldTeam, TeamChangeDeps } from './team-rules.ts'
-import { defaultTeamType, guardOwnersTeam, inTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
+import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
+import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
 import { definedFields } from '../../kernel/fields.ts'
 
 export interface CreateTeamInput {
@@ -54,7 +54,7 @@ export const makeCreateTeam =
     if (isLeft(permission)) return permission
     return deps.uow.run<CreateTeamFailure, TeamInOrganization>(call, async (stores) => {
       const organization = (await stores.organizations.lock(orgId)) ? await stores.organizations.findById(orgId) : undefined
-      if (organization === undefined) return left(OrganizationMissing('There is no such organization.'))
+      if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
       const rights = await rightsIn(stores, deps.catalogue, call.principal, orgId)
       const isAllowed = mustHold(rights, 'create teams')
       if (isLeft(isAllowed)) return isAllowed
@@ -107,7 +107,7 @@ export const makeFindTeam =
     const team = await deps.teams.findById(id)
     const organization = team === undefined ? undefined : await deps.organizations.findById(team.orgId)
     return team === undefined || organization === undefined
-      ? left(TeamMissing('There is no such team.'))
+      ? left(TeamMissing('The team does not exist.'))
       : right({ team, organization })
   }
 
@@ -116,7 +116,7 @@ export const makeListTeams =
   async (orgId: OrgId, page: PageRequest): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
     const listed = await deps.teams.list(orgId, page)
     // Every organization has the team Owners.
-    return listed.total === 0 ? left(OrganizationMissing('There is no such organization.')) : right(listed)
+    return listed.total === 0 ? left(OrganizationMissing('The organization does not exist.')) : right(listed)
   }
 
 export interface TeamQuery {
@@ -160,7 +160,7 @@ type EditTeamFailure =
 export const makeEditTeam =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall<TeamInOrganization>, id: TeamId, input: EditTeamInput, expectedVersion: number | undefined): Outcome<EditTeamFailure, TeamInOrganization> =>
-    inTeam<EditTeamFailure, TeamInOrganization>(deps, call, id, async (held) => {
+    withLockedTeam<EditTeamFailure, TeamInOrganization>(deps, call, id, async (held) => {
       const { stores, team, organization } = held
       const changes = readChanges(held, input)
       if (isLeft(changes)) return changes
@@ -192,9 +192,9 @@ export const makeEditTeam =
       return right({ team: after, organization })
     })
 
-const teamChanged = () => TeamChanged('The team was changed in the meantime.')
+const teamChanged = () => TeamChanged('The team was changed by another request. Read it again.')
 
-const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormFailure, TeamChanges> => {
+const readChanges = ({ team }: LockedTeam, input: EditTeamInput): Either<TeamFormFailure, TeamChanges> => {
   const guarded = guardOwnersTeam(team, input)
   if (isLeft(guarded)) return guarded
   const { name, description, permission, type } = input
@@ -214,7 +214,7 @@ const readChanges = ({ team }: HeldTeam, input: EditTeamInput): Either<TeamFormF
  * change adds.
  */
 const judge = async (
-  { stores, team, rights }: HeldTeam,
+  { stores, team, rights }: LockedTeam,
   changes: TeamChanges,
   roleIds: readonly RoleId[] | undefined,
 ): Outcome<Failure<'BeyondOwnRights' | 'TeamRolesRefused'>, void> => {
@@ -234,7 +234,7 @@ type DeleteTeamFailure = Failure<'OwnersTeamFixed' | 'BeyondOwnRights' | 'TeamMi
 export const makeDeleteTeam =
   (deps: TeamChangeDeps) =>
   (call: SignedInCall, id: TeamId): Outcome<DeleteTeamFailure, void> =>
-    inTeam<DeleteTeamFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
+    withLockedTeam<DeleteTeamFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       if (isOwnersTeam(team)) return left(OwnersTeamFixed('The team Owners cannot be deleted.'))
       const isAllowed = mustHold(rights, 'delete teams')
       if (isLeft(isAllowed)) return isAllowed

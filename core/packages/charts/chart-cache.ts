@@ -1,5 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../clusters/ports.ts'
+import type { Cache, Caches } from '../../kernel/cache.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Outcome } from '../../kernel/failure.ts'
@@ -49,38 +50,28 @@ const sizeOf = ({ files, subcharts }: Chart): number => {
   return subcharts.reduce((sum, chart) => sum + sizeOf(chart), bytes)
 }
 
+export interface OpenChartDeps {
+  readonly source: ChartSource
+  readonly clock: Clock
+  readonly caches: Caches
+}
+
 /** Returns an OpenChart with an in-memory cache. The least recently used charts are evicted first. */
-export const makeOpenChart = (deps: { readonly source: ChartSource; readonly clock: Clock }, limits = chartCacheLimits): OpenChart => {
-  // Ordered by last use; the first entry is the least recently used.
-  const kept = new Map<string, Kept>()
-  let total = 0
+export const makeOpenChart = (deps: OpenChartDeps, limits = chartCacheLimits): OpenChart => {
+  const kept: Cache<string, Kept> = deps.caches.make({ maxSize: limits.maxBytes, sizeOf: ({ bytes }) => bytes })
   // One chart page requests several views of the same chart at once.
   const shared = makeSharedWork<Awaited<ReturnType<OpenChart>>>()
-
-  const drop = (key: string): void => {
-    total -= kept.get(key)?.bytes ?? 0
-    kept.delete(key)
-  }
 
   const recall = (key: string): FetchedChart | undefined => {
     const found = kept.get(key)
     if (found === undefined) return undefined
     // The entry also expires when the clock moves backwards.
-    if (Math.abs(deps.clock.now().getTime() - found.keptAt) >= limits.keepMs) return void drop(key)
-    kept.delete(key)
-    kept.set(key, found)
+    if (Math.abs(deps.clock.now().getTime() - found.keptAt) >= limits.keepMs) return void kept.delete(key)
     return found.fetched
   }
 
-  const keep = (key: string, fetched: FetchedChart, bytes: number): void => {
-    drop(key)
+  const keep = (key: string, fetched: FetchedChart, bytes: number): void =>
     kept.set(key, { fetched, bytes, keptAt: deps.clock.now().getTime() })
-    total += bytes
-    for (const oldest of kept.keys()) {
-      if (total <= limits.maxBytes) return
-      drop(oldest)
-    }
-  }
 
   const fetch = async (key: string, ref: ChartRef, reader: ChartReader, signal: AbortSignal): ReturnType<OpenChart> => {
     const fetched = await deps.source.fetch(ref, { cluster: reader.cluster, tenantId: reader.cluster.ownerId }, signal)

@@ -149,7 +149,7 @@ export const makeApplyModel = (deps: ApplyModelDeps) => {
     if (isLeft(model)) return model.left
     const filled = await fill(cluster, model.right, signal, true)
     if (isLeft(filled)) return filled.left
-    if ((await deps.helm.version()) === undefined) return HelmMissing('There is no helm that this service can use; its operator is told how to get one by the command doctor.')
+    if ((await deps.helm.version()) === undefined) return HelmMissing('This service has no usable helm; the operator must run moorage doctor.')
     return judgeFormer(place, filled.right.opened.subject, standing, signal)
   }
   return async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: ApplyRequest): Outcome<ApplyFailure, SubmittedTask> => {

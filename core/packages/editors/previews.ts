@@ -101,7 +101,7 @@ const refillResources = (resources: FreeObject, filling: Filling): FreeObject =>
     const fixed = defaults.get(key)
     if (fixed !== undefined) return [[key, refillObject(key, value, fixed, filling)] as const]
     // A model that a client read may contain objects that the chart makes from its form; the chart makes them again.
-    if (!usesForm) filling.problems.push(`resources.${key.slice(0, 100)}: the editor has no such resource`)
+    if (!usesForm) filling.problems.push(`resources.${key.slice(0, 100)}: does not exist in the editor`)
     return []
   })
   if (Object.keys(resources).length > maxResources) filling.problems.push(`resources: at most ${maxResources} are taken`)

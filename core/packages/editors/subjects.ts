@@ -27,7 +27,7 @@ interface Rule {
 const resourceRules: readonly Rule[] = [
   { at: 'metadata.resource.group', key: 'group', pattern: group, max: 253, what: 'an API group' },
   { at: 'metadata.resource.version', key: 'version', pattern: version, max: 20, what: 'a version of an API group, like v1' },
-  { at: 'metadata.resource.name', key: 'name', pattern: plural, max: 63, what: 'the plural of a resource, in small letters' },
+  { at: 'metadata.resource.name', key: 'name', pattern: plural, max: 63, what: 'the plural of a resource, in lower-case letters' },
   { at: 'metadata.resource.kind', key: 'kind', pattern: kind, max: 63, what: 'a kind' },
   { at: 'metadata.resource.scope', key: 'scope', pattern: scope, max: 10, what: 'Namespaced or Cluster' },
 ]

@@ -200,7 +200,7 @@ const endOfLostRights = (run: Pick<TaskRun, 'signal'>, { verb, release }: HelmAf
   const rest = verb === 'uninstall' ? 'A part of the release may be gone; uninstalling it again removes the rest.' : revision
   return {
     state: 'failed',
-    message: `Stopped on the way, for the right to connect to the cluster was lost. What had been done stays, and how the release stands is not told. ${rest}`,
+    message: `Stopped because the right to connect to the cluster was lost. Finished changes are kept, and the state of the release is not shown. ${rest}`,
     error: whyStoppedBy(run),
     result: { release: release.name, namespace: release.namespace },
   }

@@ -51,7 +51,7 @@ const usualOf = ({ ownerId, uid }: Pick<Cluster, 'ownerId' | 'uid'>): DriverConf
 export const makeDriverConfigurations = (deps: Deps) => {
   const clusterOf = async (grant: AccessGrant) => {
     const cluster = await deps.clusterRecords.get(grant.objectId as ClusterId)
-    return cluster === undefined ? left(ClusterMissing('There is no such cluster.')) : right(cluster)
+    return cluster === undefined ? left(ClusterMissing('The cluster does not exist.')) : right(cluster)
   }
 
   const usual = async (grant: AccessGrant): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> => {

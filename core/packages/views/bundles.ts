@@ -57,9 +57,9 @@ interface Place {
 }
 type Read<A> = (value: Json | undefined, place: Place) => A
 
-const note = <A>({ at, problems }: Place, what: string, meanwhile: A): A => {
+const note = <A>({ at, problems }: Place, what: string, fallback: A): A => {
   problems.push(`${at}: ${what}`)
-  return meanwhile
+  return fallback
 }
 const below = ({ at, problems }: Place, key: string | number): Place => ({ at: `${at}.${key}`, problems })
 const isAbsent = (value: Json | undefined): value is undefined | null => value === undefined || value === null

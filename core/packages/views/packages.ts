@@ -114,7 +114,7 @@ export const servedFile = async (
   format: ViewFormat | undefined,
 ): Outcome<Failure<'ChartFileMissing'> | Failure<'FormatRefused'>, ServedFile> => {
   const bytes = chart.files.get(path)
-  if (bytes === undefined) return left(ChartFileMissing(`The chart ${chart.name} ${chart.version} has no such file.`))
+  if (bytes === undefined) return left(ChartFileMissing(`The file does not exist in the chart ${chart.name} ${chart.version}.`))
   const name = path.split('/').at(-1) ?? ''
   const extension = extensionOf(path)
   const source = Object.hasOwn(sourceFormats, extension) ? sourceFormats[extension] : undefined

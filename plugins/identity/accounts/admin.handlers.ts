@@ -92,7 +92,7 @@ export const adminRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
     ...accountRoutes(given),
     handle(adminDeleteUser, ({ call, params, query }) => remove(call, params.username, query.purge ?? false)),
     handle(adminChangePassword, async ({ call, params, body }) => {
-      if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two passwords differ.'))
+      if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two passwords must not differ.'))
       return setPassword(call, { login: params.username, password: secret(body.password) })
     }),
   ]

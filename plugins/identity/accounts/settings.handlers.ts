@@ -45,7 +45,7 @@ export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const deleteOwn = makeDeleteOwnAccount(given)
   const caller = async (id: UserId): Promise<User> => {
     const user = await given.stores.users.byId(id)
-    if (user === undefined) throw new Error('the account of a proven caller is gone')
+    if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
     return user
   }
   return [
@@ -59,7 +59,7 @@ export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       edit(call, definedFields({ fullName, hideEmail, ...rest })),
     ),
     handle(changePassword, async ({ call, body }) => {
-      if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two new passwords differ.'))
+      if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two new passwords must not differ.'))
       return change(call, {
         oldPassword: secret(body.old_password),
         password: secret(body.password),
@@ -67,7 +67,7 @@ export const settingsRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       })
     }),
     handle(deleteAccount, async ({ call, body: { password, passCode } }) => {
-      if (password === undefined) return left(PasswordNeeded('Send the password of the account in the JSON body, as password.'))
+      if (password === undefined) return left(PasswordNeeded('password: must be in the JSON body.'))
       const deleted = await deleteOwn(call, { password: secret(password), passCode })
       return isLeft(deleted) ? deleted : right(clearedCookies(given.settings))
     }),

@@ -33,7 +33,7 @@ export const userRoutes = ({ stores, settings }: IdentityGiven): readonly BoundR
     handle(getCaller, async ({ call, query }) => {
       const { userId } = call.principal
       const user = profileOf(call.principal) ?? (await stores.users.byId(userId))
-      if (user === undefined) throw new Error('the account of a proven caller is gone')
+      if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
       const isClientOrgUser = query.check_client_org === 'true' && (await stores.holdings.isClientOrgUser(userId))
       // The holder of such a token sees the owner of the token, but not the owner's private data.
       const viewer = { userId: viewerOf(call.principal).userId, isSiteAdmin: false }

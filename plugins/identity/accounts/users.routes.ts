@@ -15,7 +15,7 @@ export const getCaller = defineRoute({
   id: 'identity.getCaller',
   method: 'GET',
   path: '/user',
-  summary: 'Tell who the caller is',
+  summary: 'Get the caller',
   tag,
   access: signedIn,
   loads: 'profile',
@@ -31,9 +31,9 @@ export const searchUsers = defineRoute({
   id: 'identity.searchUsers',
   method: 'GET',
   path: '/users/search',
-  summary: 'Find users by a part of the name',
+  summary: 'Search users',
   description:
-    'Without regard to case: users whose name starts with `q` first, by name, then those who have it elsewhere in the name or at the start of a word of the full name. Site admins find users by parts of addresses as well. At most 50 a page. `uid` narrows to one user. Counting stops at 1,000, and so do the pages.',
+    'Ignores case. Users whose name starts with `q` come first, by name, then those with `q` elsewhere in the name or at the start of a word of the full name. For site admins the search includes addresses. At most 50 users per page. `uid` selects one user. The count and the pages end at 1,000.',
   tag,
   access: anyone,
   query: request({ q: optional(freeText(255)), uid: optional(QueryId) }, 'UserSearchQuery'),
@@ -46,7 +46,7 @@ export const getUser = defineRoute({
   method: 'GET',
   path: '/users/{username}',
   summary: 'Show a user',
-  description: 'A former name answers 307 to the present one until somebody takes it.',
+  description: 'Returns 307 to the present name for a former name that no other account uses.',
   tag,
   access: anyone,
   params: UserPath,
@@ -62,7 +62,7 @@ export const listPublicKeys = defineRoute({
   method: 'GET',
   path: '/user/keys',
   summary: "List the caller's SSH keys: there are none",
-  description: 'This service keeps no SSH keys. Clients of this family ask for them at sign-in and take a refusal for a failed one.',
+  description: 'This service does not store SSH keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
 })
 
 export const listSigningKeys = defineRoute({
@@ -71,7 +71,7 @@ export const listSigningKeys = defineRoute({
   method: 'GET',
   path: '/user/gpg_keys',
   summary: "List the caller's GPG keys: there are none",
-  description: 'This service keeps no GPG keys. Clients of this family ask for them at sign-in and take a refusal for a failed one.',
+  description: 'This service does not store GPG keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
 })
 
 const ImageOption = request({ image: Base64Bytes }, 'UserAvatarOption')
@@ -81,14 +81,14 @@ const AvatarUpload = request(
   'AvatarUpload',
 )
 const AvatarParams = answer({ source: t.string, avatar: t.string, gravatar: t.string, federavatar: t.boolean }, 'AvatarParams')
-const drawnAnew = 'PNG, JPEG, GIF or WebP; it is drawn anew as a square PNG, so nothing else of the file is kept.'
+const reencoded = 'PNG, JPEG, GIF or WebP. The picture is re-encoded as a square PNG, so that other data of the file is removed.'
 
 export const setAvatar = defineRoute({
   id: 'identity.setAvatar',
   method: 'POST',
   path: '/user/avatar',
-  summary: 'Give the caller a picture',
-  description: drawnAnew,
+  summary: "Set the caller's picture",
+  description: reencoded,
   tag,
   access: signedIn,
   scope: write('user'),
@@ -101,7 +101,7 @@ export const deleteAvatar = defineRoute({
   id: 'identity.deleteAvatar',
   method: 'DELETE',
   path: '/user/avatar',
-  summary: "Take the caller's picture away",
+  summary: "Remove the caller's picture",
   tag,
   access: signedIn,
   scope: write('user'),
@@ -113,8 +113,8 @@ export const getAvatarSettings = defineRoute({
   id: 'identity.getAvatarSettings',
   method: 'GET',
   path: '/user/settings/avatar',
-  summary: "Tell where the caller's picture is",
-  description: '`source` is `local` for an uploaded picture and empty for the one that is drawn for the name; `gravatar` and `federavatar` are constant: pictures of other services are not used.',
+  summary: "Get the address of the caller's picture",
+  description: '`source` is `local` for an uploaded picture and empty for the picture that is generated from the name; `gravatar` and `federavatar` are constant: pictures of other services are not used.',
   tag,
   access: signedIn,
   scope: read('user'),
@@ -126,8 +126,8 @@ export const uploadAvatar = defineRoute({
   id: 'identity.uploadAvatar',
   method: 'POST',
   path: '/user/settings/avatar',
-  summary: 'Give the caller a picture, by a form',
-  description: `As multipart/form-data with the file \`avatar\`, or as JSON with its bytes in base64. ${drawnAnew}`,
+  summary: "Set the caller's picture by a form",
+  description: `As multipart/form-data with the file \`avatar\`, or as JSON with its bytes in base64. ${reencoded}`,
   tag,
   access: signedIn,
   scope: write('user'),
@@ -140,7 +140,7 @@ export const discardAvatar = defineRoute({
   id: 'identity.discardAvatar',
   method: 'POST',
   path: '/user/settings/avatar/delete',
-  summary: "Take the caller's picture away",
+  summary: "Remove the caller's picture",
   tag,
   access: signedIn,
   scope: write('user'),
@@ -153,7 +153,7 @@ export const showAvatar = defineRoute({
   method: 'GET',
   path: '/avatars/{digest}',
   summary: 'Show a picture',
-  description: 'Its name is the digest of its bytes: it cannot be guessed, and a profile that shows the picture names it.',
+  description: 'The name is the digest of the bytes: it cannot be guessed, and the profile contains it.',
   tag: 'Miscellaneous',
   access: anyone,
   params: request({ digest: patternText(/^[\w-]{43}$/, 43, 'the digest of a picture') }, 'AvatarPath'),
@@ -165,8 +165,8 @@ export const showDrawnAvatar = defineRoute({
   id: 'identity.showDrawnAvatar',
   method: 'GET',
   path: '/avatars/drawn/{name}',
-  summary: 'Show the picture that is drawn for a name',
-  description: 'The picture of users and organizations that have no other. Every name has one, so it tells nothing of who exists.',
+  summary: 'Get the picture that is generated from a name',
+  description: 'The picture of users and organizations that have not uploaded one. Every name has one, so it does not show whether an account exists.',
   tag: 'Miscellaneous',
   access: anyone,
   params: request({ name: patternText(/^[\w.+-]{1,63}$/, 63, 'a name') }, 'DrawnAvatarPath'),

@@ -10,14 +10,14 @@ import { ActivateParams, ForgotPasswordParams, ResetPasswordParams, SignInParams
 const tag = 'Identity - Users & Settings'
 
 const whatIsSet =
-  'Sets the session cookie and `_csrf`, whose value changes must repeat in the header `X-Csrf-Token`. A session ends after an hour without use and after a day in any case, unless the operator chose otherwise. With `remember`, a second cookie opens a new session when this one is over, at most for 30 days; its value changes each time. Where the message bus takes browsers, a cookie for its path is set as well.'
+  'Sets the session cookie and the cookie `_csrf`. Changes must repeat its value in the header `X-Csrf-Token`. A session ends after an hour without use and after a day in any case, unless the operator configured otherwise. With `remember`, a second cookie opens a new session after the end of this one, for at most 30 days; its value changes each time. If the message bus accepts browsers, a cookie for its path is set as well.'
 
 export const signIn = defineRoute({
   id: 'identity.signIn',
   method: 'POST',
   path: '/user/signin',
   summary: 'Sign in with name (or verified e-mail address) and password',
-  description: `${whatIsSet} An account with a second factor is answered 405 with the code \`SecondFactorNeeded\` and signs in by \`POST /user/signin/twofa\`.`,
+  description: `${whatIsSet} Returns 405 with the code \`SecondFactorNeeded\` for an account with a second factor, which signs in by \`POST /user/signin/twofa\`.`,
   tag,
   access: anyone,
   beforePasswordChange: true,
@@ -33,7 +33,7 @@ export const signInWithCode = defineRoute({
   method: 'POST',
   path: '/user/signin/twofa',
   summary: 'Sign in with password and a one-time code',
-  description: `\`passCode\` is a code of the authenticator app or a recovery code; it counts once. It is not looked at before the password was right, nor where the account has no second factor. ${whatIsSet}`,
+  description: `\`passCode\` is a code of the authenticator app or a recovery code; it is valid once. It is checked only after the password, and only if the account has a second factor. ${whatIsSet}`,
   tag,
   access: anyone,
   beforePasswordChange: true,
@@ -46,7 +46,7 @@ export const signOut = defineRoute({
   id: 'identity.signOut',
   method: 'GET',
   path: '/user/signout',
-  summary: 'End the session and its remembered login, and clear all cookies',
+  summary: 'Sign out: end the session and its remembered login, and clear all cookies',
   tag,
   access: signedIn,
   scope: read('user'),
@@ -63,7 +63,7 @@ export const confirmEmail = defineRoute({
   method: 'POST',
   path: '/user/activate',
   summary: 'Confirm an e-mail address by the code that was sent to it',
-  description: 'The code is good for three hours, once. Nobody is signed in by it. An account that waits for its address becomes active.',
+  description: 'The code is valid for three hours, once. It does not sign in. An account that waits for the confirmation becomes active.',
   tag,
   access: anyone,
   body: body(ActivateParams, { code }),
@@ -75,13 +75,13 @@ export const forgotPassword = defineRoute({
   id: 'identity.forgotPassword',
   method: 'POST',
   path: '/user/forgot-password',
-  summary: 'Ask for a mail with which a new password can be set',
+  summary: 'Request a mail with a code for a new password',
   description:
-    'The answer is the same whether there is such an account or not. A mail goes out when the address is a confirmed one of an account that may sign in, at most five an hour to one address. The address that a signed-up account waits for gets its confirmation once more.',
+    'The response is the same whether the account exists or not. A mail is sent if the address is a confirmed one of an account that may sign in, at most five per hour to one address. If a new account waits for the confirmation of the address, the confirmation is sent again.',
   tag,
   access: anyone,
   body: body(ForgotPasswordParams, { email: 'ada@example.org' }),
-  ok: empty(202, 'If there is such an account, a mail is on its way'),
+  ok: empty(202, 'If the account exists, a mail is sent'),
   failures: [],
 })
 
@@ -91,7 +91,7 @@ export const resetPassword = defineRoute({
   path: '/user/reset-password',
   summary: 'Set a new password by the code of a mail',
   description:
-    'The code is good for 30 minutes, once; a password that is refused does not use it up. Ends all sessions of the account. Access tokens and the second factor stay, and nobody is signed in.',
+    'The code is valid for 30 minutes, once; a password that is rejected does not use it up. Ends all sessions of the account. Access tokens and the second factor stay. The response does not sign in.',
   tag,
   access: anyone,
   body: body(ResetPasswordParams, { code, password: 'another long phrase' }),

@@ -48,7 +48,7 @@ export const accountEmailRoutes = (given: IdentityGiven): readonly BoundRoute[] 
     handle(changeAccountEmail, async ({ call, query, body }) => {
       if (query._method === 'PRIMARY') return choosePrimary(call, query.id ?? noId)
       if (query._method === 'SENDACTIVATION') return resend(call, query.id ?? noId)
-      const added = await add(call, [body.email ?? ''])
+      const added = await add(call, [body.email ?? ''], 'email')
       return isLeft(added) ? added : right(undefined)
     }),
     handle(removeAccountEmail, ({ call, query }) => remove(call, query.id)),

@@ -32,7 +32,7 @@ export const addEmails = defineRoute({
   path: '/user/emails',
   summary: 'Add e-mail addresses, all or none',
   description:
-    'New addresses are unverified: they serve neither for signing in nor as the primary address until the code of the mail that goes to each of them is sent to `/user/activate`. An account has at most ten. A site admin who acts as the user is recorded beside the user, and the primary address is told.',
+    'New addresses are unverified: they cannot be used for signing in or as the primary address until the code that is mailed to each of them is sent to `/user/activate`. An account has at most ten addresses. If a site admin acts as the user, both are recorded, and the primary address is notified.',
   tag,
   access: signedIn,
   scope: write('user'),
@@ -72,7 +72,7 @@ export const changeAccountEmail = defineRoute({
   path: '/user/settings/account/email',
   summary: "Add an e-mail address, make one the primary, or send its confirmation again",
   description:
-    'Without `_method` the body names an address to add, which is unverified until the code of the mail is sent to `/user/activate`. `_method=PRIMARY` makes the verified address `id` the primary one and tells the old one by mail. `_method=SENDACTIVATION` sends the confirmation of `id` again, at most five mails an hour to one address.',
+    'Without `_method` the body contains an address to add, which is unverified until the code of the mail is sent to `/user/activate`. `_method=PRIMARY` makes the verified address `id` the primary one and notifies the old one by mail. `_method=SENDACTIVATION` sends the confirmation of `id` again, at most five mails per hour to one address.',
   tag,
   access: signedIn,
   scope: write('user'),

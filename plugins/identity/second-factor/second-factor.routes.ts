@@ -14,13 +14,13 @@ const path = '/user/settings/security'
 const codesExample = ['0h4k-9zqd-m2xv-7ct3-5wbn-e8ra', '8wny-51rb-gfa6-jpe0-2dck-t4vh'].join('\n')
 const proofExample = { password: 'a long passphrase', passCode: '492039' }
 const proofText =
-  'A session or a token alone is not enough: send HTTP Basic with the password and a one-time code in `X-OTP`, or `password` and `passCode` in the body; else 403. A recovery code may stand in place of the one-time code.'
+  'Returns 403 unless the request has HTTP Basic with the password and a one-time code in `X-OTP`, or `password` and `passCode` in the body; a session or a token is not sufficient. A recovery code may replace the one-time code.'
 
 export const showSecurity = defineRoute({
   id: 'identity.showSecurity',
   method: 'GET',
   path,
-  summary: 'Whether a second factor is enrolled',
+  summary: 'Get whether a second factor is enrolled',
   tag,
   access: signedIn,
   scope: read('user'),
@@ -32,9 +32,9 @@ export const offerSecondFactor = defineRoute({
   id: 'identity.offerSecondFactor',
   method: 'GET',
   path: `${path}/twofa/enroll`,
-  summary: 'A new secret for an authenticator app',
+  summary: 'Create a secret for an authenticator app',
   description:
-    'Each call makes a new secret, which waits for its first code and takes the place of one that waited before; so a token needs the scope write:user. `twoFAImageURL` is a QR code as a PNG data URL. Nothing is enrolled before the first code was right.',
+    'Each request creates a new secret, which replaces the one of an earlier request, so a token requires the scope write:user. `twoFAImageURL` is a QR code as a PNG data URL. The second factor is not enrolled until its first code is sent.',
   tag,
   access: signedIn,
   scope: write('user'),
@@ -49,7 +49,7 @@ export const enrollSecondFactor = defineRoute({
   path: `${path}/twofa/enroll`,
   summary: 'Enroll the second factor with its first code',
   description:
-    'Answers ten recovery codes, one a line, which are never shown again. The code counts as used. All other sessions of the account end.',
+    'Returns ten recovery codes, one per line, which are never returned again. The code cannot be used again. All other sessions of the account end.',
   tag,
   access: signedIn,
   scope: write('user'),
@@ -63,8 +63,8 @@ export const replaceRecoveryCodes = defineRoute({
   id: 'identity.replaceRecoveryCodes',
   method: 'POST',
   path: `${path}/twofa/regenerate_scratch`,
-  summary: 'Void all recovery codes and make new ones',
-  description: `Answers ten recovery codes, one a line, which are never shown again. ${proofText}`,
+  summary: 'Replace all recovery codes',
+  description: `Returns ten recovery codes, one per line, which are never returned again. ${proofText}`,
   tag,
   access: signedIn,
   scope: write('user'),
@@ -78,7 +78,7 @@ export const disableSecondFactor = defineRoute({
   id: 'identity.disableSecondFactor',
   method: 'POST',
   path: `${path}/twofa/disable`,
-  summary: 'Switch the second factor off',
+  summary: 'Remove the second factor',
   description: `Removes the secret and all recovery codes; all other sessions of the account end. ${proofText}`,
   tag,
   access: signedIn,
@@ -95,7 +95,7 @@ export const adminResetSecondFactor = defineRoute({
   path: '/admin/users/{username}/twofa',
   summary: 'Remove the second factor of a user who lost it',
   description:
-    'Ends all sessions of the user, who is told by mail; 404 when there is none. The own second factor is switched off in the security settings, with a proof (403 here).',
+    'Ends all sessions of the user and notifies the user by mail. Returns 404 if the user has no second factor, and 403 for the caller, whose own second factor is removed in the security settings.',
   tag: 'Administration',
   access: siteAdmin,
   scope: write('admin'),

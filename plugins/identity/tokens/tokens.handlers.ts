@@ -34,7 +34,7 @@ import {
 const refusal = (call: SignedInCall<never>, username: string): Failure<'NotYourTokens'> | undefined =>
   username.toLowerCase() === call.principal.login.toLowerCase()
     ? undefined
-    : NotYourTokens('Only your own access tokens can be listed, made and deleted here.')
+    : NotYourTokens('Only your own access tokens can be listed, created and deleted here.')
 
 export const tokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
   const create = makeCreateToken(given)
@@ -49,7 +49,7 @@ export const tokenRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
       const refused = refusal(call, params.username)
       if (refused !== undefined) return left(refused)
       const expiresAt = body.expires_at === undefined ? undefined : parseInstant(body.expires_at)
-      if (body.expires_at !== undefined && expiresAt === undefined) return left(TokenExpiryInvalid('expires_at is no RFC 3339 date-time.'))
+      if (body.expires_at !== undefined && expiresAt === undefined) return left(TokenExpiryInvalid('expires_at: must be an RFC 3339 date-time.'))
       return create(call, call.principal, { name: body.name, scopes: body.scopes, expiresAt, org: body.org })
     }),
     handle(deleteToken, async ({ call, params }) => {
@@ -75,7 +75,7 @@ export const settingsTokenRoutes = (given: IdentityGiven): readonly BoundRoute[]
     ),
     handleChange(createSettingsToken, createdTokenWire, async ({ call, body }) => {
       const seconds = body.expTime ?? 0
-      if (seconds < 0 || seconds > maxUnixSeconds) return left(TokenExpiryInvalid('expTime is no time in Unix seconds.'))
+      if (seconds < 0 || seconds > maxUnixSeconds) return left(TokenExpiryInvalid('expTime: must be a time in Unix seconds.'))
       const expiresAt = seconds === 0 ? undefined : new Date(seconds * 1000)
       return create(call, call.principal, { name: body.name, scopes: body.scopes, expiresAt, org: body.org })
     }),

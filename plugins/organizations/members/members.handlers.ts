@@ -49,7 +49,7 @@ const usersOf = async (given: OrganizationGiven, call: Call, page: Page<UserId>)
 }
 
 /** The same failure for a user who does not exist: a member can list the members, but not find out which accounts exist. */
-const notMember = () => left(MemberMissing('The user is no member of this organization.'))
+const notMember = () => left(MemberMissing('The user is not a member of this organization.'))
 
 const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
   const { memberships } = given

@@ -43,8 +43,8 @@ const userRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       (organization: Organization, { call }) => organizationWire(given, call, organization),
       async ({ call, params, body }) => {
         const account = await given.memberships.findAccount(params.username)
-        if (account?.kind !== 'user') return left(MemberMissing('There is no such user.'))
-        if (!account.isActive) return left(AccountNotEligible('This account is not active, so it cannot become an owner.'))
+        if (account?.kind !== 'user') return left(MemberMissing('The user does not exist.'))
+        if (!account.isActive) return left(AccountNotEligible('An inactive account cannot become an owner.'))
         return create(call, { name: body.username, ownerId: account.id as UserId, ...profileInput(body) })
       },
     ),

@@ -133,14 +133,14 @@ export const avatarRoutes = (given: OrganizationGiven): readonly BoundRoute[] =>
   return [
     handle(getOrganizationAvatar, async ({ call, grant }) => {
       const organization = await given.organizations.findById(orgOf(grant))
-      return organization === undefined ? left(OrganizationMissing('There is no such organization.')) : right(urlOf(call, organization))
+      return organization === undefined ? left(OrganizationMissing('The organization does not exist.')) : right(urlOf(call, organization))
     }),
     handleChange(
       setOrganizationAvatar,
       (changed: Organization, { call, body }) => (body.image === undefined ? { avatar: urlOf(call, changed) } : new NoContent()),
       async ({ call, grant, body }) => {
         const bytes = body.image ?? body.avatar
-        return bytes === undefined ? left(PictureRefused('Send the picture as `image` or `avatar`.')) : set(call, orgOf(grant), bytes)
+        return bytes === undefined ? left(PictureRefused('The picture must be sent as `image` or `avatar`.')) : set(call, orgOf(grant), bytes)
       },
     ),
     handle(deleteOrganizationAvatar, ({ call, grant }) => remove(call, orgOf(grant))),
@@ -163,7 +163,7 @@ export const policyRoutes = (given: OrganizationGiven): readonly BoundRoute[] =>
   return [
     handle(getPolicies, async ({ grant }) => {
       const policy = await given.policies.find(orgOf(grant))
-      return policy === undefined ? left(OrganizationMissing('There is no such organization.')) : right(policiesWire(policy))
+      return policy === undefined ? left(OrganizationMissing('The organization does not exist.')) : right(policiesWire(policy))
     }),
     handleChange(editPolicies, policiesWire, ({ call, grant, body, expectedVersion }) => {
       const input = {

@@ -53,7 +53,7 @@ const accountRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     handle(listRobots, async ({ grant, page }) => right(mapPage(await given.robots.list(orgOf(grant), page), robotWire))),
     handle(getRobot, async ({ grant }) => {
       const robot = await given.robots.find(orgOf(grant), robotOf(grant))
-      if (robot === undefined) return left(RobotMissing('The organization has no such robot account.'))
+      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
       return right(versionedRobot(robot))
     }),
     handleChange(editRobot, versionedRobot, ({ call, grant, body, expectedVersion }) => {
@@ -74,7 +74,7 @@ const tokenRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     handleChange(createRobotToken, createdWire, async ({ call, grant, body }) => {
       const expiresAt = body.expires_at === undefined ? undefined : parseInstant(body.expires_at)
       if (body.expires_at !== undefined && expiresAt === undefined) {
-        return left(ConfinedTokenRefused('expires_at is no RFC 3339 date-time.'))
+        return left(ConfinedTokenRefused('expires_at: must be an RFC 3339 date-time.'))
       }
       return create(call, orgOf(grant), robotOf(grant), { name: body.name, scopes: body.scopes, expiresAt })
     }),

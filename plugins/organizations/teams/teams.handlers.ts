@@ -117,7 +117,7 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
       const userId = userIdOf(await memberships.findAccount(params.username))
       const isMember = await teams.hasMember(params.teamid as TeamId, userId)
       const user = isMember ? await identity.users.byId(userId) : undefined
-      if (user === undefined) return left(MemberMissing('The user is not in this team.'))
+      if (user === undefined) return left(MemberMissing('The user is not a member of this team.'))
       return right(userWire(placeOf(identitySettings, call), viewerOf(call.principal), user))
     }),
   ]

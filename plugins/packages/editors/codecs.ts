@@ -3,8 +3,8 @@ import { answer, AnyJson, FreeObjectCodec, freeText, listOf, noted, optional, Qu
 import { Format, looseInteger } from '../codecs.ts'
 
 /** Options and models are objects. The editor defines their form. */
-export const EditorOptions = noted(FreeObjectCodec, { description: '`metadata.resource` (group, version, name), `metadata.release` (name, namespace), and what the options chart takes; with `form` where the editor has one.' })
-export const EditorModel = noted(FreeObjectCodec, { description: '`metadata.resource`, `metadata.release`, and `resources` by key; with `form` where the editor has one.' })
+export const EditorOptions = noted(FreeObjectCodec, { description: '`metadata.resource` (group, version, name), `metadata.release` (name, namespace), and the values of the options chart; with `form` if the editor has one.' })
+export const EditorModel = noted(FreeObjectCodec, { description: '`metadata.resource`, `metadata.release`, and `resources` by key; with `form` if the editor has one.' })
 
 /** A whole model, or `metadata` with a `patch` (RFC 6902) to the model of the installed release. */
 export const EditorApplication = t.intersection(

@@ -35,7 +35,7 @@ const cacheBytes = 16 * 1024 * 1024
 
 /** Preview routes: options become a model, and a model becomes objects. They write nothing. */
 export const optionsHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
-  const open = makeOpenChart({ source: given.chartSource, clock: given.clock }, { ...chartCacheLimits, maxBytes: cacheBytes })
+  const open = makeOpenChart({ source: given.chartSource, clock: given.clock, caches: given.caches }, { ...chartCacheLimits, maxBytes: cacheBytes })
   const renderChart = makeRenderChart(given)
   /** A form sends a request at each change of a field, so the charts are cached per user. */
   const depsFor = ({ principal }: SignedInCall, cluster: MemberCluster) => {

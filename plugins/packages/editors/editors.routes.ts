@@ -40,9 +40,9 @@ export const makeOptionsModel = defineRoute({
   id: 'packages.makeOptionsModel',
   method: 'PUT',
   path: `${optionsPath}/model`,
-  summary: 'Turn options into an editor model',
+  summary: 'Convert options to an editor model',
   description:
-    "Renders the options chart of the resource's editor with the body as its whole values, and puts each object under its key. With a `form`, only the keys that the editor keeps in a model. " +
+    "Renders the options chart of the resource's editor with the body as its complete values, and returns each object under its key. With a `form`, returns only the keys that the editor stores in a model. " +
     'Nothing is written. JSON, or YAML with `format=yaml`.',
   query: FormatQuery,
   body: body(EditorOptions, optionsExample),
@@ -56,8 +56,8 @@ export const renderOptionsManifest = defineRoute({
   id: 'packages.renderOptionsManifest',
   method: 'PUT',
   path: `${optionsPath}/manifest`,
-  summary: 'Show the manifest that an editor model would become',
-  description: "Renders the chart of the resource's editor with the model as its whole values: hooks before the installation, manifests, hooks after it. Nothing is written.",
+  summary: 'Render the manifest of an editor model',
+  description: "Renders the chart of the resource's editor with the model as its complete values: hooks before the installation, manifests, hooks after it. Nothing is written.",
   body: body(EditorModel, modelExample),
   ok: text('text/plain; charset=utf-8', manifestExample),
   failures: optionsFailures,
@@ -69,8 +69,8 @@ export const renderOptionsResources = defineRoute({
   id: 'packages.renderOptionsResources',
   method: 'PUT',
   path: `${optionsPath}/resources`,
-  summary: 'Show the objects that an editor model would become, one by one',
-  description: 'As `manifest`, each object as a file of its own, by apiVersion and kind: YAML, or JSON with `format=json`. `skipCRDs=true` leaves out the definitions that come with the chart.',
+  summary: 'Render the objects of an editor model, one by one',
+  description: 'Like `manifest`, with a file for each object, by apiVersion and kind: YAML, or JSON with `format=json`. `skipCRDs=true` omits the custom resource definitions of the chart.',
   query: ResourcesQuery,
   body: body(EditorModel, modelExample),
   ok: json(200, ResourceOutput, outputExample),
@@ -85,17 +85,17 @@ const editorFailures = [EditorMissing, EditorUnfit, ModelRefused, ChartMissing, 
 const recordFailures = [RecordsRefused, RecordUnreadable, ReleaseMissing] as const
 const taskFailures = [ResponseIdTaken, TaskLocked, TooManyTasks] as const
 const loadFailures = [...clusterFailures, ...editorFailures, ...recordFailures, ObjectRefused] as const
-const followed = 'The answer names a task: its progress is on the bus under `subject` and at `/tasks/{id}`. `response-id` is what the client chooses as the last word of `subject`.'
+const followed = 'The response names a task, whose progress is published on the bus under `subject` and at `/tasks/{id}`. `response-id` is the last word of `subject`, chosen by the client.'
 
 export const applyEditor = defineRoute({
   ...editorRoute,
   id: 'packages.applyEditor',
   method: 'PUT',
   path: editorPath,
-  summary: 'Install what an editor model says, or bring it up to date',
+  summary: 'Install or upgrade an editor model',
   description:
-    'Kind, apiVersion, name and namespace of each resource come from the editor and the release, whatever the model says. With `patch` (RFC 6902) instead of `resources` the model of what is installed is changed. ' +
-    'Waits until what was applied is ready, unless `wait=false`; `timeout` is in seconds. `installCRDs=true` also creates definitions that come with the chart. ' +
+    'Kind, apiVersion, name and namespace of each resource come from the editor and the release; those of the model are ignored. With `patch` (RFC 6902) instead of `resources` the model of the installed release is patched. ' +
+    'Waits until the applied objects are ready, unless `wait=false`; `timeout` is in seconds. `installCRDs=true` also creates the custom resource definitions of the chart. ' +
     followed,
   scope: write('cluster'),
   query: ApplyQuery,
@@ -110,8 +110,8 @@ export const deleteEditor = defineRoute({
   id: 'packages.deleteEditor',
   method: 'DELETE',
   path: editorPath,
-  summary: 'Remove what an editor installed',
-  description: 'With its history. The release is named by `releaseName` and `namespace` beside the resource, in the body or the query, or by `metadata` as in a model. A release that the editor did not make is refused. ' + followed,
+  summary: 'Uninstall the release of an editor',
+  description: 'Removes the history as well. The release is named by `releaseName` and `namespace` beside the resource, in the body or the query, or by `metadata` as in a model. A release that was not created by the editor is rejected. ' + followed,
   scope: write('cluster'),
   query: ResponseIdQuery,
   body: body(EditorRemoval, removalExample, { orQuery: true, whenAbsent: {} }),
@@ -126,8 +126,8 @@ export const loadEditorModel = defineRoute({
   id: 'packages.loadEditorModel',
   method: 'PUT',
   path: `${editorPath}/model`,
-  summary: 'Get the editor model of what is installed',
-  description: 'From the objects as they are in the cluster now, read as the caller. Those that are gone or may not be read are listed under `missing`. JSON, or YAML with `format=yaml`.',
+  summary: 'Get the editor model of an installed release',
+  description: 'Reads the present objects from the cluster as the caller. Objects that do not exist or that the caller may not read are listed under `missing`. JSON, or YAML with `format=yaml`.',
   query: FormatQuery,
   ok: orYaml(json(200, FreeObjectCodec, modelExample)),
 })
@@ -137,8 +137,8 @@ export const loadEditorManifest = defineRoute({
   id: 'packages.loadEditorManifest',
   method: 'PUT',
   path: `${editorPath}/manifest`,
-  summary: 'Get what an editor installed as one YAML text',
-  description: 'All objects of the installation as they are now. Those that are gone or may not be read are named in comments.',
+  summary: 'Get the manifest of an installed release of an editor',
+  description: 'All present objects of the release as YAML. Objects that do not exist or that the caller may not read are named in comments.',
   ok: text('text/plain; charset=utf-8', manifestExample),
 })
 
@@ -147,8 +147,8 @@ export const loadEditorResources = defineRoute({
   id: 'packages.loadEditorResources',
   method: 'PUT',
   path: `${editorPath}/resources`,
-  summary: 'Get what an editor installed, object by object',
-  description: 'Each object as a file of its own, by apiVersion and kind: YAML, or JSON with `format=json`.',
+  summary: 'Get the objects of an installed release of an editor, one by one',
+  description: 'With a file for each object, by apiVersion and kind: YAML, or JSON with `format=json`.',
   query: FormatQuery,
   ok: json(200, ResourceOutput, outputExample),
 })

@@ -32,7 +32,7 @@ export const Duration = noted(
     },
     t.identity,
   ),
-  { description: 'A duration as Go writes it (`5m0s`), or a whole number of nanoseconds; a number below 1,000,000 is seconds.' },
+  { description: 'A duration in the format of Go (`5m0s`), or an integer in nanoseconds; a number below 1,000,000 is in seconds.' },
 )
 
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/

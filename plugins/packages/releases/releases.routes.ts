@@ -61,8 +61,8 @@ export const listReleases = defineRoute({
   path: '/clusters/{owner}/{cluster}/helm/v3/releases',
   summary: 'List the Helm releases of a cluster',
   description:
-    'The newest revision of each release, read from the cluster as the caller. Options as those of `helm list`, in a JSON body or in the query: ' +
-    'without any, releases that are deployed or failed, of all namespaces, by name. `sort` is `name`, `name-desc`, `date`, `date-desc`, or 1 to 3 for the last three. ' +
+    'The newest revision of each release, read from the cluster as the caller. The options are those of `helm list`, in a JSON body or in the query; ' +
+    'without options, lists the deployed and failed releases of all namespaces, by name. `sort` is `name`, `name-desc`, `date`, `date-desc`, or 1 to 3 for the last three. ' +
     'Rows lack templates, values, manifest and notes unless `full=true`.',
   tag,
   access: requires('can_connect', clusterInPath),
@@ -78,7 +78,7 @@ export const getReleaseHistory = defineRoute({
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/helm/v3/releases/{name}',
   summary: 'List the stored revisions of a release',
-  description: 'The newest `max` (256 unless told), oldest first. Without `namespace` the release is looked for in all; where several have one of that name it must be said.',
+  description: 'The newest `max` (256 by default), oldest first. Without `namespace` the release is searched in all namespaces; `namespace` is required if several of them have a release with the name.',
   tag,
   access: requires('can_connect', clusterInPath),
   scope: read('cluster'),
@@ -92,8 +92,8 @@ export const getReleaseContent = defineRoute({
   id: 'packages.getReleaseContent',
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/helm/v3/releases/{name}/content',
-  summary: 'Get one revision of a release, whole',
-  description: 'The newest one unless `version` names another. The record as Helm wrote it: chart with templates, values and files, manifest, hooks, notes.',
+  summary: 'Get one complete revision of a release',
+  description: 'Returns the newest revision unless `version` names another. The record in the format of Helm: chart with templates, values and files, manifest, hooks, notes.',
   tag,
   access: requires('can_connect', clusterInPath),
   scope: read('cluster'),
@@ -108,7 +108,7 @@ export const getReleaseStatus = defineRoute({
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/helm/v3/releases/{name}/status',
   summary: 'Get the state of one revision of a release',
-  description: 'As `content`, without the files, templates and default values of its chart.',
+  description: 'Like `content`, without the files, templates and default values of the chart.',
   tag,
   access: requires('can_connect', clusterInPath),
   scope: read('cluster'),
@@ -122,11 +122,11 @@ const submitFailures = [
   ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, RecordsRefused, RecordUnreadable, ResponseIdTaken, TaskLocked, TooManyTasks,
 ] as const
 const followed =
-  'The answer names a task: its progress is on the bus under `subject` and at `/tasks/{id}`. ' +
-  '`response-id` is what the client chooses as the last word of `subject`; the same request with it within an hour is answered as the first time. ' +
-  'While a task works on a release, another one for it is refused by 409.'
+  'The response names a task, whose progress is published on the bus under `subject` and at `/tasks/{id}`. ' +
+  '`response-id` is the last word of `subject`, chosen by the client; the same request with the same value within an hour returns the first response. ' +
+  'Returns 409 while another task changes the release.'
 const ofValues =
-  'Values: `replaceValues` alone is the whole set; else the chart\'s `valuesFile` with `valuesPatch` (RFC 6902); else with `valueBytes`, `values` (as `--set`), `stringValues` and `kv_pairs` over it, in that order. '
+  'Values: `replaceValues` is the complete set, without other fields; otherwise the `valuesFile` of the chart with `valuesPatch` (RFC 6902), or with `valueBytes`, `values` (like `--set`), `stringValues` and `kv_pairs` over it, in that order. '
 
 const chartExample = { name: 'web', version: '1.4.0', sourceKind: 'HelmRepository', sourceNamespace: 'flux-system', sourceName: 'stable' }
 
@@ -135,7 +135,7 @@ export const installRelease = defineRoute({
   method: 'POST',
   path: '/clusters/{owner}/{cluster}/helm/v3/releases',
   summary: 'Install a chart as a release',
-  description: `${ofValues}\`dryRun\` changes nothing: the task's result holds what would change. A name that is in use is refused by 409. ${followed}`,
+  description: `${ofValues}\`dryRun\` changes nothing: the result of the task contains the changes. Returns 409 if the name is already in use. ${followed}`,
   tag,
   access: requires('can_connect', clusterInPath),
   scope: write('cluster'),
@@ -152,8 +152,8 @@ export const upgradeRelease = defineRoute({
   path: '/clusters/{owner}/{cluster}/helm/v3/releases/{name}',
   summary: 'Upgrade a release',
   description:
-    `${ofValues}Without any of them the values of the former revision stay. With \`reuseValues\` or \`resetThenReuseValues\` the ones given are put over those. ` +
-    `Without \`namespace\` the release is looked for in all. \`install\` makes a release that is not there. ${followed}`,
+    `${ofValues}Without any of them the values of the former revision are kept. With \`reuseValues\` or \`resetThenReuseValues\` the given values are merged over them. ` +
+    `Without \`namespace\` the release is searched in all namespaces. \`install\` creates a release that does not exist. ${followed}`,
   tag,
   access: requires('can_connect', clusterInPath),
   scope: write('cluster'),
@@ -185,7 +185,7 @@ export const rollbackRelease = defineRoute({
   method: 'POST',
   path: '/clusters/{owner}/{cluster}/helm/v3/releases/{name}/rollback',
   summary: 'Roll a release back to an earlier revision',
-  description: `\`version\` 0, or none, is the revision before. \`dry_run\` changes nothing: the task's result holds what would change. \`timeout\` is in seconds. ${followed}`,
+  description: `\`version\` 0, or none, is the previous revision. \`dry_run\` changes nothing: the result of the task contains the changes. \`timeout\` is in seconds. ${followed}`,
   tag,
   access: requires('can_connect', clusterInPath),
   scope: write('cluster'),
@@ -210,8 +210,8 @@ export const getDriver = defineRoute({
   id: 'packages.getDriver',
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/helm/tiller-config',
-  summary: 'Get the driver that keeps the releases of a cluster',
-  description: 'The default, with id 0, until one is set.',
+  summary: 'Get the storage driver for the releases of a cluster',
+  description: 'Returns the default, with id 0, until a driver is set.',
   tag,
   access: requires('can_connect', clusterInPath),
   scope: read('cluster'),
@@ -224,10 +224,10 @@ export const setDriver = defineRoute({
   id: 'packages.setDriver',
   method: 'PUT',
   path: '/clusters/{owner}/{cluster}/helm/tiller-config',
-  summary: 'Set the driver that keeps the releases of a cluster',
+  summary: 'Set the storage driver for the releases of a cluster',
   description:
-    '`Secret` or `ConfigMap`, in any case; the default where none is given. What is shown can be sent back: without `driver`, the one in `data` counts. It holds for every release operation on the cluster under this owner. ' +
-    'Releases are not moved: what the other driver keeps is not seen any more until the driver is set back.',
+    '`Secret` or `ConfigMap`, ignoring case; the default if none is given. The response of a GET is accepted: without `driver`, the one in `data` is used. The driver is used for every release operation on the cluster under this owner. ' +
+    'Releases are not moved: those of the other driver are hidden until the driver is set back.',
   tag,
   access: requires('can_connect', clusterInPath),
   scope: write('cluster'),
@@ -241,7 +241,7 @@ export const getDefaultDriver = defineRoute({
   id: 'packages.getDefaultDriver',
   method: 'GET',
   path: '/clusters/{owner}/{cluster}/helm/tiller-config/default',
-  summary: 'Get the driver that is used where none is set',
+  summary: 'Get the default storage driver',
   tag,
   access: requires('can_connect', clusterInPath),
   scope: read('cluster'),

@@ -15,7 +15,7 @@ export const ChartPresetFlatRef = request(
   {
     ...chartSourceProps,
     group: optional(groupName),
-    resource: optional(patternText(/^[a-z0-9-]*$/, 63, 'the plural of a resource, in small letters')),
+    resource: optional(patternText(/^[a-z0-9-]*$/, 63, 'the plural of a resource, in lower-case letters')),
     kind: optional(patternText(/^(?:[A-Z][A-Za-z0-9]*)?$/, 63, 'a kind')),
     variant: optional(freeText(253)),
     namespace: optional(Namespace),
@@ -59,7 +59,7 @@ export interface BundleIn {
   readonly sourceRef: t.TypeOf<typeof SourceRefIn>
   readonly packages: readonly PackageIn[]
 }
-interface PackageIn {
+export interface PackageIn {
   readonly chart: t.TypeOf<typeof ChartCardIn> | undefined
   readonly bundle: BundleIn | undefined
   readonly oneOf: { readonly description: string | undefined; readonly bundles: readonly BundleIn[] } | undefined

@@ -45,7 +45,7 @@ const toWish = ({ group = '', resource = '', kind = '', variant = '', namespace 
 
 /** The routes that show charts and bundles, and make orders from them. */
 export const viewHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
-  const open = makeOpenChart({ source: given.chartSource, clock: given.clock })
+  const open = makeOpenChart({ source: given.chartSource, clock: given.clock, caches: given.caches })
   const find = makeFindBundle({ texts: given.chartTexts, tools: given.chartTools, helm: given.helm })
   const deps = { open, find, clock: given.clock, entropy: given.entropy }
   const viewBundle = makeViewBundle(deps)
@@ -79,7 +79,7 @@ export const viewHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
       return isLeft(view) ? view : right({ apiVersion: viewsApiVersion, kind: 'BundleView' as const, ...view.right })
     }),
     handle(orderBundle, async ({ call, grant, body }) => {
-      if (!isUnambiguous(body)) return left(OrderRefused('Each package must be one of chart, bundle and oneOf.'))
+      if (!isUnambiguous(body)) return left(OrderRefused('packages: each must have exactly one of chart, bundle and oneOf.'))
       const reader = await readerOf(call, grant)
       if (isLeft(reader)) return reader
       const order = await makeBundleOrder({ view: toBundle(body), licenseKey: body.licenseKey }, reader.right, call.signal)

@@ -102,7 +102,7 @@ const linesOf = (row: string, what: string, times: Times): readonly BenchLine[] 
   const shown = (values: readonly number[]): string => `${median(values).toFixed(0)} ms`
   return [
     line('a', 'every record new', times.cold, `${shown(times.cold)} over HTTP, helm ${shown(times.helm)} with its start; the cluster is a stand-in in Node, which single reads cost more than one long list; the service's event loop stood still for at most ${Math.max(...times.stillMs).toFixed(0)} ms (median ${shown(times.stillMs)})`),
-    line('b', 'asked again', times.warm, `${shown(times.warm)} over HTTP: the records are listed anew as the caller, their contents are remembered`),
+    line('b', 'asked again', times.warm, `${shown(times.warm)} over HTTP: the records are listed again as the caller, their contents are cached`),
   ]
 }
 

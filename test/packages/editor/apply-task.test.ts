@@ -50,7 +50,7 @@ const runOf = (input: object, failed: (text: string) => void = () => undefined):
 
 const input = { release: { name: 'web', namespace: 'shop' }, model: about(configMaps, 'web'), flags: { install: true } }
 
-test('a right that was lost meanwhile ends both tasks before anything is asked or changed', async (t) => {
+test('a right that was lost before the start ends both tasks before anything is requested or changed', async (t) => {
   const held = heldCluster()
   await held.minute('denied')
   const { deps, asked } = stage({ clusterTasks: held.deps.clusterTasks })

@@ -44,7 +44,7 @@ test('without one of the cluster the built-in one counts, also for who may not l
   for (const status of [403, 404]) t.is(refusalOf(await catalog.find(answering(status), { ...deployments, name: 'sextants' }, signal)).tag, 'EditorMissing')
 })
 
-test('an unreachable cluster, and an object of another shape, are told', async (t) => {
+test('an unreachable cluster, and an object of another shape, are reported', async (t) => {
   t.is(refusalOf(await catalog.find(answering(0), deployments, signal)).tag, 'ClusterUnreachable')
   t.is(refusalOf(await catalog.find(answering(500), deployments, signal)).tag, 'ClusterUnreachable')
   for (const spec of [undefined, 7, {}, { resource: { name: 'x' } }, { resource: deployments, ui: { editor: { version: '1' } } }, { resource: deployments, ui: { instanceLabelPaths: [7] } }])

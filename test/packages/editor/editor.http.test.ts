@@ -167,7 +167,7 @@ test.serial('an object that the caller may not read is named, and its content is
   t.is(gone.json.missing[0].reason, 'not-found')
 })
 
-test.serial('who may not read the records is told so', async (t) => {
+test.serial('a caller who may not read the records gets a message', async (t) => {
   await applied('sealed', { a: '1' })
   const allow = world.api.rules.forbid({ user: userOf(world.member), resource: 'secrets' })
   for (const path of ['/editor/model', '/editor/manifest', '/editor/resources']) t.is((await world.put(path, about(configMaps, 'sealed'), world.member)).status, 403, path)

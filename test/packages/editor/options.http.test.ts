@@ -210,7 +210,7 @@ test.serial('a caller whom the cluster does not show its editors gets the built-
   broken()
 })
 
-test.serial('an editor that is not of its shape, or whose chart is not there, is told', async (t) => {
+test.serial('an editor of a wrong shape, or without its chart, is reported', async (t) => {
   world.api.put({ apiVersion: 'ui.k8s.appscode.com/v1alpha1', kind: 'ResourceEditor', metadata: { name: 'core-v1-secrets' }, spec: { resource: 7 } })
   const secrets = { group: '', version: 'v1', name: 'secrets' }
   t.is((await expectStatus(world.put('/options/manifest', about(secrets, 'web')), 422)).json.code, 'EditorMissing')

@@ -96,7 +96,7 @@ test('what an API server wrote does not go back to it', (t) => {
 test('a key that the editor does not have is refused, however it is called', (t) => {
   for (const key of ['service', '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'appsdeployment', '']) {
     const model = JSON.parse(`{"resources":{${JSON.stringify(key)}:{"kind":"Pod"}}}`) as unknown
-    t.deepEqual(problems(model), [`resources.${key}: the editor has no such resource`])
+    t.deepEqual(problems(model), [`resources.${key}: does not exist in the editor`])
   }
 })
 
@@ -141,7 +141,7 @@ test('objects of a feature set keep names that belong to their keys', (t) => {
   t.deepEqual(problems({ resources: { helmToolkitFluxcdIoHelmRelease_kube_prometheus: { metadata: { name: 'other' } } } }, ofSet), ['resources.helmToolkitFluxcdIoHelmRelease_kube_prometheus.metadata.name: does not belong to this key'])
 })
 
-test('a chart without what an editor needs is told', (t) => {
+test('a chart that lacks the parts of an editor is reported', (t) => {
   t.regex(refusalOf(readEditorChart(chartOf('bare', {}))).message, /metadata\.resource/)
   t.regex(refusalOf(readEditorChart(chartOf('odd', { metadata: { resource: {} }, resources: { a: { kind: 'Pod' } } }))).message, /resources\.a/)
   const declared = unwrap(readEditorChart(chartOf('keys', values, { 'meta.x-helm.dev/resource-keys': 'appsDeployment, secret_config', 'meta.x-helm.dev/form-keys': 'service' })))

@@ -38,7 +38,7 @@ test('a rendering as text: hooks before, manifests, hooks after', async (t) => {
   t.is(renderedText({ manifest: '', hooks: [], notes: '', release: undefined }), '')
 })
 
-test('what is no object of Kubernetes is told', async (t) => {
+test('what is not an object of Kubernetes is reported', async (t) => {
   t.is(refusalOf(await parseManifest(chartTexts, 'a: [')).tag, 'EditorUnfit')
   t.is(refusalOf(await parseManifest(chartTexts, 'apiVersion: v1\nkind: Pod\nmetadata: {}\n')).tag, 'EditorUnfit')
   t.deepEqual(unwrap(await parseManifest(chartTexts, '# nothing\n---\n')), [])
@@ -88,7 +88,7 @@ test('what a model is about', (t) => {
   t.deepEqual(refusalOf(readSubject({ metadata: { resource: {}, release: { name: 'a' } } })).errors, ['metadata.resource: the name (plural) or the kind is needed'])
 })
 
-test('whatever a request says, what comes out can stand in a path of the cluster', (t) => {
+test('for any request, the result is valid in a path of the cluster', (t) => {
   const part = fc.oneof(fc.string({ unit: 'binary', maxLength: 30 }), fc.constantFrom('v1', 'apps', 'pods', '..', '.', 'a/b', '%2e%2e', 'web', 'x'.repeat(300), 'shop'))
   const resource = fc.record({ group: part, version: part, name: part, kind: part, scope: part }, { requiredKeys: [] })
   fc.assert(
@@ -147,7 +147,7 @@ test('a move is a removal and an addition, in that order', (t) => {
   t.is(refusalOf(fastJsonPatches.apply({ l: [1] }, [{ op: 'move', from: '/l/0', path: '/l/1' }])).tag, 'PatchRefused')
 })
 
-test('more objects than an editor deals with, and names that nobody could give, end soon', async (t) => {
+test('more objects than an editor deals with, and impossible names, end soon', async (t) => {
   const many = Array.from({ length: 2001 }, (_, n) => `---\napiVersion: v1\nkind: Pod\nmetadata: {name: p${n}}\n`).join('')
   t.regex(refusalOf(await parseManifest(chartTexts, many)).message, /2001 objects/)
   const long = { apiVersion: `${'a'.repeat(1_000_000)}.io/v1`, kind: 'K'.repeat(1_000_000), name: `${'-'.repeat(1_000_000)}x` }

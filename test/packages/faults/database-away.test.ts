@@ -57,7 +57,7 @@ const faults = {
 }
 
 for (const [what, fault] of Object.entries(faults)) {
-  test.serial(`a database that ${what} for seconds while helm works: the work goes on, and its end is told once`, async (t) => {
+  test.serial(`a database that ${what} for seconds while helm works: the work continues, and its end is reported once`, async (t) => {
     const { api, link, client, installing, object, answers } = await startLinked(t)
     const hold = api.rules.hold({ verb: ['create', 'patch'], resource: 'services', name: /^(web|)$/ })
     const id = await installing()
@@ -75,7 +75,7 @@ for (const [what, fault] of Object.entries(faults)) {
     t.is(task.events.filter((event) => event.id === id && event.status === 'Success').length, 1)
     t.is(task.events.filter((event) => event.id === id && event.status === 'Started').length, 1)
     const told = task.events.map(({ id: step, status, msg }) => `${step} ${status} ${msg}`)
-    t.deepEqual(told.filter((line, index) => told.indexOf(line) !== index), [], 'no event is told twice')
+    t.deepEqual(told.filter((line, index) => told.indexOf(line) !== index), [], 'no event is published twice')
     t.is(api.calls.filter(({ resource, verb }) => resource === 'jobs' && (verb === 'create' || verb === 'patch')).length, 2, 'each hook once')
   })
 }

@@ -100,7 +100,7 @@ test.serial('killed after helm had ended, before that was written: the task succ
   await isSound(t, house, task, source(house))
 })
 
-test.serial('killed in a rollback: its revision is failed, the release goes on', async (t) => {
+test.serial('killed in a rollback: its revision is failed, the release continues', async (t) => {
   const house = await startPackageHouse(t)
   await installed(house, 'hooks.rollback=never')
   t.is((await house.client.done('PUT', '/v3/releases/web/', { ...source(house), namespace, values: ['replicas=2'] })).state, 'succeeded')

@@ -49,7 +49,7 @@ test.serial('a cluster that goes away in the middle: the task says what it could
   mend()
   t.is(task.state, 'failed', task.message)
   t.regex(task.message, /could not be read/)
-  t.deepEqual(house.records(), ['1 pending-install'], 'nobody could write it')
+  t.deepEqual(house.records(), ['1 pending-install'], 'it could not be written')
   const refused = await house.client.send('PUT', '/v3/releases/web/', { ...source, namespace, install: true })
   t.is(refused.status, 409)
   t.regex(refused.text, /uninstall/)

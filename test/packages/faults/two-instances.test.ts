@@ -77,7 +77,7 @@ test.serial('both instances work on what either was asked for, and each release 
   for (const name of names) t.deepEqual(recordsOf(name), ['1 deployed'])
 })
 
-test.serial('two that want one release at the same moment: one has it, the other is told so', async (t) => {
+test.serial('two that want one release at the same moment: one has it, the other gets a message', async (t) => {
   for (const name of ['raced-0', 'raced-1', 'raced-2']) {
     const answers = await Promise.all([here.send('POST', '/v3/releases/', install(name)), there.send('POST', '/v3/releases/', install(name))])
     t.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409], answers.map(({ text }) => text).join('\n'))

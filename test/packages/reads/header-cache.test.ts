@@ -9,7 +9,7 @@ const cluster = (id: number) => ({ id: id as ClusterId })
 const header = (name: string, chars: number): ReleaseHeader => ({ name, namespace: 'n', version: 1, info: { status: 'deployed', description: 'x'.repeat(chars) }, chartMetadata: {} })
 const bare = JSON.stringify(header('a', 0)).length
 
-test('a cache answers what was kept last for that cluster, object and version, and holds no more than it may', (t) => {
+test('a cache answers what was kept last for that cluster, object and version, and keeps to its limit', (t) => {
   const step = fc.record({ cluster: fc.integer({ min: 1, max: 2 }), name: fc.constantFrom('a', 'b', 'c', 'd'), resourceVersion: fc.constantFrom('1', '2'), chars: fc.integer({ min: 0, max: 300 }), isKept: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

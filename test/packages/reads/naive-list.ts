@@ -30,7 +30,7 @@ export const findProblem = (records: readonly RecordOf[], options: ReleaseListOp
   const { limit = 0, offset = 0 } = options
   const count = Math.max(0, Math.min(expected.length - offset, limit > 0 ? limit : expected.length))
   if (shown.length !== count) return `${shown.length} rows instead of ${count}`
-  if (new Set(shown).size !== shown.length) return 'a row stands twice'
+  if (new Set(shown).size !== shown.length) return 'a row is repeated'
   const rows = shown.map((id) => expected.find((record) => idOf(record) === id))
   if (rows.includes(undefined)) return 'a row that does not belong there'
   return findDisorder(rows as RecordOf[], expected, options)
@@ -46,7 +46,7 @@ const findDisorder = (rows: readonly RecordOf[], expected: readonly RecordOf[], 
   const before = (a: RecordOf, b: RecordOf): boolean => (isDescending ? key(a) > key(b) : key(a) < key(b))
   for (const [index, row] of rows.entries()) {
     const next = rows[index + 1]
-    if (next !== undefined && before(next, row)) return `${idOf(next)} stands behind ${idOf(row)}`
+    if (next !== undefined && before(next, row)) return `${idOf(next)} is after ${idOf(row)}`
   }
   // How many come before the first row: at most the offset, were equal ones not free to change places.
   const [first] = rows

@@ -90,7 +90,7 @@ test.serial("another organization's cluster shows its own releases, also where i
   t.is((await world.service.send('GET', `/api/v1/clusters/${world.otherOrg}/prod/helm/v3/releases`, { token: world.owner.token })).status, 404)
 })
 
-test.serial('a cluster that does not answer is told of as such', async (t) => {
+test.serial('a cluster that does not answer is reported', async (t) => {
   const stop = world.fake.rules.fail({ resource: 'secrets' }, 503, 'ServiceUnavailable', 'not now')
   const answer = await world.get('/v3/releases')
   t.is(answer.status, 500)

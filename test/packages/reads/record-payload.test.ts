@@ -39,7 +39,7 @@ const lying = (bytes: Buffer, size: number): Buffer => {
   return changed
 }
 
-test('a record that unpacks to more than it may is refused, whatever it says of itself', async (t) => {
+test('a record that unpacks to more than the limit is refused, whatever size it declares', async (t) => {
   for (const bytes of [zeros, lying(zeros, 10), lying(zeros, 0), lying(zeros, smallRecordBytes + 1)]) {
     t.throws(() => unpackSync(bytes), { instanceOf: PayloadUnreadable })
     await t.throwsAsync(unpack(bytes), { instanceOf: PayloadUnreadable })

@@ -111,7 +111,7 @@ onWorld('an index asks for metadata alone, by pages', async (t, world) => {
   t.deepEqual([...new Set(accepted)], ['application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'])
 })
 
-onWorld('a list whose pages expire begins anew, and is asked for in one piece in the end', async (t, world) => {
+onWorld('a list whose pages expire starts again, and is finally requested in one piece', async (t, world) => {
   const template = await recordObject('ConfigMap', web)
   for (let version = 1; version <= 700; version += 1) {
     world.fake.put({ ...template, metadata: { ...template.metadata, name: `sh.helm.release.v1.web.v${version}`, labels: { ...template.metadata.labels, version: String(version) } } })
@@ -191,7 +191,7 @@ onWorld('headers come in the order of the refs, and what went away is left out',
   t.is(tagOf(await world.store.amend(world.ann, 'Secret', gone[0] as ReleaseRecordRef, { status: 'failed' }, signal)), 'ReleaseMissing')
 })
 
-onWorld('a header is fetched once for each version of its object, whoever asks, and for each cluster', async (t, world) => {
+onWorld('a header is fetched once for each version of its object and each cluster, for all callers', async (t, world) => {
   await world.put('Secret', web, { ...web, name: 'api' })
   const refs = await indexOf(world, 'Secret')
   const first = unwrap(await world.store.headers(world.ann, 'Secret', refs, signal))
@@ -209,7 +209,7 @@ onWorld('a header is fetched once for each version of its object, whoever asks, 
   await other.close()
 })
 
-onWorld("a caller whom the cluster refuses is told so in the cluster's words, whatever is kept for others", async (t, world) => {
+onWorld("a caller whom the cluster refuses gets the message of the cluster, even if records are cached for others", async (t, world) => {
   await world.put('Secret', web)
   const refs = await indexOf(world, 'Secret')
   unwrap(await world.store.headers(world.ann, 'Secret', refs, signal))

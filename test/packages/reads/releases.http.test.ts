@@ -102,7 +102,7 @@ test('a release that is not there is 404, one of several namespaces must be said
   for (const end of ['content', 'status']) t.is((await world.get(`/v3/releases/twin/${end}?namespace=right&version=3`)).status, 404)
 })
 
-test('a record that cannot be read breaks no list, and is told of alone', async (t) => {
+test('a record that cannot be read breaks no list, and is reported alone', async (t) => {
   const good = await recordObject('Secret', { name: 'good', namespace: 'broken', version: 1 })
   const bad = await recordObject('Secret', { name: 'bad', namespace: 'broken', version: 1 })
   world.fake.put(good)

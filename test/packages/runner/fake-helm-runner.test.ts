@@ -21,7 +21,7 @@ const bench: RunnerBench = {
 
 helmRunnerSuite(test, 'the fake', async () => bench)
 
-test('it stands for a machine without helm, and renders any archive', async (t) => {
+test('it simulates a machine without helm, and renders any archive', async (t) => {
   const fake = makeFakeHelmRunner()
   const work = { target: { cluster, driver: 'Secret', tenantId: 1 }, release: { namespace: 'a', name: 'b' }, flags: {} } as const
   const open = new AbortController().signal

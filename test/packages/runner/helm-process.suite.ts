@@ -70,7 +70,7 @@ export const helmProcessSuite = (test: TestFn, name: string, getBench: () => { r
 
   const looking = '{{- $s := lookup "v1" "Secret" .Release.Namespace "treasure" }}\nkind: ConfigMap\napiVersion: v1\nmetadata: { name: {{ .Release.Name }}-seen }\ndata: { seen: {{ ($s.data | default dict).gold | default "nothing" | quote }} }\n'
 
-  on('`lookup` sees what the caller may see, and the cluster is told who calls', async (t, bench, { namespace, work }, api) => {
+  on('`lookup` sees what the caller may see, and the cluster gets the caller', async (t, bench, { namespace, work }, api) => {
     api.put({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'treasure', namespace }, data: { gold: 'Z29sZA==' } })
     const chart = await bench.chart({ files: { 'templates/look.yaml': looking } })
     t.regex(unwrap(await bench.runner.template(work('look'), chart, open)).manifest, /seen: "?Z29sZA==/)
@@ -139,7 +139,7 @@ export const helmProcessSuite = (test: TestFn, name: string, getBench: () => { r
     t.true(events.some((event) => event.kind === 'line'))
   })
 
-  on('a template’s error is told by its root, on one line', async (t, { runner, chart }, { work }) => {
+  on('an error of a template is reported by its root, on one line', async (t, { runner, chart }, { work }) => {
     const failed = await runner.install(work('root'), await chart({ files: { 'templates/need.yaml': '{{ required "a berth is needed" .Values.berth }}' } }), open)
     t.is(tagOf(failed), 'HelmRefused')
     t.regex(messageOf(failed), /a berth is needed/)

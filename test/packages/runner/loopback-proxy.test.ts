@@ -88,7 +88,7 @@ test('what changes something is reported when it is answered, dry runs as such, 
   ])
 })
 
-test('a cluster that does not answer is told as a Kubernetes Status, and remembered', async (t) => {
+test('a cluster that does not answer is reported as a Kubernetes Status, and remembered', async (t) => {
   const proxy = openProxy(t)
   const told = async (failure: Awaited<ReturnType<Relay>>): Promise<unknown> => {
     const door = await proxy.open({ cluster: clusterOf(async () => failure), onEvent: () => undefined })

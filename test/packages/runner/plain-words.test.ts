@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { asProgress, errorOf, makeRedact } from '../../../adapters/helm/process/helm-output.ts'
 import { cleanLine, StderrLines } from '../../../adapters/helm/process/child-process.ts'
 
-test('an error is told without its place in the program', (t) => {
+test('an error is reported without its place in the program', (t) => {
   const helm3 = `install.go:225: 2026-11-22 02:55:11.048 +0000 UTC m=+0.136 [debug] Original chart version: ""
 Error: INSTALLATION FAILED: failed pre-install: 1 error occurred:
 \t* timed out waiting for the condition
@@ -30,7 +30,7 @@ test('a secret at the place where an error is cut is not shown in part', (t) => 
   t.true(shown?.endsWith('***yyyyyyy…'))
 })
 
-test('progress is told without times and places', (t) => {
+test('progress is reported without times and places', (t) => {
   t.is(asProgress('client.go:142: 2026-11-22 03:02:21.186720337 +0000 UTC m=+0.306169489 [debug] creating 1 resource(s)'), 'creating 1 resource(s)')
   t.is(asProgress('level=DEBUG msg="waiting for resources" count=1'), 'waiting for resources count=1')
   t.is(asProgress('level=WARN msg="say \\"this\\""'), 'warn: say "this"')
@@ -43,7 +43,7 @@ test('progress is told without times and places', (t) => {
 const key = fc.constantFrom('password', 'dbPassword', 'token', 'secretKey', 'privateKey', 'auth', 'credentials', 'apiKey')
 const word = fc.stringMatching(/^[A-Za-z0-9/+_.-]{8,40}$/)
 
-test('what stands under a key that sounds like a secret is shown nowhere, not in base64 either', (t) => {
+test('the value of a key that sounds like a secret is shown nowhere, not in base64 either', (t) => {
   t.notThrows(() =>
     fc.assert(
       fc.property(key, word, fc.constantFrom('list', 'nested', 'plain', 'lines'), (name, value, how) => {

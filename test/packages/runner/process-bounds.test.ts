@@ -64,7 +64,7 @@ test('what takes longer than all its waits together is ended', async (t) => {
   t.regex(messageOf(ended), /took too long.*context canceled/)
 })
 
-test('a rollback that is cancelled has its time to finish, and no more', async (t) => {
+test('a rollback that is cancelled has a limited time to finish', async (t) => {
   const finishing = spy(t, 'echo started > $HOME/../../started; while [ ! -e $HOME/../../finish ]; do sleep 0.05; done', { finishSeconds: 20 })
   const cancelled = new AbortController()
   const rolling = finishing.runner.rollback({ ...finishing.work, flags: {} }, 1, cancelled.signal)
@@ -80,14 +80,14 @@ test('a rollback that is cancelled has its time to finish, and no more', async (
   t.regex(messageOf(await removing), /cancelled or the service stops.*may be left pending/)
 })
 
-test('what a change prints beyond measure is left out, and the change stands', async (t) => {
+test('output of a change beyond the limit is omitted, and the change is kept', async (t) => {
   const { runner, work } = spy(t, 'head -c 3000000 /dev/zero | tr "\\0" x', { outputBytes: 1024 * 1024 })
   const { release, manifest } = unwrap(await runner.install({ ...work, flags: {} }, chart, open))
   t.is(release, undefined)
   t.is(manifest, '')
 })
 
-test('a program that is gone, or fails without a word, is told as that', async (t) => {
+test('a program that is missing, or fails without output, is reported', async (t) => {
   const silent = spy(t, 'exit 7')
   t.regex(messageOf(await silent.runner.uninstall({ ...silent.work, flags: {} }, open)), /code 7 and said nothing/)
   const gone = spy(t, 'exit 0')
@@ -112,7 +112,7 @@ test('without a helm every operation says how to get one', async (t) => {
   }
 })
 
-test('a tenant that asks for too many renderings at once is told to come back', async (t) => {
+test('a tenant that requests too many renderings at once gets a message to try again', async (t) => {
   const { runner, work } = spy(t, 'sleep 0.5', { renderings: { inAll: 2, perTenant: 1, waitingPerTenant: 1 } })
   const many = await Promise.all([1, 2, 3].map(() => runner.template(work, chart, open)))
   t.deepEqual(many.map(tagOf).sort(), ['HelmBusy', 'done', 'done'])

@@ -42,7 +42,7 @@ test('nothing that is printed breaks the reading', async (t) => {
   )
 })
 
-test('a record is read behind whatever stands before it, and only a record', async (t) => {
+test('a record is read after any other output, and only a record', async (t) => {
   const record = { name: 'a', namespace: 'n', version: 2, info: { status: 'deployed', notes: 'hi' }, manifest: 'm', hooks: [{ name: 'h' }], chart: { files: ['large'] } }
   const read = await readReleaseOutput(chartTexts, Buffer.from(`warning\n${JSON.stringify(record)}\n`))
   t.like(read, { manifest: 'm', notes: 'hi', hooks: [{ name: 'h' }], release: { version: 2 } })

@@ -56,7 +56,7 @@ test('a wait ends with its signal, and with its time', async (t) => {
   }
 })
 
-test('there are never more than the limits say, and nobody who may is left waiting', async (t) => {
+test('there are never more than the limits, and no allowed one is left waiting', async (t) => {
   await t.notThrowsAsync(
     fc.assert(
       fc.asyncProperty(fc.array(fc.record({ tenant: fc.integer({ min: 1, max: 3 }), gives: fc.boolean() }), { maxLength: 40 }), async (steps) => {

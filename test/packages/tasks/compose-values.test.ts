@@ -33,7 +33,7 @@ const chart = chartOf(
   { files: new Map([['values-small.yaml', bytes('\uFEFFreplicas: 0\nimage:\n  name: tiny\n')], ['list.yaml', bytes('- 1')], ['broken.yaml', bytes('a: [')]]) },
 )
 
-test('each way of saying values stands over the one before it', async (t) => {
+test('each form of values takes precedence over the one before it', async (t) => {
   const spec: ValuesSpec = {
     valueTexts: ['replicas: 2\nimage: {tag: "2"}', 'extra: {a: 1, b: 1}'],
     values: ['extra.a=2,replicas=3'],

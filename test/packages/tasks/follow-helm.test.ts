@@ -28,7 +28,7 @@ const job = (name: string, event: string, weight = 0) => plannedHook({ kind: 'Jo
 const plan = (more: Partial<HelmPlan> = {}): HelmPlan => ({ objects: [object('ConfigMap', 'a'), object('ConfigMap', 'b'), object('Secret', 's')], hooks: [], home: 'shop', driver: 'Secret', ...more })
 const now = (): Date => new Date(0)
 
-test('creates without a name are told by the name that was planned, the record is not told', (t) => {
+test('creates without a name are reported by the planned name, the record is not reported', (t) => {
   const { lines, progress } = recorder()
   const follower = followHelm(progress, plan(), now)
   for (const event of [
@@ -97,7 +97,7 @@ const attended = (redactSecrets = (text: string): string => text) => ({
   plan: plan({ objects: [object('Deployment', 'web', 'apps/v1'), object('ConfigMap', 'a')] }),
 })
 
-test('while helm waits, it is told what for, once for each change', async (t) => {
+test('while helm waits, the reason is reported, once for each change', async (t) => {
   const { lines, progress } = recorder()
   const pauses: number[] = []
   const finished = Promise.withResolvers<void>()

@@ -28,7 +28,7 @@ const cases: readonly (readonly [string, string, FreeObject | undefined, string]
   ['an image', 'Pod', live({ containerStatuses: [{ name: 'web', state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } }] }), 'container web: ImagePullBackOff: no such image'],
   ['an exit', 'Pod', live({ initContainerStatuses: [{ name: 'init', state: { terminated: { exitCode: 3, reason: 'Error' } } }] }), 'container init: Error (exit code 3)'],
   ['no place', 'Pod', live({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes' }] }), 'Unschedulable: 0/3 nodes'],
-  ['a kind that nobody knows', 'Widget', live({}), ''],
+  ['an unknown kind', 'Widget', live({}), ''],
 ]
 for (const [title, kind, object, reason] of cases) {
   test(`${kind}: ${title}`, (t) => {

@@ -53,7 +53,7 @@ const cases: readonly Case[] = [
   { title: 'an upgrade in the middle', lost: lost('upgrade', 1), rows: [[1, 'deployed'], [2, 'pending-upgrade']], state: 'failed', after: ['1 deployed', '2 failed'], says: /Revision 1 is live; revision 2 is recorded as failed/ },
   { title: 'an upgrade that was done', lost: lost('upgrade', 1), rows: [[1, 'superseded'], [2, 'deployed']], state: 'succeeded', after: ['1 superseded', '2 deployed'], says: /Revision 2/ },
   { title: 'a rollback in the middle', lost: lost('rollback', 2), rows: [[1, 'superseded'], [2, 'deployed'], [3, 'pending-rollback']], state: 'failed', after: ['1 superseded', '2 deployed', '3 failed'], says: /Revision 2 is live/ },
-  { title: 'a rollback not begun, over a revision that somebody else left pending', lost: lost('rollback', 2), rows: [[1, 'deployed'], [2, 'pending-upgrade']], state: 'failed', after: ['1 deployed', '2 pending-upgrade'], says: /^No new revision/ },
+  { title: 'a rollback not begun, over a revision that another process left pending', lost: lost('rollback', 2), rows: [[1, 'deployed'], [2, 'pending-upgrade']], state: 'failed', after: ['1 deployed', '2 pending-upgrade'], says: /^No new revision/ },
   { title: 'an uninstall that was done', lost: lost('uninstall', 3), rows: [], state: 'succeeded', after: [], says: /uninstalled, and its history removed/ },
   { title: 'an uninstall that was done, with history', lost: lost('uninstall', 3, true), rows: [[3, 'uninstalled']], state: 'succeeded', after: ['3 uninstalled'], says: /history was kept/ },
   { title: 'an uninstall in the middle', lost: lost('uninstall', 3), rows: [[3, 'uninstalling']], state: 'failed', after: ['3 uninstalling'], says: /Uninstall it again/ },
@@ -109,7 +109,7 @@ test('a helm that was killed leaves no revision pending', async (t) => {
   t.like(stopping, { state: 'failed' })
   const pending = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']])
   t.like(await endOfHelm({ pause, releases: pending.store }, stopped('lease-lost'), about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was stopped.')), { state: 'unknown' })
-  t.deepEqual(pending.amended, [], 'whoever lost the task changes nothing any more')
+  t.deepEqual(pending.amended, [], 'a worker that lost the task changes nothing more')
   const late = await endOfHelm({ pause, releases: recordsOf([]).store }, stopped('cancelled'), about('uninstall', [[1, 'deployed']]), undefined)
   t.like(late, { state: 'succeeded', message: 'Release web is uninstalled. Its history was removed. It had gone too far to be stopped.' })
 })
@@ -122,12 +122,12 @@ test('success stays one when the records cannot be read afterwards', async (t) =
   t.regex(failed.message, /could not be read/)
 })
 
-test('standing is told by the newest revision, whatever the order of the records', (t) => {
+test('the state is that of the newest revision, in any order of the records', (t) => {
   t.is(describeStanding(standingOf([])), 'No revision is recorded.')
   t.is(describeStanding(standingOf(([[2, 'failed'], [10, 'failed'], [9, 'deployed']] as const).map(refOf))), 'Revision 9 is live; revision 10 is recorded as failed.')
 })
 
-test('a revision that somebody else\'s helm works on is left alone', async (t) => {
+test('a revision that another helm works on is left alone', async (t) => {
   const busy = [[1, 'deployed'], [2, 'pending-upgrade']] as const
   const inProgress = HelmRefused('another operation (install/upgrade/rollback) is in progress')
   const taken = HelmRefused('create: failed to create: secrets "sh.helm.release.v1.web.v2" already exists')
@@ -176,12 +176,12 @@ test('what a cluster refuses is not asked for again', async (t) => {
   t.deepEqual(refused.pauses, [])
 })
 
-test('whoever lost the right is told what they did, and nothing of the release', async (t) => {
+test('a user who lost the right gets the finished steps, and nothing of the release', async (t) => {
   const lostRights = stopped('rights-lost')
   const pending = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']])
   const end = await endOfHelm({ pause, releases: pending.store }, lostRights, about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was ended. Helm said: secret things'))
   t.deepEqual(pending.rows(), ['1 deployed', '2 failed'])
-  t.like(end, { state: 'failed', error: 'Whoever asked for it may no longer connect to the cluster.', result: { release: 'web', namespace: 'shop' } })
+  t.like(end, { state: 'failed', error: 'The user who requested it may no longer connect to the cluster.', result: { release: 'web', namespace: 'shop' } })
   t.notRegex(end.message, /live|recorded as/)
   const fixed = recordsOf([[1, 'deployed'], [2, 'pending-upgrade']], { amends: false })
   t.regex((await endOfHelm({ pause, releases: fixed.store }, lostRights, about('upgrade', [[1, 'deployed']]), HelmStopped('Helm was ended.'))).message, /may be left pending/)

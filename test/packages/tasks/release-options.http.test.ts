@@ -113,7 +113,7 @@ test.serial('a dry run of the client alone asks the cluster for nothing that cha
   t.deepEqual(world.fake.calls.slice(before).filter(({ verb, group }) => ['create', 'update', 'patch', 'delete'].includes(verb) && group !== 'authorization.k8s.io'), [])
 })
 
-test.serial('definitions that differ are told, and stay as they are', async (t) => {
+test.serial('definitions that differ are reported, and do not change', async (t) => {
   const namespace = world.namespace()
   const first = await install(namespace, 'definitions')
   t.is(first.state, 'succeeded', first.error)

@@ -98,7 +98,7 @@ test.serial('wrong options are refused by 422 that names the field, and nothing 
   t.deepEqual(changing(world.fake.calls.slice(before)), [])
 })
 
-test.serial('options that nobody knows are accepted', async (t) => {
+test.serial('unknown options are accepted', async (t) => {
   const task = await world.as(world.owner).done('POST', `${releases}/`, installBody(world.namespace(), 'minimal', { generateName: false, unknown: { a: 1 } }))
   t.is(task.state, 'succeeded', task.error)
 })
@@ -129,7 +129,7 @@ test.serial('the same request with the same response-id is answered as before, a
   }
 })
 
-test.serial('a release that another helm left pending is not touched, and the caller is told what can be done', async (t) => {
+test.serial('a release that another helm left pending is not touched, and the caller gets advice', async (t) => {
   const namespace = world.namespace()
   const client = world.as(world.owner)
   await client.done('POST', `${releases}/`, installBody(namespace))

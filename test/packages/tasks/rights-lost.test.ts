@@ -13,7 +13,7 @@ import type { TaskKind } from '../../../core/tasks/ports.ts'
 import { onAbort, stage } from '../../cluster-tasks/stage.ts'
 import { chartTexts } from '../texts.ts'
 
-const rightsGone = 'Whoever asked for it may no longer connect to the cluster.'
+const rightsGone = 'The user who requested it may no longer connect to the cluster.'
 const refOf = (version: number, status: ReleaseRecordRef['status']): ReleaseRecordRef => ({
   namespace: 'shop', name: 'web', version, status, objectName: `web.v${version}`, uid: `u${version}`, resourceVersion: '1',
 })
@@ -62,7 +62,7 @@ const loseWhile = async (t: ExecutionContext, make: (deps: never) => TaskKind, p
 test('a rollback under way is ended, leaves nothing pending, and tells nothing of the release', async (t) => {
   const { end, amended } = await loseWhile(t, (deps) => rollbackReleaseKind(deps), 'pending-rollback', { revision: 1, description: 'back' })
   t.deepEqual(amended, ['3 failed'])
-  t.is(end.message, 'Stopped on the way, for the right to connect to the cluster was lost. What had been done stays, and how the release stands is not told. No revision was left pending.')
+  t.is(end.message, 'Stopped because the right to connect to the cluster was lost. Finished changes are kept, and the state of the release is not shown. No revision was left pending.')
   t.deepEqual(end.result, { release: 'web', namespace: 'shop' })
 })
 

@@ -29,7 +29,7 @@ for (const [what, source, value] of cases) {
   })
 }
 
-test('what cannot be read is told in words, here and aside', async (t) => {
+test('text that cannot be read is reported, here and in a thread', async (t) => {
   for (const pad of ['', padding]) {
     t.regex(String(told(await texts.parseAll(text(`${pad}a: [`)))), /^TextUnreadable: The text is no YAML/)
     t.regex(String(told(await texts.convert(text(`${pad}a: 1\n---\nb: 2\n`), 'json'))), /^TextUnreadable: It holds 2 documents/)
@@ -39,7 +39,7 @@ test('what cannot be read is told in words, here and aside', async (t) => {
   t.regex(String(told(await texts.parseAll(new Uint8Array(9 * 1024 * 1024).fill(0x20)))), /^TextUnreadable: The text is longer/)
 })
 
-test('a thread that is too busy, or that is ended, is told of', async (t) => {
+test('a thread that is too busy, or that is ended, is reported', async (t) => {
   const slow = makeChartThreads({ threads: 1, maxWaiting: 1 })
   const busy = makeChartTexts(slow, slices)
   const long = text(padding)

@@ -1,6 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { lruCaches } from '../../../adapters/system/lru-caches.ts'
 import { atATime } from '../../../core/packages/charts/concurrency.ts'
 import { ChartSourceUnreachable, type Chart, type ChartSource } from '../../../core/packages/charts/ports.ts'
 import { makeFindBundle, makeViewBundle } from '../../../core/packages/views/orders.ts'
@@ -16,7 +17,7 @@ const clockAt = (start = 0) => {
 test('a chart is fetched once a minute, for the same user of the same cluster', async (t) => {
   const source = stubSource([stubChart('ferry', '1.0.0')])
   const clock = clockAt()
-  const open = makeOpenChart({ source, clock })
+  const open = makeOpenChart({ source, clock, caches: lruCaches })
   const ask = async (version: string, userId: number, clusterId: number): Promise<number> => {
     const opened = await open(refOf('ferry', version), reader(userId, clusterId), signal)
     t.is(isRight(opened) ? opened.right.ref.version : opened.left.message, '1.0.0')
@@ -40,7 +41,7 @@ test('a chart is fetched once a minute, for the same user of the same cluster', 
 
 test('views that are asked for at once share one fetch, each for its own user', async (t) => {
   const source = stubSource([stubChart('ferry', '1.0.0')])
-  const open = makeOpenChart({ source, clock: clockAt() })
+  const open = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
   const gone = new AbortController()
   const asked = [open(refOf('ferry'), reader(1), signal), open(refOf('ferry'), reader(1), gone.signal), open(refOf('ferry'), reader(2), signal)]
   gone.abort()
@@ -50,7 +51,7 @@ test('views that are asked for at once share one fetch, each for its own user', 
 
 test('what could not be fetched is asked for again', async (t) => {
   const source = stubSource([])
-  const open = makeOpenChart({ source, clock: clockAt() })
+  const open = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
   for (const times of [1, 2]) {
     const opened = await open(refOf('ferry'), reader(), signal)
     t.is(isLeft(opened) ? opened.left.tag : 'opened', 'ChartMissing')
@@ -61,7 +62,7 @@ test('what could not be fetched is asked for again', async (t) => {
 test('the cache stays within its bytes, the least recently used leaving first, and keeps nothing large', async (t) => {
   const sized = (name: string, bytes: number): Chart => ({ ...stubChart(name, '1.0.0'), files: new Map([['x', new Uint8Array(bytes)]]) })
   const source = stubSource([sized('a', 1000), sized('b', 1000), sized('c', 1000), sized('large', 5000)])
-  const open = makeOpenChart({ source, clock: clockAt() }, { maxBytes: 8000, maxChartBytes: 8000, keepMs: 1000 })
+  const open = makeOpenChart({ source, clock: clockAt(), caches: lruCaches }, { maxBytes: 8000, maxChartBytes: 8000, keepMs: 1000 })
   const isFetched = async (name: string): Promise<boolean> => {
     const before = source.asked.length
     await open(refOf(name), reader(), signal)
@@ -108,7 +109,7 @@ test('a bundle that cannot be read is refused with its place', async (t) => {
 })
 
 const world = (charts: readonly Chart[], helm = noHelm, source: ChartSource = stubSource(charts)) => {
-  const open: OpenChart = makeOpenChart({ source, clock: clockAt() })
+  const open: OpenChart = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
   return async (name: string) => told(await makeViewBundle({ open, find: finder(helm) })(refOf(name), reader(), signal))
 }
 const descriptor = (name: string) => ({ description: `The ${name}` })
@@ -151,7 +152,7 @@ const tooMuch: readonly (readonly [string, readonly Chart[], RegExp])[] = [
 ]
 for (const [what, charts, message] of tooMuch) test(`a view is refused for ${what}`, async (t) => t.regex(String(await world(charts)('top')), new RegExp(`^ChartRefused: .*${message.source}`)))
 
-test('what is not there, or does not answer, is told as such for the chart that was asked for', async (t) => {
+test('a missing chart and an unreachable repository are reported for the requested chart', async (t) => {
   t.regex(String(await world([])('top')), /^ChartMissing: /)
   const away: ChartSource = { fetch: async () => left(ChartSourceUnreachable('It is away.')) }
   t.is(await world([], noHelm, away)('top'), 'ChartSourceUnreachable: It is away.')
@@ -162,7 +163,7 @@ test('what is not there, or does not answer, is told as such for the chart that 
 
 test('a view that takes too long is ended, with words', async (t) => {
   const stuck: ChartSource = { fetch: (_ref, _from, stopped) => new Promise((_, reject) => stopped.addEventListener('abort', () => reject(new Error('stopped')))) }
-  const open = makeOpenChart({ source: stuck, clock: clockAt() })
+  const open = makeOpenChart({ source: stuck, clock: clockAt(), caches: lruCaches })
   const viewed = await makeViewBundle({ open, find: finder() }, 1)(refOf('top'), reader(), signal)
   t.is(told(viewed), 'ChartSourceUnreachable: Not everything that the chart names came within 0.001 seconds.')
   const gone = AbortSignal.abort()

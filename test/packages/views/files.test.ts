@@ -54,7 +54,7 @@ const conversions: readonly (readonly [string, 'json' | 'yaml' | undefined, RegE
   ['odd.json', 'yaml', /^FormatRefused: /],
   ['README.md', 'json', /^FormatRefused: Only files of YAML and JSON/],
   ['README.md', undefined, /^README\.md text\/markdown; charset=utf-8 # Ferry\n$/],
-  ['none.yaml', undefined, /^ChartFileMissing: The chart ferry 1\.0\.0 has no such file\.$/],
+  ['none.yaml', undefined, /^ChartFileMissing: The file does not exist in the chart ferry 1\.0\.0\.$/],
   ['templates', undefined, /^ChartFileMissing/],
   ['../Chart.yaml', undefined, /^ChartFileMissing/],
   ['', undefined, /^ChartFileMissing/],
@@ -79,7 +79,7 @@ test('a package view has the values files, the defaults first, and the schema', 
   t.deepEqual(isRight(bare) ? Object.keys(bare.right) : bare.left, ['description', 'name', 'version', 'sourceRef'])
 })
 
-test('files of values stand at the root of the chart, and OpenAPI comes before the schema of Helm', async (t) => {
+test('files of values are at the root of the chart, and OpenAPI comes before the schema of Helm', async (t) => {
   const files = { 'values-b.yaml': 'b: 1', 'values-a.yaml': '', 'x/values-c.yaml': 'c: 1', 'values-d.yml': 'd: 1', 'charts/s/values-e.yaml': '', 'values.schema.json': '{"from":"helm"}', 'values.openapiv3_schema.yaml': 'from: openapi\n' }
   const seen = await view(files)
   if (isLeft(seen)) return t.fail(seen.left.message)

@@ -75,7 +75,7 @@ test('each file of a chart is a download that no browser runs', async (t) => {
   t.is((await expectStatus(file('files/bytes.bin'), 200)).headers['content-length'], '4')
 })
 
-test('a file is not sent again to whoever has it', async (t) => {
+test('a file is not sent again to a client that has it', async (t) => {
   const { headers } = await expectStatus(file('README.md'), 200)
   const again = await file('README.md', {}, { 'if-none-match': String(headers['etag']) })
   t.deepEqual([again.status, again.text], [304, ''])
@@ -173,7 +173,7 @@ for (const [what, source, status, code] of badSources) {
   })
 }
 
-test.serial('nobody else sees a chart by way of the cluster, and nothing is fetched for them', async (t) => {
+test.serial('no other caller sees a chart by way of the cluster, and nothing is fetched for them', async (t) => {
   const asked = world.charts.requests.length
   const called = world.api.calls.length
   for (const path of views) t.is((await world.ask('GET', path, { query: world.source('harbour'), token: world.stranger.token })).status, 404, path)

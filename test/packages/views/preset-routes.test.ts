@@ -78,7 +78,7 @@ for (const [what, changes, status, code] of refused) {
   })
 }
 
-test('presets that the caller may not read are told of, and not passed over', async (t) => {
+test('presets that the caller may not read are reported, and not ignored', async (t) => {
   const other = await startViewsWorld()
   t.teardown(() => other.stop())
   for (const object of world.api.all('apiextensions.k8s.io/v1', 'CustomResourceDefinition')) other.api.put(object)

@@ -125,7 +125,7 @@ const troubles: readonly (readonly [string, Partial<VariantWish>, Answers, strin
 ]
 for (const [what, changes, answers, told] of troubles) test(`presets are not guessed: ${what}`, async (t) => t.is(await namesIn(clusterOf({ ...served, ...answers }), changes), told))
 
-test('a cluster without the kinds has no presets; one that does not answer is told of', async (t) => {
+test('a cluster without the kinds has no presets; one that does not answer is reported', async (t) => {
   t.deepEqual(await namesIn(clusterOf({ ...served, [ofCluster]: { status: 404 }, [ofNamespace]: { status: 404 } })), [])
   const away = { ...stubCluster(), request: async () => left(ClusterUnreachable('It is away.')) }
   const found = await findPresets(away, wish, signal)

@@ -5,7 +5,7 @@ import { makeSharedWork } from '../../../core/packages/charts/concurrency.ts'
 const never = new AbortController().signal
 const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('what is asked for at once is done once; afterwards it is done anew', async (t) => {
+test('concurrent requests are done once; later ones are done again', async (t) => {
   const shared = makeSharedWork<number>()
   let runs = 0
   const work = async (): Promise<number> => {
@@ -27,12 +27,12 @@ test('a failure is everybody\'s, and is not kept', async (t) => {
   t.is(await shared('a', never, async () => 7), 7)
 })
 
-test('who left before is told so, and nothing begins', async (t) => {
+test('a caller who left before gets a refusal, and nothing starts', async (t) => {
   const shared = makeSharedWork<number>()
   await t.throwsAsync(shared('a', AbortSignal.abort(), () => Promise.reject(new Error('it began'))), { name: 'AbortError' })
 })
 
-test('whoever leaves leaves alone; the work is stopped with the last one, and begins anew for the next', async (t) => {
+test('a caller leaves alone; the work is stopped with the last one, and starts again for the next', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 6 }), async (leaves) => {
       const shared = makeSharedWork<string>()

@@ -131,7 +131,7 @@ const reconcilers: Readonly<Record<string, Reconcile>> = {
   PersistentVolumeClaim: reconcileClaim,
 }
 
-/** True when every value of `part` stands in `whole`; absent counts as 0, as servers drop what is zero. */
+/** Returns whether `whole` contains every value of `part`; absent counts as 0, as servers drop what is zero. */
 const isSubset = (part: unknown, whole: unknown): boolean => {
   if (Array.isArray(part)) return Array.isArray(whole) && part.length === whole.length && part.every((each, index) => isSubset(each, (whole as unknown[])[index]))
   if (typeof part === 'object' && part !== null) return Object.entries(part).every(([key, value]) => isSubset(value, (whole as Tree | undefined)?.[key]))

@@ -1,0 +1,77 @@
+import type { SqlDatabase, SqlRunner, Params, Statement } from './statement.ts'
+
+/**
+ * Where the database has the objects of one type. The adapter of the part that owns the type registers it; every
+ * statement that authorization runs is composed from it. A table has the columns `id` and `name`.
+ */
+export interface ObjectRows {
+  readonly type: string
+  readonly table: string
+  /** The column with the id of the account that owns an object, or of the object that contains it. */
+  readonly owner: string
+  /** The column that a request's name is compared with; `name` by default. */
+  readonly nameColumn?: string
+  /** Names are stored in lower case and compare without regard to case. */
+  readonly hasLowerNames?: boolean
+  /** The column with the version of a row, for types whose connections are kept by version. */
+  readonly version?: string
+  /** An account that owns such an object cannot be deleted. */
+  readonly keepsAccount?: boolean
+}
+
+/** The rows of every object type. Parts register theirs while their ports are provided. */
+export interface ObjectRowsRegister {
+  add(...rows: readonly ObjectRows[]): void
+  /** Throws if it is called before the last part has registered its rows: `add` then throws. */
+  all(): readonly ObjectRows[]
+}
+
+export const makeObjectRowsRegister = (): ObjectRowsRegister => {
+  const registered = new Map<string, ObjectRows>()
+  let isClosed = false
+  return {
+    add(...rows) {
+      for (const one of rows) {
+        if (isClosed) throw new Error(`The rows of the object type ${one.type} are registered too late: statements are composed already.`)
+        if (registered.has(one.type)) throw new Error(`The rows of the object type ${one.type} are registered twice.`)
+        registered.set(one.type, one)
+      }
+    },
+    all() {
+      isClosed = true
+      return [...registered.values()]
+    },
+  }
+}
+
+/** An object that an account owns, and that would be left without an owner if the account were deleted. */
+export interface HeldObject {
+  readonly type: string
+  readonly name: string
+}
+
+/** Returns at most `limit` objects that prevent the deletion of an account, by type and name. */
+export type HeldObjects = (runner: SqlRunner, accountId: number, limit: number) => Promise<readonly HeldObject[]>
+
+/** The statements are composed at the first use, when every part has registered its rows. */
+export const makeSqlHeldObjects = (db: SqlDatabase, register: ObjectRowsRegister): HeldObjects => {
+  let statements: readonly { readonly type: string; readonly statement: Statement }[] | undefined
+  const compose = () =>
+    register
+      .all()
+      .filter(({ keepsAccount }) => keepsAccount === true)
+      .sort((a, b) => (a.type < b.type ? -1 : 1))
+      .map(({ type, table, owner }) => ({
+        type,
+        statement: db.prepare((k, p: Params<'id' | 'limit'>) => k(table).where(owner, p('id')).select('name').orderBy('name').limit(p('limit'))),
+      }))
+  return async (runner, accountId, limit) => {
+    statements ??= compose()
+    const held: HeldObject[] = []
+    for (const { type, statement } of statements) {
+      if (held.length >= limit) break
+      for (const { name } of await runner.all<{ name: string }>(statement, { id: accountId, limit: limit - held.length })) held.push({ type, name })
+    }
+    return held
+  }
+}

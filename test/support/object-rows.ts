@@ -1,0 +1,17 @@
+import { roleObjectRows } from '../../adapters/sql/authz/role-store.ts'
+import { clusterObjectRows } from '../../adapters/sql/clusters/rows.ts'
+import { tokenObjectRows } from '../../adapters/sql/identity/rows.ts'
+import type { HeldObjects, ObjectRows } from '../../adapters/sql/kit/object-rows.ts'
+import { makeObjectRowsRegister, makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { organizationObjectRows } from '../../adapters/sql/organizations/rows.ts'
+
+/** The rows that the providers of this build register. */
+export const objectRows: readonly ObjectRows[] = [tokenObjectRows, ...organizationObjectRows, roleObjectRows, clusterObjectRows]
+
+/** The objects that keep an account, as the service finds them. */
+export const heldObjects = (db: SqlDatabase): HeldObjects => {
+  const register = makeObjectRowsRegister()
+  register.add(...objectRows)
+  return makeSqlHeldObjects(db, register)
+}
