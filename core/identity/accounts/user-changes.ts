@@ -237,7 +237,7 @@ export const makeEditOwnProfile =
     const changes = read.right
     return deps.unitOfWork.run<ProfileFailure, User>(call, async (stores) => {
       const user = await stores.users.lock(call.principal.userId)
-      if (user === undefined) throw new Error('the account of a proven caller is gone')
+      if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
       if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
       // A user without an address is shown an empty one.
       const keepsEmail = email === undefined || email === user.primaryEmail
