@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { auditedUser } from '../types.ts'
+import { auditOfUser } from '../audit.ts'
 import type { PageSizes } from './ports.ts'
 import type { IdentityChanges } from '../ports.ts'
 
@@ -28,11 +28,7 @@ export const makeChangePageSizes =
       if (isUnchanged(changed)) return right(current)
       const sizes = { ...current, ...changed }
       await stores.pageSizes.put(userId, sizes)
-      await stores.audit.record({
-        action: 'user.page_sizes_changed',
-        ...auditedUser(user),
-        changes: changed,
-      })
+      await stores.audit.record(auditOfUser(user, 'user.page_sizes_changed', changed))
       return right(sizes)
     })
   }

@@ -14,7 +14,7 @@ export const userMissing = (): Failure<'UserMissing'> => UserMissing('The user d
 
 /** Finds a user by name for a viewer. An organization's name does not match. */
 export const makeFindUser =
-  (stores: IdentityStores) =>
+  (stores: Pick<IdentityStores, 'users'>) =>
   async (viewer: Viewer, login: string): Outcome<Failure<'UserMissing'>, User> => {
     const user = await stores.users.byLogin(login)
     return user !== undefined && maySee(viewer, user) ? right(user) : left(userMissing())
