@@ -7,7 +7,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { makeFindUser } from './users.ts'
+import { findUser } from './users.ts'
 import type { IdentityChanges, IdentityStores, FollowStore } from '../ports.ts'
 import type { User, Viewer } from '../types.ts'
 
@@ -27,7 +27,7 @@ export interface ListFollowsInput {
 const makeList =
   ({ stores }: ReadDeps, relation: 'followers' | 'following') =>
   async (_call: SignedInCall, { viewer, login, page }: ListFollowsInput): Outcome<Failure<'UserMissing'>, Page<User>> => {
-    const user = await makeFindUser(stores)(viewer, login)
+    const user = await findUser(stores, viewer, login)
     return isLeft(user) ? user : right(await stores.follows[relation](viewer, user.right.id, page))
   }
 
@@ -48,10 +48,9 @@ export interface CheckFollowingInput {
 export const makeCheckFollowing =
   ({ stores }: ReadDeps) =>
   async (call: SignedInCall, { viewer, follower, target }: CheckFollowingInput): Outcome<Failure<'UserMissing' | 'NotFollowing'>, void> => {
-    const findUser = makeFindUser(stores)
-    const user = follower === undefined ? right({ id: call.principal.userId }) : await findUser(viewer, follower)
+    const user = follower === undefined ? right({ id: call.principal.userId }) : await findUser(stores, viewer, follower)
     if (isLeft(user)) return user
-    const followed = await findUser(viewer, target)
+    const followed = await findUser(stores, viewer, target)
     if (isLeft(followed)) return followed
     const isFollowing = await stores.follows.isFollowing(user.right.id, followed.right.id)
     return isFollowing ? right(undefined) : left(NotFollowing('No follow relation.'))
@@ -74,25 +73,23 @@ export interface FollowUserDeps {
   readonly clock: Clock
 }
 
-const makeChange = (
-  deps: FollowUserDeps,
-  action: 'user.followed' | 'user.unfollowed',
-  change: (follows: FollowStore, call: SignedInCall, target: User) => Promise<boolean>,
-) => {
-  const findUser = makeFindUser(deps.stores)
-  return async (call: SignedInCall, login: string): Outcome<Failure<'UserMissing'> | Failure<'FollowRefused'>, void> => {
+const makeChange =
+  (
+    { stores: { users }, unitOfWork }: FollowUserDeps,
+    action: 'user.followed' | 'user.unfollowed',
+    change: (follows: FollowStore, call: SignedInCall, target: User) => Promise<boolean>,
+  ) =>
+  async (call: SignedInCall, login: string): Outcome<Failure<'UserMissing'> | Failure<'FollowRefused'>, void> => {
     const { userId, isSiteAdmin } = call.principal
-    const target = await findUser({ userId, isSiteAdmin }, login)
-    if (isLeft(target)) return target
-    if (target.right.id === userId) return left(FollowRefused('You cannot follow yourself.'))
-    return deps.unitOfWork.run<never, void>(call, async (stores) => {
-      if (await change(stores.follows, call, target.right)) {
-        await stores.audit.record(auditOf({ followerId: userId, target: target.right }, action))
-      }
+    const found = await findUser({ users }, { userId, isSiteAdmin }, login)
+    if (isLeft(found)) return found
+    const target = found.right
+    if (target.id === userId) return left(FollowRefused('You cannot follow yourself.'))
+    return unitOfWork.run<never, void>(call, async ({ follows, audit }) => {
+      if (await change(follows, call, target)) await audit.record(auditOf({ followerId: userId, target }, action))
       return right(undefined)
     })
   }
-}
 
 /** Follows a user whom the caller may see. It is idempotent. */
 export const makeFollowUser = (deps: FollowUserDeps): ReturnType<typeof makeChange> =>

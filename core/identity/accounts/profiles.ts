@@ -7,7 +7,7 @@ import { profileOf } from '../authentication/authenticator.ts'
 import type { IdentityStores } from '../ports.ts'
 import type { User, UserListing, Viewer } from '../types.ts'
 import { maySee } from '../types.ts'
-import { makeFindUser, userMissing } from './users.ts'
+import { findUser, userMissing } from './users.ts'
 
 interface Deps {
   readonly stores: Pick<IdentityStores, 'users'>
@@ -45,7 +45,7 @@ export type FoundUser = { readonly kind: 'user'; readonly user: User } | { reado
 export const makeGetUser =
   ({ stores }: Deps) =>
   async (_call: Call, { viewer, login }: { readonly viewer: Viewer; readonly login: string }): Outcome<Failure<'UserMissing'>, FoundUser> => {
-    const user = await makeFindUser(stores)(viewer, login)
+    const user = await findUser(stores, viewer, login)
     if (!isLeft(user)) return right({ kind: 'user', user: user.right })
     const renamed = await stores.users.byFormerLogin(login)
     return renamed !== undefined && maySee(viewer, renamed) ? right({ kind: 'renamed', login: renamed.login }) : user

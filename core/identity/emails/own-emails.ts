@@ -84,9 +84,7 @@ const checkAdded = async (
   return own.length + emails.length <= maxEmails ? right(undefined) : left(tooMany())
 }
 
-/**
- * Returns the operation of `makeAddOwnEmails`. `field` is the name of the addresses in failures.
- */
+/** See `makeAddOwnEmails`. `field` is the name of the addresses in failures. */
 const makeAddEmails = (deps: AddOwnEmailsDeps, field: 'email' | 'emails') => {
   const postConfirmation = makePostConfirmation(deps)
   return async (call: SignedInCall<readonly EmailRecord[]>, texts: readonly string[]): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {

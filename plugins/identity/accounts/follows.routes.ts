@@ -9,11 +9,11 @@ import { User, userExample, UserPath } from '../codecs.ts'
 const common = { tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' } as const
 const route = routesOf(common)
 const userRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing] })
-const publicRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing], servesConfined: true })
+const confinedRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing], servesConfined: true })
 
 const ok = list(User, userExample)
 
-export const listFollowers = publicRoute({
+export const listFollowers = confinedRoute({
   id: 'identity.listFollowers',
   method: 'GET',
   path: '/users/{username}/followers',
@@ -21,7 +21,7 @@ export const listFollowers = publicRoute({
   ok,
 })
 
-export const listFollowing = publicRoute({
+export const listFollowing = confinedRoute({
   id: 'identity.listFollowing',
   method: 'GET',
   path: '/users/{username}/following',
