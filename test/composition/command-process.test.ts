@@ -20,7 +20,7 @@ interface Ended {
 
 const run = (file: string, words: readonly string[], environment: Record<string, string> = {}, node = process.execPath): Promise<Ended> =>
   new Promise((resolve) => {
-    const child = execFile(node, [file, ...words], { env: cleanEnvironment({ MOORAGE_DATA_DIR: join(folder, 'data'), ...environment }) }, (_error, stdout, stderr) =>
+    const child = execFile(node, [file, ...words], { env: cleanEnvironment({ TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, 'data'), ...environment }) }, (_error, stdout, stderr) =>
       resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     )
   })
@@ -96,7 +96,7 @@ test('a large result reaches a slow reader of a pipe whole', async (t) => {
 /** Starts the service at a terminal, with nothing in its data folder, and interrupts it when its address stands there. */
 const firstStart = (name: string, format: Readonly<Record<string, string>> = {}): Promise<string> =>
   new Promise((resolve, reject) => {
-    const environment = { MOORAGE_DATA_DIR: join(folder, name), MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0', MOORAGE_HELM: 'off', ...format }
+    const environment = { TMPDIR: folder, MOORAGE_DATA_DIR: join(folder, name), MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0', MOORAGE_HELM: 'off', ...format }
     const child = spawn('script', ['--quiet', '--return', '--command', `exec '${process.execPath}' '${mainFile}' serve`, '/dev/null'], { env: cleanEnvironment(environment), stdio: ['pipe', 'pipe', 'inherit'] })
     let text = ''
     let isStopping = false

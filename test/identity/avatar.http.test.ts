@@ -1,14 +1,17 @@
 import test from 'ava'
 import sharp from 'sharp'
-import { startService } from '../support/service.ts'
+import { startService, type TestService } from '../support/service.ts'
 
 const picture = (color: string) => sharp({ create: { width: 400, height: 300, channels: 3, background: color } }).jpeg().toBuffer()
-const service = await startService()
-test.after.always(() => service.stop())
 
-const authorization = `token ${service.adminToken}`
+let service: TestService
+test.before(async () => {
+  service = await startService()
+})
+test.after.always(() => service?.stop())
+
 const ask = (method: string, path: string, init: RequestInit = {}) =>
-  fetch(path.startsWith('http') ? path : `${service.baseUrl}/api/v1${path}`, { method, ...init, headers: { authorization, ...(init.headers as Record<string, string>) } })
+  fetch(path.startsWith('http') ? path : `${service.baseUrl}/api/v1${path}`, { method, ...init, headers: { authorization: `token ${service.adminToken}`, ...(init.headers as Record<string, string>) } })
 const askJson = (method: string, path: string, body: unknown) =>
   ask(method, path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
 const avatarUrl = async (): Promise<string> => ((await (await ask('GET', '/user')).json()) as { avatar_url: string }).avatar_url

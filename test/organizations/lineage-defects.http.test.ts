@@ -1,15 +1,19 @@
 import test from 'ava'
-import { startWorld } from './service-world.ts'
+import { startWorld, type ServiceWorld } from './service-world.ts'
 
 /*
  * What the servers of this interface's lineage are known to do wrong, each as a case. The second factor's reuse and the
  * search by an index stand in test/identity.
  */
-const world = await startWorld()
-test.after.always(() => world.stop())
-const { as, teamId } = world
+let world: ServiceWorld
+test.before(async () => {
+  world = await startWorld()
+})
+test.after.always(() => world?.stop())
 
-const status = async (...request: Parameters<typeof as>): Promise<number> => (await as(...request)).status
+const as: ServiceWorld['as'] = (...request) => world.as(...request)
+const teamId: ServiceWorld['teamId'] = (...team) => world.teamId(...team)
+const status = async (...request: Parameters<ServiceWorld['as']>): Promise<number> => (await as(...request)).status
 
 test('an edited organization keeps what the request leaves out, and loses what it empties', async (t) => {
   const full = { full_name: 'Evil Corp', description: 'not nice', website: 'https://evil.example', location: 'Here' }

@@ -46,7 +46,8 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>>): NodeJS
 /** Starts the real command and waits until it says where it listens. */
 export const startServiceProcess = async (options: ProcessOptions = {}): Promise<ServiceProcess> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-process-'))
-  const environment = cleanEnvironment({ ...(await testEnvironment(folder, options.database ?? 'sqlite')), ...options.settings })
+  // What a killed process leaves among the temporary files, the next one to start would find.
+  const environment = cleanEnvironment({ TMPDIR: folder, ...(await testEnvironment(folder, options.database ?? 'sqlite')), ...options.settings })
   const child = spawn(process.execPath, [mainFile, 'serve', ...(options.words ?? [])], { env: environment, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { stdout: '', stderr: '' }
   const exited = new Promise<number | string>((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown')))
