@@ -32,10 +32,7 @@ test.after.always((t) => t.context.service.stop())
 
 /** Changes that answer with a body although no transaction of theirs could give it. */
 const withoutTransaction: readonly string[] = [
-  // Each account goes in a transaction of its own; a run that broke off is run again.
-  'identity.consolePurge',
   // These change nothing.
-  'identity.validateEmail', 'identity.validateOrgname', 'identity.validateUsername',
   'packages.loadEditorManifest', 'packages.loadEditorModel', 'packages.loadEditorResources', 'packages.makeOptionsModel',
   'packages.orderBundle', 'packages.orderPackage', 'packages.renderOptionsManifest', 'packages.renderOptionsResources',
 ]
