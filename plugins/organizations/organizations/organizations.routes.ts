@@ -115,6 +115,7 @@ export const isOwner = route({
   path: '/orgs/{orgname}/is-owner',
   summary: 'Check whether the caller is an owner: 200, or 403',
   access: requiresWithin('owner', organizationInPath),
+  params: OrgPath,
   ok: empty(200, 'The caller is an owner'),
 })
 
