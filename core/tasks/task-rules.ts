@@ -96,7 +96,6 @@ export const boundedEnd = (end: TaskEnd, resultText: string | undefined): TaskEn
   return {
     ...rest,
     message: bounded(end.message, 1000),
-    ...(error === undefined ? {} : { error: bounded(error) }),
-    ...(end.result === undefined ? {} : { result: fits ? end.result : leftOut }),
+    ...definedFields({ error: error === undefined ? undefined : bounded(error), result: end.result === undefined || fits ? end.result : leftOut }),
   }
 }

@@ -47,7 +47,6 @@ export const teamGroup = defineGroup({
   needs: {
     organizations: OrganizationStoreToken,
     teams: TeamStoreToken,
-    memberships: MembershipStoreToken,
     uow: OrganizationUnitOfWorkToken,
     catalogue: PermissionLevelsToken,
     identitySettings: IdentitySettingsToken,
@@ -60,6 +59,7 @@ export const teamGroup = defineGroup({
       handle(searchTeams, makeSearchTeams(given), {
         input: ({ grant, query, page }) => ({
           orgId: orgOf(grant),
+          level: grant.standing.isMember ? grant.standing.level : 'none',
           text: query.q ?? '',
           includesDescription: query.include_desc ?? false,
           page,
