@@ -20,11 +20,11 @@ onEachDatabase('a page of a list takes at most two statements, however much belo
   const runner = countingRunner(database)
   const counted = makeBench({ ...database, all: runner.all, first: runner.first, run: runner.run, query: runner.query })
   const roles = makeSqlRoleStore(database)(runner)
-  const entrant = { at, tokenLifeDays: 0 }
+  const entry = { at, tokenLifeDays: 0 }
   const lists = {
     teams: () => counted.teams.list(orgId, firstPage),
     'found teams': () => counted.teams.search(orgId, { text: 'o', includesDescription: false, memberId: ada }, firstPage),
-    'own teams': () => counted.teams.listOfUser(ada, { onlyOrgId: undefined, onlyPublic: false, entrant }, firstPage),
+    'own teams': () => counted.teams.listOfUser(ada, { onlyOrgId: undefined, onlyPublic: false, entry }, firstPage),
     'robot accounts': () => counted.robots.list(orgId, firstPage),
     invitations: () => counted.invitations.list(orgId, at, firstPage),
     roles: () => roles.list(orgId, firstPage),

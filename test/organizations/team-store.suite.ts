@@ -85,7 +85,7 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     t.is(await bench.teams.countMembers(team, 5), 2)
     await bench.organizations.update(other, { visibility: 'public' }, undefined)
     const mine = async (onlyOrgId: typeof orgId | undefined, onlyPublic = false) =>
-      (await bench.teams.listOfUser(ada, { onlyOrgId, onlyPublic, entrant: { at: new Date(), tokenLifeDays: 0 } }, firstPage)).items.map(({ team: { id } }) => id)
+      (await bench.teams.listOfUser(ada, { onlyOrgId, onlyPublic, entry: { at: new Date(), tokenLifeDays: 0 } }, firstPage)).items.map(({ team: { id } }) => id)
     t.deepEqual(await mine(undefined), [team, second, foreign])
     t.deepEqual(await mine(orgId), [team, second])
     t.deepEqual(await mine(undefined, true), [foreign])

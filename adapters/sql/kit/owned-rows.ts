@@ -31,7 +31,7 @@ export interface OwnedRows<Row, Content extends string> {
   insert(ownerId: number, name: string, content: Readonly<Record<Content, Bind>>, at: Date): Promise<number | undefined>
   /** Returns false if the row does not exist or has another version. Only for tables with the column `version`. */
   replace(ownerId: number, id: number, version: number, content: Readonly<Record<Content, Bind>>, at: Date): Promise<boolean>
-  /** Inserts the row, or replaces its content whatever it is. Only for tables without the column `version`. */
+  /** Inserts the row, or replaces its content. Only for tables without the column `version`. */
   put(ownerId: number, name: string, content: Readonly<Record<Content, Bind>>, at: Date): Promise<void>
   /** Returns the id of the removed row; undefined if there was none. */
   remove(ownerId: number, name: string): Promise<number | undefined>

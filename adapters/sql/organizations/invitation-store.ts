@@ -45,7 +45,6 @@ const reads = (db: SqlDatabase) => ({
   holdsAddress: db.prepare((k, p: Params<'userId' | 'key'>) =>
     k('emails').where('lower_email', p('key')).where('user_id', p('userId')).where('verified', 1).select('id'),
   ),
-  inviter: db.prepare((k, p: Params<'userId'>) => k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login')),
 })
 
 type InsertBind = 'orgId' | 'email' | 'key' | 'role' | 'inviterId' | 'hash' | 'createdAt' | 'expiresAt'
@@ -153,11 +152,6 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
     },
     async holdsAddress(userId, key) {
       return (await runner.first(r.holdsAddress, { userId, key })) !== undefined
-    },
-    async inviter(userId) {
-      const row = await runner.first<{ is_admin: Num; is_active: Num; prohibit_login: Num }>(r.inviter, { userId })
-      if (row === undefined) return undefined
-      return { isSiteAdmin: Number(row.is_admin) === 1, isActive: Number(row.is_active) === 1 && Number(row.prohibit_login) === 0 }
     },
   })
 }

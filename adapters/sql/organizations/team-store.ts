@@ -8,8 +8,8 @@ import type { TeamStore } from '../../../core/organizations/ports.ts'
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
 import type { Team, TeamInOrganization } from '../../../core/organizations/types.ts'
 import { teamNameKey } from '../../../core/organizations/types.ts'
-import type { EntrantBind } from '../authz/access-context.ts'
-import { entrantBinds, lettingIn } from '../authz/access-context.ts'
+import type { EntryBind } from '../authz/access-context.ts'
+import { entryBinds, whereEntryAllowed } from '../authz/access-context.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { listSlots, paddedList } from '../kit/fragments.ts'
 import { insertRows } from '../kit/insert-rows.ts'
@@ -47,7 +47,7 @@ const searched = (k: Knex, p: Params<SearchBind>): Knex.QueryBuilder =>
         ),
     )
 
-type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic' | EntrantBind
+type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic' | EntryBind
 /** `onlyOrgId` 0 means all organizations; `onlyPublic` 1 means only the public ones. */
 const ofUser = (k: Knex, p: Params<MineBind>): Knex.QueryBuilder =>
   teams(k)
@@ -56,7 +56,7 @@ const ofUser = (k: Knex, p: Params<MineBind>): Knex.QueryBuilder =>
     .where('m.user_id', p('userId'))
     .where((any) => any.whereRaw('? = 0', [p('onlyOrgId')]).orWhere('m.org_id', p('onlyOrgId')))
     .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('o.visibility', 'public'))
-    .modify(lettingIn(k, p))
+    .modify(whereEntryAllowed(k, p))
 
 const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: Params<'id'>) => teams(k).where('t.id', p('id')).select(...teamColumns)),
@@ -188,8 +188,8 @@ const reading = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Reading>
       const pattern = `%${literally(teamNameKey(text))}%`
       return complete(await s.search(runner, { orgId, pattern, inDescription: includesDescription ? 1 : 0, memberId: memberId ?? 0 }, request))
     },
-    listOfUser: async (userId, { onlyOrgId, onlyPublic, entrant }, request) =>
-      complete(await s.ofUser(runner, { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0, ...entrantBinds(entrant) }, request)),
+    listOfUser: async (userId, { onlyOrgId, onlyPublic, entry }, request) =>
+      complete(await s.ofUser(runner, { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0, ...entryBinds(entry) }, request)),
     async listOfMember(orgId, userId) {
       return (await runner.all<TeamRow>(s.ofMember, { orgId, userId })).map((row) => teamOf(row, []))
     },

@@ -1,19 +1,20 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../../kernel/access.ts'
-import { entrantOf } from '../../kernel/access.ts'
+import { entryContext } from '../../kernel/access.ts'
 import { changedFields, isSameSet, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
+import type { PermissionLevels } from '../../kernel/rights.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfTeam } from '../audit.ts'
 import { OrganizationMissing, OwnersTeamFixed, TeamChanged, TeamMissing } from '../failures.ts'
 import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import { parseTeamName } from '../organizations/names.ts'
-import type { OrganizationStore, OrganizationStores, PermissionLevels, TeamChanges, TeamStore } from '../ports.ts'
+import type { OrganizationStore, OrganizationStores, TeamChanges, TeamStore } from '../ports.ts'
 import type { TeamInOrganization, TeamPermission } from '../types.ts'
 import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
 import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
@@ -132,8 +133,8 @@ export const makeListOwnTeams =
   (deps: Pick<Stores, 'teams'> & { readonly clock: Clock }) =>
   async (call: SignedInCall, page: PageRequest): Outcome<never, Page<TeamInOrganization>> => {
     const { userId, onlyOrgId, scopes } = call.principal
-    const entrant = entrantOf(call.principal, deps.clock.now())
-    return right(await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entrant }, page))
+    const entry = entryContext(call.principal, deps.clock.now())
+    return right(await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entry }, page))
   }
 
 /** An absent field is unchanged. */

@@ -1,6 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { IdentitySettingsToken, IdentityStoresToken } from '../../../core/identity/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
+import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
 import {
   makeCheckMember,
   makeCheckPublicMember,
@@ -20,7 +21,6 @@ import {
   OrganizationStoreToken,
   OrganizationTokenStoreToken,
   OrganizationUnitOfWorkToken,
-  PermissionLevelsToken,
 } from '../../../core/organizations/ports.ts'
 import { tokenInfoWire } from '../../identity/tokens/token-wire.ts'
 import { orgOf } from '../../kit/grant.ts'

@@ -22,7 +22,7 @@ import { makeChangePolicy, makeGetPolicy } from '../../../core/organizations/org
 import type { OrganizationPolicy } from '../../../core/organizations/organizations/ports.ts'
 import { PolicyStoreToken } from '../../../core/organizations/organizations/ports.ts'
 import { MembershipStoreToken, OrganizationStoreToken, OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
-import type { Standing } from '../../../core/organizations/types.ts'
+import type { MemberRights } from '../../../core/organizations/types.ts'
 import { orgOf } from '../../kit/grant.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
@@ -48,7 +48,7 @@ import {
   setOrganizationAvatar,
 } from './organizations.routes.ts'
 
-const permissionsWire = ({ level }: Standing) => ({
+const permissionsWire = ({ level }: MemberRights) => ({
   is_owner: level === 'owner',
   is_admin: reaches(level, 'admin'),
   can_write: reaches(level, 'write'),

@@ -1,11 +1,11 @@
 import { IdentitySettingsToken, IdentityStoresToken } from '../../../core/identity/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/fields.ts'
+import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
 import {
   MembershipStoreToken,
   OrganizationStoreToken,
   OrganizationUnitOfWorkToken,
-  PermissionLevelsToken,
   TeamStoreToken,
 } from '../../../core/organizations/ports.ts'
 import {
@@ -59,7 +59,7 @@ export const teamGroup = defineGroup({
       handle(searchTeams, makeSearchTeams(given), {
         input: ({ grant, query, page }) => ({
           orgId: orgOf(grant),
-          level: grant.standing.isMember ? grant.standing.level : 'none',
+          level: grant.context.isMember ? grant.context.level : 'none',
           text: query.q ?? '',
           includesDescription: query.include_desc ?? false,
           page,
