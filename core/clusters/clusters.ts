@@ -9,6 +9,7 @@ import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { PageRequest } from '../kernel/page.ts'
 import { pageWithin } from '../kernel/page.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import { auditOf } from './audit.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
 import type { ClusterAccount, ClusterStore, ClusterTransport, ClusterUnitOfWork } from './ports.ts'
 import { AccessConfigRefused, ClusterMismatch, ClusterMissing } from './ports.ts'
@@ -164,14 +165,8 @@ export const makeChangeCluster = (deps: Deps): ChangeCluster => {
       const changed = await clusters.change(cluster.id, cluster.version, change)
       if (isLeft(changed)) return changed
       const { sealed: replaced, ...plain } = change
-      await audit.record({
-        action: replaced === undefined ? 'cluster.changed' : 'cluster.connected',
-        objectType: 'cluster',
-        objectId: cluster.id,
-        objectName: cluster.name,
-        tenantId: cluster.ownerId,
-        changes: { ...plain, credentialReplaced: replaced !== undefined },
-      })
+      const action = replaced === undefined ? 'cluster.changed' : 'cluster.connected'
+      await audit.record(auditOf(cluster, action, { ...plain, credentialReplaced: replaced !== undefined }))
       if (found === undefined) return changed
       const { facts } = found
       const status = judge(cluster.uid, { kind: 'answered', facts })
@@ -241,14 +236,7 @@ export const makeRemoveCluster = (deps: { readonly unitOfWork: ClusterUnitOfWork
       if (name !== undefined && name !== '' && name !== cluster.name)
         return left(ClusterMismatch('The name in the body is not the name in the path.'))
       if (!(await clusters.remove(id))) return left(ClusterMissing('The cluster does not exist.'))
-      await audit.record({
-        action: 'cluster.removed',
-        objectType: 'cluster',
-        objectId: id,
-        objectName: cluster.name,
-        tenantId: cluster.ownerId,
-        changes: { uid: cluster.uid },
-      })
+      await audit.record(auditOf(cluster, 'cluster.removed', { uid: cluster.uid }))
       return right(undefined)
     })
     if (isLeft(removed)) return removed

@@ -5,6 +5,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import { auditOf } from './audit.ts'
 import type { StillAllowed } from './clusters.ts'
 import type { Identified, Identify, IdentifyFailure, SealCredential } from './connections.ts'
 import type { ClusterStore, ClusterUnitOfWork } from './ports.ts'
@@ -134,15 +135,8 @@ export const makeImportCluster = (deps: {
         return left(ClusterAlreadyImported(`This cluster is already imported as ${known.name}.`))
       const inserted = await clusters.insert(record)
       if (isLeft(inserted)) return inserted
-      const { id } = inserted.right
-      await audit.record({
-        action: 'cluster.imported',
-        objectType: 'cluster',
-        objectId: id,
-        objectName: record.name,
-        tenantId: record.ownerId,
-        changes: { uid: record.uid, endpoint: record.endpoint, provider: record.provider, impersonatesUsers: record.impersonatesUsers },
-      })
+      const { uid, endpoint, provider, impersonatesUsers } = record
+      await audit.record(auditOf(inserted.right, 'cluster.imported', { uid, endpoint, provider, impersonatesUsers }))
       return inserted
     })
   }

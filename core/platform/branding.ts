@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { defineAudit } from '../kernel/audit.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
@@ -7,6 +8,9 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import type { Branding, BrandingStore } from './ports.ts'
 
 export const BrandingRefused = defineFailure('BrandingRefused', 'Unprocessable')
+
+/** The branding is that of the site, which has no id. */
+const auditOf = defineAudit('site', ['branding.changed'], (_branding: Branding) => ({}))
 
 /** The default branding. */
 export const plainBranding: Branding = { logo: '', favicon: '', primaryColor: '#0b6070', showAppTag: true, appName: 'Moorage' }
@@ -59,6 +63,6 @@ export const makeChangeBranding =
       const changed = (Object.keys(current) as (keyof Branding)[]).filter((field) => merged.right[field] !== current[field])
       if (changed.length === 0) return right(undefined)
       await branding.put(merged.right)
-      await audit.record({ action: 'branding.changed', objectType: 'site', changes: { fields: changed } })
+      await audit.record(auditOf(merged.right, 'branding.changed', { fields: changed }))
       return right(undefined)
     })

@@ -25,7 +25,7 @@ import type {
   TaskSubmission,
 } from './ports.ts'
 import { responseIdForm, ResponseIdTaken, TaskLocked, TooManyTasks } from './ports.ts'
-import { bounded, keptEnded, pendingEvent, subjectOf } from './task-rules.ts'
+import { auditOf, bounded, keptEnded, pendingEvent, subjectOf } from './task-rules.ts'
 import type { Task } from './types.ts'
 
 export const makeTaskKinds = (): TaskKinds => {
@@ -76,7 +76,7 @@ export const makeTasks = (deps: SubmitDeps): Tasks => ({
     const task = await newTask(deps, call, submission)
     const accepted = await deps.unitOfWork.run<SubmitFailure, SubmittedTask>(call, ({ tasks, audit }) =>
       accept(deps, task, tasks, () =>
-        audit.record({ action: 'task.submitted', objectType: 'task', objectName: task.title, tenantId: task.tenantId, changes: { kind: task.kind, ref: task.ref } }),
+        audit.record(auditOf(task, 'task.submitted', { kind: task.kind, ref: task.ref })),
       ),
     )
     if (isRight(accepted)) {

@@ -1,11 +1,23 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { defineAudit } from '../kernel/audit.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { definedFields } from '../kernel/fields.ts'
 import type { TaskEnd, NewTaskEvent } from './ports.ts'
 import { TaskEnded } from './ports.ts'
 import type { Task, TaskState } from './types.ts'
 import { isFinal } from './types.ts'
+
+/** Returns the audit row of an action on a task. A task has no id before it is inserted. */
+export const auditOf = defineAudit(
+  'task',
+  ['task.submitted', 'task.cancelled'],
+  ({ id, title, tenantId }: Pick<Task, 'title' | 'tenantId'> & Partial<Pick<Task, 'id'>>) => ({
+    ...definedFields({ objectId: id }),
+    objectName: title,
+    tenantId,
+  }),
+)
 
 /** The possible transitions of a task. A final state never changes; no task returns to `queued`. */
 const nextStates: Readonly<Record<TaskState, readonly TaskState[]>> = {

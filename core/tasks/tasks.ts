@@ -12,7 +12,7 @@ import type { Principal, SignedInCall } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { EventPublisher, TaskBus, TaskEnd, TaskFilter, TaskOfAccount, TaskStore, TaskStores } from './ports.ts'
 import { TaskMissing } from './ports.ts'
-import { bounded, cancelDecision, endEvent } from './task-rules.ts'
+import { auditOf, bounded, cancelDecision, endEvent } from './task-rules.ts'
 import type { Task, TaskEvent } from './types.ts'
 import { isFinal } from './types.ts'
 
@@ -203,7 +203,7 @@ export const makeCancelTask =
       if (isLeft(decision)) return decision
       // A repeated cancel gets the same response, and nothing is written twice.
       if (task.isCancelRequested) return right(task)
-      await audit.record({ action: 'task.cancelled', objectType: 'task', objectId: task.id, objectName: task.title, tenantId: task.tenantId, changes: { ref: task.ref } })
+      await audit.record(auditOf(task, 'task.cancelled', { ref: task.ref }))
       await tasks.requestCancel(task.id)
       const by = call.principal.login
       const at = deps.clock.now()

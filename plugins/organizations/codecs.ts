@@ -1,9 +1,11 @@
 import * as t from 'io-ts'
+import type { RoleId, TeamId, TokenId } from '../../core/kernel/ids.ts'
+import type { InvitationId } from '../../core/organizations/invitations/ports.ts'
 import { maxGraceDays, maxTokenLifeDays } from '../../core/organizations/organizations/policies.ts'
 import { profileLimits } from '../../core/organizations/organizations/profile.ts'
 import { User, userExample } from '../identity/codecs.ts'
 import { path } from '../kit/access.ts'
-import { answer, DateTime, freeText, FreeObjectCodec, Id, int32, listOf, oneOf, optional, PathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, bodyId, freeText, FreeObjectCodec, Instant, int32, listOf, oneOf, optional, pathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
 
 export const Organization = answer(
   {
@@ -89,7 +91,7 @@ export const RenameOrgOption = request({ new_name: freeText(255) }, 'RenameOrgOp
 
 const team = {
   description: optional(freeText(255)),
-  assignedRoleIDs: optional(listOf(Id, 500)),
+  assignedRoleIDs: optional(listOf(bodyId<RoleId>(), 500)),
   type: optional(freeText(32)),
 }
 export const CreateTeamOption = request(
@@ -168,7 +170,7 @@ export const tokenInfoExample = {
 }
 
 export const CreateInvitationOption = request(
-  { email: freeText(254), role: oneOf('member', 'admin', 'owner'), team_ids: optional(listOf(Id, 50)) },
+  { email: freeText(254), role: oneOf('member', 'admin', 'owner'), team_ids: optional(listOf(bodyId<TeamId>(), 50)) },
   'CreateInvitationOption',
 )
 export const Invitation = answer(
@@ -178,8 +180,8 @@ export const Invitation = answer(
     role: t.string,
     team_ids: t.readonlyArray(SafeInteger),
     inviter: t.string,
-    created_at: DateTime,
-    expires_at: DateTime,
+    created_at: Instant,
+    expires_at: Instant,
   },
   'Invitation',
 )
@@ -194,7 +196,7 @@ export const invitationExample = {
 }
 /** An invitation as shown to the invited user. */
 export const OwnInvitation = answer(
-  { org: Organization, email: t.string, role: t.string, inviter: t.string, expires_at: DateTime },
+  { org: Organization, email: t.string, role: t.string, inviter: t.string, expires_at: Instant },
   'OwnInvitation',
 )
 export const ownInvitationExample = {
@@ -210,7 +212,7 @@ export const OrgPolicies = answer(
   {
     require_two_factor: t.boolean,
     two_factor_grace_days: SafeInteger,
-    two_factor_from: optional(DateTime),
+    two_factor_from: optional(Instant),
     max_token_life_days: SafeInteger,
   },
   'OrgPolicies',
@@ -237,7 +239,7 @@ export const RobotAccount = answer(
     login: t.string,
     description: t.string,
     team_ids: t.readonlyArray(SafeInteger),
-    created_at: DateTime,
+    created_at: Instant,
     active: t.boolean,
   },
   'RobotAccount',
@@ -251,7 +253,7 @@ export const robotExample = {
   created_at: '2026-11-21T08:00:00.000Z',
   active: true,
 }
-const robotTeams = optional(listOf(Id, 50))
+const robotTeams = optional(listOf(bodyId<TeamId>(), 50))
 export const CreateRobotOption = request(
   { name: freeText(255), description: optional(freeText(255)), team_ids: robotTeams },
   'CreateRobotOption',
@@ -261,19 +263,19 @@ export const EditRobotOption = request(
   'EditRobotOption',
 )
 
-export const OrgInvitationPath = request({ orgname: PathName, id: PathId }, 'OrgInvitationPath')
+export const OrgInvitationPath = request({ orgname: PathName, id: pathId<InvitationId>() }, 'OrgInvitationPath')
 export const InvitationTokenPath = request({ token: PathName }, 'InvitationTokenPath')
 export const RobotPath = request({ orgname: PathName, robot: PathName }, 'RobotPath')
-export const RobotTokenPath = request({ orgname: PathName, robot: PathName, id: PathId }, 'RobotTokenPath')
+export const RobotTokenPath = request({ orgname: PathName, robot: PathName, id: pathId<TokenId>() }, 'RobotTokenPath')
 export const robotInPath = { type: 'robot_ac', account: path('orgname'), name: path('robot') } as const
 export const OrgPath = request({ orgname: PathName }, 'OrgPath')
 export const organizationInPath = { type: 'organization', name: path('orgname') } as const
 export const OrgMemberPath = request({ orgname: PathName, username: PathName }, 'OrgMemberPath')
 export const OrgActionPath = request({ orgname: PathName, action: PathName }, 'OrgActionPath')
-export const OrgTeamActionPath = request({ orgname: PathName, teamid: PathId, action: PathName }, 'OrgTeamActionPath')
-export const OrgTokenPath = request({ orgname: PathName, id: PathId }, 'OrgTokenPath')
-export const TeamPath = request({ teamid: PathId }, 'TeamPath')
+export const OrgTeamActionPath = request({ orgname: PathName, teamid: pathId<TeamId>(), action: PathName }, 'OrgTeamActionPath')
+export const OrgTokenPath = request({ orgname: PathName, id: pathId<TokenId>() }, 'OrgTokenPath')
+export const TeamPath = request({ teamid: pathId<TeamId>() }, 'TeamPath')
 export const teamInPath = { type: 'team', id: path('teamid') } as const
-export const TeamMemberPath = request({ teamid: PathId, username: PathName }, 'TeamMemberPath')
+export const TeamMemberPath = request({ teamid: pathId<TeamId>(), username: PathName }, 'TeamMemberPath')
 export const UserPath = request({ username: PathName }, 'OrgUserPath')
 export const UserOrgPath = request({ username: PathName, org: PathName }, 'UserOrgPath')

@@ -1,13 +1,13 @@
 import { right } from 'fp-ts/lib/Either.js'
+import { definedFields } from '../../core/kernel/fields.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
 import { makeChangeBranding, plainBranding } from '../../core/platform/branding.ts'
+import { BrandingStoreToken, PlatformUnitOfWorkToken, SiteFactsToken } from '../../core/platform/ports.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
-import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
-import type { PlatformGiven } from './needs.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
 import { changeBranding, getApiSettings, getBranding, getSiteConfig, getSiteSummary, getVersion } from './platform.routes.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
 
 const limits = {
   max_response_items: maxPageLimit,
@@ -17,39 +17,44 @@ const limits = {
   default_max_response_size: 0,
 }
 
-export const versionRoutes = (): readonly BoundRoute[] => [
-  handle(getVersion, () => Promise.resolve(right({ version: releaseVersion }))),
-  handle(getApiSettings, () => Promise.resolve(right(limits))),
-]
+export const versionGroup = defineGroup({
+  needs: {},
+  routes: () => [
+    handle(getVersion, async () => right({ version: releaseVersion })),
+    handle(getApiSettings, async () => right(limits)),
+  ],
+})
 
-export const brandingRoutes = ({ branding, unitOfWork, facts }: PlatformGiven): readonly BoundRoute[] => {
-  const change = makeChangeBranding({ unitOfWork })
-  return [
-    handle(getBranding, async () => {
-      const { favicon, ...look } = (await branding.read()) ?? plainBranding
-      return right({
+export const brandingGroup = defineGroup({
+  needs: { branding: BrandingStoreToken, unitOfWork: PlatformUnitOfWorkToken, facts: SiteFactsToken },
+  routes: ({ branding, unitOfWork, facts }) => [
+    handle(getBranding, async () => right((await branding.read()) ?? plainBranding), {
+      reply: ({ favicon, ...look }) => ({
         ...look,
         favicons: favicon === '' ? {} : { icon: favicon },
         runMode: facts.runMode,
         deploymentType: facts.deploymentType,
         isOfflineInstaller: false,
-      })
+      }),
     }),
-    handle(changeBranding, ({ call, body }) => change(call, definedFields(body))),
-  ]
-}
+    handle(changeBranding, makeChangeBranding({ unitOfWork }), { input: ({ body }) => definedFields(body) }),
+  ],
+})
 
-export const siteRoutes = ({ facts }: PlatformGiven): readonly BoundRoute[] => [
-  handle(getSiteSummary, async () =>
-    right({
-      counts: await facts.counts(),
-      version: releaseVersion,
-      runtime: facts.runtime,
-      startedAt: facts.startedAt.toISOString(),
-      database: await facts.database(),
-      deploymentType: facts.deploymentType,
-      runMode: facts.runMode,
+export const siteGroup = defineGroup({
+  needs: { facts: SiteFactsToken },
+  routes: ({ facts }) => [
+    handle(getSiteSummary, async () => right({ counts: await facts.counts(), database: await facts.database() }), {
+      reply: ({ counts, database }) => ({
+        counts,
+        version: releaseVersion,
+        runtime: facts.runtime,
+        startedAt: facts.startedAt,
+        database,
+        deploymentType: facts.deploymentType,
+        runMode: facts.runMode,
+      }),
     }),
-  ),
-  handle(getSiteConfig, () => Promise.resolve(right(facts.settings() as FreeObject))),
-]
+    handle(getSiteConfig, async () => right(facts.settings() as FreeObject)),
+  ],
+})

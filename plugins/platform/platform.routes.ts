@@ -2,31 +2,30 @@ import * as t from 'io-ts'
 import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
 import { BrandingRefused, maxAppNameLength } from '../../core/platform/branding.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
-import { anyone, read, siteAdmin, write } from '../kit/access.ts'
-import { answer, DateTime, FreeObjectCodec, freeText, optional, request, SafeInteger } from '../kit/codecs.ts'
+import { anyone, siteAdmin } from '../kit/access.ts'
+import { answer, FreeObjectCodec, freeText, Instant, optional, request, SafeInteger } from '../kit/codecs.ts'
 import { empty, json } from '../kit/reply.ts'
-import { body, defineRoute } from '../kit/route.ts'
+import { body } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
 import { APISettings, ServerVersion } from './codecs.ts'
 
-export const getVersion = defineRoute({
+const publicRoute = routesOf({ tag: 'Miscellaneous', access: anyone })
+const adminRoute = routesOf({ tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' })
+
+export const getVersion = publicRoute({
   id: 'platform.getVersion',
   method: 'GET',
   path: '/version',
   summary: 'Get the release of the service',
-  tag: 'Miscellaneous',
-  access: anyone,
   ok: json(200, ServerVersion, { version: releaseVersion }),
-  failures: [],
 })
 
-export const getApiSettings = defineRoute({
+export const getApiSettings = publicRoute({
   id: 'platform.getApiSettings',
   method: 'GET',
   path: '/settings/api',
   summary: 'Get the paging and size limits of the API',
   description: 'Clients of code-hosting servers read this before their first list. The git and blob limits are zero: this service does not serve them.',
-  tag: 'Miscellaneous',
-  access: anyone,
   ok: json(200, APISettings, {
     max_response_items: maxPageLimit,
     default_paging_num: defaultPageLimit,
@@ -34,7 +33,6 @@ export const getApiSettings = defineRoute({
     default_max_blob_size: 0,
     default_max_response_size: 0,
   }),
-  failures: [],
 })
 
 const BrandingResponse = answer(
@@ -64,29 +62,24 @@ const BrandingOptions = request(
   'BrandingOptions',
 )
 
-export const getBranding = defineRoute({
+export const getBranding = publicRoute({
   id: 'platform.getBranding',
   method: 'GET',
   path: '/branding',
   summary: 'Get the appearance of the console',
   description: 'Pictures are `data:` URLs, empty if there is none; `favicons.icon` is the only favicon.',
   tag: 'Administration',
-  access: anyone,
   ok: json(200, BrandingResponse, {
     logo: '', favicons: {}, primaryColor: '#0b6070', runMode: 'production', deploymentType: 'SelfHosted', isOfflineInstaller: false, showAppTag: true, appName: 'Moorage',
   }),
-  failures: [],
 })
 
-export const changeBranding = defineRoute({
+export const changeBranding = adminRoute({
   id: 'platform.changeBranding',
   method: 'POST',
   path: '/branding',
   summary: 'Update the appearance of the console; omitted fields do not change, an empty string restores the default',
   description: 'Pictures are PNG, JPEG or WebP of at most 256 KiB as `data:` URLs in base64. SVG is rejected because it can contain scripts.',
-  tag: 'Administration',
-  access: siteAdmin,
-  scope: write('admin'),
   body: body(BrandingOptions, { primaryColor: '#224466', appName: 'Harbour' }),
   ok: empty(200),
   failures: [BrandingRefused],
@@ -109,7 +102,7 @@ const SiteSummary = answer(
     ),
     version: t.string,
     runtime: t.string,
-    startedAt: DateTime,
+    startedAt: Instant,
     database: answer({ kind: t.string, version: t.string }, 'SiteDatabase'),
     deploymentType: t.string,
     runMode: t.string,
@@ -117,15 +110,12 @@ const SiteSummary = answer(
   'SiteSummary',
 )
 
-export const getSiteSummary = defineRoute({
+export const getSiteSummary = adminRoute({
   id: 'platform.getSiteSummary',
   method: 'GET',
   path: '/accounts/admin',
   summary: 'Get the statistics of the service and of its runtime',
   description: '`startedAt` and `runtime` describe the instance that responds.',
-  tag: 'Administration',
-  access: siteAdmin,
-  scope: read('admin'),
   ok: json(200, SiteSummary, {
     counts: { users: 120, activeUsers: 112, siteAdmins: 2, organizations: 14, teams: 45, clusters: 30, sessions: 61, accessTokens: 88 },
     version: releaseVersion,
@@ -135,18 +125,13 @@ export const getSiteSummary = defineRoute({
     deploymentType: 'SelfHosted',
     runMode: 'production',
   }),
-  failures: [],
 })
 
-export const getSiteConfig = defineRoute({
+export const getSiteConfig = adminRoute({
   id: 'platform.getSiteConfig',
   method: 'GET',
   path: '/accounts/admin/config',
   summary: 'Get the settings of the service',
   description: 'An object by key of the configuration file, as `moorage config print` prints them; secrets are masked. Settings cannot be changed by the API.',
-  tag: 'Administration',
-  access: siteAdmin,
-  scope: read('admin'),
   ok: json(200, FreeObjectCodec, { listen: '127.0.0.1:3000', deployment_type: 'SelfHosted', log_level: 'info', admin_password: '***' }),
-  failures: [],
 })

@@ -1,6 +1,5 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { brandingRoutes, siteRoutes, versionRoutes } from './platform.handlers.ts'
-import { platformNeeds } from './needs.ts'
+import { brandingGroup, siteGroup, versionGroup } from './platform.handlers.ts'
 import { purgeIdempotencyRecords } from './purge-idempotency.job.ts'
 
 /** Information about the service, and its own housekeeping. */
@@ -9,7 +8,5 @@ export const platformPlugin = definePlugin({
   summary: 'Version and limits of the API, appearance of the console, information for site administrators',
   listener: 'api',
   gate: 'always',
-  needs: platformNeeds,
-  routes: (given) => [...versionRoutes(), ...brandingRoutes(given), ...siteRoutes(given)],
-  jobs: (given) => [purgeIdempotencyRecords(given.idempotency)],
+  groups: [versionGroup, brandingGroup, siteGroup, purgeIdempotencyRecords],
 })

@@ -70,7 +70,7 @@ for (const database of eachDatabase()) {
       const before = count()
       return [tagOf(await ask(name)), count() - before]
     }
-    for (const ask of [(name: string) => orgsOf(callBy(eve), name, firstPage), (name: string) => permissionsOf(callBy(eve), name, 'evil')]) {
+    for (const ask of [(name: string) => orgsOf(callBy(eve), { login: name, page: firstPage }), (name: string) => permissionsOf(callBy(eve), { login: name, orgName: 'evil' })]) {
       const [ofHidden, ofMissing] = [await cost(ask, 'hidden'), await cost(ask, 'absent')]
       t.deepEqual(ofHidden, ofMissing)
       t.is(ofHidden[0], 'MemberMissing')

@@ -72,16 +72,16 @@ const carryOut = async (bench: Bench, climber: UserId, orgId: OrgId, teamIds: re
     const guest = await bench.user(fresh('guest'))
     const email = `${guest}@example.org`
     await bench.database.query((k) => k('emails').insert({ user_id: guest, email, lower_email: email, verified: 1, is_primary: 1, created_at: 1 }))
-    const invited = await makeInviteMember({ ...bench, addresses, allowances, invitationTokens, baseUrl: () => 'https://x' })(call, orgId, { email, role, teamIds })
+    const invited = await makeInviteMember({ ...bench, addresses, allowances, invitationTokens, baseUrl: () => 'https://x' })(call, { orgId, email, role, teamIds })
     if (invited._tag === 'Left') return undefined
     const token = /code=(\w+)/.exec(bench.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
     const accepted = await makeAcceptInvitation({ ...bench, invitationTokens })(callBy(guest), token)
     return accepted._tag === 'Left' ? undefined : guest
   }
-  const made = await makeCreateRobot(bench)(call, orgId, { name: fresh('r'), description: '', teamIds: how === 'robot' ? teamIds : [] })
+  const made = await makeCreateRobot(bench)(call, { orgId, name: fresh('r'), description: '', teamIds: how === 'robot' ? teamIds : [] })
   if (made._tag === 'Left') return undefined
   if (how === 'robot') return made.right.id
-  const moved = await makeEditRobot(bench)(call, orgId, made.right.id, { teamIds }, undefined)
+  const moved = await makeEditRobot(bench)(call, { orgId, id: made.right.id, change: { teamIds }, expectedVersion: undefined })
   return moved._tag === 'Left' ? undefined : made.right.id
 }
 

@@ -14,12 +14,12 @@ onEachDatabase('of owners who all leave at once, one stays', async (t, bench) =>
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, owners[0] as UserId)
     const team = await bench.team(id, 'Owners')
-    for (const name of people(4)) unwrap(await makeAddTeamMember(bench)(callBy(owners[0] as UserId), team.id, { name }, 'done'))
+    for (const name of people(4)) unwrap(await makeAddTeamMember(bench)(callBy(owners[0] as UserId), { teamId: team.id, user: { name }, whenMember: 'done' }))
     const outcomes = await Promise.all(
       owners.map((owner, n) =>
         n % 2 === 0
-          ? makeRemoveTeamMember(bench)(callBy(owner), team.id, { id: owner })
-          : makeRemoveMember(bench)(callBy(owner), id, { id: owner }),
+          ? makeRemoveTeamMember(bench)(callBy(owner), { teamId: team.id, user: { id: owner } })
+          : makeRemoveMember(bench)(callBy(owner), { orgId: id, member: { id: owner } }),
       ),
     )
     t.deepEqual(outcomes.map(tagOf).sort(), ['LastOwner', 'done', 'done', 'done'])
@@ -32,9 +32,9 @@ onEachDatabase('of two owners who remove each other at once, one stays', async (
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, ada)
     const team = await bench.team(id, 'Owners')
-    unwrap(await makeAddTeamMember(bench)(callBy(ada), team.id, { name: 'bob' }, 'done'))
+    unwrap(await makeAddTeamMember(bench)(callBy(ada), { teamId: team.id, user: { name: 'bob' }, whenMember: 'done' }))
     const remove = makeRemoveMember(bench)
-    const outcomes = await Promise.all([remove(callBy(ada), id, { name: 'bob' }), remove(callBy(bob), id, { name: 'ada' })])
+    const outcomes = await Promise.all([remove(callBy(ada), { orgId: id, member: { name: 'bob' } }), remove(callBy(bob), { orgId: id, member: { name: 'ada' } })])
     t.is(outcomes.filter((outcome) => tagOf(outcome) === 'done').length, 1)
     t.is((await bench.memberships.list(id, 'all', firstPage)).total, 1)
   }
@@ -45,7 +45,7 @@ onEachDatabase('a user who leaves the last two teams at once is no longer a memb
   for (let round = 0; round < rounds; round++) {
     const id = await bench.organization(`org${round}`, ada)
     const teams = [await bench.newTeam(id, 'A', 'read', [bob]), await bench.newTeam(id, 'B', 'read', [bob])]
-    const outcomes = await Promise.all(teams.map((team) => makeRemoveTeamMember(bench)(callBy(bob), team.id, { name: 'bob' })))
+    const outcomes = await Promise.all(teams.map((team) => makeRemoveTeamMember(bench)(callBy(bob), { teamId: team.id, user: { name: 'bob' } })))
     t.deepEqual(outcomes.map(tagOf), ['done', 'done'])
     t.is(await bench.memberships.find(id, bob), undefined)
   }
@@ -57,7 +57,7 @@ onEachDatabase('adding to a team while the organization is deleted leaves no hal
     const id = await bench.organization(`org${round}`, ada)
     const viewers = await bench.team(id, 'Viewers')
     const [added, deleted] = await Promise.all([
-      makeAddTeamMember(bench)(callBy(ada), viewers.id, { name: 'bob' }, 'done'),
+      makeAddTeamMember(bench)(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' }),
       makeDeleteOrganization(bench)(callBy(ada), id),
     ])
     t.is(tagOf(deleted), 'done')
@@ -95,7 +95,7 @@ onEachDatabase('adding one user to one team many times at once adds once', async
   const id = await bench.organization('acme', ada)
   const viewers = await bench.team(id, 'Viewers')
   const add = makeAddTeamMember(bench)
-  const outcomes = await Promise.all(Array.from({ length: 6 }, () => add(callBy(ada), viewers.id, { name: 'bob' }, 'done')))
+  const outcomes = await Promise.all(Array.from({ length: 6 }, () => add(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' })))
   t.deepEqual([...new Set(outcomes.map(tagOf))], ['done'])
   t.deepEqual((await bench.teams.listMembers(viewers.id, firstPage)).items, [bob])
 })

@@ -5,6 +5,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import type { Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { PermissionLevels, Rights } from '../../kernel/rights.ts'
 import { noRights, rightsOf } from '../../kernel/rights.ts'
+import { auditOfOrganization } from '../audit.ts'
 import { AlreadyMember, InvitationForAnother, InvitationGone } from '../failures.ts'
 import { addToRole } from '../members/memberships.ts'
 import type { OrganizationStore, OrganizationStores } from '../ports.ts'
@@ -84,14 +85,9 @@ export const makeAcceptInvitation =
       }
       const entered = await enter(stores, deps.catalogue, organization, invitation, userId, now)
       if (isLeft(entered)) return entered
-      await stores.audit.record({
-        action: 'organization.invitation_accepted',
-        objectType: 'organization',
-        objectId: orgId,
-        objectName: organization.name,
-        tenantId: orgId,
-        changes: { invitation: invitation.id, user: userId, inviter: invitation.inviterId, role: invitation.role, teams: invitation.teamIds },
-      })
+      const { id, inviterId, role, teamIds } = invitation
+      const facts = { invitation: id, user: userId, inviter: inviterId, role, teams: teamIds }
+      await stores.audit.record(auditOfOrganization(organization, 'organization.invitation_accepted', facts))
       return right(undefined)
     })
 

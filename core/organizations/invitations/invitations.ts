@@ -10,6 +10,7 @@ import type { Rights } from '../../kernel/rights.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfOrganization } from '../audit.ts'
 import { AlreadyMember, InvitationMissing, InvitationRefused, TooManyInvitations } from '../failures.ts'
 import { levelOfRole, levelOfTeam, mayGive, mustHold } from '../members/rights.ts'
 import type { OrganizationStores } from '../ports.ts'
@@ -72,6 +73,7 @@ export interface InviteMemberDeps extends TeamChangeDeps {
 }
 
 export interface InviteMemberInput {
+  readonly orgId: OrgId
   readonly email: string
   readonly role: MembershipRole
   readonly teamIds: readonly TeamId[]
@@ -85,7 +87,7 @@ type InviteMemberFailure = Failure<'InvitationRefused' | 'AlreadyMember' | 'Beyo
  */
 export const makeInviteMember =
   (deps: InviteMemberDeps) =>
-  async (call: SignedInCall<Invitation>, id: OrgId, input: InviteMemberInput): Outcome<InviteMemberFailure, Invitation> => {
+  async (call: SignedInCall<Invitation>, { orgId: id, ...input }: InviteMemberInput): Outcome<InviteMemberFailure, Invitation> => {
     const address = deps.addresses.read(input.email)
     if (address === undefined) return left(InvitationRefused('email: must be an e-mail address.'))
     const teamIds = [...new Set(input.teamIds)].sort((a, b) => a - b)
@@ -113,14 +115,8 @@ export const makeInviteMember =
       }
       const invitationId = await stores.invitations.put({ ...facts, hash: deps.invitationTokens.digest(token.reveal()) })
       await stores.mail.post(invitationMail(organization, call.principal.login, facts, linkTo(deps.baseUrl(), token)))
-      await stores.audit.record({
-        action: 'organization.member_invited',
-        objectType: 'organization',
-        objectId: id,
-        objectName: organization.name,
-        tenantId: id,
-        changes: { invitation: invitationId, email: address.text, role: input.role, teams: teamIds },
-      })
+      const shown = { invitation: invitationId, email: address.text, role: input.role, teams: teamIds }
+      await stores.audit.record(auditOfOrganization(organization, 'organization.member_invited', shown))
       return right({ id: invitationId, inviterLogin: call.principal.login, ...facts })
     })
   }
@@ -179,18 +175,15 @@ const invitationMail = (
 /** Withdraws an invitation; its link becomes invalid. */
 export const makeWithdrawInvitation =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
-  async (call: SignedInCall, orgId: OrgId, id: InvitationId): Outcome<Failure<'InvitationMissing'>, void> =>
+  async (
+    call: SignedInCall,
+    { orgId, id }: { readonly orgId: OrgId; readonly id: InvitationId },
+  ): Outcome<Failure<'InvitationMissing'>, void> =>
     deps.uow.run<Failure<'InvitationMissing'>, void>(call, async ({ invitations, audit }) => {
       const found = await invitations.find(orgId, id)
       if (found === undefined || !(await invitations.remove(orgId, id))) {
         return left(InvitationMissing('The invitation does not exist in the organization.'))
       }
-      await audit.record({
-        action: 'organization.invitation_withdrawn',
-        objectType: 'organization',
-        objectId: orgId,
-        tenantId: orgId,
-        changes: { invitation: id, email: found.address.text },
-      })
+      await audit.record(auditOfOrganization({ id: orgId }, 'organization.invitation_withdrawn', { invitation: id, email: found.address.text }))
       return right(undefined)
     })

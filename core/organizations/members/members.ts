@@ -6,6 +6,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, TokenId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfOrganization, auditOfToken } from '../audit.ts'
 import { BeyondOwnRights, LastOwner, MemberMissing, MembershipActionUnknown, OrganizationMissing, OrganizationTokenMissing } from '../failures.ts'
 import { makeFindOrganization } from '../organizations/organizations.ts'
 import type { MembershipStore, OrganizationStore, OrganizationStores } from '../ports.ts'
@@ -28,10 +29,9 @@ export const makeTellPermissions = (deps: {
   const findOrganization = makeFindOrganization(deps)
   return async (
     call: SignedInCall,
-    login: string,
-    orgName: string,
+    { login, orgName }: { readonly login: string; readonly orgName: string },
   ): Outcome<Failure<'OrganizationMissing' | 'MemberMissing'> | EntryRefusal, MemberRights> => {
-    const found = await findOrganization(call, orgName, 'missing')
+    const found = await findOrganization(call, { name: orgName, formerNames: 'missing' })
     if (isLeft(found)) return found
     const { organization, viewer, isMember, barred } = found.right
     if (barred !== undefined) return left(barred)
@@ -58,12 +58,18 @@ export const entryRefusalIn = async (
 ): Promise<EntryRefusal | undefined> =>
   principal.isSiteAdmin ? undefined : entryRefusal(principal, (await memberships.find(id, principal.userId))?.entry, clock.now())
 
+export interface SetMemberVisibilityInput {
+  readonly orgId: OrgId
+  readonly member: UserRef
+  readonly isPublic: boolean
+}
+
 type SetMemberVisibilityFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing'> | EntryRefusal
 
 /** Shows a membership to everyone or hides it from outsiders. Each member may set their own; owners may set any. */
 export const makeSetMemberVisibility =
   (deps: MemberChangeDeps) =>
-  (call: SignedInCall, id: OrgId, ref: UserRef, isPublic: boolean): Outcome<SetMemberVisibilityFailure, void> =>
+  (call: SignedInCall, { orgId: id, member: ref, isPublic }: SetMemberVisibilityInput): Outcome<SetMemberVisibilityFailure, void> =>
     withLockedOrganization<SetMemberVisibilityFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const barred = await entryRefusalIn(stores, deps.clock, call, id)
       if (barred !== undefined) return left(barred)
@@ -73,14 +79,8 @@ export const makeSetMemberVisibility =
       if (membership === undefined) return left(MemberMissing('The user is not a member of this organization.'))
       if (membership.isPublic === isPublic) return right(undefined)
       await stores.memberships.setPublic(id, userId, isPublic)
-      await stores.audit.record({
-        action: isPublic ? 'organization.member_published' : 'organization.member_concealed',
-        objectType: 'organization',
-        objectId: id,
-        objectName: organization.name,
-        tenantId: id,
-        changes: { user: userId },
-      })
+      const action = isPublic ? 'organization.member_published' : 'organization.member_concealed'
+      await stores.audit.record(auditOfOrganization(organization, action, { user: userId }))
       return right(undefined)
     })
 
@@ -92,7 +92,7 @@ type RemoveMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Organi
  */
 export const makeRemoveMember =
   (deps: MemberChangeDeps) =>
-  (call: SignedInCall, id: OrgId, ref: UserRef): Outcome<RemoveMemberFailure, void> =>
+  (call: SignedInCall, { orgId: id, member: ref }: { readonly orgId: OrgId; readonly member: UserRef }): Outcome<RemoveMemberFailure, void> =>
     withLockedOrganization<RemoveMemberFailure, void>(deps, call, id, async ({ stores, organization, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = userIdOf(account)
@@ -114,18 +114,17 @@ export const makeRemoveMember =
         }
       }
       await stores.memberships.remove(id, userId)
-      await stores.audit.record({
-        action: 'organization.member_removed',
-        objectType: 'organization',
-        objectId: id,
-        objectName: organization.name,
-        tenantId: id,
-        changes: { user: userId, login: account?.name ?? '' },
-      })
+      await stores.audit.record(auditOfOrganization(organization, 'organization.member_removed', { user: userId, login: account?.name ?? '' }))
       return right(undefined)
     })
 
 type ActOnMemberFailure = Failure<'MembershipActionUnknown' | 'MemberMissing' | 'BeyondOwnRights' | 'OrganizationMissing' | 'LastOwner'> | EntryRefusal
+
+export interface MemberAction {
+  readonly orgId: OrgId
+  readonly action: string
+  readonly userId: number
+}
 
 /** The single-route form of showing and hiding a membership, removing a member and leaving. */
 export const makeActOnMember =
@@ -133,17 +132,18 @@ export const makeActOnMember =
     readonly remove: ReturnType<typeof makeRemoveMember>
     readonly setVisibility: ReturnType<typeof makeSetMemberVisibility>
   }) =>
-  async (call: SignedInCall, orgId: OrgId, action: string, userId: number): Outcome<ActOnMemberFailure, void> => {
+  async (call: SignedInCall, { orgId, action, userId }: MemberAction): Outcome<ActOnMemberFailure, void> => {
+    const member = { id: userId }
     switch (action) {
       case 'public':
       case 'private':
-        return deps.setVisibility(call, orgId, { id: userId }, action === 'public')
+        return deps.setVisibility(call, { orgId, member, isPublic: action === 'public' })
       case 'leave':
         return userId === call.principal.userId
-          ? deps.remove(call, orgId, { id: userId })
+          ? deps.remove(call, { orgId, member })
           : left(MembershipActionUnknown('Only the caller can leave: uid must be your own.'))
       case 'remove':
-        return deps.remove(call, orgId, { id: userId })
+        return deps.remove(call, { orgId, member })
       default:
         return left(MembershipActionUnknown('The action is one of private, public, remove and leave.'))
     }
@@ -152,19 +152,15 @@ export const makeActOnMember =
 /** Revokes any token that is restricted to the organization, regardless of its creator. */
 export const makeRevokeOrganizationToken =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
-  async (call: SignedInCall, orgId: OrgId, id: TokenId): Outcome<Failure<'OrganizationTokenMissing'>, void> =>
+  async (
+    call: SignedInCall,
+    { orgId, id }: { readonly orgId: OrgId; readonly id: TokenId },
+  ): Outcome<Failure<'OrganizationTokenMissing'>, void> =>
     deps.uow.run<Failure<'OrganizationTokenMissing'>, void>(call, async ({ tokens, audit }) => {
       const found = await tokens.find(orgId, id)
       if (found === undefined || !(await tokens.remove(orgId, id))) {
         return left(OrganizationTokenMissing('The token does not exist in the organization.'))
       }
-      await audit.record({
-        action: 'organization.token_revoked',
-        objectType: 'token',
-        objectId: id,
-        objectName: found.name,
-        tenantId: orgId,
-        changes: { user: found.userId },
-      })
+      await audit.record(auditOfToken({ id, name: found.name, orgId }, 'organization.token_revoked', { user: found.userId }))
       return right(undefined)
     })

@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, UserId } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
+import { auditOfOrganization } from '../audit.ts'
 import { MemberMissing } from '../failures.ts'
 import { TeamNameTaken } from '../ports.ts'
 import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
@@ -80,6 +81,12 @@ export interface SettledMembership {
   readonly role: MembershipRole
 }
 
+export interface SetMembershipInput {
+  readonly orgId: OrgId
+  readonly login: string
+  readonly role: MembershipRole
+}
+
 type SetMembershipFailure = Failure<
   | 'MemberMissing'
   | 'AccountNotEligible'
@@ -96,7 +103,7 @@ type SetMembershipFailure = Failure<
  */
 export const makeSetMembership =
   (deps: TeamChangeDeps & { readonly clock: Clock; readonly users: Pick<UserStore, 'byLogin'> }) =>
-  async (call: SignedInCall<SettledMembership>, id: OrgId, login: string, role: MembershipRole): Outcome<SetMembershipFailure, SettledMembership> => {
+  async (call: SignedInCall<SettledMembership>, { orgId: id, login, role }: SetMembershipInput): Outcome<SetMembershipFailure, SettledMembership> => {
     const user = await deps.users.byLogin(login)
     return withLockedOrganization<SetMembershipFailure, SettledMembership>(deps, call, id, async (held) => {
       const { stores, organization, rights } = held
@@ -114,14 +121,7 @@ export const makeSetMembership =
       const lowered = await leaveTeamsAbove(held, teams, userId, levelOfRole(role), isSelf)
       if (isLeft(lowered)) return lowered
       if (entered.right || lowered.right > 0) {
-        await stores.audit.record({
-          action: 'organization.membership_set',
-          objectType: 'organization',
-          objectId: id,
-          objectName: organization.name,
-          tenantId: id,
-          changes: { user: userId, login: name, role },
-        })
+        await stores.audit.record(auditOfOrganization(organization, 'organization.membership_set', { user: userId, login: name, role }))
       }
       return right({ user, organization, role })
     })

@@ -4,8 +4,10 @@ import type { OrgId } from '../../kernel/ids.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { PictureMaker } from '../../kernel/picture.ts'
+import { PictureRefused } from '../../kernel/picture.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfOrganization } from '../audit.ts'
 import { OrganizationMissing } from '../failures.ts'
 import type { OrganizationStores } from '../ports.ts'
 import type { Organization } from '../types.ts'
@@ -22,21 +24,28 @@ export interface ChangeOrganizationAvatarDeps {
 
 const missing = (): Failure<'OrganizationMissing'> => OrganizationMissing('The organization does not exist.')
 
-const audited = (organization: Organization, action: string) =>
-  ({ action, objectType: 'organization', objectId: organization.id, objectName: organization.name, tenantId: organization.id }) as const
+export interface SetOrganizationAvatarInput {
+  readonly id: OrgId
+  /** The picture in any accepted format; undefined if the caller sent none. */
+  readonly picture: Uint8Array | undefined
+}
 
 /** Sets an organization's picture, re-encoded, and returns the organization with it. */
 export const makeSetOrganizationAvatar =
   (deps: ChangeOrganizationAvatarDeps) =>
-  async (call: SignedInCall<Organization>, id: OrgId, bytes: Uint8Array): Outcome<Failure<'PictureRefused' | 'PicturesBusy' | 'OrganizationMissing'>, Organization> => {
-    const picture = await deps.pictures.square(bytes, side)
+  async (
+    call: SignedInCall<Organization>,
+    { id, picture: sent }: SetOrganizationAvatarInput,
+  ): Outcome<Failure<'PictureRefused' | 'PicturesBusy' | 'OrganizationMissing'>, Organization> => {
+    if (sent === undefined) return left(PictureRefused('The picture must be sent as `image` or `avatar`.'))
+    const picture = await deps.pictures.square(sent, side)
     if (isLeft(picture)) return picture
     return deps.uow.run<Failure<'OrganizationMissing'>, Organization>(call, async ({ organizations, avatars, audit }) => {
       const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
       if (organization === undefined) return left(missing())
       const digest = deps.contentDigest.of(picture.right)
       await avatars.put(id, digest, picture.right, deps.clock.now())
-      await audit.record(audited(organization, 'organization.avatar_changed'))
+      await audit.record(auditOfOrganization(organization, 'organization.avatar_changed'))
       return right({ ...organization, avatarDigest: digest })
     })
   }
@@ -48,6 +57,6 @@ export const makeRemoveOrganizationAvatar =
     deps.uow.run<Failure<'OrganizationMissing'>, void>(call, async ({ organizations, avatars, audit }) => {
       const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
       if (organization === undefined) return left(missing())
-      if (await avatars.remove(id)) await audit.record(audited(organization, 'organization.avatar_removed'))
+      if (await avatars.remove(id)) await audit.record(auditOfOrganization(organization, 'organization.avatar_removed'))
       return right(undefined)
     })

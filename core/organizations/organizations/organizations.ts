@@ -8,6 +8,7 @@ import type { OrgId, UserId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfOrganization } from '../audit.ts'
 import {
   MemberMissing,
   OrganizationChanged,
@@ -32,7 +33,7 @@ export interface CreateOrganizationInput extends ProfileInput {
   readonly ownerId?: UserId
 }
 
-type CreateOrganizationFailure = Failure<
+export type CreateOrganizationFailure = Failure<
   'OrganizationNameRefused' | 'OrganizationNameTaken' | 'OrganizationFieldRefused' | 'OrganizationCreationDenied'
 >
 
@@ -42,9 +43,14 @@ const firstTeams: readonly Pick<NewTeam, 'name' | 'permission' | 'description'>[
   { name: 'Viewers', permission: 'read', description: 'Members who may look' },
 ]
 
+export interface CreateOrganizationDeps {
+  readonly uow: UnitOfWork<OrganizationStores>
+  readonly clock: Clock
+}
+
 /** Creates an organization with its three teams, and the caller (or `ownerId`) as the only member of Owners, atomically. */
 export const makeCreateOrganization =
-  (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
+  (deps: CreateOrganizationDeps) =>
   async (call: SignedInCall<Organization>, input: CreateOrganizationInput): Outcome<CreateOrganizationFailure, Organization> => {
     const name = parseOrganizationName(input.name)
     if (isLeft(name)) return name
@@ -70,14 +76,8 @@ export const makeCreateOrganization =
       await addFirstTeams(stores, inserted.right, input.ownerId ?? principal.userId, createdAt)
       const organization = await stores.organizations.findById(inserted.right)
       if (organization === undefined) throw new Error('The organization that was just inserted is not there.')
-      await stores.audit.record({
-        action: 'organization.created',
-        objectType: 'organization',
-        objectId: organization.id,
-        objectName: organization.name,
-        tenantId: organization.id,
-        changes: { visibility: organization.visibility, ...definedFields({ owner: input.ownerId }) },
-      })
+      const facts = { visibility: organization.visibility, ...definedFields({ owner: input.ownerId }) }
+      await stores.audit.record(auditOfOrganization(organization, 'organization.created', facts))
       return right(organization)
     })
   }
@@ -103,13 +103,19 @@ export interface FoundOrganization {
   readonly isFormerName: boolean
 }
 
+export interface FindOrganizationInput {
+  readonly name: string
+  /** Whether an organization that formerly had the name is found. */
+  readonly formerNames: 'found' | 'missing'
+}
+
 /**
  * Finds an organization by its name or, on request, by a former one. A caller who may not see it gets the same answer
  * as for a missing one.
  */
 export const makeFindOrganization =
   (deps: { readonly organizations: OrganizationStore; readonly memberships: MembershipStore; readonly clock: Clock }) =>
-  async (call: Call, name: string, formerNames: 'found' | 'missing'): Outcome<Failure<'OrganizationMissing'>, FoundOrganization> => {
+  async (call: Call, { name, formerNames }: FindOrganizationInput): Outcome<Failure<'OrganizationMissing'>, FoundOrganization> => {
     const current = await deps.organizations.findByName(name)
     const organization = current ?? (formerNames === 'found' ? await deps.organizations.findByFormerName(name) : undefined)
     if (organization !== undefined) {
@@ -139,19 +145,26 @@ const confined = async (stores: Stores, onlyOrgId: OrgId, userId: UserId): Promi
 /** Lists the organizations that the caller may see without being a member. */
 export const makeListOrganizations =
   (deps: Stores) =>
-  (call: Call, page: PageRequest): Promise<Page<Organization>> =>
-    deps.organizations.list(visibleWithoutMembership(viewerOf(call)), page)
+  async (call: Call, page: PageRequest): Outcome<never, Page<Organization>> =>
+    right(await deps.organizations.list(visibleWithoutMembership(viewerOf(call)), page))
 
 /** Lists the caller's own organizations; only the public ones for a token that is limited to public objects. */
 export const makeListOwnOrganizations =
   (deps: Stores) =>
-  async (call: SignedInCall, page: PageRequest): Promise<Page<Organization>> => {
+  async (call: SignedInCall, page: PageRequest): Outcome<never, Page<Organization>> => {
     const { userId, onlyOrgId, scopes } = call.principal
-    if (onlyOrgId !== undefined) return page.page > 1 ? { items: [], total: 1 } : confined(deps, onlyOrgId, userId)
-    return scopes.publicOnly
-      ? deps.organizations.listOfUserSeenBy(userId, undefined, ['public'], page)
-      : deps.organizations.listOfUser(userId, page)
+    if (onlyOrgId !== undefined) return right(page.page > 1 ? { items: [], total: 1 } : await confined(deps, onlyOrgId, userId))
+    return right(
+      scopes.publicOnly
+        ? await deps.organizations.listOfUserSeenBy(userId, undefined, ['public'], page)
+        : await deps.organizations.listOfUser(userId, page),
+    )
   }
+
+export interface ListOrganizationsOfUserInput {
+  readonly login: string
+  readonly page: PageRequest
+}
 
 /**
  * Lists another user's organizations that the caller may see. If the caller may not see the user, these are the
@@ -159,7 +172,7 @@ export const makeListOwnOrganizations =
  */
 export const makeListOrganizationsOfUser =
   (deps: Stores) =>
-  async (call: SignedInCall, login: string, page: PageRequest): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
+  async (call: SignedInCall, { login, page }: ListOrganizationsOfUserInput): Outcome<Failure<'MemberMissing'>, Page<Organization>> => {
     const account = await deps.memberships.findAccount(login)
     const userId = userIdOf(account)
     const viewer = viewerOf(call)
@@ -173,6 +186,21 @@ export const makeListOrganizationsOfUser =
     return isSeen || listed.total > 0 ? right(listed) : left(MemberMissing(`The user "${login}" does not exist.`))
   }
 
+/** Returns an organization that the caller was authorized to see. */
+export const makeGetOrganization =
+  (deps: { readonly organizations: Pick<OrganizationStore, 'findById'> }) =>
+  async (_call: SignedInCall, id: OrgId): Outcome<Failure<'OrganizationMissing'>, Organization> => {
+    const organization = await deps.organizations.findById(id)
+    return organization === undefined ? left(organizationMissing()) : right(organization)
+  }
+
+export interface EditOrganizationInput {
+  readonly id: OrgId
+  readonly change: ProfileInput
+  /** If set, the change applies to this version of the organization only. */
+  readonly expectedVersion: number | undefined
+}
+
 type EditOrganizationFailure = Failure<'OrganizationFieldRefused' | 'OrganizationMissing' | 'OrganizationChanged'>
 
 const organizationMissing = () => OrganizationMissing('The organization does not exist.')
@@ -181,16 +209,11 @@ const organizationChanged = () => OrganizationChanged('The organization was chan
 /** Changes only the fields that are given and differ. */
 export const makeEditOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
-  (
-    call: SignedInCall<Organization>,
-    id: OrgId,
-    input: ProfileInput,
-    expectedVersion: number | undefined,
-  ): Outcome<EditOrganizationFailure, Organization> =>
+  (call: SignedInCall<Organization>, { id, change, expectedVersion }: EditOrganizationInput): Outcome<EditOrganizationFailure, Organization> =>
     deps.uow.run<EditOrganizationFailure, Organization>(call, async ({ organizations, audit }) => {
       const before = await organizations.findById(id)
       if (before === undefined) return left(organizationMissing())
-      const parsed = parseProfile(input, before.orgType)
+      const parsed = parseProfile(change, before.orgType)
       if (isLeft(parsed)) return parsed
       if (expectedVersion !== undefined && expectedVersion !== before.version) return left(organizationChanged())
       const changes = changedFields(before, parsed.right)
@@ -199,17 +222,8 @@ export const makeEditOrganization =
       const organization = await organizations.findById(id)
       if (organization === undefined) return left(organizationMissing())
       if (!isUpdated) return left(organizationChanged())
-      await audit.record({
-        action: 'organization.edited',
-        objectType: 'organization',
-        objectId: id,
-        objectName: organization.name,
-        tenantId: id,
-        changes: {
-          fields: Object.keys(changes),
-          ...definedFields({ visibility: changes.visibility }),
-        },
-      })
+      const facts = { fields: Object.keys(changes), ...definedFields({ visibility: changes.visibility }) }
+      await audit.record(auditOfOrganization(organization, 'organization.edited', facts))
       return right(organization)
     })
 
@@ -218,7 +232,7 @@ type RenameOrganizationFailure = Failure<'OrganizationNameRefused' | 'Organizati
 /** Renames an organization. The old name redirects to it until another account takes it. */
 export const makeRenameOrganization =
   (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
-  async (call: SignedInCall, id: OrgId, newName: string): Outcome<RenameOrganizationFailure, void> => {
+  async (call: SignedInCall, { id, name: newName }: { readonly id: OrgId; readonly name: string }): Outcome<RenameOrganizationFailure, void> => {
     const name = parseOrganizationName(newName)
     if (isLeft(name)) return name
     return deps.uow.run<RenameOrganizationFailure, void>(call, async ({ organizations, audit }) => {
@@ -227,14 +241,8 @@ export const makeRenameOrganization =
       if (organization.name === name.right) return right(undefined)
       const renamed = await organizations.rename(id, organization.name, name.right)
       if (isLeft(renamed)) return renamed
-      await audit.record({
-        action: 'organization.renamed',
-        objectType: 'organization',
-        objectId: id,
-        objectName: name.right,
-        tenantId: id,
-        changes: { from: organization.name, to: name.right },
-      })
+      const renaming = { from: organization.name, to: name.right }
+      await audit.record(auditOfOrganization({ id, name: name.right }, 'organization.renamed', renaming))
       return right(undefined)
     })
   }
@@ -274,12 +282,6 @@ const deleteWithin = async ({ organizations, audit }: OrganizationStores, id: Or
     return left(OrganizationInUse(`The organization still owns things. Remove them first: ${named}.`, { errors }))
   }
   await organizations.remove(id)
-  await audit.record({
-    action: 'organization.deleted',
-    objectType: 'organization',
-    objectId: id,
-    objectName: organization.name,
-    tenantId: id,
-  })
+  await audit.record(auditOfOrganization(organization, 'organization.deleted'))
   return right(undefined)
 }

@@ -8,9 +8,10 @@ import type { Mail } from '../../kernel/mail.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfOrganization } from '../audit.ts'
 import { OrganizationMissing, PolicyChanged, PolicyRefused } from '../failures.ts'
 import type { OrganizationStores } from '../ports.ts'
-import type { DueNotice, OrganizationPolicy, PolicyContent, SecondFactorNotice } from './ports.ts'
+import type { DueNotice, OrganizationPolicy, PolicyContent, PolicyStore, SecondFactorNotice } from './ports.ts'
 
 export const maxGraceDays = 90
 export const maxTokenLifeDays = 3650
@@ -19,6 +20,21 @@ export interface PolicyInput {
   readonly requiresSecondFactor?: boolean
   readonly graceDays?: number
   readonly maxTokenLifeDays?: number
+}
+
+/** Returns what an organization requires of its members. */
+export const makeGetPolicy =
+  (deps: { readonly policies: Pick<PolicyStore, 'find'> }) =>
+  async (_call: SignedInCall, orgId: OrgId): Outcome<Failure<'OrganizationMissing'>, OrganizationPolicy> => {
+    const policy = await deps.policies.find(orgId)
+    return policy === undefined ? left(OrganizationMissing('The organization does not exist.')) : right(policy)
+  }
+
+export interface ChangePolicyInput {
+  readonly orgId: OrgId
+  readonly change: PolicyInput
+  /** If set, the change applies to this version of the policy only. */
+  readonly expectedVersion: number | undefined
 }
 
 type ChangePolicyFailure = Failure<'PolicyRefused' | 'PolicyChanged' | 'OrganizationMissing'>
@@ -57,15 +73,18 @@ const isSame = (a: PolicyContent, b: PolicyContent): boolean =>
  */
 export const makeChangePolicy =
   (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
-  async (call: SignedInCall<OrganizationPolicy>, id: OrgId, input: PolicyInput, expectedVersion: number | undefined): Outcome<ChangePolicyFailure, OrganizationPolicy> => {
-    const limits = checked(input)
+  async (
+    call: SignedInCall<OrganizationPolicy>,
+    { orgId: id, change, expectedVersion }: ChangePolicyInput,
+  ): Outcome<ChangePolicyFailure, OrganizationPolicy> => {
+    const limits = checked(change)
     if (isLeft(limits)) return limits
     return deps.uow.run<ChangePolicyFailure, OrganizationPolicy>(call, async (stores) => {
       const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
       const before = organization === undefined ? undefined : await stores.policies.find(id)
       if (organization === undefined || before === undefined) return left(OrganizationMissing('The organization does not exist.'))
       if (expectedVersion !== undefined && expectedVersion !== before.version) return left(changedSince())
-      const after = changedPolicy(before, input, deps.clock.now())
+      const after = changedPolicy(before, change, deps.clock.now())
       const isNewDemand = after.secondFactorFrom !== undefined && after.secondFactorFrom.getTime() !== before.secondFactorFrom?.getTime()
       if (isNewDemand && !(await stores.policies.hasSecondFactor(call.principal.userId))) {
         return left(PolicyRefused('Enrol a second factor for your own account first: otherwise you lose access to the organization.'))
@@ -73,18 +92,13 @@ export const makeChangePolicy =
       if (isSame(before, after)) return right(before)
       if (!(await stores.policies.replace(id, after, before.version))) return left(changedSince())
       if (isNewDemand) await stores.policies.forgetNotices(id)
-      await stores.audit.record({
-        action: 'organization.policy_changed',
-        objectType: 'organization',
-        objectId: id,
-        objectName: organization.name,
-        tenantId: id,
-        changes: {
+      await stores.audit.record(
+        auditOfOrganization(organization, 'organization.policy_changed', {
           two_factor_from: after.secondFactorFrom?.toISOString() ?? null,
           two_factor_grace_days: after.graceDays,
           max_token_life_days: after.maxTokenLifeDays,
-        },
-      })
+        }),
+      )
       return right({ ...after, version: before.version + 1 })
     })
   }

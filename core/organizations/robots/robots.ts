@@ -6,12 +6,13 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, TeamId, UserId } from '../../kernel/ids.ts'
 import { accountNamePattern } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
+import { auditOfRobot } from '../audit.ts'
 import { RobotChanged, RobotMissing, RobotRefused } from '../failures.ts'
 import { levelOfTeam, mayGive, mustHold } from '../members/rights.ts'
 import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
 import { withLockedOrganization, isOwnersTeam, permissionsOfTeam } from '../teams/team-rules.ts'
 import type { Team } from '../types.ts'
-import type { Robot } from './ports.ts'
+import type { Robot, RobotStore } from './ports.ts'
 import { maxRobotNameLength } from './ports.ts'
 
 export const maxRobots = 100
@@ -49,7 +50,23 @@ export const checkRobotRights = async ({ stores, rights }: LockedOrganization, t
   return right(undefined)
 }
 
+export const robotMissing = (): Failure<'RobotMissing'> => RobotMissing('The robot account does not exist in the organization.')
+
+export interface RobotRef {
+  readonly orgId: OrgId
+  readonly id: UserId
+}
+
+/** Returns a robot account of the organization. */
+export const makeGetRobot =
+  (deps: { readonly robots: Pick<RobotStore, 'find'> }) =>
+  async (_call: SignedInCall, { orgId, id }: RobotRef): Outcome<Failure<'RobotMissing'>, Robot> => {
+    const robot = await deps.robots.find(orgId, id)
+    return robot === undefined ? left(robotMissing()) : right(robot)
+  }
+
 export interface CreateRobotInput {
+  readonly orgId: OrgId
   readonly name: string
   readonly description: string
   readonly teamIds: readonly TeamId[]
@@ -60,7 +77,7 @@ type CreateRobotFailure = Failure<'RobotRefused' | 'RobotNameTaken' | 'BeyondOwn
 /** Creates a robot account that holds no more than the caller. */
 export const makeCreateRobot =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
-  async (call: SignedInCall<Robot>, orgId: OrgId, input: CreateRobotInput): Outcome<CreateRobotFailure, Robot> => {
+  async (call: SignedInCall<Robot>, { orgId, ...input }: CreateRobotInput): Outcome<CreateRobotFailure, Robot> => {
     const name = parseRobotName(input.name)
     if (isLeft(name)) return name
     return withLockedOrganization<CreateRobotFailure, Robot>(deps, call, orgId, async (held) => {
@@ -80,23 +97,22 @@ export const makeCreateRobot =
       for (const team of teams.right) await stores.teams.addMember(team, inserted.right, createdAt)
       const robot = await stores.robots.find(orgId, inserted.right)
       if (robot === undefined) throw new Error('The robot account that was just inserted is not there.')
-      await stores.audit.record({
-        action: 'robot.created',
-        objectType: 'robot_ac',
-        objectId: robot.id,
-        objectName: robot.login,
-        tenantId: orgId,
-        changes: { teams: robot.teamIds },
-      })
+      await stores.audit.record(auditOfRobot(robot, 'robot.created', { teams: robot.teamIds }))
       return right(robot)
     })
   }
 
-export interface EditRobotInput {
+export interface RobotEdit {
   readonly description?: string
   readonly isActive?: boolean
   /** Replaces the teams. */
   readonly teamIds?: readonly TeamId[]
+}
+
+export interface EditRobotInput extends RobotRef {
+  readonly change: RobotEdit
+  /** If set, the change applies to this version of the robot account only. */
+  readonly expectedVersion: number | undefined
 }
 
 type EditRobotFailure = Failure<'RobotRefused' | 'RobotMissing' | 'RobotChanged' | 'BeyondOwnRights' | 'OrganizationMissing'>
@@ -107,16 +123,16 @@ type EditRobotFailure = Failure<'RobotRefused' | 'RobotMissing' | 'RobotChanged'
  */
 export const makeEditRobot =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
-  (call: SignedInCall<Robot>, orgId: OrgId, id: UserId, input: EditRobotInput, expectedVersion: number | undefined): Outcome<EditRobotFailure, Robot> =>
+  (call: SignedInCall<Robot>, { orgId, id, change, expectedVersion }: EditRobotInput): Outcome<EditRobotFailure, Robot> =>
     withLockedOrganization<EditRobotFailure, Robot>(deps, call, orgId, async (held) => {
       const { stores, rights } = held
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, id)
-      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
-      const moved = await moveTeams(held, robot, input, deps.clock.now())
+      if (robot === undefined) return left(robotMissing())
+      const moved = await moveTeams(held, robot, change, deps.clock.now())
       if (isLeft(moved)) return moved
-      const changed = changedFields(robot, { description: input.description, isActive: input.isActive })
+      const changed = changedFields(robot, { description: change.description, isActive: change.isActive })
       const isNoChange = isUnchanged(changed) && !moved.right
       if (isNoChange && (expectedVersion === undefined || expectedVersion === robot.version)) return right(robot)
       if (!(await stores.robots.update(orgId, id, changed, expectedVersion))) {
@@ -124,14 +140,8 @@ export const makeEditRobot =
       }
       const after = await stores.robots.find(orgId, id)
       if (after === undefined) throw new Error('The robot account that was just changed is not there.')
-      await stores.audit.record({
-        action: 'robot.changed',
-        objectType: 'robot_ac',
-        objectId: id,
-        objectName: robot.login,
-        tenantId: orgId,
-        changes: { fields: [...Object.keys(changed), ...(moved.right ? ['teamIds'] : [])], active: after.isActive, teams: after.teamIds },
-      })
+      const fields = [...Object.keys(changed), ...(moved.right ? ['teamIds'] : [])]
+      await stores.audit.record(auditOfRobot(after, 'robot.changed', { fields, active: after.isActive, teams: after.teamIds }))
       return right(after)
     })
 
@@ -139,7 +149,7 @@ export const makeEditRobot =
 const moveTeams = async (
   held: LockedOrganization,
   robot: Robot,
-  { teamIds, isActive }: EditRobotInput,
+  { teamIds, isActive }: RobotEdit,
   at: Date,
 ): Outcome<Failure<'RobotRefused' | 'BeyondOwnRights'>, boolean> => {
   const wanted = [...new Set(teamIds ?? robot.teamIds)]
@@ -161,13 +171,13 @@ type DeleteRobotFailure = Failure<'RobotMissing' | 'BeyondOwnRights' | 'Organiza
 /** Deletes a robot account and its tokens. */
 export const makeDeleteRobot =
   (deps: TeamChangeDeps) =>
-  (call: SignedInCall, orgId: OrgId, id: UserId): Outcome<DeleteRobotFailure, void> =>
+  (call: SignedInCall, { orgId, id }: RobotRef): Outcome<DeleteRobotFailure, void> =>
     withLockedOrganization<DeleteRobotFailure, void>(deps, call, orgId, async ({ stores, rights }) => {
       const isAllowed = mustHold(rights, 'manage robot accounts')
       if (isLeft(isAllowed)) return isAllowed
       const robot = await stores.robots.find(orgId, id)
-      if (robot === undefined) return left(RobotMissing('The robot account does not exist in the organization.'))
+      if (robot === undefined) return left(robotMissing())
       await stores.robots.remove(orgId, id)
-      await stores.audit.record({ action: 'robot.deleted', objectType: 'robot_ac', objectId: id, objectName: robot.login, tenantId: orgId })
+      await stores.audit.record(auditOfRobot(robot, 'robot.deleted'))
       return right(undefined)
     })

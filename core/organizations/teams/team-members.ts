@@ -1,25 +1,57 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { UserStore } from '../../identity/ports.ts'
+import type { User } from '../../identity/types.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, TeamId } from '../../kernel/ids.ts'
+import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
+import { auditOfTeam } from '../audit.ts'
 import { AlreadyTeamMember, MemberMissing, MembershipActionUnknown, TeamMissing } from '../failures.ts'
 import type { UserRef } from '../members/accounts.ts'
 import { findAccount, findNewMember, userIdOf } from '../members/accounts.ts'
+import { usersOf } from '../members/member-views.ts'
 import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
-import type { TeamStore } from '../ports.ts'
+import type { MembershipStore, TeamStore } from '../ports.ts'
 import type { TeamChangeDeps } from './team-rules.ts'
 import { withLockedTeam, leaveTeam, permissionsOfTeam } from './team-rules.ts'
+
+/** Lists the members of a team, by login. */
+export const makeListTeamMembers =
+  (deps: { readonly teams: Pick<TeamStore, 'listMembers'>; readonly users: Pick<UserStore, 'byIds'> }) =>
+  async (_call: SignedInCall, { teamId, page }: { readonly teamId: TeamId; readonly page: PageRequest }): Outcome<never, Page<User>> =>
+    right(await usersOf(deps.users, await deps.teams.listMembers(teamId, page)))
+
+/** Returns a member of a team. The failure is the same for a user who does not exist. */
+export const makeGetTeamMember =
+  (deps: {
+    readonly teams: Pick<TeamStore, 'hasMember'>
+    readonly memberships: Pick<MembershipStore, 'findAccount'>
+    readonly users: Pick<UserStore, 'byId'>
+  }) =>
+  async (_call: SignedInCall, { teamId, login }: { readonly teamId: TeamId; readonly login: string }): Outcome<Failure<'MemberMissing'>, User> => {
+    const userId = userIdOf(await deps.memberships.findAccount(login))
+    const user = (await deps.teams.hasMember(teamId, userId)) ? await deps.users.byId(userId) : undefined
+    return user === undefined ? left(notInTeam()) : right(user)
+  }
+
+const notInTeam = () => MemberMissing('The user is not a member of this team.')
+
+export interface AddTeamMemberInput {
+  readonly teamId: TeamId
+  readonly user: UserRef
+  /** The result for a user who is already in the team. */
+  readonly whenMember: 'done' | 'refused'
+}
 
 type AddTeamMemberFailure = Failure<'MemberMissing' | 'AccountNotEligible' | 'BeyondOwnRights' | 'TeamMissing' | 'AlreadyTeamMember'>
 
 /**
- * Adds a user to a team, and so to its organization. The caller must hold all that the team gives. `whenMember` selects
- * the result for a user who is already in the team.
+ * Adds a user to a team, and so to its organization. The caller must hold all that the team gives.
  */
 export const makeAddTeamMember =
   (deps: TeamChangeDeps & { readonly clock: Clock }) =>
-  (call: SignedInCall, id: TeamId, ref: UserRef, whenMember: 'done' | 'refused'): Outcome<AddTeamMemberFailure, void> =>
+  (call: SignedInCall, { teamId: id, user: ref, whenMember }: AddTeamMemberInput): Outcome<AddTeamMemberFailure, void> =>
     withLockedTeam<AddTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const isAllowed = mustHold(rights, 'add team members')
       if (isLeft(isAllowed)) return isAllowed
@@ -36,14 +68,7 @@ export const makeAddTeamMember =
         await stores.memberships.add(team.orgId, userId, at)
       }
       await stores.teams.addMember(team, userId, at)
-      await stores.audit.record({
-        action: 'team.member_added',
-        objectType: 'team',
-        objectId: id,
-        objectName: team.name,
-        tenantId: team.orgId,
-        changes: { user: userId, login: name },
-      })
+      await stores.audit.record(auditOfTeam(team, 'team.member_added', { user: userId, login: name }))
       return right(undefined)
     })
 
@@ -55,7 +80,7 @@ type RemoveTeamMemberFailure = Failure<'MemberMissing' | 'BeyondOwnRights' | 'Te
  */
 export const makeRemoveTeamMember =
   (deps: TeamChangeDeps) =>
-  (call: SignedInCall, id: TeamId, ref: UserRef): Outcome<RemoveTeamMemberFailure, void> =>
+  (call: SignedInCall, { teamId: id, user: ref }: { readonly teamId: TeamId; readonly user: UserRef }): Outcome<RemoveTeamMemberFailure, void> =>
     withLockedTeam<RemoveTeamMemberFailure, void>(deps, call, id, async ({ stores, team, rights }) => {
       const account = await findAccount(stores.memberships, ref)
       const userId = userIdOf(account)
@@ -65,19 +90,13 @@ export const makeRemoveTeamMember =
         const below = mayChange(rights, levelOfTeam(team.permission))
         if (isLeft(below)) return below
       }
-      if (!(await stores.teams.hasMember(id, userId))) return left(MemberMissing('The user is not a member of this team.'))
+      if (!(await stores.teams.hasMember(id, userId))) return left(notInTeam())
       const gone = await leaveTeam(stores, team, userId)
       if (isLeft(gone)) return gone
       const remaining = await stores.teams.listOfMember(team.orgId, userId)
       if (remaining.length === 0) await stores.memberships.remove(team.orgId, userId)
-      await stores.audit.record({
-        action: 'team.member_removed',
-        objectType: 'team',
-        objectId: id,
-        objectName: team.name,
-        tenantId: team.orgId,
-        changes: { user: userId, login: account?.name ?? '', leftOrganization: remaining.length === 0 },
-      })
+      const facts = { user: userId, login: account?.name ?? '', leftOrganization: remaining.length === 0 }
+      await stores.audit.record(auditOfTeam(team, 'team.member_removed', facts))
       return right(undefined)
     })
 
@@ -109,7 +128,7 @@ export const makeActOnTeam =
   async (call: SignedInCall, input: TeamAction): Outcome<ActOnTeamFailure, void> => {
     const { action, teamId, userId, login } = input
     if ((await deps.teams.findById(teamId))?.orgId !== input.orgId) return left(TeamMissing('The team does not exist.'))
-    const named: UserRef = action === 'add' && login !== undefined ? { name: login } : { id: userId }
+    const user: UserRef = action === 'add' && login !== undefined ? { name: login } : { id: userId }
     const isSelf = userId === call.principal.userId
     if ((action === 'join' || action === 'leave') && !isSelf) {
       return left(MembershipActionUnknown(`Only the caller can ${action}: uid must be your own.`))
@@ -117,10 +136,10 @@ export const makeActOnTeam =
     switch (action) {
       case 'join':
       case 'add':
-        return deps.add(call, teamId, named, 'refused')
+        return deps.add(call, { teamId, user, whenMember: 'refused' })
       case 'leave':
       case 'remove':
-        return deps.remove(call, teamId, named)
+        return deps.remove(call, { teamId, user })
       default:
         return left(MembershipActionUnknown('The action is one of join, leave, remove and add.'))
     }

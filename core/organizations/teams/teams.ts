@@ -10,6 +10,7 @@ import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { PermissionLevels } from '../../kernel/rights.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfTeam } from '../audit.ts'
 import { OrganizationMissing, OwnersTeamFixed, TeamChanged, TeamMissing } from '../failures.ts'
 import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import { parseTeamName } from '../organizations/names.ts'
@@ -20,6 +21,7 @@ import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNe
 import { definedFields } from '../../kernel/fields.ts'
 
 export interface CreateTeamInput {
+  readonly orgId: OrgId
   readonly name: string
   readonly description: string
   /** Defaults to `custom` for a team with roles, else to `read`. */
@@ -45,7 +47,7 @@ export const makeCreateTeam =
     readonly catalogue: PermissionLevels
     readonly clock: Clock
   }) =>
-  async (call: SignedInCall<TeamInOrganization>, orgId: OrgId, input: CreateTeamInput): Outcome<CreateTeamFailure, TeamInOrganization> => {
+  async (call: SignedInCall<TeamInOrganization>, { orgId, ...input }: CreateTeamInput): Outcome<CreateTeamFailure, TeamInOrganization> => {
     const name = parseTeamName(input.name)
     if (isLeft(name)) return name
     const type = parseTeamType(input.type ?? defaultTeamType)
@@ -73,38 +75,22 @@ export const makeCreateTeam =
       })
       if (isLeft(inserted)) return inserted
       await stores.teams.replaceRoles({ id: inserted.right, orgId }, roleIds)
-      await recordCreated(stores, orgId, inserted.right, name.right, permission.right, roleIds)
       const team = await stores.teams.findById(inserted.right)
       if (team === undefined) throw new Error('The team that was just inserted is not there.')
+      await stores.audit.record(auditOfTeam(team, 'team.created', { permission: team.permission, roles: roleIds }))
       return right({ team, organization })
     })
   }
-
-const recordCreated = (
-  stores: OrganizationStores,
-  orgId: OrgId,
-  id: TeamId,
-  name: string,
-  permission: TeamPermission,
-  roleIds: readonly RoleId[],
-): Promise<void> =>
-  stores.audit.record({
-    action: 'team.created',
-    objectType: 'team',
-    objectId: id,
-    objectName: name,
-    tenantId: orgId,
-    changes: { permission, roles: roleIds },
-  })
 
 type Stores = {
   readonly organizations: OrganizationStore
   readonly teams: TeamStore
 }
 
-export const makeFindTeam =
+/** Returns a team with its organization. */
+export const makeGetTeam =
   (deps: Stores) =>
-  async (id: TeamId): Outcome<Failure<'TeamMissing'>, TeamInOrganization> => {
+  async (_call: SignedInCall, id: TeamId): Outcome<Failure<'TeamMissing'>, TeamInOrganization> => {
     const team = await deps.teams.findById(id)
     const organization = team === undefined ? undefined : await deps.organizations.findById(team.orgId)
     return team === undefined || organization === undefined
@@ -112,44 +98,59 @@ export const makeFindTeam =
       : right({ team, organization })
   }
 
+/** Lists the teams of an organization, Owners first, then by name. */
 export const makeListTeams =
   (deps: Pick<Stores, 'teams'>) =>
-  async (orgId: OrgId, page: PageRequest): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
+  async (
+    _call: SignedInCall,
+    { orgId, page }: { readonly orgId: OrgId; readonly page: PageRequest },
+  ): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
     const listed = await deps.teams.list(orgId, page)
     // Every organization has the team Owners.
     return listed.total === 0 ? left(OrganizationMissing('The organization does not exist.')) : right(listed)
   }
 
-export interface TeamQuery {
+export interface SearchTeamsInput {
+  readonly orgId: OrgId
+  /** The level of the caller in the organization. */
+  readonly level: Level
   readonly text: string
   readonly includesDescription: boolean
+  readonly page: PageRequest
 }
 
-/** Searches teams. Owners and site admins search all teams, others their own. `level` is the caller's in the organization. */
+/** Searches teams. Owners and site admins search all teams, others their own. */
 export const makeSearchTeams =
   (deps: Pick<Stores, 'teams'>) =>
-  (call: SignedInCall, orgId: OrgId, level: Level, query: TeamQuery, page: PageRequest): Promise<Page<TeamInOrganization>> => {
+  async (call: SignedInCall, { orgId, level, page, ...query }: SearchTeamsInput): Outcome<never, Page<TeamInOrganization>> => {
     const { userId, isSiteAdmin } = call.principal
     const seesAll = isSiteAdmin || level === 'owner'
-    return deps.teams.search(orgId, { ...query, memberId: seesAll ? undefined : userId }, page)
+    return right(await deps.teams.search(orgId, { ...query, memberId: seesAll ? undefined : userId }, page))
   }
 
 /** Lists the caller's teams within the token's reach, in the organizations that the caller may enter now. */
 export const makeListOwnTeams =
   (deps: Pick<Stores, 'teams'> & { readonly clock: Clock }) =>
-  (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
+  async (call: SignedInCall, page: PageRequest): Outcome<never, Page<TeamInOrganization>> => {
     const { userId, onlyOrgId, scopes } = call.principal
     const entry = entryContext(call.principal, deps.clock.now())
-    return deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entry }, page)
+    return right(await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entry }, page))
   }
 
 /** An absent field is unchanged. */
-export interface EditTeamInput {
+export interface TeamEdit {
   readonly name?: string
   readonly description?: string
   readonly permission?: TeamPermission
   readonly type?: string
   readonly roleIds?: readonly RoleId[]
+}
+
+export interface EditTeamInput {
+  readonly id: TeamId
+  readonly change: TeamEdit
+  /** If set, the change applies to this version of the team only. */
+  readonly expectedVersion: number | undefined
 }
 
 type TeamFormFailure = Failure<'TeamNameRefused' | 'TeamTypeUnknown' | 'TeamLevelRefused' | 'OwnersTeamFixed'>
@@ -160,7 +161,7 @@ type EditTeamFailure =
 /** Changes a team below the caller into one that gives no more than the caller holds. */
 export const makeEditTeam =
   (deps: TeamChangeDeps) =>
-  (call: SignedInCall<TeamInOrganization>, id: TeamId, input: EditTeamInput, expectedVersion: number | undefined): Outcome<EditTeamFailure, TeamInOrganization> =>
+  (call: SignedInCall<TeamInOrganization>, { id, change: input, expectedVersion }: EditTeamInput): Outcome<EditTeamFailure, TeamInOrganization> =>
     withLockedTeam<EditTeamFailure, TeamInOrganization>(deps, call, id, async (held) => {
       const { stores, team, organization } = held
       const changes = readChanges(held, input)
@@ -176,26 +177,16 @@ export const makeEditTeam =
       if (isLeft(updated)) return updated
       if (!updated.right) return left(teamChanged())
       if (changesRoles) await stores.teams.replaceRoles(team, roleIds)
-      await stores.audit.record({
-        action: 'team.edited',
-        objectType: 'team',
-        objectId: id,
-        objectName: changed.name ?? team.name,
-        tenantId: team.orgId,
-        changes: {
-          fields: Object.keys(changed),
-          ...definedFields({ permission: changed.permission }),
-          ...(changesRoles ? { roles: roleIds } : {}),
-        },
-      })
       const after = await stores.teams.findById(id)
       if (after === undefined) throw new Error('The team that was just changed is not there.')
+      const facts = definedFields({ permission: changed.permission, roles: changesRoles ? roleIds : undefined })
+      await stores.audit.record(auditOfTeam(after, 'team.edited', { fields: Object.keys(changed), ...facts }))
       return right({ team: after, organization })
     })
 
 const teamChanged = () => TeamChanged('The team was changed by another request. Read it again.')
 
-const readChanges = ({ team }: LockedTeam, input: EditTeamInput): Either<TeamFormFailure, TeamChanges> => {
+const readChanges = ({ team }: LockedTeam, input: TeamEdit): Either<TeamFormFailure, TeamChanges> => {
   const guarded = guardOwnersTeam(team, input)
   if (isLeft(guarded)) return guarded
   const { name, description, permission, type } = input
@@ -243,13 +234,6 @@ export const makeDeleteTeam =
       if (isLeft(below)) return below
       await stores.teams.remove(id)
       const membersWhoLeft = await stores.memberships.removeWithoutTeam(team.orgId)
-      await stores.audit.record({
-        action: 'team.deleted',
-        objectType: 'team',
-        objectId: id,
-        objectName: team.name,
-        tenantId: team.orgId,
-        changes: { membersWhoLeft },
-      })
+      await stores.audit.record(auditOfTeam(team, 'team.deleted', { membersWhoLeft }))
       return right(undefined)
     })

@@ -1,45 +1,71 @@
+import type { IdentitySettings } from '../../../core/identity/ports.ts'
+import type { User } from '../../../core/identity/types.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
+import type { Call } from '../../../core/kernel/principal.ts'
+import type { ProfileInput } from '../../../core/organizations/organizations/profile.ts'
 import { viewerOf } from '../../../core/organizations/organizations/visibility.ts'
 import type { Organization, TeamInOrganization } from '../../../core/organizations/types.ts'
-import type { ProfileInput } from '../../../core/organizations/organizations/profile.ts'
-import type { Call } from '../../../core/kernel/principal.ts'
-import { avatarUrl, placeOf } from '../../identity/accounts/user-wire.ts'
+import { avatarUrl, placeOf, userWire, viewerOf as userViewerOf } from '../../identity/accounts/user-wire.ts'
+import type { UserBody } from '../../identity/codecs.ts'
 import type { OrganizationBody, TeamBody } from '../codecs.ts'
-import type { OrganizationGiven } from '../needs.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** The settings that the URLs of pictures depend on. */
-type Place = Pick<OrganizationGiven, 'identitySettings'>
+export interface Place {
+  readonly identitySettings: Pick<IdentitySettings, 'baseUrl'>
+}
+
+interface Asked {
+  readonly call: Call
+}
+
+/** Returns the URL of an organization's picture. */
+export const organizationAvatar =
+  ({ identitySettings }: Place) =>
+  ({ name, avatarDigest: digest }: Organization, { call }: Asked): string =>
+    avatarUrl(placeOf(identitySettings, call), { name, digest })
 
 /** Returns an organization. The contact address is shown only to signed-in callers. */
-export const organizationWire = (place: Place, call: Call, organization: Organization): OrganizationBody => ({
-  id: organization.id,
-  name: organization.name,
-  username: organization.name,
-  full_name: organization.fullName,
-  email: viewerOf(call).userId === undefined ? '' : organization.email,
-  avatar_url: avatarUrl(placeOf(place.identitySettings, call), { name: organization.name, digest: organization.avatarDigest }),
-  description: organization.description,
-  website: organization.website,
-  location: organization.location,
-  fleetManagementClusterEndPoint: organization.fleetEndpoint,
-  visibility: organization.visibility,
-  orgType: organization.orgType,
-  repo_admin_change_team_access: false,
-})
+export const organizationWire = (place: Place) => {
+  const pictureOf = organizationAvatar(place)
+  return (organization: Organization, { call }: Asked): OrganizationBody => ({
+    id: organization.id,
+    name: organization.name,
+    username: organization.name,
+    full_name: organization.fullName,
+    email: viewerOf(call).userId === undefined ? '' : organization.email,
+    avatar_url: pictureOf(organization, { call }),
+    description: organization.description,
+    website: organization.website,
+    location: organization.location,
+    fleetManagementClusterEndPoint: organization.fleetEndpoint,
+    visibility: organization.visibility,
+    orgType: organization.orgType,
+    repo_admin_change_team_access: false,
+  })
+}
 
-export const teamWire = (place: Place, call: Call, { team, organization }: TeamInOrganization): TeamBody => ({
-  id: team.id,
-  name: team.name,
-  description: team.description,
-  organization: organizationWire(place, call, organization),
-  permission: team.permission,
-  units: [],
-  units_map: {},
-  includes_all_repositories: false,
-  can_create_org_repo: false,
-  type: team.type,
-  role_ids: team.roleIds,
-})
+export const teamWire = (place: Place) => {
+  const toOrganization = organizationWire(place)
+  return ({ team, organization }: TeamInOrganization, asked: Asked): TeamBody => ({
+    id: team.id,
+    name: team.name,
+    description: team.description,
+    organization: toOrganization(organization, asked),
+    permission: team.permission,
+    units: [],
+    units_map: {},
+    includes_all_repositories: false,
+    can_create_org_repo: false,
+    type: team.type,
+    role_ids: team.roleIds,
+  })
+}
+
+/** Returns a member as the caller may see it. */
+export const memberWire =
+  ({ identitySettings }: Place) =>
+  (user: User, { call }: Asked): UserBody =>
+    userWire(placeOf(identitySettings, call), userViewerOf(call.principal), user)
 
 interface ProfileBody {
   readonly full_name: string | undefined
@@ -53,6 +79,14 @@ interface ProfileBody {
 }
 
 /** Distinguishes the fields that were sent from those that were not. */
-export const profileInput = (body: ProfileBody): ProfileInput => ({
-  ...definedFields({ fullName: body.full_name, email: body.email, description: body.description, website: body.website, location: body.location, visibility: body.visibility, orgType: body.orgType, fleetEndpoint: body.fleetManagementClusterEndPoint }),
-})
+export const profileInput = (body: ProfileBody): ProfileInput =>
+  definedFields({
+    fullName: body.full_name,
+    email: body.email,
+    description: body.description,
+    website: body.website,
+    location: body.location,
+    visibility: body.visibility,
+    orgType: body.orgType,
+    fleetEndpoint: body.fleetManagementClusterEndPoint,
+  })

@@ -1,11 +1,10 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { AccessGrant } from '../../../core/kernel/access.ts'
+import { right } from 'fp-ts/lib/Either.js'
+import { ContentDigestToken } from '../../../core/identity/accounts/ports.ts'
+import { IdentitySettingsToken } from '../../../core/identity/ports.ts'
 import { reaches } from '../../../core/kernel/access.ts'
-import type { OrgId } from '../../../core/kernel/ids.ts'
-import { mapPage } from '../../../core/kernel/page.ts'
-import { PictureRefused } from '../../../core/kernel/picture.ts'
-import type { Call } from '../../../core/kernel/principal.ts'
-import { OrganizationMissing } from '../../../core/organizations/failures.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
+import { PictureMakerToken } from '../../../core/kernel/picture.ts'
 import { makeTellPermissions } from '../../../core/organizations/members/members.ts'
 import { makeRemoveOrganizationAvatar, makeSetOrganizationAvatar } from '../../../core/organizations/organizations/avatar.ts'
 import {
@@ -13,20 +12,22 @@ import {
   makeDeleteOrganization,
   makeEditOrganization,
   makeFindOrganization,
+  makeGetOrganization,
   makeListOrganizations,
   makeListOrganizationsOfUser,
   makeListOwnOrganizations,
   makeRenameOrganization,
 } from '../../../core/organizations/organizations/organizations.ts'
-import { makeChangePolicy } from '../../../core/organizations/organizations/policies.ts'
+import { makeChangePolicy, makeGetPolicy } from '../../../core/organizations/organizations/policies.ts'
 import type { OrganizationPolicy } from '../../../core/organizations/organizations/ports.ts'
-import type { Organization, MemberRights } from '../../../core/organizations/types.ts'
-import { avatarUrl, placeOf } from '../../identity/accounts/user-wire.ts'
+import { PolicyStoreToken } from '../../../core/organizations/organizations/ports.ts'
+import { MembershipStoreToken, OrganizationStoreToken, OrganizationUnitOfWorkToken } from '../../../core/organizations/ports.ts'
+import type { MemberRights } from '../../../core/organizations/types.ts'
+import { orgOf } from '../../kit/grant.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
 import { NoContent, Redirect } from '../../kit/reply.ts'
-import type { BoundRoute } from '../../kit/route.ts'
-import { handle, handleChange } from '../../kit/route.ts'
-import type { OrganizationGiven } from '../needs.ts'
-import { organizationWire, profileInput } from './organization-wire.ts'
+import { organizationAvatar, organizationWire, profileInput } from './organization-wire.ts'
 import {
   createOrganization,
   deleteOrganization,
@@ -46,13 +47,6 @@ import {
   renameOrganization,
   setOrganizationAvatar,
 } from './organizations.routes.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
-
-/** The id for an account name that belongs to a user, not an organization. No row has this id. */
-const noOrganization = 0 as OrgId
-
-/** Returns the organization on which a route was granted. */
-export const orgOf = (grant: AccessGrant): OrgId => grant.orgId ?? noOrganization
 
 const permissionsWire = ({ level }: MemberRights) => ({
   is_owner: level === 'owner',
@@ -62,114 +56,96 @@ const permissionsWire = ({ level }: MemberRights) => ({
   can_create_repository: false,
 })
 
-const changeRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
-  const create = makeCreateOrganization(given)
-  const edit = makeEditOrganization(given)
-  const rename = makeRenameOrganization(given)
-  const remove = makeDeleteOrganization(given)
-  return [
-    handleChange(
-      createOrganization,
-      (organization: Organization, { call }) => organizationWire(given, call, organization),
-      ({ call, body }) => create(call, { name: body.username, ...profileInput(body) }),
-    ),
-    handleChange(
-      editOrganization,
-      (organization: Organization, { call }) => ({ value: organizationWire(given, call, organization), version: organization.version }),
-      ({ call, grant, body, expectedVersion }) => edit(call, orgOf(grant), profileInput(body), expectedVersion),
-    ),
-    handle(renameOrganization, ({ call, grant, body }) => rename(call, orgOf(grant), body.new_name)),
-    handle(deleteOrganization, ({ call, grant }) => remove(call, orgOf(grant))),
-  ]
-}
-
-const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
-  const find = makeFindOrganization(given)
-  const listAll = makeListOrganizations(given)
-  const listOwn = makeListOwnOrganizations(given)
-  const listOfUser = makeListOrganizationsOfUser(given)
-  const tellPermissions = makeTellPermissions(given)
-  return [
-    handle(listOrganizations, async ({ call, page }) =>
-      right(mapPage(await listAll(call, page), (organization) => organizationWire(given, call, organization))),
-    ),
-    handle(getOrganization, async ({ call, params }) => {
-      const found = await find(call, params.orgname, 'found')
-      if (isLeft(found)) return found
-      const { organization, isFormerName } = found.right
-      return right(
-        isFormerName
-          ? new Redirect(307, `/orgs/${organization.name}`)
-          : { value: organizationWire(given, call, organization), version: organization.version },
-      )
-    }),
-    handle(isOwner, () => Promise.resolve(right(undefined))),
-    handle(listOwnOrganizations, async ({ call, page }) =>
-      right(mapPage(await listOwn(call, page), (organization) => organizationWire(given, call, organization))),
-    ),
-    handle(listOrganizationsInSettings, async ({ call, page }) =>
-      right(mapPage(await listOwn(call, page), (organization) => organizationWire(given, call, organization))),
-    ),
-    handle(listOrganizationsOfUser, async ({ call, params, page }) => {
-      const listed = await listOfUser(call, params.username, page)
-      return isLeft(listed) ? listed : right(mapPage(listed.right, (organization) => organizationWire(given, call, organization)))
-    }),
-    handle(getPermissionsOfUser, async ({ call, params }) => {
-      const standing = await tellPermissions(call, params.username, params.org)
-      return isLeft(standing) ? standing : right(permissionsWire(standing.right))
-    }),
-  ]
-}
-
-export const organizationRoutes = (given: OrganizationGiven): readonly BoundRoute[] => [
-  ...readRoutes(given),
-  ...changeRoutes(given),
-]
-
-export const avatarRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
-  const set = makeSetOrganizationAvatar(given)
-  const remove = makeRemoveOrganizationAvatar(given)
-  const urlOf = (call: Call, { name, avatarDigest: digest }: Organization): string => avatarUrl(placeOf(given.identitySettings, call), { name, digest })
-  return [
-    handle(getOrganizationAvatar, async ({ call, grant }) => {
-      const organization = await given.organizations.findById(orgOf(grant))
-      return organization === undefined ? left(OrganizationMissing('The organization does not exist.')) : right(urlOf(call, organization))
-    }),
-    handleChange(
-      setOrganizationAvatar,
-      (changed: Organization, { call, body }) => (body.image === undefined ? { avatar: urlOf(call, changed) } : new NoContent()),
-      async ({ call, grant, body }) => {
-        const bytes = body.image ?? body.avatar
-        return bytes === undefined ? left(PictureRefused('The picture must be sent as `image` or `avatar`.')) : set(call, orgOf(grant), bytes)
-      },
-    ),
-    handle(deleteOrganizationAvatar, ({ call, grant }) => remove(call, orgOf(grant))),
-    handle(discardOrganizationAvatar, ({ call, grant }) => remove(call, orgOf(grant))),
-  ]
-}
-
-const policiesWire = ({ secondFactorFrom, graceDays, maxTokenLifeDays, version }: OrganizationPolicy) => ({
-  value: {
-    require_two_factor: secondFactorFrom !== undefined,
-    two_factor_grace_days: graceDays,
-    two_factor_from: secondFactorFrom?.toISOString(),
-    max_token_life_days: maxTokenLifeDays,
+export const organizationGroup = defineGroup({
+  needs: {
+    organizations: OrganizationStoreToken,
+    memberships: MembershipStoreToken,
+    uow: OrganizationUnitOfWorkToken,
+    identitySettings: IdentitySettingsToken,
+    clock: ClockToken,
   },
-  version,
+  routes: (given) => {
+    const toWire = organizationWire(given)
+    return [
+      handle(listOrganizations, makeListOrganizations(given), { input: ({ page }) => page, reply: toWire }),
+      handle(getOrganization, makeFindOrganization(given), {
+        input: ({ params }) => ({ name: params.orgname, formerNames: 'found' }),
+        reply: ({ organization, isFormerName }, asked) =>
+          isFormerName ? new Redirect(307, `/orgs/${organization.name}`) : toWire(organization, asked),
+        version: ({ organization }) => organization.version,
+      }),
+      handle(isOwner, async () => right(undefined)),
+      handle(listOwnOrganizations, makeListOwnOrganizations(given), { input: ({ page }) => page, reply: toWire }),
+      handle(listOrganizationsInSettings, makeListOwnOrganizations(given), { input: ({ page }) => page, reply: toWire }),
+      handle(listOrganizationsOfUser, makeListOrganizationsOfUser(given), {
+        input: ({ params, page }) => ({ login: params.username, page }),
+        reply: toWire,
+      }),
+      handle(getPermissionsOfUser, makeTellPermissions(given), {
+        input: ({ params }) => ({ login: params.username, orgName: params.org }),
+        reply: permissionsWire,
+      }),
+      handle(createOrganization, makeCreateOrganization(given), {
+        input: ({ body }) => ({ name: body.username, ...profileInput(body) }),
+        reply: toWire,
+      }),
+      handle(editOrganization, makeEditOrganization(given), {
+        input: ({ grant, body, expectedVersion }) => ({ id: orgOf(grant), change: profileInput(body), expectedVersion }),
+        reply: toWire,
+      }),
+      handle(renameOrganization, makeRenameOrganization(given), {
+        input: ({ grant, body }) => ({ id: orgOf(grant), name: body.new_name }),
+      }),
+      handle(deleteOrganization, makeDeleteOrganization(given), { input: ({ grant }) => orgOf(grant) }),
+    ]
+  },
 })
 
-export const policyRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
-  const change = makeChangePolicy(given)
-  return [
-    handle(getPolicies, async ({ grant }) => {
-      const policy = await given.policies.find(orgOf(grant))
-      return policy === undefined ? left(OrganizationMissing('The organization does not exist.')) : right(policiesWire(policy))
+export const organizationAvatarGroup = defineGroup({
+  needs: {
+    organizations: OrganizationStoreToken,
+    uow: OrganizationUnitOfWorkToken,
+    pictures: PictureMakerToken,
+    contentDigest: ContentDigestToken,
+    identitySettings: IdentitySettingsToken,
+    clock: ClockToken,
+  },
+  routes: (given) => {
+    const urlOf = organizationAvatar(given)
+    return [
+      handle(getOrganizationAvatar, makeGetOrganization(given), { input: ({ grant }) => orgOf(grant), reply: urlOf }),
+      handle(setOrganizationAvatar, makeSetOrganizationAvatar(given), {
+        input: ({ grant, body }) => ({ id: orgOf(grant), picture: body.image ?? body.avatar }),
+        reply: (organization, asked) => (asked.body.image === undefined ? { avatar: urlOf(organization, asked) } : new NoContent()),
+      }),
+      handle(deleteOrganizationAvatar, makeRemoveOrganizationAvatar(given), { input: ({ grant }) => orgOf(grant) }),
+      handle(discardOrganizationAvatar, makeRemoveOrganizationAvatar(given), { input: ({ grant }) => orgOf(grant) }),
+    ]
+  },
+})
+
+const policyWire = ({ secondFactorFrom, graceDays, maxTokenLifeDays }: OrganizationPolicy) => ({
+  require_two_factor: secondFactorFrom !== undefined,
+  two_factor_grace_days: graceDays,
+  two_factor_from: secondFactorFrom,
+  max_token_life_days: maxTokenLifeDays,
+})
+
+export const policyGroup = defineGroup({
+  needs: { policies: PolicyStoreToken, uow: OrganizationUnitOfWorkToken, clock: ClockToken },
+  routes: (given) => [
+    handle(getPolicies, makeGetPolicy(given), { input: ({ grant }) => orgOf(grant), reply: policyWire }),
+    handle(editPolicies, makeChangePolicy(given), {
+      input: ({ grant, body, expectedVersion }) => ({
+        orgId: orgOf(grant),
+        change: definedFields({
+          requiresSecondFactor: body.require_two_factor,
+          graceDays: body.two_factor_grace_days,
+          maxTokenLifeDays: body.max_token_life_days,
+        }),
+        expectedVersion,
+      }),
+      reply: policyWire,
     }),
-    handleChange(editPolicies, policiesWire, ({ call, grant, body, expectedVersion }) => {
-      const input = {
-        ...definedFields({ requiresSecondFactor: body.require_two_factor, graceDays: body.two_factor_grace_days, maxTokenLifeDays: body.max_token_life_days }),
-      }
-      return change(call, orgOf(grant), input, expectedVersion)
-    }),
-  ]
-}
+  ],
+})

@@ -13,11 +13,12 @@ import {
   PolicyRefused,
 } from '../../../core/organizations/failures.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
-import { anyone, path, read, requires, requiresWithin, signedIn, write } from '../../kit/access.ts'
+import { anyone, path, requires, requiresWithin, signedIn } from '../../kit/access.ts'
 import { answer, Base64Bytes, freeText, optional, PathName, request } from '../../kit/codecs.ts'
 import { pictureBodyBytes, pictureExample, pictureUrlExample } from '../../kit/picture.ts'
 import { empty, json, list, orNoContent, orRedirect, versioned } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
+import { body } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import {
   CreateOrgOption,
   EditOrgOption,
@@ -36,152 +37,121 @@ import {
 } from '../codecs.ts'
 
 const tag = 'Identity - Organizations & Teams'
+const publicRoute = routesOf({ tag, access: anyone })
+const common = { tag, scopeCategory: 'organization' } as const
+const route = routesOf(common)
+const organizationRoute = routesOf({ ...common, params: OrgPath, failures: [OrganizationMissing] })
+const callerRoute = routesOf({ ...common, access: signedIn, servesConfined: true })
 
-export const listOrganizations = defineRoute({
+export const listOrganizations = publicRoute({
   id: 'organizations.listOrganizations',
   method: 'GET',
   path: '/orgs',
   summary: 'List the organizations that the caller may see without being a member',
   description: 'By name. Lists public organizations, also limited ones if the caller is signed in, and all of them for a site admin.',
-  tag,
-  access: anyone,
   ok: list(Organization, organizationExample),
-  failures: [],
 })
 
-export const createOrganization = defineRoute({
+export const createOrganization = route({
   id: 'organizations.createOrganization',
   method: 'POST',
   path: '/orgs',
   summary: 'Create an organization',
   description: 'The organization has the teams Owners, Editors and Viewers; the caller is the only member of Owners.',
-  tag,
   access: signedIn,
-  scope: write('organization'),
   body: body(CreateOrgOption, { username: 'analytical-engines', full_name: 'Analytical Engines Ltd', visibility: 'private' }),
   ok: json(201, Organization, organizationExample, 'Created'),
   failures: [OrganizationNameRefused, OrganizationNameTaken, OrganizationFieldRefused, OrganizationCreationDenied],
 })
 
-export const getOrganization = defineRoute({
+export const getOrganization = publicRoute({
   id: 'organizations.getOrganization',
   method: 'GET',
   path: '/orgs/{orgname}',
   summary: 'Get an organization',
   description: 'Returns 307 to the present name for a former name that no other account uses.',
-  tag,
-  access: anyone,
   params: OrgPath,
   ok: orRedirect(versioned(200, Organization, organizationExample), 307),
   failures: [OrganizationMissing],
 })
 
-export const editOrganization = defineRoute({
+export const editOrganization = organizationRoute({
   id: 'organizations.editOrganization',
   method: 'PATCH',
   path: '/orgs/{orgname}',
   summary: 'Update the profile of an organization',
   description: 'Omitted fields do not change; an empty string clears a field.',
-  tag,
   access: requires('can_edit', organizationInPath),
-  scope: write('organization'),
-  params: OrgPath,
   body: body(EditOrgOption, { description: 'We compute by steam', website: '' }),
   ok: versioned(200, Organization, organizationExample),
-  failures: [OrganizationMissing, OrganizationFieldRefused, OrganizationChanged],
+  failures: [OrganizationFieldRefused, OrganizationChanged],
 })
 
-export const deleteOrganization = defineRoute({
+export const deleteOrganization = organizationRoute({
   id: 'organizations.deleteOrganization',
   method: 'DELETE',
   path: '/orgs/{orgname}',
   summary: 'Delete an empty organization',
   description: 'Returns 409 while clusters or other objects belong to it, and names them in `errors`.',
-  tag,
   access: requires('can_delete', organizationInPath),
-  scope: write('organization'),
-  params: OrgPath,
   ok: empty(204),
-  failures: [OrganizationMissing, OrganizationInUse],
+  failures: [OrganizationInUse],
 })
 
-export const renameOrganization = defineRoute({
+export const renameOrganization = organizationRoute({
   id: 'organizations.renameOrganization',
   method: 'POST',
   path: '/orgs/{orgname}/rename',
   summary: 'Rename an organization',
-  tag,
   access: requires('can_rename', organizationInPath),
-  scope: write('organization'),
-  params: OrgPath,
   body: body(RenameOrgOption, { new_name: 'difference-engines' }),
   ok: empty(204),
-  failures: [OrganizationMissing, OrganizationNameRefused, OrganizationNameTaken],
+  failures: [OrganizationNameRefused, OrganizationNameTaken],
 })
 
-export const isOwner = defineRoute({
+export const isOwner = route({
   id: 'organizations.isOwner',
   method: 'GET',
   path: '/orgs/{orgname}/is-owner',
   summary: 'Check whether the caller is an owner: 200, or 403',
-  tag,
   access: requiresWithin('owner', organizationInPath),
-  scope: read('organization'),
   params: OrgPath,
   ok: empty(200, 'The caller is an owner'),
-  failures: [],
 })
 
-export const listOwnOrganizations = defineRoute({
+export const listOwnOrganizations = callerRoute({
   id: 'organizations.listOwnOrganizations',
   method: 'GET',
   path: '/user/orgs',
   summary: "List the caller's organizations",
-  tag,
-  access: signedIn,
-  servesConfined: true,
-  scope: read('organization'),
   ok: list(Organization, organizationExample),
-  failures: [],
 })
 
-export const listOrganizationsInSettings = defineRoute({
+export const listOrganizationsInSettings = callerRoute({
   id: 'organizations.listOrganizationsInSettings',
   method: 'GET',
   path: '/user/settings/organizations',
   summary: "List the caller's organizations, like `/user/orgs`",
   tag: 'Identity - Users & Settings',
-  access: signedIn,
-  servesConfined: true,
-  scope: read('organization'),
   ok: list(Organization, organizationExample),
-  failures: [],
 })
 
-export const listOrganizationsOfUser = defineRoute({
+export const listOrganizationsOfUser = callerRoute({
   id: 'organizations.listOrganizationsOfUser',
   method: 'GET',
   path: '/users/{username}/orgs',
   summary: "List the organizations of a user that the caller may see",
-  tag,
-  access: signedIn,
-  servesConfined: true,
-  scope: read('organization'),
   params: UserPath,
   ok: list(Organization, organizationExample),
   failures: [MemberMissing],
 })
 
-export const getPermissionsOfUser = defineRoute({
+export const getPermissionsOfUser = callerRoute({
   id: 'organizations.getPermissionsOfUser',
   method: 'GET',
   path: '/users/{username}/orgs/{org}/permissions',
   summary: 'Get the rights of a user in an organization',
   description: 'Available to the user, the members of the organization and site admins.',
-  tag,
-  access: signedIn,
-  servesConfined: true,
-  scope: read('organization'),
   params: UserOrgPath,
   ok: json(200, OrganizationPermissions, permissionsExample),
   failures: [MemberMissing, OrganizationMissing, SecondFactorDemanded, TokenLifeTooLong],
@@ -195,89 +165,68 @@ const OrganizationAvatarOption = request(
   { image: optional(Base64Bytes), avatar: optional(Base64Bytes), source: optional(freeText(32)), gravatar: optional(freeText(255)), federavatar: optional(t.unknown) },
   'OrganizationAvatarOption',
 )
+const avatarRoute = routesOf({ ...common, params: OrganizationPath, failures: [OrganizationMissing] })
 const AvatarAddress = answer({ avatar: t.string }, 'OrganizationAvatar')
 
-export const getOrganizationAvatar = defineRoute({
+export const getOrganizationAvatar = avatarRoute({
   id: 'organizations.getAvatar',
   method: 'GET',
   path: '/orgs/{orgname}/avatar',
   summary: "Get the address of an organization's picture",
-  tag,
   access: requires('member', organization),
-  scope: read('organization'),
-  params: OrganizationPath,
   ok: json(200, t.string, pictureUrlExample),
-  failures: [OrganizationMissing],
 })
 
-export const setOrganizationAvatar = defineRoute({
+export const setOrganizationAvatar = avatarRoute({
   id: 'organizations.setAvatar',
   method: 'POST',
   path: '/orgs/{orgname}/avatar',
   summary: 'Set the picture of an organization',
   description:
     'As JSON with the bytes in base64 in `image` (returns 204, as for a user) or in `avatar` (returns the address), or as multipart/form-data with the file `avatar`. PNG, JPEG, GIF or WebP. The picture is re-encoded as a square PNG.',
-  tag,
   access: requires('can_edit', organization),
-  scope: write('organization'),
-  params: OrganizationPath,
   body: body(OrganizationAvatarOption, { image: pictureExample }, { limitBytes: pictureBodyBytes, orForm: true }),
   ok: orNoContent(json(200, AvatarAddress, { avatar: pictureUrlExample })),
-  failures: [PictureRefused, PicturesBusy, OrganizationMissing],
+  failures: [PictureRefused, PicturesBusy],
 })
 
-export const deleteOrganizationAvatar = defineRoute({
+export const deleteOrganizationAvatar = avatarRoute({
   id: 'organizations.deleteAvatar',
   method: 'DELETE',
   path: '/orgs/{orgname}/avatar',
   summary: "Remove the picture of an organization",
-  tag,
   access: requires('can_edit', organization),
-  scope: write('organization'),
-  params: OrganizationPath,
   ok: empty(204),
-  failures: [OrganizationMissing],
 })
 
-export const discardOrganizationAvatar = defineRoute({
+export const discardOrganizationAvatar = avatarRoute({
   id: 'organizations.discardAvatar',
   method: 'POST',
   path: '/orgs/{orgname}/avatar/delete',
   summary: "Remove the picture of an organization",
-  tag,
   access: requires('can_edit', organization),
-  scope: write('organization'),
-  params: OrganizationPath,
   ok: empty(200),
-  failures: [OrganizationMissing],
 })
 
-export const getPolicies = defineRoute({
+export const getPolicies = organizationRoute({
   id: 'organizations.getPolicies',
   method: 'GET',
   path: '/orgs/{orgname}/policies',
   summary: 'Get the entry requirements of an organization',
   description: 'From `two_factor_from` on, members without a second factor are refused.',
-  tag,
   access: requires('can_view_policies', organizationInPath),
-  scope: read('organization'),
-  params: OrgPath,
   ok: versioned(200, OrgPolicies, policiesExample),
-  failures: [OrganizationMissing],
 })
 
-export const editPolicies = defineRoute({
+export const editPolicies = organizationRoute({
   id: 'organizations.editPolicies',
   method: 'PATCH',
   path: '/orgs/{orgname}/policies',
   summary: 'Update the entry requirements: a second factor, and the life of access tokens',
   description:
     'Omitted fields do not change. After the grace period, members without a second factor are refused with the code `SecondFactorDemanded`; members are notified by mail at once and three days before. Tokens that live longer than `max_token_life_days` (0: any), including existing ones, are refused with the code `TokenLifeTooLong`. To require a second factor, the caller must have one.',
-  tag,
   access: requires('can_edit_policies', organizationInPath),
-  scope: write('organization'),
-  params: OrgPath,
   body: body(EditPoliciesOption, { require_two_factor: true, two_factor_grace_days: 14, max_token_life_days: 90 }),
   ok: versioned(200, OrgPolicies, policiesExample),
-  failures: [PolicyRefused, PolicyChanged, OrganizationMissing],
+  failures: [PolicyRefused, PolicyChanged],
 })
