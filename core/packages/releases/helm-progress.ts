@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../clusters/ports.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock, Pause } from '../../kernel/clock.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskProgress, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
@@ -9,7 +9,7 @@ import type { StorageDriver } from '../types.ts'
 import { pluralOf } from './api-paths.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { askItems, askObject, hasPods, labelOf, ownWarning, pathOf, podReason, queryValue, readinessOf, takesAWhile } from './kubernetes-objects.ts'
-import type { HelmEvent, HelmFailure, HelmObject, Pause } from './ports.ts'
+import type { HelmEvent, HelmFailure, HelmObject } from './ports.ts'
 import type { Redact } from './redaction.ts'
 
 /** A hook, as a rendering declares it. */

@@ -1,14 +1,15 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { whyStoppedBy, wordsOf, workerDied } from '../../cluster-tasks/types.ts'
 import type { MemberCluster } from '../../clusters/ports.ts'
+import type { Pause } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { TaskEnd, TaskRun } from '../../tasks/ports.ts'
 import type { RecordFailure, ReleaseStore } from '../ports.ts'
 import type { HelmVerb, ReleaseKey, ReleaseRecordRef, StorageDriver } from '../types.ts'
-import type { HelmFailure, Pause } from './ports.ts'
+import type { HelmFailure } from './ports.ts'
 import { ReleasePending } from './ports.ts'
-import { whyStoppedBy, wordsOf } from './task-results.ts'
 
 /** The location of a release's records. */
 export interface RecordPlace {
@@ -106,8 +107,6 @@ export interface LostOperation {
   /** For an uninstall: the records are kept. */
   readonly keepsHistory: boolean
 }
-
-const workerDied = 'The process that worked on this task died.'
 
 const judgeUninstall = (lost: LostOperation, standing: Standing): TaskEnd => {
   const { newest } = standing
