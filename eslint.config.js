@@ -35,6 +35,13 @@ const localTime = [
 ]
 const globalFetch = { selector: "MemberExpression[object.name='globalThis'][property.name='fetch']", message: fetchMessage }
 
+/** What the scripts of the pages use of the browser. */
+const browserGlobals = Object.fromEntries(['addEventListener', 'document', 'fetch', 'history', 'location', 'SwaggerUIBundle', 'URLSearchParams'].map((name) => [name, 'readonly']))
+const asHtml = ['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'write', 'writeln'].map((property) => ({
+  property,
+  message: 'Texts from the service are shown as text: use textContent.',
+}))
+
 const noFetch = { name: 'fetch', message: fetchMessage }
 const buffer = { name: 'Buffer', message: 'The core has no Node: use Uint8Array, or take a port.' }
 const processGlobal = { name: 'process', message: 'The core has no Node: take what you need as an argument.' }
@@ -105,6 +112,24 @@ export default tseslint.config(
       'composition/cli/{doctor-checks,kubeconfig,tasks}.ts',
     ],
     rules: { 'no-restricted-syntax': ['error', ...syntax, globalFetch] },
+  },
+  {
+    // They run in browsers as they are: nothing compiles or bundles them.
+    files: ['composition/http/pages/files/**/*.js'],
+    languageOptions: { ecmaVersion: 2022, globals: browserGlobals },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      'no-undef': 'error',
+      'no-unused-vars': 'error',
+      'no-restricted-properties': ['error', ...asHtml],
+      eqeqeq: 'error',
+      'no-var': 'error',
+      'prefer-const': 'error',
+      'no-eval': 'error',
+      'no-implied-eval': 'error',
+      'no-new-func': 'error',
+      'no-console': 'error',
+    },
   },
   { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
   { files: ['adapters/**/*.ts'], rules: { 'no-restricted-imports': imports(fpTsImports, fpTsLittle) } },

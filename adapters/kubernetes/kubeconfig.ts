@@ -1,7 +1,7 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
-import { isScalar, parseDocument, type ParseOptions } from 'yaml'
+import { CORE_SCHEMA, load } from 'js-yaml'
 import { AccessConfigRefused, type KubeconfigParser } from '../../core/clusters/ports.ts'
 import type { ClusterCredential, ClusterIdentity } from '../../core/clusters/types.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
@@ -14,8 +14,10 @@ const refuse = (message: string): Parsed<never> => left(AccessConfigRefused(mess
 const maxBytes = 256 * 1024
 /** The length of the record's column. */
 const maxServerLength = 512
-/** The library compares each key with all keys before it. A kubeconfig needs a few hundred comparisons. */
-const maxKeyComparisons = 100_000
+/** A kubeconfig needs none. */
+const maxAliases = 10
+/** The extensions of a context may be of any form. */
+const maxDepth = 50
 /** A handshake signs with the key on the main thread. */
 const maxRsaBits = 8192
 
@@ -58,24 +60,13 @@ const refusedKey = (entry: Readonly<Record<string, unknown>>, refused: Readonly<
   return key === undefined ? undefined : `\`${key}\` is not accepted: it asks for ${refused[key]}.`
 }
 
-/** Key equality that stops in a map of thousands of keys, where the comparison would take minutes. */
-const boundedUniqueness = (): NonNullable<ParseOptions['uniqueKeys']> => {
-  let comparisons = 0
-  return (a, b) => {
-    if ((comparisons += 1) > maxKeyComparisons) throw new Error('too many keys')
-    return a === b || (isScalar(a) && isScalar(b) && a.value === b.value)
-  }
-}
-
 const readYaml = (text: string): Parsed<File> => {
   if (Buffer.byteLength(text) > maxBytes) return refuse('The access config is larger than 256 KiB.')
   let value: unknown
   try {
-    const document = parseDocument(text, { schema: 'core', uniqueKeys: boundedUniqueness(), prettyErrors: false, logLevel: 'silent' })
-    if (document.errors.length > 0) return refuse('The access config is not valid YAML, or has more keys than a kubeconfig.')
-    value = document.toJS({ maxAliasCount: 10 })
+    value = load(text, { schema: CORE_SCHEMA, maxAliases, maxDepth })
   } catch {
-    return refuse('The access config is not valid YAML: it repeats parts of itself too often.')
+    return refuse('The access config is not valid YAML, or it uses more aliases or nesting than a kubeconfig.')
   }
   const decoded = File.decode(value)
   return isLeft(decoded) ? refuse('The access config is not a kubeconfig: it needs clusters, users and contexts.') : right(decoded.right)

@@ -1,10 +1,14 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import type { KeyedDigest } from '../../core/audit/ports.ts'
 import type { ContentDigest } from '../../core/identity/accounts/ports.ts'
 import type { CsrfTokens, TokenDigest } from '../../core/identity/ports.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 
-export const sha256TokenDigest: TokenDigest = { digest: (value) => hash('sha256', value, 'buffer') }
+export const sha256TokenDigest: TokenDigest = {
+  digest: (value) => hash('sha256', value, 'buffer'),
+  checksum: (ascii) => crc32(ascii),
+}
 
 export const sha256ContentDigest: ContentDigest = { of: (bytes) => hash('sha256', bytes, 'base64url') }
 

@@ -1,4 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Entropy } from '../../core/kernel/entropy.ts'
 
-export const systemEntropy: Entropy = { bytes: (length) => new Uint8Array(randomBytes(length)) }
+export const systemEntropy: Entropy = {
+  bytes: (length) => new Uint8Array(randomBytes(length)),
+  uuid: () => randomUUID(),
+}

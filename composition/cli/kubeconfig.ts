@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as t from 'io-ts'
 import { isRight } from 'fp-ts/lib/Either.js'
-import { parse, stringify } from 'yaml'
+import { dump, load } from 'js-yaml'
 import { makeUndiciApiClient } from '../../adapters/api-client/undici-api-client.ts'
 import { getClientConfig } from '../../plugins/clusters/clusters.routes.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
@@ -57,8 +57,8 @@ export const kubeconfigPrint = async (context: CommandContext, options: Kubeconf
       provideClusterInfo: false,
       installHint: 'Put moorage on the PATH, or make the kubeconfig again with --command and the path to it.',
     }
-    const config = parse(answer.value) as object
-    context.print(stringify({ ...config, users: [{ name: 'moorage', user: { exec } }] }).trimEnd())
+    const config = load(answer.value) as object
+    context.print(dump({ ...config, users: [{ name: 'moorage', user: { exec } }] }, { lineWidth: -1 }).trimEnd())
     return 0
   })
 }
@@ -86,7 +86,7 @@ const printed = (context: CommandContext, { status }: Credential): ExitCode => {
 }
 
 const credentialOf = (kubeconfig: string): Credential | undefined => {
-  const read = Kubeconfig.decode(parse(kubeconfig))
+  const read = Kubeconfig.decode(load(kubeconfig))
   if (!isRight(read)) return undefined
   const token = read.right.users[0]?.user.token
   const expirationTimestamp = read.right.contexts[0]?.context.extensions?.[0]?.extension.expirationTimestamp

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { LineCounter, parseDocument } from 'yaml'
+import { CORE_SCHEMA, loadAll, YAMLException } from 'js-yaml'
 import type { RawSetting } from './setting-type.ts'
 
 export interface ConfigFile {
@@ -8,7 +8,7 @@ export interface ConfigFile {
 }
 
 /** A few aliases are useful to keep two addresses equal. Many aliases only make a small file huge. */
-const mostAliases = 50
+const maxAliases = 50
 
 /** Reads a YAML mapping of setting keys to scalars or lists. Messages contain positions, never text of the file. */
 export const readConfigYaml = (file: string): ConfigFile => {
@@ -19,25 +19,26 @@ export const readConfigYaml = (file: string): ConfigFile => {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown'
     return { values: {}, problems: [`The configuration file ${file} cannot be read (${code}).`] }
   }
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  if (document.errors.length > 0) {
-    const problems = document.errors.map((error) => {
-      const { line, col } = lines.linePos(error.pos[0])
-      return `${file}, line ${line}, column ${col}: not valid YAML (${hintOf(error.code)}).`
-    })
-    return { values: {}, problems }
-  }
   try {
-    return asSettings(file, document.toJS({ maxAliasCount: mostAliases }))
-  } catch {
-    return { values: {}, problems: [`${file} repeats itself by too many aliases (*name).`] }
+    const [content, ...others] = loadAll(text, { schema: CORE_SCHEMA, maxAliases })
+    return others.length === 0 ? asSettings(file, content) : { values: {}, problems: [`${file} must hold one YAML document.`] }
+  } catch (error) {
+    return { values: {}, problems: [problemOf(file, error)] }
   }
 }
 
-/** Returns a hint for an error code. Messages of the library can quote the file, so only its codes are used. */
-const hintOf = (code: string): string =>
-  code === 'BLOCK_AS_IMPLICIT_KEY' ? 'a value that ends in a colon needs quotes, as "inproc:"' : code.toLowerCase().replaceAll('_', ' ')
+const problemOf = (file: string, error: unknown): string => {
+  if (!(error instanceof YAMLException)) return `${file} is not valid YAML.`
+  if (error.reason.startsWith('aliases exceeded')) return `${file} repeats itself by too many aliases (*name).`
+  const { line, column } = error.mark ?? { line: 0, column: 0 }
+  return `${file}, line ${line + 1}, column ${column + 1}: not valid YAML (${hintOf(error.reason)}).`
+}
+
+/** Returns a hint for the reason of an error. The names that the library quotes from the file are cut off. */
+const hintOf = (reason: string): string =>
+  reason === 'bad indentation of a mapping entry'
+    ? 'a wrong indentation; a value that ends in a colon or starts with a sign such as @ needs quotes, as "inproc:"'
+    : reason.replace(/(?:: | "| !<)[^]*/, '')
 
 const asSettings = (file: string, content: unknown): ConfigFile => {
   if (content === null || content === undefined) return { values: {}, problems: [] }

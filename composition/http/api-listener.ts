@@ -1,7 +1,7 @@
 import { AuditDenialsToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { hasAccessTokenForm } from '../../core/identity/tokens/token-format.ts'
-import { AuthenticatorToken, CsrfTokensToken, IdentitySettingsToken } from '../../core/identity/ports.ts'
+import { AuthenticatorToken, CsrfTokensToken, IdentitySettingsToken, TokenDigestToken } from '../../core/identity/ports.ts'
 import { SessionResumptionToken } from '../../core/identity/sessions/ports.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import type { Assembly } from '../assemble.ts'
@@ -28,6 +28,7 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
   const sessionCookie = hostCookieName(settings.sessionCookie, baseUrl.startsWith('https:'))
   const proxies = makeTrustedProxies(settings.trustedProxies)
   const routes = assembly.routes.filter((route) => route.listener === 'api')
+  const digest = container.resolve(TokenDigestToken)
   return makeApiServer({
     authenticator: container.resolve(AuthenticatorToken),
     authorizer: container.resolve(AuthorizerToken),
@@ -36,7 +37,7 @@ export const makeApiListener = (boot: Boot, container: Container, assembly: Asse
     secretBox: boot.secretBox,
     denials: container.resolve(AuditDenialsToken),
     log,
-    isAccessToken: hasAccessTokenForm,
+    isAccessToken: (text) => hasAccessTokenForm(text, digest),
     takesQueryTokens: settings.queryTokens,
     rateLimit: makeRateLimit(settings.rateLimitPerMinute, () => performance.now()),
     resumption: container.resolve(SessionResumptionToken),

@@ -1,3 +1,4 @@
+import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeObjectRowsRegister, makeSqlHeldObjects } from '../../adapters/sql/kit/object-rows.ts'
 import { makeSecretBox } from '../../adapters/security/secret-box.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
@@ -14,6 +15,7 @@ import type { Settings } from '../config/settings.ts'
 import type { Container } from '../container.ts'
 import { makeContainer } from '../container.ts'
 import { plugins as ownPlugins, providers as ownProviders } from '../plugins.ts'
+import { HelmLimitsToken } from '../wiring/helm.ts'
 import { loadExternalPlugins } from './external-plugins.ts'
 import type { Foundation } from './foundation.ts'
 import type { StopSequence } from './stop-sequence.ts'
@@ -33,6 +35,8 @@ export interface ComposeInput {
   readonly extraPlugins?: readonly AnyPlugin[]
   /** Replaces argon2id at OWASP's cost. */
   readonly passwordHasher?: PasswordHasher
+  /** Replaces the limits of helm processes. */
+  readonly helmLimits?: HelmLimits
 }
 
 /** A composed deployment. Nothing listens or runs yet. */
@@ -55,6 +59,7 @@ export const compose = async (input: ComposeInput): Promise<Composition> => {
   const container = makeContainer()
   for (const provide of providers) provide(container, boot)
   if (input.passwordHasher !== undefined) container.provideValue(PasswordHasherToken, input.passwordHasher)
+  if (input.helmLimits !== undefined) container.provideValue(HelmLimitsToken, input.helmLimits)
   const assembly = assemble(plugins, container, boot.deployment)
   container.resolve(TaskKindsToken).declare(assembly.tasks)
   return { boot, container, assembly }

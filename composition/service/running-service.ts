@@ -2,6 +2,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
+import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeDatabaseHealth } from '../../adapters/sql/engine/database.ts'
 import { beatMilliseconds } from '../../adapters/sql/kernel/instance-register.ts'
 import { MigrationRefused } from '../../adapters/sql/engine/migration-ledger.ts'
@@ -70,6 +71,8 @@ export interface ServiceInput {
   readonly extraPlugins?: readonly AnyPlugin[]
   /** For tests, which may use cheap hashes. Defaults to argon2id at OWASP's cost; no setting changes that. */
   readonly passwordHasher?: PasswordHasher
+  /** For tests, which may shorten the time that a rendering has. No setting changes that. */
+  readonly helmLimits?: HelmLimits
   /** Defaults to the clock of this machine. */
   readonly localClock?: LocalClock
 }

@@ -3,7 +3,7 @@ import { makeBundledHelm, type BundledHelm } from '../../adapters/helm/process/b
 import { makeGuards, makeHelmProcessRunner } from '../../adapters/helm/process/helm-runner.ts'
 import { makeHelmFinder, type HelmFinder } from '../../adapters/helm/process/helm-finder.ts'
 import { makeHelmSupply, type HelmSupply } from '../../adapters/helm/process/helm-supply.ts'
-import { usualLimits } from '../../adapters/helm/process/limits.ts'
+import { usualLimits, type HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeLoopbackProxy } from '../../adapters/helm/process/loopback-proxy.ts'
 import { token } from '../../core/kernel/token.ts'
 import { ChartTextsToken } from '../../core/packages/charts/ports.ts'
@@ -12,6 +12,8 @@ import type { Provide } from '../boot.ts'
 import type { Settings } from '../config/settings.ts'
 
 export const HelmFinderToken = token<HelmFinder>('packages.HelmFinder')
+/** Limits of helm processes. No setting changes them. */
+export const HelmLimitsToken = token<HelmLimits>('packages.HelmLimits')
 /** Started only by `serve`, since it may download a program. */
 export const HelmSupplyToken = token<HelmSupply>('packages.HelmSupply')
 
@@ -27,13 +29,14 @@ export const helmOf = ({ dataDir, helm }: Pick<Settings, 'dataDir' | 'helm'>): {
 export const provideHelm: Provide = (container, boot) => {
   const { finder, bundled } = helmOf(boot.settings)
   container.provideValue(HelmFinderToken, finder)
+  container.provideValue(HelmLimitsToken, usualLimits(availableParallelism()))
   container.provide(HelmRunnerToken, (resolve) => {
     const runner = makeHelmProcessRunner({
       chartTexts: resolve(ChartTextsToken),
       finder: resolve(HelmFinderToken),
       proxy: makeLoopbackProxy(),
       guards: makeGuards(searchPath()),
-      limits: usualLimits(availableParallelism()),
+      limits: resolve(HelmLimitsToken),
     })
     boot.onStop('helm', () => runner.close())
     return runner

@@ -65,7 +65,7 @@ const aboutOf = (objectType: string, { standing, object }: Sighting): FailureSub
 
 const outsider = ({ account = '' }: ObjectLocator) => AccessDenied(`You are not a member of the organization "${account}".`)
 
-/** Only a caller inside the account is told that an object of a type with `outsiders: 'denied'` does not exist. */
+/** Only a caller inside the account learns that an object of a type with `outsiders: 'denied'` does not exist. */
 const hidden = (locator: ObjectLocator, { place }: CompiledType) => {
   if (place?.outsiders !== 'denied') return ObjectHidden(`The ${locator.type} does not exist, or you may not see it.`)
   const name = 'name' in locator ? `"${locator.name}"` : String(locator.id)

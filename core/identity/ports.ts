@@ -115,9 +115,12 @@ export interface PasswordHasher {
 }
 export const PasswordHasherToken = token<PasswordHasher>('identity.PasswordHasher')
 
-/** A one-way digest of a random secret: SHA-256, 32 bytes. It must not be used for passwords. */
+/** The digests of tokens. */
 export interface TokenDigest {
+  /** A one-way digest of a random secret: SHA-256, 32 bytes. It must not be used for passwords. */
   digest(value: string): Uint8Array
+  /** The CRC-32 (IEEE 802.3, as in zip) of ASCII text, in 0..2^32-1. It detects typos and protects nothing. */
+  checksum(ascii: string): number
 }
 export const TokenDigestToken = token<TokenDigest>('identity.TokenDigest')
 

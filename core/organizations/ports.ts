@@ -20,6 +20,7 @@ import type {
   OrganizationToken,
   Standing,
   Team,
+  TeamInOrganization,
   TeamPermission,
   Visibility,
 } from './types.ts'
@@ -39,7 +40,6 @@ export interface NewOrganization extends OrganizationProfile {
 export interface OrganizationStore {
   findByName(name: string): Promise<Organization | undefined>
   findById(id: OrgId): Promise<Organization | undefined>
-  findByIds(ids: readonly OrgId[]): Promise<readonly Organization[]>
   /** Returns the organization that formerly had this name, as long as no other account has taken it. */
   findByFormerName(name: string): Promise<Organization | undefined>
   list(visible: readonly Visibility[], page: PageRequest): Promise<Page<Organization>>
@@ -113,10 +113,10 @@ export interface TeamReach {
 /** The teams of one organization, sorted with `Owners` first, then by name. */
 export interface TeamStore {
   findById(id: TeamId): Promise<Team | undefined>
-  list(orgId: OrgId, page: PageRequest): Promise<Page<Team>>
-  search(orgId: OrgId, search: TeamSearch, page: PageRequest): Promise<Page<Team>>
+  list(orgId: OrgId, page: PageRequest): Promise<Page<TeamInOrganization>>
+  search(orgId: OrgId, search: TeamSearch, page: PageRequest): Promise<Page<TeamInOrganization>>
   /** Lists the teams of a user in all or some organizations, by id. */
-  listOfUser(userId: UserId, within: TeamReach, page: PageRequest): Promise<Page<Team>>
+  listOfUser(userId: UserId, within: TeamReach, page: PageRequest): Promise<Page<TeamInOrganization>>
   /** Returns the user's teams in one organization, without their roles. They are few, so the list is not paged. */
   listOfMember(orgId: OrgId, userId: UserId): Promise<readonly Team[]>
   /** Returns the oldest team of exactly this level. */

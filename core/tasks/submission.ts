@@ -1,7 +1,6 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
-import { uuidFrom } from '../kernel/entropy.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
 import { toWireJson } from '../kernel/json.ts'
@@ -100,8 +99,8 @@ const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
   const { kind, tenantId, about, lockKey } = submission
   const text = toWireJson(submission.input)
   if (text.length > maxInputCharacters) throw new RangeError(`The input of a task is larger than ${maxInputCharacters} characters.`)
-  const ref = uuidFrom(deps.entropy.bytes(16))
-  const responseId = submission.responseId ?? uuidFrom(deps.entropy.bytes(16))
+  const ref = deps.entropy.uuid()
+  const responseId = submission.responseId ?? deps.entropy.uuid()
   return {
     ref,
     responseId,

@@ -5,6 +5,7 @@ import type { ObjectLocator } from '../kernel/access.ts'
 import { entrantOf } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import { definedFields } from '../kernel/fields.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal, SignedInCall } from '../kernel/principal.ts'
@@ -72,7 +73,7 @@ export const makeListTasks =
   async ({ principal }, { account, page, ...filter }) => {
     if (account === undefined) {
       if (principal.scopes.publicOnly) return right({ items: [], total: 0 })
-      const within = principal.onlyOrgId === undefined ? {} : { tenantId: principal.onlyOrgId }
+      const within = definedFields({ tenantId: principal.onlyOrgId })
       const belonging = principal.isSiteAdmin ? {} : { entrant: entrantOf(principal, clock.now()) }
       return right(await tasks.list({ ...filter, ...within, ...belonging, actorId: principal.userId }, page))
     }

@@ -37,8 +37,8 @@ export const listAllowedPermissions = route({
   path: '/authz/objects/allowed-permissions',
   summary: 'List the relations that you have on each of up to 500 objects',
   description:
-    `One answer for each element, in the order of the request, repeats included. ${semantics} A bad type or id anywhere ` +
-    'is 400 and the message names the element.',
+    `Returns one result for each element, in the order of the request, including duplicates. ${semantics} Returns 400 if any type or id is ` +
+    'invalid; the message names the element.',
   body: body(AuthObjectIdentifiers, [{ objectType: 'cluster', objectID: 42 }]),
   ok: json(200, t.readonlyArray(AuthObjectAllowedPermissions), [example]),
 })

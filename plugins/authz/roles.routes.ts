@@ -81,8 +81,8 @@ export const createRole = route({
   path: '/authz/roles',
   summary: 'Create a custom role and attach it to teams',
   description:
-    'Check create_role:org. The name is unique in the organization without regard to case (422). Unknown permissions, ' +
-    'missing required companions and teams of another organization are 400. A permission that you do not hold is 403.',
+    'Requires create_role:org. Returns 422 if another role of the organization has the name, ignoring case. Returns 400 for unknown permissions, ' +
+    'missing associated permissions and teams of another organization. Returns 403 for a permission that you do not have.',
   access: requiresWithin('can_create_role', { type: 'organization', name: query('org') }),
   body: body(
     CreateRoleRequest,
@@ -114,8 +114,8 @@ export const updateRole = roleRoute({
   path: '/authz/roles/{id}',
   summary: 'Update a custom role',
   description:
-    'Check edit:role. Absent parts stay as they are; an empty list of permissions is 422, an empty list of teams detaches ' +
-    'all. Whoever changes permissions or teams must hold every permission that the role then has (403).',
+    'Requires edit:role. Omitted fields do not change. Returns 422 for an empty list of permissions. An empty list of teams detaches the ' +
+    'role from all teams. Returns 403 if permissions or teams change and the caller lacks a permission that the role then contains.',
   access: requires('can_edit', roleInPath),
   body: body(UpdateRoleRequest, { description: 'Look only' }),
   ok: versioned(200, RoleResponse, viewerExample, 'The updated role'),

@@ -116,9 +116,9 @@ export const importCluster = ownerRoute({
   summary: 'Import a cluster by its kubeconfig',
   description:
     '`provider.accessConfig` is the text of a kubeconfig whose user carries a token or a client certificate inline; `exec`, ' +
-    'authentication plugins, files, proxies and unverified TLS are refused by name. The credential is stored sealed and never ' +
-    'shown again. With `basicInfo.impersonateUsers` every proxied request acts as the calling user (the credential must be ' +
-    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and not acted upon in this release.',
+    'authentication plugins, files, proxies and unverified TLS are rejected, and the message names them. The credential is encrypted at rest and never ' +
+    'returned. With `basicInfo.impersonateUsers` every proxied request impersonates the caller (the credential must be ' +
+    'allowed to impersonate users, groups and `userextras/moorage-user-id`). `components` is accepted and ignored in this release.',
   access: requires('can_import_clusters', ownerInPath),
   body: body(ImportOptions, importExample),
   ok: json(200, ClusterInfoModel, singleCluster, 'The imported cluster'),
@@ -157,12 +157,12 @@ export const getClientConfig = v1Route({
   path: '/clusters/{owner}/{cluster}/client-config',
   summary: 'Get a kubeconfig for the proxy of the cluster',
   description:
-    'A JSON string with the text of a kubeconfig that works as it is. It points at the proxy of this service and never carries ' +
-    'the stored credential: its token is made for it, reaches the Kubernetes API of this cluster and nothing else, does no more ' +
-    'and lives no longer than the token that asks, and expires after a day unless the service is set otherwise. It stands among ' +
-    'your access tokens; of a person and cluster ten live at a time, and the oldest goes. So this GET is a change: with a session ' +
-    'cookie it needs the header X-Csrf-Token, unless a browser says that a page of this origin asks. With `token=none` nothing ' +
-    'is made, and the kubeconfig has a marked place for a token of your own.',
+    'Returns a JSON string with the text of a complete kubeconfig. It points at the proxy of this service and never contains ' +
+    'the stored credential. Its token is created for it, gives access only to the Kubernetes API of this cluster, has no more rights ' +
+    'and no longer life than the requesting token, and expires after a day unless the service is configured otherwise. It is listed with ' +
+    'your access tokens; a user has at most ten of them for a cluster, and one more revokes the oldest. So this GET is a change: with a session ' +
+    'cookie it requires the header X-Csrf-Token, unless the browser declares a request from the same origin. With `token=none` no token ' +
+    'is created, and the kubeconfig has a placeholder for a token of your own.',
   access: requires('can_connect', clusterInPath),
   query: ClientConfigQuery,
   makesToken: true,
@@ -187,8 +187,8 @@ export const connectCluster = v2Route({
   path: '/clustersv2/{owner}/{cluster}/connect',
   summary: 'Store an access config for a cluster, or check the cluster again',
   description:
-    'The access config (also spelled `kubeConfig`) must be readable and lead to this cluster, and a `name` must be its name. Without one ' +
-    'the stored credential is tried again (`operation=re-connect`). `credential` is refused: no stored credential of a cloud connects a cluster.',
+    'The access config (also named `kubeConfig`) must be valid and lead to this cluster, and `name` must be its name. Without an access config ' +
+    'the stored credential is tried again (`operation=re-connect`). `credential` is rejected: a stored credential of a cloud cannot connect a cluster.',
   access: requires('can_reconfigure', clusterInPath),
   query: OperationQuery,
   body: body(ConnectOptions, { accessConfig: importExample.provider.accessConfig }, { whenAbsent: {} }),

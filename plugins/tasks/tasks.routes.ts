@@ -49,7 +49,7 @@ export const followTask = taskRoute({
   path: '/tasks/{id}/events',
   summary: 'Follow the progress of a task',
   description:
-    'Server-sent events: those that are there, then each as it comes, until the end of the task. A client that lost its connection says with `Last-Event-ID` where it was. With `Accept: application/json` an array of what there is, at most 500 events.',
+    'Server-sent events: first the existing ones, then each new one, until the end of the task. After a lost connection, a client resumes with `Last-Event-ID`. With `Accept: application/json`, returns the existing events as an array, at most 500.',
   query: EventsQuery,
   ok: feed(TaskEventWire, {
     seq: 2,
@@ -67,7 +67,7 @@ export const cancelTask = taskRoute({
   path: '/tasks/{id}/cancel',
   summary: 'Cancel a task',
   description:
-    'A task that waits ends at once; a running one is told, and ends as soon as its work allows, in a true state: its own end says which. Asked again, the answer is the same. 409 once the task has ended. Of whoever may only see it, 403: a task of another takes the right to change the clusters of the account, an own one that to connect to its cluster.',
+    'A waiting task ends at once. A running task is notified and ends as soon as its work allows, in the state that results. The request may be repeated. Returns 409 after the end of the task. Returns 403 if the caller lacks the right to change the clusters of the account or, for an own task, to connect to its cluster.',
   ok: json(202, TaskWire, { ...taskExample, is_cancel_requested: true }, 'The task, which has ended or is being cancelled'),
   failures: [AccessDenied, TaskEnded],
 })

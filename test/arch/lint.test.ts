@@ -19,6 +19,7 @@ test('the rules reach every folder of the tree', async (t) => {
 const inCore = 'core/kernel/clock.ts'
 const inComposition = 'composition/container.ts'
 const inAdapters = 'adapters/sql/kit/statement.ts'
+const inPages = 'composition/http/pages/files/scripts/kit.js'
 
 for (const [file, text, expected] of [
   [inCore, 'export default 1', /export the value under the name/],
@@ -40,6 +41,8 @@ for (const [file, text, expected] of [
   [inCore, 'export const f = () => { void 0; Promise.resolve(1) }', /promises must be awaited/i],
   [inCore, 'export const f = (x: any) => x', /any/],
   [inComposition, "console.log('a')\nexport const x = 1", /console/],
+  [inPages, "export const show = (text) => { document.body.innerHTML = text }", /textContent/],
+  [inPages, 'export const keep = (text) => localStorage.setItem("a", text)', /not defined/],
 ] as const)
   test(`refused: ${text.replaceAll('\n', '; ').slice(0, 70)}`, async (t) => {
     const [result] = await eslint.lintText(text, { filePath: `${root}${file}` })

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
+import { sha256TokenDigest } from '../../adapters/security/digests.ts'
 import { hasAccessTokenForm } from '../../core/identity/tokens/token-format.ts'
 import { codeAt } from '../identity/one-time-code-of.ts'
 import type { MailFolder } from '../mail/mail-folder.ts'
@@ -166,5 +167,5 @@ test('a leak is found in each form', (t) => {
     t.true(leaks(`before ${text} after`, canaries.made).length > 0, text)
   }
   t.deepEqual(leaks('nothing here', canaries.made), [])
-  t.false(hasAccessTokenForm(value))
+  t.false(hasAccessTokenForm(value, sha256TokenDigest))
 })

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm'
 import test from 'ava'
-import { accountScripts } from '../../composition/http/pages/account-scripts.ts'
+import { accountScripts } from '../../composition/http/pages/account-pages.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 

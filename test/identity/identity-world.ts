@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeListedCommonPasswords } from '../../adapters/security/common-passwords.ts'
@@ -12,6 +11,7 @@ import { makeSqlCredentialStore } from '../../adapters/sql/identity/credential-s
 import { makeSqlIdentityStores } from '../../adapters/sql/identity/identity-stores.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { makeAuditChain } from '../../core/audit/audit-chain.ts'
 import { makeAuthenticator } from '../../core/identity/authentication/authenticator.ts'
@@ -91,7 +91,7 @@ export const makeIdentityWorld = (db: SqlDatabase) => {
     digest: sha256TokenDigest,
     passwords: { minLength: 12, common: makeListedCommonPasswords() },
     domains: idnaDomainNames,
-    entropy: { bytes: (length: number) => new Uint8Array(randomBytes(length)) },
+    entropy: systemEntropy,
     clock: { now: () => now },
     background,
     caches: lruCaches,

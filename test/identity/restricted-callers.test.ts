@@ -26,7 +26,7 @@ const makeUser = async (username: string, extra: object = {}): Promise<UserId> =
 /** A token for one organization, as a robot account has. */
 const confinedToken = async (userId: UserId, onlyOrgId: OrgId): Promise<string> => {
   const { container } = service.running
-  const value = makeAccessToken(container.resolve(EntropyToken))
+  const value = makeAccessToken(container.resolve(EntropyToken), container.resolve(TokenDigestToken))
   await container.resolve(IdentityUnitOfWorkToken).run(operatorCall('test.confinedToken'), async (stores) => {
     const hash = container.resolve(TokenDigestToken).digest(value)
     const facts = { name: `confined-${onlyOrgId}`, lastEight: value.slice(-8), scopeWords: ['all'], createdBy: undefined, expiresAt: undefined }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,12 +5,13 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { otpauthOneTimePasswords as passwords } from '../../adapters/security/one-time-passwords.ts'
+import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { issuerOf } from '../../core/identity/second-factor/enrollment.ts'
 import { makeRecoveryCode, recoveryCodeKey, makeRecoveryCodes, makeSeedRef } from '../../core/identity/second-factor/codes.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { base32Of, codeOfStep, stepAt } from './one-time-code-of.ts'
 
-const entropy = { bytes: (length: number) => new Uint8Array(randomBytes(length)) }
+const entropy = systemEntropy
 
 // RFC 6238, appendix B, the rows of SHA-1.
 const vectors: readonly (readonly [seconds: number, code: string])[] = [
@@ -71,7 +71,7 @@ test('a recovery code is known again however it is typed', (t) => {
   const spoiled = fc.array(fc.record({ at: fc.nat(40), what: fc.constantFrom(' ', '-', '\t', '\n') }), { maxLength: 12 })
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 24, maxLength: 24 }), spoiled, fc.boolean(), (bytes, marks, upper) => {
-      const code = makeRecoveryCode({ bytes: () => bytes })
+      const code = makeRecoveryCode({ ...entropy, bytes: () => bytes })
       t.regex(code, /^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){5}$/)
       const typed = marks.reduce((text, { at, what }) => text.slice(0, at) + what + text.slice(at), upper ? code.toUpperCase() : code)
       t.deepEqual(recoveryCodeKey(typed), recoveryCodeKey(code))
@@ -81,10 +81,10 @@ test('a recovery code is known again however it is typed', (t) => {
 })
 
 test('five bits of each byte count, all of them alike: twenty-four letters are 120 bits', (t) => {
-  const letters = new Set(Array.from({ length: 256 }, (_, byte) => makeRecoveryCode({ bytes: () => new Uint8Array(24).fill(byte) }).charAt(0)))
+  const letters = new Set(Array.from({ length: 256 }, (_, byte) => makeRecoveryCode({ ...entropy, bytes: () => new Uint8Array(24).fill(byte) }).charAt(0)))
   t.is(letters.size, 32)
   for (const letter of letters) {
-    t.is(Array.from({ length: 256 }, (_, byte) => makeRecoveryCode({ bytes: () => new Uint8Array(24).fill(byte) })).filter((code) => code.startsWith(letter)).length, 8)
+    t.is(Array.from({ length: 256 }, (_, byte) => makeRecoveryCode({ ...entropy, bytes: () => new Uint8Array(24).fill(byte) })).filter((code) => code.startsWith(letter)).length, 8)
   }
 })
 

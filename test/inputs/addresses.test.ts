@@ -5,7 +5,7 @@ import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'
 import type { Asked } from './asking.ts'
-import { askable, fault, withoutEffect } from './asking.ts'
+import { askable, fault, makeRotation, withoutEffect } from './asking.ts'
 
 /** Whoever is admitted to a change with it is told 412, and nothing happens. */
 const harmless = { 'If-Match': 'W/"never"' }
@@ -17,21 +17,29 @@ const integers = ['0', '-1', '01', '1.0', '1e3', '+1', '0x10', '9007199254740991
 const names = ["'%20or%201=1--", '%27;drop%20table%20users', '%E2%80%AEname', '%F0%9F%9A%A2', 'e%CC%81', 'CON', '-dash', '.hidden', '__proto__', 'constructor', 'a'.repeat(254), 'a'.repeat(900), '%25', '%2525', '*', 'a%20b', '%C3%28']
 const refused = ['%00', '%0d%0aSet-Cookie:%20a=b', '%2f', '%5c', '..', '%2e%2e', '%', '%zz', '%2']
 
-/** The address of a route with each of its path parameters, in turn, standing for a text. */
-const pathsWith = ({ route }: Asked, service: PopulatedService, text: string): readonly string[] => {
+/** A path parameter, and the address of its route with a text in its place. */
+interface Place {
+  readonly parameter: string
+  readonly holding: (text: string) => string
+}
+
+const placesIn = ({ route }: Asked, service: PopulatedService): readonly Place[] => {
   const target = targetOf(route, service.world)
   const templates = route.fullPath.split('/')
   const filled = (target.split('?')[0] ?? '').split('/')
   const query = target.includes('?') ? `?${target.split('?')[1] ?? ''}` : ''
-  return templates.flatMap((part, index) => (part.startsWith('{') || part === '*' ? [`${filled.map((old, at) => (at === index ? text : old)).join('/')}${query}`] : []))
+  return templates.flatMap((part, index) =>
+    part.startsWith('{') || part === '*' ? [{ parameter: part, holding: (text) => `${filled.map((old, at) => (at === index ? text : old)).join('/')}${query}` }] : [])
 }
 
 test.serial('no path parameter brings the service out of step', async (t) => {
   await withoutEffect(t, async (service) => {
     const faults: string[] = []
+    const rotation = makeRotation()
     for (const asked of askable(service).filter(({ route }) => pathNames(route.fullPath).length > 0 && !route.fullPath.includes('/users/{username}/tokens'))) {
-      for (const text of [...integers, ...names]) {
-        for (const path of pathsWith(asked, service, text)) {
+      for (const { parameter, holding } of placesIn(asked, service)) {
+        for (const text of rotation(`${asked.bound.route.method} ${parameter}`, [...integers, ...names])) {
+          const path = holding(text)
           const found = fault(await send(service, asked, path))
           if (found !== undefined) faults.push(`${asked.bound.route.method} ${path.slice(0, 150)}: ${found}`)
         }
@@ -48,19 +56,20 @@ test.serial('no query brings the service out of step', async (t) => {
   const oddities = ['__proto__[polluted]=1', 'constructor[prototype][polluted]=1', 'a[b]=1', 'a[]=1&a[]=2', 'a=1;b=2', '=', '&&&', '%F0%9F%9A%A2=1', 'toString=1', many]
   await withoutEffect(t, async (service) => {
     const faults: string[] = []
+    const rotation = makeRotation()
     for (const asked of askable(service).filter(({ bound }) => bound.route.access.kind !== 'password')) {
       const target = targetOf(asked.route, service.world)
       const expect = async (text: string, wanted?: readonly number[]): Promise<void> => {
         const found = fault(await send(service, asked, withParameter(target, text)), wanted)
         if (found !== undefined) faults.push(`${asked.bound.route.method} ${target} with ${text.slice(0, 60)}: ${found}`)
       }
-      for (const text of oddities) await expect(text)
+      for (const text of rotation(asked.bound.route.method, oddities)) await expect(text)
       for (const text of ['a=%', 'a=%zz', 'a=%2']) await expect(text, [400])
       for (const [name, codec] of Object.entries(propsOf(asked.bound.route.query))) {
         const isList = repeatedItem(optionalInner(codec) ?? codec) !== undefined
         // A token is a credential on every route, and two that differ are refused before the query is read.
         await expect(`${name}=1&${name}=2`, isList ? undefined : [name === 'token' ? 401 : 400])
-        for (const value of [...integers, ...names.map(encodeURIComponent), 'x'.repeat(8000), '%25_%25_']) await expect(`${name}=${value}`)
+        for (const value of rotation(`${name} ${codec.name}`, [...integers, ...names.map(encodeURIComponent), 'x'.repeat(8000), '%25_%25_'])) await expect(`${name}=${value}`)
       }
     }
     return faults
@@ -88,9 +97,10 @@ test.serial('a page beyond the end is empty', async (t) => {
 test.serial('what a path may not hold is refused before anything routes by it', async (t) => {
   await withoutEffect(t, async (service) => {
     const faults: string[] = []
+    const rotation = makeRotation()
     for (const asked of askable(service)) {
-      for (const text of refused) {
-        for (const path of pathsWith(asked, service, text).filter((each) => !/\/\.\.?(\/|$|\?)|%2e/i.test(each))) {
+      for (const { parameter, holding } of placesIn(asked, service)) {
+        for (const path of rotation(`${asked.bound.route.method} ${parameter}`, refused).map(holding).filter((each) => !/\/\.\.?(\/|$|\?)|%2e/i.test(each))) {
           const found = fault(await send(service, asked, path), [400])
           if (found !== undefined) faults.push(`${asked.bound.route.method} ${path}: ${found}`)
         }

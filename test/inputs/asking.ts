@@ -4,6 +4,7 @@ import type { BoundRoute } from '../../plugins/kit/route.ts'
 import type { PopulatedService } from '../support/populated-service.ts'
 import { password, startPopulatedService } from '../support/populated-service.ts'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
+import { repeats } from '../support/thorough.ts'
 
 /** A JSON route and whoever is admitted to it. */
 export interface Asked {
@@ -20,6 +21,27 @@ export const askable = (service: PopulatedService): readonly Asked[] =>
     const wantsPassword = bound.route.access.kind === 'password'
     return [{ route, bound, credential: wantsPassword ? { basic: ['vera', password] } : { token: service.adminToken } }]
   })
+
+/** Chooses what is tried at a place of a kind. */
+export type Rotation = <A>(kind: string, all: readonly A[]) => readonly A[]
+
+/**
+ * All of it where a place of that kind is met for the first time, and a third of it, in turn, at the further ones, which the
+ * same code reads. A thorough run tries all of it everywhere.
+ */
+export const makeRotation = (): Rotation => {
+  const shares = repeats(3, 1)
+  const met = new Set<string>()
+  let turn = 0
+  return (kind, all) => {
+    if (!met.has(kind)) {
+      met.add(kind)
+      return all
+    }
+    turn += 1
+    return all.filter((_, index) => index % shares === turn % shares)
+  }
+}
 
 const hasShape = ({ json, headers }: ServiceAnswer): boolean => {
   const body = json as { message?: unknown; url?: unknown; requestId?: unknown } | undefined

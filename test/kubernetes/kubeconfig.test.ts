@@ -109,9 +109,8 @@ for (const [what, text] of broken) {
   })
 }
 
-test('a map of many keys is refused without comparing them all', (t) => {
-  // Were they all compared, the answer would be that this is no kubeconfig.
-  t.regex(refusal(`{${Array.from({ length: 1_000 }, (_, i) => `k${i}: 1`).join(',')}}`), /not valid YAML/)
+test('a map of as many keys as fit is no kubeconfig', (t) => {
+  t.regex(refusal(`{${Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join(',')}}`), /not a kubeconfig/)
 })
 
 test('a client key that would take a second to sign with is refused', async (t) => {

@@ -148,9 +148,9 @@ export const makeBench = (database: SqlDatabase): Bench => {
       ),
     organization: async (name, owner) => unwrap(await makeCreateOrganization({ uow, clock })(callBy(owner), { name })).id,
     team: async (orgId, name) => {
-      const found = (await stores.teams.list(orgId, firstPage)).items.find((team) => team.name === name)
+      const found = (await stores.teams.list(orgId, firstPage)).items.find(({ team }) => team.name === name)
       if (found === undefined) throw new Error(`there is no team ${name}`)
-      return found
+      return found.team
     },
     newTeam: addTeam,
     role: async (orgId, name, permissions, teams = []) => {

@@ -16,7 +16,7 @@ const blankTeam = { description: '', permission: undefined, type: undefined, rol
 onEachDatabase('a new organization has three teams, its maker alone owns it, and one audit row says so', async (t, bench) => {
   const ada = await bench.user('ada')
   const made = unwrap(await makeCreateOrganization(bench)(callBy(ada), { name: 'Acme', visibility: 'private' }))
-  const teams = (await bench.teams.list(made.id, firstPage)).items
+  const teams = (await bench.teams.list(made.id, firstPage)).items.map(({ team }) => team)
   t.deepEqual(teams.map(({ name, permission, type }) => [name, permission, type]), [
     ['Owners', 'owner', 'kubernetes'],
     ['Editors', 'write', 'kubernetes'],

@@ -76,7 +76,7 @@ export const policyStoreSuite = (name: string, open: OpenStoreBench): void => {
       const within = { onlyOrgId: undefined, onlyPublic: false, entrant: { at: later(days), tokenLifeDays } }
       const { items, total } = await bench.teams.listOfUser(ada, within, { page: 1, limit: 30 })
       t.is(total, items.length)
-      return items.map(({ id }) => teams.indexOf(id))
+      return items.map(({ team }) => teams.indexOf(team.id))
     }
     t.deepEqual(await list(0, 30), [0, 1, 2])
     t.deepEqual(await list(0, 31), [0, 1])

@@ -63,8 +63,10 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
     return problemOf(media.schema, parsed(answer.body))
   }
 
-  const headerProblems = (answer: SeenAnswer, { headers = {} }: Response): readonly string[] => {
-    const declared = Object.fromEntries(Object.entries(headers).map(([name, header]) => [name.toLowerCase(), resolveHeader(document, header)]))
+  const declaredHeaders = onceFor(({ headers = {} }: Response) => Object.fromEntries(Object.entries(headers).map(([name, header]) => [name.toLowerCase(), resolveHeader(document, header)])))
+
+  const headerProblems = (answer: SeenAnswer, response: Response): readonly string[] => {
+    const declared = declaredHeaders(response)
     const missing = Object.entries(declared).flatMap(([name, { required }]) => (required === true && answer.headers[name] === undefined ? [`the header ${name} is missing`] : []))
     const wrong = Object.entries(answer.headers).flatMap(([name, value]) => {
       const schema = declared[name]?.schema
@@ -94,6 +96,16 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
   }
 }
 
+/** Computes a value once for each object. */
+const onceFor = <K extends object, V extends object>(compute: (key: K) => V): ((key: K) => V) => {
+  const known = new WeakMap<K, V>()
+  return (key) => {
+    const found = known.get(key) ?? compute(key)
+    known.set(key, found)
+    return found
+  }
+}
+
 /** A media type without its parameters. */
 const bareType = (type: string): string => (type.split(';')[0] ?? '').trim().toLowerCase()
 
@@ -116,13 +128,19 @@ const makeFinder = (document: OpenApiDocument) => {
   const templates = Object.keys(document.paths)
     .map((path) => ({ path, shape: shapeOf(path), pattern: patternOf(document, path) }))
     .sort((a, b) => (a.shape < b.shape ? -1 : 1))
-  return (method: string, path: string): Operation | undefined => {
+  const found = new Map<string, Operation | undefined>()
+  const find = (method: string, path: string): Operation | undefined => {
     for (const template of templates) {
       if (!template.pattern.test(path)) continue
       const operation = document.paths[template.path]?.[method] as Operation | undefined
       if (operation !== undefined) return operation
     }
     return undefined
+  }
+  return (method: string, path: string): Operation | undefined => {
+    const key = `${method} ${path}`
+    if (!found.has(key)) found.set(key, find(method, path))
+    return found.get(key)
   }
 }
 
@@ -151,15 +169,16 @@ const makeValidator = (document: OpenApiDocument) => {
   const close = closer(document.components.schemas)
   const components = Object.fromEntries(Object.entries(document.components.schemas).map(([name, schema]) => [name, close(schema, true)]))
   ajv.addSchema({ $id: 'moorage:', components: { schemas: components } })
-  const validators = new Map<string, ReturnType<typeof ajv.compile>>()
+  const byText = new Map<string, ReturnType<typeof ajv.compile>>()
+  const compiled = onceFor((schema: Schema): ReturnType<typeof ajv.compile> => {
+    const closed = JSON.stringify(close(schema, false)).replaceAll('"#/components', '"moorage:#/components')
+    // Many operations say the same in objects of their own.
+    const validate = byText.get(closed) ?? ajv.compile(JSON.parse(closed) as object)
+    byText.set(closed, validate)
+    return validate
+  })
   return (schema: Schema, value: unknown): string | undefined => {
-    const text = JSON.stringify(schema)
-    let validate = validators.get(text)
-    if (validate === undefined) {
-      const closed = JSON.stringify(close(schema, false)).replaceAll('"#/components', '"moorage:#/components')
-      validate = ajv.compile(JSON.parse(closed) as object)
-      validators.set(text, validate)
-    }
+    const validate = compiled(schema)
     return validate(value) ? undefined : ajv.errorsText(validate.errors, { dataVar: 'body' }).slice(0, 600)
   }
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
 import { userCreation } from '../../composition/service/first-admin.ts'
@@ -34,6 +35,8 @@ export interface ServiceOptions {
   readonly localClock?: LocalClock
   /** Those of the product when absent, at a cost that only a test may have. */
   readonly passwordHasher?: PasswordHasher
+  /** Those of the product when absent. */
+  readonly helmLimits?: HelmLimits
   readonly plugins?: readonly AnyPlugin[]
 }
 
@@ -75,6 +78,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     log: makeBunyanLog({ level: settings.logLevel, lines: { add: (line) => void log.push(line) } }).log,
     extraPlugins: options.plugins ?? [],
     ...(options.localClock === undefined ? {} : { localClock: options.localClock }),
+    ...(options.helmLimits === undefined ? {} : { helmLimits: options.helmLimits }),
     passwordHasher: options.passwordHasher ?? cheapPasswordHasher,
   })
   const { baseUrl, opsUrl } = running

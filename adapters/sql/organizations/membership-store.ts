@@ -4,15 +4,14 @@ import type { Level } from '../../../core/kernel/access.ts'
 import { levels } from '../../../core/kernel/access.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import type { MembershipStore, OrganizationTokenStore } from '../../../core/organizations/ports.ts'
 import type { AccountSummary, Standing } from '../../../core/organizations/types.ts'
 import type { EntryRow } from '../authz/access-context.ts'
 import { entryColumns, entryRulesOf, joinEntry } from '../authz/access-context.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, pageOf } from '../kit/fragments.ts'
 import type { TokenRow } from '../identity/rows.ts'
 import { tokenColumns, tokenOf } from '../identity/rows.ts'
+import { pageQuery } from '../kit/page-query.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/fields.ts'
 
@@ -69,15 +68,7 @@ const statements = (db: SqlDatabase) => ({
       .select('m.is_public', ...entryColumns),
   ),
   standing: db.prepare(standing),
-  list: db.prepare((k, p: Params<'orgId' | 'onlyPublic' | 'limit' | 'offset'>) =>
-    listed(k, p)
-      .join('accounts as a', 'a.id', 'm.user_id')
-      .select('m.user_id')
-      .orderBy('a.lower_name')
-      .limit(p('limit'))
-      .offset(p('offset')),
-  ),
-  countList: db.prepare((k, p: Params<'orgId' | 'onlyPublic'>) => countOf(k, listed(k, p).select('m.user_id'))),
+  list: pageQuery(db, listed, (_, rows, cut) => cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name'))),
   add: db.prepare((k, p: Params<Place | 'at'>) =>
     k('org_members').insert({ org_id: p('orgId'), user_id: p('userId'), is_public: 0, created_at: p('at') }),
   ),
@@ -164,11 +155,7 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
     },
     async list(orgId, only, page) {
       const binds = { orgId, onlyPublic: only === 'public' ? 1 : 0 }
-      const rows = await runner.all<{ user_id: Num }>(s.list, { ...binds, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(
-        rows.map((row) => Number(row.user_id) as UserId),
-        await runner.first<CountRow>(s.countList, binds),
-      )
+      return mapPage(await s.list<{ user_id: Num }>(runner, binds, page), (row) => Number(row.user_id) as UserId)
     },
     async add(orgId, userId, at) {
       await runner.run(s.add, { orgId, userId, at: at.getTime() })
@@ -192,16 +179,12 @@ const confined = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder => k('access_t
 
 /** Tokens limited to one organization, on SQL. */
 export const makeSqlOrganizationTokenStore = (db: SqlDatabase): ((runner: SqlRunner) => OrganizationTokenStore) => {
-  const list = db.prepare((k, p: Params<'orgId' | 'limit' | 'offset'>) =>
-    confined(k, p).select(...tokenColumns).orderBy('id').limit(p('limit')).offset(p('offset')),
-  )
-  const count = db.prepare((k, p: Params<'orgId'>) => countOf(k, confined(k, p).select('id')))
+  const list = pageQuery(db, confined, (_, rows, cut) => cut(rows.select(...tokenColumns).orderBy('id')))
   const find = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).select(...tokenColumns))
   const remove = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).delete())
   return (runner) => ({
     async list(orgId, page) {
-      const rows = await runner.all<TokenRow>(list, { orgId, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(rows.map(tokenOf), await runner.first<CountRow>(count, { orgId }))
+      return mapPage(await list<TokenRow>(runner, { orgId }, page), tokenOf)
     },
     async find(orgId, id) {
       const row = await runner.first<TokenRow>(find, { orgId, id })

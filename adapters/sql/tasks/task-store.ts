@@ -3,14 +3,14 @@ import type { Knex } from 'knex'
 import type { Entrant } from '../../../core/kernel/access.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import type { NewTask, TaskChanges, TaskEnd, TaskFilter, TaskStore } from '../../../core/tasks/ports.ts'
 import { LockHeld } from '../../../core/tasks/ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
 import { entrantBinds, lettingIn } from '../authz/access-context.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, databaseNow, pageOf } from '../kit/fragments.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import { filteredPage } from '../kit/page-query.ts'
 import type { Bind, Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { EventRow, TaskRow } from './rows.ts'
 import { askedToText, eventColumns, eventOf, taskColumns, taskOf } from './rows.ts'
@@ -79,11 +79,8 @@ export const makeSqlTaskStore = (db: SqlDatabase): TaskStore => {
   )
   return {
     async list(filter, page) {
-      const rows = await db.query<TaskRow>((k) =>
-        matching(k, k('tasks').select(...taskColumns), filter).orderBy('id', 'desc').limit(page.limit).offset(pageOffset(page)),
-      )
-      const [count] = await db.query<CountRow>((k) => countOf(k, matching(k, k('tasks').select('id'), filter)))
-      return pageOf(rows.map(taskOf), count)
+      const found = await filteredPage<TaskRow>(db, (k) => matching(k, k('tasks'), filter), (_, rows, cut) => cut(rows.select(...taskColumns).orderBy('id', 'desc')), page)
+      return mapPage(found, taskOf)
     },
     async find(ref) {
       const row = await db.first<TaskRow & { readonly tenant_name: string }>(find, { ref })

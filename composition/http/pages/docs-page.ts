@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { toWireJson } from '../../../core/kernel/json.ts'
 import type { OpenApiDocument } from '../openapi/document.ts'
-import { staticAnswer } from './page-parts.ts'
+import { pageFile, renderPage, staticAnswer } from './page-parts.ts'
 import type { Answer } from '../answer/write-answer.ts'
 
 const policy = [
@@ -20,62 +20,8 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Moorage API documentation</title>
-<link rel="icon" href="/api/v1/docs/favicon-32x32.png">
-<link rel="stylesheet" href="/api/v1/docs/swagger-ui.css">
-</head>
-<body>
-<main id="swagger-ui"><noscript><p>This page needs JavaScript. The description itself is <a href="/api/v1/openapi.json">openapi.json</a>.</p></noscript></main>
-<script src="/api/v1/docs/swagger-ui-bundle.js"></script>
-<script src="/api/v1/docs/start.js"></script>
-</body>
-</html>
-`
-
-// "Try it out" sends requests to the origin of the page, regardless of the configured address.
-// A link names an operation only by its id; Swagger UI also requires its tag.
-const starter = `const linked = () => /^#operation\\/(.+)$/.exec(location.hash)?.[1]
-
-const openLinked = (spec) => {
-  const id = linked()
-  const operations = Object.values(spec.paths).flatMap((item) => Object.values(item))
-  const operation = operations.find((each) => each.operationId !== undefined && encodeURIComponent(each.operationId) === id)
-  if (operation === undefined) return
-  history.replaceState(null, '', '#/' + encodeURIComponent(operation.tags[0]) + '/' + id)
-}
-
-addEventListener('hashchange', () => {
-  if (linked() !== undefined) location.reload()
-})
-
-fetch('/api/v1/openapi.json', { credentials: 'omit' })
-  .then((reply) => reply.json())
-  .then((spec) => {
-    openLinked(spec)
-    SwaggerUIBundle({
-      spec: { ...spec, servers: [{ url: location.origin + '/api/v1' }] },
-      dom_id: '#swagger-ui',
-      deepLinking: true,
-      filter: true,
-      docExpansion: 'none',
-      defaultModelsExpandDepth: 0,
-      persistAuthorization: false,
-      validatorUrl: null,
-      presets: [SwaggerUIBundle.presets.apis],
-    })
-  })
-  .catch((error) => {
-    document.getElementById('swagger-ui').textContent = 'The API description could not be loaded: ' + error.message
-  })
-`
-
 /** The documentation page, for browsers. It loads nothing from other origins. */
-export const docsPage: Answer = staticAnswer('text/html; charset=utf-8', page, { 'Content-Security-Policy': policy, Vary: 'Accept' })
+export const docsPage: Answer = staticAnswer('text/html; charset=utf-8', renderPage('docs'), { 'Content-Security-Policy': policy, Vary: 'Accept' })
 
 const assetTypes: Readonly<Record<string, string>> = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
@@ -88,7 +34,7 @@ const assetTypes: Readonly<Record<string, string>> = {
 const assetFolder = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
 const compress = promisify(gzip)
 
-const readAsset = (name: string): Uint8Array => (name === 'start.js' ? Buffer.from(starter) : readFileSync(join(assetFolder, name)))
+const readAsset = (name: string): Uint8Array => (name === 'start.js' ? Buffer.from(pageFile('docs-start.js')) : readFileSync(join(assetFolder, name)))
 
 const acceptsGzip = (acceptEncoding: string | undefined): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(acceptEncoding ?? '')
 

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { changedFields, isUnchanged } from '../../kernel/fields.ts'
+import { changedFields, definedFields, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
@@ -104,8 +104,7 @@ const applyEdit = async (
     ...auditedUser(user),
     changes: {
       ...changed,
-      ...(email === undefined ? {} : { email: 'changed' }),
-      ...(prepared.phc === undefined ? {} : { password: 'changed' }),
+      ...definedFields({ email: email === undefined ? undefined : 'changed', password: prepared.phc === undefined ? undefined : 'changed' }),
     },
   })
   const edited = await stores.users.byId(user.id)
@@ -238,7 +237,7 @@ export const makeEditOwnProfile =
     const changes = read.right
     return deps.unitOfWork.run<ProfileFailure, User>(call, async (stores) => {
       const user = await stores.users.lock(call.principal.userId)
-      if (user === undefined) throw new Error('the account of a proven caller is gone')
+      if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
       if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
       // A user without an address is shown an empty one.
       const keepsEmail = email === undefined || email === user.primaryEmail

@@ -2,6 +2,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../kernel/ids.ts'
 import type { Mail } from '../../kernel/mail.ts'
@@ -104,7 +105,7 @@ export const makeCreateUser =
         objectId: id.right,
         objectName: input.login,
         tenantId: id.right,
-        changes: { is_admin: input.isAdmin ?? false, ...(input.createdAt === undefined ? {} : { created_at: input.createdAt.toISOString() }) },
+        changes: { is_admin: input.isAdmin ?? false, ...definedFields({ created_at: input.createdAt?.toISOString() }) },
       })
       if (input.sendsNotice === true) await stores.mail.post(noticeMail(email.right.text, input.login, id.right))
       const user = await stores.users.byId(id.right)

@@ -84,7 +84,7 @@ const badToken = (): Failure<'NotAuthenticated'> => NotAuthenticated('The access
 export const makeProveToken =
   (deps: ProveTokenDeps, mark: MarkUsed) =>
   async (token: string, loads: 'profile' | undefined): Outcome<Failure<'NotAuthenticated'>, Principal> => {
-    if (!hasAccessTokenForm(token)) return left(badToken())
+    if (!hasAccessTokenForm(token, deps.digest)) return left(badToken())
     const hash = deps.digest.digest(token)
     const grant = await (loads === 'profile' ? deps.credentials.tokenWithProfileByHash(hash) : deps.credentials.tokenByHash(hash))
     const now = deps.clock.now()

@@ -4,6 +4,7 @@ import { laterBySeconds } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, FailureType, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -92,7 +93,7 @@ export const makeSignInBy = (deps: SignInDeps) => {
 }
 
 /** Returns the same message and audit data as a refused Basic header, with this route's own status. */
-const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> => SignInRefused(message, about === undefined ? {} : { about })
+const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> => SignInRefused(message, definedFields({ about }))
 
 /** Returns undefined for a user who must change the password first. */
 const passFor = async (deps: SignInDeps, { account: { userId, login, mustChangePassword } }: PasswordRecord): Promise<Secret | undefined> =>

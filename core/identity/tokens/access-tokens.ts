@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { OrgId, TokenId, UserId } from '../../kernel/ids.ts'
 import type { Call, Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -114,7 +115,7 @@ export const makeCreateToken =
     if (isLeft(scopeWords)) return scopeWords
     const expiresAt = grantedExpiry(call.principal, input.expiresAt, now)
     if (isLeft(expiresAt)) return expiresAt
-    const value = makeAccessToken(deps.entropy)
+    const value = makeAccessToken(deps.entropy, deps.digest)
     const facts = {
       userId: owner.userId,
       name,
@@ -139,7 +140,7 @@ export const makeCreateToken =
         changes: {
           scopes: facts.scopeWords,
           expires_at: facts.expiresAt?.toISOString() ?? null,
-          ...(onlyOrgId === undefined ? {} : { org: onlyOrgName ?? onlyOrgId }),
+          ...definedFields({ org: onlyOrgName ?? onlyOrgId }),
         },
       })
       return right({ record: { id: id.right, ...facts, ...reach.right, lastUsedAt: undefined }, value: secret(value) })
@@ -223,7 +224,7 @@ export const makeRotateToken =
       if (!couldHaveMade(principal, token)) return left(ScopeExceeded(exceeds('rotate', principal.scopes, scopeSetOf(token.scopeWords))))
       // Values are distinguished by their creation times, so these must be unique.
       const createdAt = new Date(Math.max(deps.clock.now().getTime(), token.createdAt.getTime() + 1))
-      const value = makeAccessToken(deps.entropy)
+      const value = makeAccessToken(deps.entropy, deps.digest)
       const life = { lastEight: lastEightOf(value), createdAt, expiresAt: renewedExpiry(principal, token, createdAt) }
       await stores.tokens.replaceValue(principal.userId, id, { ...life, hash: deps.digest.digest(value) })
       await stores.audit.record({
@@ -235,7 +236,7 @@ export const makeRotateToken =
         changes: {
           scopes: token.scopeWords,
           expires_at: life.expiresAt?.toISOString() ?? null,
-          ...(token.onlyOrgId === undefined ? {} : { org: token.onlyOrgName ?? token.onlyOrgId }),
+          ...definedFields({ org: token.onlyOrgName ?? token.onlyOrgId }),
         },
       })
       return right({ record: { ...token, ...life, lastUsedAt: undefined }, value: secret(value) })

@@ -4,6 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { dayMilliseconds } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { Principal, ScopeCategory, ScopeSet, SignedInCall } from '../../kernel/principal.ts'
 import { allows } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -74,7 +75,7 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
       const { userId, onlyOrgId } = principal
       if (principal.impersonator !== undefined) return left(NotPermitted('No token is made for a user whom a site admin acts as.'))
       const now = deps.clock.now()
-      const value = makeAccessToken(deps.entropy)
+      const value = makeAccessToken(deps.entropy, deps.digest)
       const lastEight = lastEightOf(value)
       const expiresAt = expiryOf(principal, cluster, lifeSeconds, now)
       const row = {
@@ -141,7 +142,7 @@ const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): 
   const words = parseScopeWords(asked)
   if (isLeft(words)) {
     const { message, errors } = words.left
-    return left(ConfinedTokenRefused(message, errors === undefined ? {} : { errors }))
+    return left(ConfinedTokenRefused(message, definedFields({ errors })))
   }
   const wanted = scopeSetOf(words.right)
   if (!scopeCovers(ceiling, wanted)) {
@@ -173,7 +174,7 @@ export const makeConfinedTokens = (deps: {
     if (isLeft(scopeWords)) return scopeWords
     const expiresAt = grantedExpiry(maker, input.expiresAt, now)
     if (isLeft(expiresAt)) return expiresAt
-    const value = makeAccessToken(deps.entropy)
+    const value = makeAccessToken(deps.entropy, deps.digest)
     const row = {
       ...owner,
       name,

@@ -1,19 +1,5 @@
 import type { Entropy } from '../../kernel/entropy.ts'
-
-const table: readonly number[] = Array.from({ length: 256 }, (_, byte) => {
-  let value = byte
-  for (let bit = 0; bit < 8; bit += 1) value = (value & 1) === 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
-  return value >>> 0
-})
-
-/** Returns the CRC-32 (IEEE 802.3, as in zip) of ASCII text, in 0..2^32-1. */
-export const crc32 = (ascii: string): number => {
-  let value = 0xffffffff
-  for (let i = 0; i < ascii.length; i += 1) {
-    value = (value >>> 8) ^ (table[(value ^ ascii.charCodeAt(i)) & 0xff] ?? 0)
-  }
-  return (value ^ 0xffffffff) >>> 0
-}
+import type { TokenDigest } from '../ports.ts'
 
 const prefix = 'moor_'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -34,8 +20,8 @@ export const randomBase62 = (entropy: Entropy, length: number): string => {
   return text
 }
 
-const checkOf = (random: string): string => {
-  let rest = crc32(random)
+const checkOf = (random: string, digest: TokenDigest): string => {
+  let rest = digest.checksum(random)
   let text = ''
   for (let i = 0; i < checkLength; i += 1) {
     text = alphabet.charAt(rest % 62) + text
@@ -48,9 +34,9 @@ const checkOf = (random: string): string => {
  * Returns a new access token: prefix, 30 random characters, and their checksum, so that scanners recognize it and typos
  * need no look-up.
  */
-export const makeAccessToken = (entropy: Entropy): string => {
+export const makeAccessToken = (entropy: Entropy, digest: TokenDigest): string => {
   const random = randomBase62(entropy, randomLength)
-  return prefix + random + checkOf(random)
+  return prefix + random + checkOf(random, digest)
 }
 
 const own = /^moor_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/
@@ -58,10 +44,10 @@ const own = /^moor_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/
 const hex40 = /^[0-9a-f]{40}$/
 
 /** Reports whether a text has the form of an access token. Any other text is not looked up. */
-export const hasAccessTokenForm = (text: string): boolean => {
+export const hasAccessTokenForm = (text: string, digest: TokenDigest): boolean => {
   if (hex40.test(text)) return true
   const parts = own.exec(text)
-  return parts !== null && checkOf(parts[1] ?? '') === parts[2]
+  return parts !== null && checkOf(parts[1] ?? '', digest) === parts[2]
 }
 
 /** Returns the characters of a token that lists show. */

@@ -1,4 +1,5 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { MemberCluster, MemberClusters } from '../../clusters/ports.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
 import type { Cache, Caches } from '../../kernel/cache.ts'
@@ -102,8 +103,8 @@ export type OpenReaderFailure = Failure<'ClusterMissing'> | Failure<'ClusterNotC
 
 /** Opens the cluster of a grant, for charts that are fetched as the caller. */
 export const openReader = async ({ memberClusters }: Pick<ReadChartDeps, 'memberClusters'>, call: SignedInCall<never>, grant: AccessGrant): Outcome<OpenReaderFailure, ChartReader> => {
-  const cluster = await memberClusters.open(call, grant)
-  return isLeft(cluster) ? cluster : right({ cluster: cluster.right, userId: call.principal.userId })
+  const { userId } = call.principal
+  return pipe(await memberClusters.open(call, grant), map((cluster) => ({ cluster, userId })))
 }
 
 export interface ReadChartInput {

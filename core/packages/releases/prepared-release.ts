@@ -19,8 +19,8 @@ import type { ComparedManifests } from './manifest-diff.ts'
 import { chartCrds, compareCrds, compareManifests, describeDiff, diffManifests } from './manifest-diff.ts'
 import type { HelmEvent, HelmFailure, HelmFlags, HelmRendering, HelmRunner, HelmWork, RecordSizes, TextDiff } from './ports.ts'
 import { bigFiles, missingRights, recordLimitBytes, storedParts } from './preflight.ts'
-import type { Redact } from './redaction.ts'
-import { redactAll, redactSecrets } from './redaction.ts'
+import type { Redact } from '../../kernel/redaction.ts'
+import { redactAll, redactSecrets } from '../../kernel/redaction.ts'
 import type { Standing } from './release-state.ts'
 import { endOfHelm, isPending, pendingElsewhere, readStanding } from './release-state.ts'
 import { definedFields } from '../../kernel/fields.ts'
@@ -229,7 +229,7 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ChartApp
   const texts = { title: 'Check the values', done: 'The values fit the chart', failed: 'The values do not fit the chart.' }
   const judged = await inStep(run, texts, () => deps.chartTools.checkValues(chart, effective))
   if (isLeft(judged)) return judged
-  const archive = await deps.chartTools.pack(chart, application.annotations === undefined ? {} : { annotations: application.annotations })
+  const archive = await deps.chartTools.pack(chart, definedFields({ annotations: application.annotations }))
   const said = [application.values, effective, former.right?.config]
   return right({ ...application, before: before.right, former: former.right, effective, archive, redactAll: redactAll(...said), redactSecrets: redactSecrets(...said) })
 }

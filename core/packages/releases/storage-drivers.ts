@@ -1,4 +1,5 @@
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right, type Either } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import { defineAudit } from '../../kernel/audit.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -54,8 +55,7 @@ const clusterOf = async ({ clusterRecords }: ClusterRecords, id: ClusterId): Out
 /** Returns the default configuration of a cluster. */
 export const makeGetDefaultDriver = (deps: ClusterRecords) =>
   async (_call: SignedInCall, id: ClusterId): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> => {
-    const cluster = await clusterOf(deps, id)
-    return isLeft(cluster) ? cluster : right(usualOf(cluster.right))
+    return pipe(await clusterOf(deps, id), map(usualOf))
   }
 
 /** Returns the configuration of a cluster, or the default one until a driver is set. */

@@ -96,7 +96,7 @@ export const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade
       release: releaseOf(run.input),
       values: values.right,
       flags: order.flags,
-      ...(order.partOf === undefined ? {} : { annotations: { 'app.kubernetes.io/part-of': order.partOf } }),
+      ...definedFields({ annotations: order.partOf === undefined ? undefined : { 'app.kubernetes.io/part-of': order.partOf } }),
     })
     return ended.result === undefined ? ended : { ...ended, result: { ...ended.result, chart: `${chart.name}-${chart.version}` } }
   }

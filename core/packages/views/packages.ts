@@ -1,4 +1,5 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
@@ -138,8 +139,7 @@ export const servedFile = async (
 /** Lists the files of a chart, as `fileNames`. */
 export const makeListChartFiles = (deps: ReadChartDeps) =>
   async (call: SignedInCall<never>, input: ReadChartInput): Outcome<ReadChartFailure, readonly string[]> => {
-    const fetched = await readChart(deps, call, input)
-    return isLeft(fetched) ? fetched : right(fileNames(fetched.right.chart))
+    return pipe(await readChart(deps, call, input), map(({ chart }) => fileNames(chart)))
   }
 
 export interface GetChartFileInput extends ReadChartInput {

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { ClusterAnswer, MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import { ClusterUnreachable } from '../../clusters/ports.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -165,7 +166,7 @@ export const findPresets = async (cluster: MemberCluster, wish: VariantWish, sig
   if (isLeft(ofCluster)) return ofCluster
   const inNamespace = `namespaces/${encodeURIComponent(wish.namespace)}/chartpresets`
   const ofNamespace = wish.namespace === '' ? right([]) : await listPresets(cluster, inNamespace, `ChartPresets of the namespace ${wish.namespace}`, signal)
-  return isLeft(ofNamespace) ? ofNamespace : right(presetsInForce(ofCluster.right, ofNamespace.right, isSelected))
+  return pipe(ofNamespace, map((presets) => presetsInForce(ofCluster.right, presets, isSelected)))
 }
 
 export interface GetChartValuesInput extends ReadChartInput {
@@ -182,6 +183,5 @@ export const makeGetChartValues = (deps: ReadChartDeps) =>
     if (isLeft(fetched)) return fetched
     const { values } = fetched.right.chart
     if (wish.variant === '') return right(values)
-    const found = await findPresets(reader.right.cluster, wish, call.signal)
-    return isLeft(found) ? found : right(withPresets(values, found.right))
+    return pipe(await findPresets(reader.right.cluster, wish, call.signal), map((found) => withPresets(values, found)))
   }

@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { availableParallelism } from 'node:os'
 import type { ExecutionContext } from 'ava'
 import { createHash } from 'node:crypto'
+import { usualLimits } from '../../../adapters/helm/process/limits.ts'
 import { helm } from '../../support/components/available.ts'
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import { startService, type TestService } from '../../support/service.ts'
@@ -21,10 +23,14 @@ export interface HostileWorld {
 }
 
 /** A service that may reach one chart repository, `alsoOpen` and nothing else; it ends with the test. */
-export const startHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>, { alsoOpen = [] }: { readonly alsoOpen?: readonly string[] } = {}): Promise<HostileWorld> => {
+export const startHostileWorld = async (t: Pick<ExecutionContext, 'teardown'>, { alsoOpen = [], renderSeconds }: { readonly alsoOpen?: readonly string[]; readonly renderSeconds?: number } = {}): Promise<HostileWorld> => {
   const api = await startFakeApi()
   const { charts, settings } = await startCharts()
-  const service = await startService({ settings: { MOORAGE_EGRESS_ALLOW: [settings['MOORAGE_EGRESS_ALLOW'], ...alsoOpen.map((url) => new URL(url).host)].join(','), MOORAGE_HELM: (await helm())!.helm4 } })
+  const helmLimits = usualLimits(availableParallelism())
+  const service = await startService({
+    ...(renderSeconds === undefined ? {} : { helmLimits: { ...helmLimits, renderSeconds } }),
+    settings: { MOORAGE_EGRESS_ALLOW: [settings['MOORAGE_EGRESS_ALLOW'], ...alsoOpen.map((url) => new URL(url).host)].join(','), MOORAGE_HELM: (await helm())!.helm4 },
+  })
   t.teardown(async () => {
     await service.stop()
     await charts.stop()

@@ -1,7 +1,6 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { uuidFrom } from '../../../core/kernel/entropy.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { Bundle } from '../../../core/packages/views/bundles.ts'
 import { bundleSelections, choicesOf, packageSelection } from '../../../core/packages/views/selections.ts'
@@ -119,9 +118,4 @@ test('a chart by itself is ordered with what differs from its defaults', (t) => 
   t.like(isRight(plain) ? plain.right : plain.left, { releaseName: 'ferry', namespace: 'default', valuesPatch: [] })
   const long = wish({ releaseName: named('a', 54) })
   t.is(isLeft(long) ? long.left.tag : 'made', 'OrderRefused')
-})
-
-test('an order is known by a UUID of version 4', (t) => {
-  fc.assert(fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => void t.regex(uuidFrom(bytes), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)))
-  t.is(uuidFrom(Uint8Array.from({ length: 16 }, (_, at) => at * 17)), '00112233-4455-4677-8899-aabbccddeeff')
 })
