@@ -64,8 +64,8 @@ export async function* eventsOf(chunks: AsyncIterable<Uint8Array | string>): Asy
 }
 
 export const makeUndiciApiClient = ({ server, headers, caFile }: ApiClientOptions): ApiClient => {
-  const ca = caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }
-  const dispatcher = new Agent({ connect: { timeout: connectMs, ...ca }, bodyTimeout: silenceMs, headersTimeout: silenceMs })
+  const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
+  const dispatcher = new Agent({ connect: { timeout: connectMs, ...definedFields({ ca }) }, bodyTimeout: silenceMs, headersTimeout: silenceMs })
   return {
     async send(asked) {
       const reply = await request(new URL(asked.path, server), {

@@ -5,6 +5,7 @@ import type { BusKey, BusMint } from '../../core/bus/ports.ts'
 import type { AccountClaims, BusIdentityKind } from '../../core/bus/types.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
+import { definedFields } from '../../core/kernel/fields.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const makers = { operator: createOperator, system: createAccount, platform: createAccount, account: createAccount, user: createUser } as const
@@ -67,7 +68,7 @@ export const makeNatsMint = (clock: Clock): BusMint => ({
     const signer = pairOf(account)
     const permissions = { pub: permission(rights.publish), sub: permission(rights.subscribe), bearer_token: isBearer }
     // Rounded down to the second, so that claims never outlive the right they were issued for.
-    const claims = encodeUser(name, user, signer, permissions, expiresAt === undefined ? {} : { exp: unixSeconds(expiresAt) })
+    const claims = encodeUser(name, user, signer, permissions, definedFields({ exp: expiresAt === undefined ? undefined : unixSeconds(expiresAt) }))
     return dated(claims, signer, clock.now())
   },
   credentialsFile: (claims, user) => secret(fmtCreds(claims, pairOf(user))),

@@ -26,7 +26,7 @@ const configOf = (key: S3Key, { endpoint, region }: Place, door: Door): S3Client
   credentials: {
     accessKeyId: key.accessKeyId,
     secretAccessKey: key.secretAccessKey.reveal(),
-    ...(key.sessionToken === undefined ? {} : { sessionToken: key.sessionToken.reveal() }),
+    ...definedFields({ sessionToken: key.sessionToken?.reveal() }),
   },
   requestHandler: { ...door.agents, connectionTimeout: 5_000, requestTimeout: 10_000 },
   maxAttempts: 1,

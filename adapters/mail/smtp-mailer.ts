@@ -27,7 +27,7 @@ const transportOptions = (place: SmtpPlace, options: SmtpMailerOptions = {}): SM
   opportunisticTLS: place.tls === 'if-offered',
   // Traffic on this machine cannot be intercepted, and local servers have self-signed certificates.
   tls: { minVersion: 'TLSv1.2', rejectUnauthorized: place.tls !== 'if-offered', ...definedFields({ ca: options.ca }) },
-  ...(place.user === undefined ? {} : { auth: { user: place.user, pass: place.password ?? '' } }),
+  ...definedFields({ auth: place.user === undefined ? undefined : { user: place.user, pass: place.password ?? '' } }),
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
   dnsTimeout: 5_000,

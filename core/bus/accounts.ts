@@ -1,6 +1,8 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
+import { defineAudit } from '../kernel/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import { definedFields } from '../kernel/fields.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { Call } from '../kernel/principal.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
@@ -9,6 +11,13 @@ import type { BusIdentityStore, BusKey, BusMint, BusServer, BusStores, BusUserSt
 import { BusHasNoCredentials } from './ports.ts'
 import { accountOf, claimsFor } from './rights.ts'
 import type { BusIdentity, BusPurpose } from './types.ts'
+
+/** Returns the audit row of a change to an account, for the log of its owner; without an owner, for that of the site. */
+export const accountAuditOf = defineAudit(
+  'bus_account',
+  ['bus_account.created', 'bus_account.closed'],
+  ({ id, publicKey, ownerId }: Pick<BusIdentity, 'id' | 'publicKey' | 'ownerId'>) => ({ objectId: id, objectName: publicKey, ...definedFields({ tenantId: ownerId }) }),
+)
 
 export interface PushDeps {
   readonly identities: BusIdentityStore
@@ -151,7 +160,7 @@ const make = async ({ unitOfWork, identities, mint, safe, clock }: OpenAccountDe
   const made = await unitOfWork.run<Failure<'BusIdentityTaken'>, BusIdentity>(call, async ({ identities: within, audit }) => {
     const inserted = await within.insert(sealed, clock.now())
     if (isLeft(inserted)) return inserted
-    await audit.record({ action: 'bus_account.created', objectType: 'bus_account', objectId: inserted.right.id, objectName: sealed.publicKey, tenantId: ownerId })
+    await audit.record(accountAuditOf({ id: inserted.right.id, publicKey: sealed.publicKey, ownerId }, 'bus_account.created'))
     return inserted
   })
   if (isRight(made)) return made.right

@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { BusPasses } from '../identity/sessions/ports.ts'
+import { defineAudit } from '../kernel/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -7,23 +8,21 @@ import type { AccountId } from '../kernel/ids.ts'
 import type { Call, OwnCall, SignedInCall } from '../kernel/principal.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { secret } from '../kernel/secret.ts'
-import type { AuditEntry, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { OpenAccount, PushClaims, PushDeps } from './accounts.ts'
+import { accountAuditOf } from './accounts.ts'
 import type { BusIdentityStore, BusKey, BusServer, BusStores, BusUserStore, LiveBusUser } from './ports.ts'
 import { BusHasNoCredentials, BusRefused, BusTokenMissing } from './ports.ts'
 import { rightsOf } from './rights.ts'
 import type { BusIdentity, BusPurpose, BusUser, BusUserId } from './types.ts'
 import { definedFields } from '../kernel/fields.ts'
 
-/** Returns the audit row of a change to bus credentials, identified by their public key. */
-export const busAudit = (action: string, user: Pick<BusUser, 'id' | 'ownerId' | 'purpose' | 'publicKey'>): AuditEntry => ({
-  action,
-  objectType: 'bus_credentials',
-  objectId: user.id,
-  objectName: user.publicKey,
-  tenantId: user.ownerId,
-  changes: { purpose: user.purpose },
-})
+/** The objects are identified by their public key. */
+const auditOf = defineAudit(
+  'bus_credentials',
+  ['bus_credentials.issued', 'bus_credentials.replaced', 'bus_credentials.revoked', 'bus_credentials.retired'],
+  ({ id, publicKey, ownerId }: Pick<BusUser, 'id' | 'publicKey' | 'ownerId'>) => ({ objectId: id, objectName: publicKey, tenantId: ownerId }),
+)
 
 /** The issued credentials: a credentials file, or bearer claims. */
 export interface IssuedCredentials {
@@ -113,12 +112,12 @@ const record = (deps: IssueDeps, call: Call, { ownerId, purpose }: IssueInput, {
     const surplus = live.slice(0, Math.max(0, live.length - maxLive + 1))
     for (const each of surplus) {
       await users.revoke(each.id, now)
-      await audit.record(busAudit('bus_credentials.replaced', each))
+      await audit.record(auditOf(each, 'bus_credentials.replaced', { purpose: each.purpose }))
     }
     if (surplus.length > 0) await identities.raiseRevision(account.id)
     const user = { identityId: account.id, ownerId, purpose, publicKey: key.publicKey, ownerMark, issuedAt: now, expiresAt }
     const id = await users.insert(user)
-    await audit.record(busAudit('bus_credentials.issued', { ...user, id }))
+    await audit.record(auditOf({ ...user, id }, 'bus_credentials.issued', { purpose }))
     return right(surplus.length > 0)
   })
 
@@ -138,7 +137,11 @@ export interface RevokeDeps {
   readonly push: PushClaims
 }
 type RevokeFailure = Failure<'BusTokenMissing'>
-export type RevokeCredentials = (call: SignedInCall, ownerId: AccountId, id: BusUserId) => Outcome<RevokeFailure, void>
+export interface RevokeInput {
+  readonly ownerId: AccountId
+  readonly id: BusUserId
+}
+export type RevokeCredentials = (call: SignedInCall, input: RevokeInput) => Outcome<RevokeFailure, void>
 
 /**
  * Ends one of an owner's credentials; repeating it is not an error. The server disconnects their users when it receives the
@@ -146,22 +149,22 @@ export type RevokeCredentials = (call: SignedInCall, ownerId: AccountId, id: Bus
  */
 export const makeRevokeCredentials =
   (deps: RevokeDeps): RevokeCredentials =>
-  async (call, ownerId, id) => {
-    const changed = await markRevoked(deps, call, ownerId, id)
+  async (call, input) => {
+    const changed = await markRevoked(deps, call, input)
     if (isLeft(changed)) return changed
     if (changed.right !== undefined && deps.server.isConnected()) await deps.push(changed.right).catch(() => undefined)
     return right(undefined)
   }
 
 /** Returns the account whose claims must change; undefined if the credentials had already ended. */
-const markRevoked = ({ unitOfWork, clock }: RevokeDeps, call: SignedInCall, ownerId: AccountId, id: BusUserId): Outcome<RevokeFailure, BusIdentity | undefined> =>
+const markRevoked = ({ unitOfWork, clock }: RevokeDeps, call: SignedInCall, { ownerId, id }: RevokeInput): Outcome<RevokeFailure, BusIdentity | undefined> =>
   unitOfWork.run<RevokeFailure, BusIdentity | undefined>(call, async ({ identities, users, audit }) => {
     const user = await users.get(ownerId, id)
     if (user === undefined) return left(BusTokenMissing('The bus credentials do not exist.'))
     await identities.lock(user.identityId)
     if (!(await users.revoke(id, clock.now()))) return right(undefined)
     await identities.raiseRevision(user.identityId)
-    await audit.record(busAudit('bus_credentials.revoked', user))
+    await audit.record(auditOf(user, 'bus_credentials.revoked', { purpose: user.purpose }))
     return right(await identities.lock(user.identityId))
   })
 
@@ -198,7 +201,7 @@ export const makeRetireCredentials =
     for (const account of await identities.listOrphans(atATime)) {
       await unitOfWork.run(call, async ({ identities: within, audit }) => {
         await within.close(account.id, now)
-        await audit.record({ action: 'bus_account.closed', objectType: 'bus_account', objectId: account.id, objectName: account.publicKey })
+        await audit.record(accountAuditOf({ ...account, ownerId: undefined }, 'bus_account.closed'))
         return right(undefined)
       })
     }
@@ -216,7 +219,7 @@ const end = (unitOfWork: UnitOfWork<BusStores>, call: Call, user: LiveBusUser, n
     if (await users.revoke(user.id, now)) {
       await identities.raiseRevision(user.identityId)
       // The log of a deleted owner no longer exists.
-      const { tenantId, ...entry } = busAudit('bus_credentials.retired', user)
+      const { tenantId, ...entry } = auditOf(user, 'bus_credentials.retired', { purpose: user.purpose })
       await audit.record(user.presentMark === undefined ? entry : { ...entry, ...definedFields({ tenantId }) })
     }
     return right(undefined)

@@ -1,4 +1,5 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { defineAudit } from '../kernel/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import { hex } from '../kernel/entropy.ts'
@@ -10,6 +11,9 @@ import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { BusIdentityStore, BusKey, BusMint, BusStores, SystemLogin } from './ports.ts'
 import { claimsFor } from './rights.ts'
 import type { BusIdentity, BusIdentityKind, BusRights, NewBusIdentity } from './types.ts'
+
+/** The bus of the deployment has no id and no owner. */
+const auditOf = defineAudit('bus', ['bus.initialized'], () => ({}))
 
 /** Seals and opens the seeds of the bus's keys, each bound to its own row. */
 export interface SealedKeys {
@@ -63,7 +67,7 @@ export const makeInitBus =
         const inserted = await within.insert(each, clock.now())
         if (isLeft(inserted)) return inserted
       }
-      await audit.record({ action: 'bus.initialized', objectType: 'bus', changes: { keys: fresh.map(({ publicKey }) => publicKey) } })
+      await audit.record(auditOf(undefined, 'bus.initialized', { keys: fresh.map(({ publicKey }) => publicKey) }))
       return right(undefined)
     })
     const keys = await readBusKeys(identities)

@@ -1,6 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
+import { defineAudit } from '../kernel/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
@@ -18,6 +19,18 @@ import type { RepositoryClaim, RepositoryDraft } from './repository-rules.ts'
 import { checkRepositoryName, draftOf, heldBy, isSameDraft, repositoryUrl } from './repository-rules.ts'
 import type { RepositorySafe } from './sealed-credentials.ts'
 import type { ChartRepository, ChartRepositoryContent, ChartRepositoryId, ChartVersion, RepositoryAccess, SealedChartRepository } from './types.ts'
+
+const auditOf = defineAudit(
+  'chart_repository',
+  ['chart_repository.created', 'chart_repository.changed', 'chart_repository.deleted'],
+  ({ id, name, accountId }: Pick<ChartRepository, 'id' | 'name' | 'accountId'>) => ({ objectId: id, objectName: name, tenantId: accountId }),
+)
+
+/** A repository by its name within its account. */
+export interface RepositoryKey {
+  readonly accountId: AccountId
+  readonly name: string
+}
 
 /** Maximum number of repositories of one account. */
 const most = 100
@@ -49,10 +62,14 @@ const asStored = (
 
 const noSuch = (): ReturnType<typeof ChartRepositoryMissing> => ChartRepositoryMissing('The chart repository does not exist.')
 
+export interface CreateRepositoryInput extends RepositoryKey {
+  readonly claim: RepositoryClaim
+}
+
 /** Creates a named repository of an account, with sealed credentials. */
 export const makeCreateRepository = (deps: ChangeDependencies) => {
   type Failures = Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryNameTaken'>
-  return async (call: SignedInCall<ChartRepository>, accountId: AccountId, name: string, claim: RepositoryClaim): Outcome<Failures, ChartRepository> => {
+  return async (call: SignedInCall<ChartRepository>, { accountId, name, claim }: CreateRepositoryInput): Outcome<Failures, ChartRepository> => {
     const checked = checkRepositoryName(name)
     if (isLeft(checked)) return checked
     const draft = draftOf(deps.pem, claim, undefined)
@@ -63,11 +80,9 @@ export const makeCreateRepository = (deps: ChangeDependencies) => {
       if ((await repositories.lockCount(accountId)) >= most) return left(ChartRepositoryRefused(`There are ${most} chart repositories already; delete some first.`))
       const id = await repositories.insert(accountId, name, content, at)
       if (isLeft(id)) return id
-      await audit.record({
-        action: 'chart_repository.created', objectType: 'chart_repository', objectId: id.right, objectName: name, tenantId: accountId,
-        changes: { url: content.url, credentials: content.holds },
-      })
-      return right(asStored(content, { id: id.right, accountId, name, createdAt: at, updatedAt: at, version: 1 }))
+      const created = asStored(content, { id: id.right, accountId, name, createdAt: at, updatedAt: at, version: 1 })
+      await audit.record(auditOf(created, 'chart_repository.created', { url: content.url, credentials: content.holds }))
+      return right(created)
     })
   }
 }
@@ -79,15 +94,19 @@ const changedFields = (before: SealedChartRepository, after: ChartRepositoryCont
   ...(['username', 'password', 'token', 'ca', 'certificate', 'key'] as const).filter((field) => claim[field] !== undefined),
 ]
 
+export interface EditRepositoryInput extends RepositoryKey {
+  readonly claim: RepositoryClaim
+  /** If set, the change applies to this version of the repository only. */
+  readonly expectedVersion: number | undefined
+}
+
 /**
  * Changes the fields that the request sets. The later of two concurrent changes fails with ChartRepositoryOvertaken, or with
  * ChartRepositoryChanged if it named a version.
  */
 export const makeEditRepository = (deps: ChangeDependencies) => {
   type Failures = Failure<'ChartRepositoryMissing'> | Failure<'ChartRepositoryRefused'> | Failure<'ChartRepositoryChanged'> | Failure<'ChartRepositoryOvertaken'>
-  return async (
-    call: SignedInCall<ChartRepository>, accountId: AccountId, name: string, claim: RepositoryClaim, expectedVersion: number | undefined,
-  ): Outcome<Failures, ChartRepository> => {
+  return async (call: SignedInCall<ChartRepository>, { accountId, name, claim, expectedVersion }: EditRepositoryInput): Outcome<Failures, ChartRepository> => {
     const stored = await deps.repositories.find(accountId, name)
     if (stored === undefined) return left(noSuch())
     const stale = () => left(ChartRepositoryChanged('The chart repository was changed since it was read. Nothing was changed.'))
@@ -102,10 +121,8 @@ export const makeEditRepository = (deps: ChangeDependencies) => {
       const isReplaced = await repositories.replace(accountId, stored.id, stored.version, content, at)
       if (!isReplaced && expectedVersion !== undefined) return stale()
       if (!isReplaced) return left(ChartRepositoryOvertaken('The chart repository was changed by another request at the same moment. Nothing was changed; send it again.'))
-      await audit.record({
-        action: 'chart_repository.changed', objectType: 'chart_repository', objectId: stored.id, objectName: name, tenantId: accountId,
-        changes: { fields: changedFields(stored, content, claim), url: content.url, credentials: content.holds },
-      })
+      const changes = { fields: changedFields(stored, content, claim), url: content.url, credentials: content.holds }
+      await audit.record(auditOf({ id: stored.id, name, accountId }, 'chart_repository.changed', changes))
       return right(asStored(content, { ...stored, updatedAt: at, version: stored.version + 1 }))
     })
   }
@@ -113,11 +130,11 @@ export const makeEditRepository = (deps: ChangeDependencies) => {
 
 /** Deletes a repository. Releases installed from it are not changed. */
 export const makeDeleteRepository = (deps: Pick<ChangeDependencies, 'unitOfWork'>) =>
-  async (call: SignedInCall, accountId: AccountId, name: string): Outcome<Failure<'ChartRepositoryMissing'>, void> =>
+  async (call: SignedInCall, { accountId, name }: RepositoryKey): Outcome<Failure<'ChartRepositoryMissing'>, void> =>
     deps.unitOfWork.run<Failure<'ChartRepositoryMissing'>, void>(call, async ({ repositories, audit }) => {
       const id: ChartRepositoryId | undefined = await repositories.remove(accountId, name)
       if (id === undefined) return left(noSuch())
-      await audit.record({ action: 'chart_repository.deleted', objectType: 'chart_repository', objectId: id, objectName: name, tenantId: accountId })
+      await audit.record(auditOf({ id, name, accountId }, 'chart_repository.deleted'))
       return right(undefined)
     })
 
@@ -150,11 +167,15 @@ export type Question = { readonly kind: 'charts' } | { readonly kind: 'versions'
 const ask = (reader: RepositoryReader, access: RepositoryAccess, question: Question, signal: AbortSignal): Outcome<RepositoryReadFailure, readonly ChartVersion[]> =>
   question.kind === 'charts' ? reader.charts(access, signal) : reader.versions(access, question.chart, signal)
 
+export interface AskNamedInput extends RepositoryKey {
+  readonly question: Question
+}
+
 /** Queries a named repository of an account, with its credentials. */
 export const makeAskNamed = (deps: ReadDependencies) =>
-  async (call: SignedInCall, accountId: AccountId, name: string, question: Question): Outcome<Failure<'ChartRepositoryMissing'> | RepositoryReadFailure, readonly ChartVersion[]> => {
+  async (call: SignedInCall, { accountId, name, question }: AskNamedInput): Outcome<Failure<'ChartRepositoryMissing'> | RepositoryReadFailure, readonly ChartVersion[]> => {
     const stored = await deps.repositories.find(accountId, name)
-    if (stored === undefined) return left(ChartRepositoryMissing('The chart repository does not exist.'))
+    if (stored === undefined) return left(noSuch())
     return ask(deps.reader, await accessTo(deps.safe, stored), question, call.signal)
   }
 
@@ -164,32 +185,43 @@ export interface KnownRepository {
   readonly repository: SealedChartRepository
 }
 
-/** Lists the repositories of the caller and of each organization where the caller may see them; makes one decision per account. */
-export const makeListKnown = (deps: Pick<ReadDependencies, 'repositories'> & { readonly clusters: Pick<ClusterStore, 'accountsOf'>; readonly authorizer: Authorizer }) =>
-  async (call: SignedInCall): Promise<readonly KnownRepository[]> => {
-    const owners = new Map<AccountId, string>()
-    for (const { id, name } of await deps.clusters.accountsOf(call.principal.userId)) {
-      const allowed = await deps.authorizer.authorize(call.principal, { type: 'account', name }, 'can_list_chart_repositories')
-      if (!isLeft(allowed)) owners.set(id, name)
-    }
-    if (owners.size === 0) return []
-    const found = await deps.repositories.listIn([...owners.keys()], mostKnown)
-    return found.map((repository) => ({ owner: owners.get(repository.accountId) ?? '', repository }))
+interface KnownDependencies extends Pick<ReadDependencies, 'repositories'> {
+  readonly clusters: Pick<ClusterStore, 'accountsOf'>
+  readonly authorizer: Authorizer
+}
+
+const knownTo = async ({ repositories, clusters, authorizer }: KnownDependencies, { principal }: SignedInCall): Promise<readonly KnownRepository[]> => {
+  const owners = new Map<AccountId, string>()
+  for (const { id, name } of await clusters.accountsOf(principal.userId)) {
+    const allowed = await authorizer.authorize(principal, { type: 'account', name }, 'can_list_chart_repositories')
+    if (!isLeft(allowed)) owners.set(id, name)
   }
-export type ListKnown = ReturnType<typeof makeListKnown>
+  if (owners.size === 0) return []
+  const found = await repositories.listIn([...owners.keys()], mostKnown)
+  return found.map((repository) => ({ owner: owners.get(repository.accountId) ?? '', repository }))
+}
+
+/** Lists the repositories of the caller and of each organization where the caller may see them; makes one decision per account. */
+export const makeListKnown = (deps: KnownDependencies) =>
+  async (call: SignedInCall): Outcome<never, readonly KnownRepository[]> => right(await knownTo(deps, call))
+
+export interface AskKnownInput {
+  readonly address: string
+  readonly question: Question
+}
 
 /** Queries a repository by its address, if it is one of the caller's named repositories; this service fetches no other addresses. */
-export const makeAskKnown = (deps: Pick<ReadDependencies, 'safe' | 'reader'> & { readonly listKnown: ListKnown }) =>
-  async (call: SignedInCall, address: string, question: Question): Outcome<Failure<'ChartRepositoryUnknown'> | RepositoryReadFailure, readonly ChartVersion[]> => {
+export const makeAskKnown = (deps: ReadDependencies & KnownDependencies) =>
+  async (call: SignedInCall, { address, question }: AskKnownInput): Outcome<Failure<'ChartRepositoryUnknown'> | RepositoryReadFailure, readonly ChartVersion[]> => {
     const url = repositoryUrl(address)
-    const known = url === undefined ? undefined : (await deps.listKnown(call)).find(({ repository }) => repository.url === url)
+    const known = url === undefined ? undefined : (await knownTo(deps, call)).find(({ repository }) => repository.url === url)
     if (known === undefined) return left(ChartRepositoryUnknown('url must be that of a chart repository that you or one of your organizations has named.'))
     return ask(deps.reader, await accessTo(deps.safe, known.repository), question, call.signal)
   }
 
 /** Returns one repository of an account, without its credentials. */
 export const makeShowRepository = (deps: Pick<ReadDependencies, 'repositories'>) =>
-  async (accountId: AccountId, name: string): Outcome<Failure<'ChartRepositoryMissing'>, SealedChartRepository> => {
+  async (_call: SignedInCall, { accountId, name }: RepositoryKey): Outcome<Failure<'ChartRepositoryMissing'>, SealedChartRepository> => {
     const stored = await deps.repositories.find(accountId, name)
-    return stored === undefined ? left(ChartRepositoryMissing('The chart repository does not exist.')) : right(stored)
+    return stored === undefined ? left(noSuch()) : right(stored)
   }

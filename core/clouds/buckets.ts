@@ -23,6 +23,10 @@ export interface BucketOptions {
   readonly provider: string | undefined
 }
 
+export interface ListBucketsInput extends BucketOptions {
+  readonly cloud: CloudWord
+}
+
 type SourceFailure = Failure<'BucketSourceRefused'> | Failure<'CredentialMissing'> | Failure<'SecretForbidden'> | Failure<'SecretMissing'> | AsCallerFailure
 
 interface Deps {
@@ -88,7 +92,7 @@ export const makeListBuckets = (deps: Deps) => {
     return deps.keys.ofCredential(await deps.safe.open(stored), options)
   }
 
-  return async (call: SignedInCall, word: CloudWord, options: BucketOptions): Outcome<SourceFailure | BucketFailure, readonly string[]> => {
+  return async (call: SignedInCall, { cloud: word, ...options }: ListBucketsInput): Outcome<SourceFailure | BucketFailure, readonly string[]> => {
     const problem = problemOf(word, options)
     if (problem !== undefined) return refuse(problem)
     const source = sourceOf(options)

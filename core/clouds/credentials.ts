@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { KubeconfigParser } from '../clusters/ports.ts'
+import { defineAudit } from '../kernel/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import { hex } from '../kernel/entropy.ts'
@@ -16,6 +17,12 @@ import { credentialTypeNamed, fleetType, httpsUrl, readCredential, toCredentialF
 import type { CloudCredentialStore, CloudUnitOfWork, ServiceAccountReader } from './ports.ts'
 import { CloudCredentialRefused, CredentialChanged, CredentialMissing } from './ports.ts'
 import type { CredentialContent, CredentialForm, CredentialSpec, FieldValue, StoredCredential } from './types.ts'
+
+const auditOf = defineAudit(
+  'cloud_credential',
+  ['cloud_credential.created', 'cloud_credential.changed', 'cloud_credential.deleted'],
+  ({ id, name, userId }: Pick<StoredCredential, 'id' | 'name' | 'userId'>) => ({ objectId: id, objectName: name, tenantId: userId }),
+)
 
 const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'cloud_credentials', column: 'sealed_spec', tenantId: userId, rowRef: ref })
 
@@ -83,20 +90,21 @@ interface ReadDeps {
   readonly safe: CredentialSafe
 }
 
-/** The filter of a list; an empty list of types means every type. */
-export interface WantedCredentials {
+export interface ListCredentialsInput {
+  /** Only these types; an empty list means every type. */
   readonly types: readonly string[]
   readonly fleetEndpoint: string | undefined
+  readonly page: PageRequest
 }
 
 /** Lists the caller's credentials by name, without their secrets. */
 export const makeListCredentials = (deps: ReadDeps) =>
-  async (call: SignedInCall, wanted: WantedCredentials, page: PageRequest): Promise<Page<CredentialForm>> => {
+  async (call: SignedInCall, { page, ...wanted }: ListCredentialsInput): Outcome<never, Page<CredentialForm>> => {
     const types = wanted.types.filter((type) => type !== '')
     const endpoint = wanted.fleetEndpoint === '' ? undefined : wanted.fleetEndpoint
     const filter = { types: types.length === 0 ? undefined : types, fleetEndpoint: endpoint === undefined ? undefined : (httpsUrl(endpoint) ?? endpoint) }
     const found = await deps.credentials.list(call.principal.userId, filter, page)
-    return { ...found, items: await Promise.all(found.items.map(async (stored) => toCredentialForm(stored, await deps.safe.open(stored)))) }
+    return right({ ...found, items: await Promise.all(found.items.map(async (stored) => toCredentialForm(stored, await deps.safe.open(stored)))) })
   }
 
 /** Returns one credential of the caller, without its secrets. */
@@ -138,7 +146,7 @@ export const makeCreateCredential = (deps: ChangeDeps) =>
       const inserted = await stores.credentials.insert(userId, sent.right.name, content, deps.clock.now())
       if (isLeft(inserted)) return inserted
       const { name, type } = sent.right
-      await stores.audit.record({ action: 'cloud_credential.created', objectType: 'cloud_credential', objectId: inserted.right, objectName: name, tenantId: userId, changes: { type } })
+      await stores.audit.record(auditOf({ id: inserted.right, name, userId }, 'cloud_credential.created', { type }))
       return right(undefined)
     })
   }
@@ -163,10 +171,8 @@ export const makeReplaceCredential = (deps: ChangeDeps) =>
     return deps.unitOfWork.run<Failure<'CredentialChanged'>, void>(call, async (stores) => {
       const isReplaced = await stores.credentials.replace(userId, stored.id, stored.version, content, deps.clock.now())
       if (!isReplaced) return left(CredentialChanged('The credential was changed by another request at the same moment. Nothing was changed; send it again.'))
-      await stores.audit.record({
-        action: 'cloud_credential.changed', objectType: 'cloud_credential', objectId: stored.id, objectName: stored.name, tenantId: userId,
-        changes: { type: spec.right.type, fields: before.type === spec.right.type ? fields : Object.keys(spec.right.fields) },
-      })
+      const shown = before.type === spec.right.type ? fields : Object.keys(spec.right.fields)
+      await stores.audit.record(auditOf(stored, 'cloud_credential.changed', { type: spec.right.type, fields: shown }))
       return right(undefined)
     })
   }
@@ -177,6 +183,6 @@ export const makeDeleteCredential = (deps: Pick<ChangeDeps, 'unitOfWork'>) =>
       const { userId } = call.principal
       const id = await stores.credentials.remove(userId, name)
       if (id === undefined) return left(CredentialMissing('The credential does not exist.'))
-      await stores.audit.record({ action: 'cloud_credential.deleted', objectType: 'cloud_credential', objectId: id, objectName: name, tenantId: userId })
+      await stores.audit.record(auditOf({ id, name, userId }, 'cloud_credential.deleted'))
       return right(undefined)
     })

@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
-import { answer, noted, PathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import type { BusUserId } from '../../core/bus/types.ts'
+import { answer, noted, pathId, PathName, request, SafeInteger } from '../kit/codecs.ts'
 
 const Base64 = noted(t.string, { type: 'string', format: 'byte', description: "A credentials file of the bus, in base64" })
 
@@ -18,6 +19,6 @@ export const BusAccount = answer(
   'BusAccount',
 )
 
-export const BusTokenPath = request({ id: PathId }, 'BusTokenPath')
+export const BusTokenPath = request({ id: pathId<BusUserId>() }, 'BusTokenPath')
 export const OrgBusPath = request({ orgname: PathName }, 'OrgBusPath')
-export const OrgBusTokenPath = request({ orgname: PathName, id: PathId }, 'OrgBusTokenPath')
+export const OrgBusTokenPath = request({ orgname: PathName, id: pathId<BusUserId>() }, 'OrgBusTokenPath')

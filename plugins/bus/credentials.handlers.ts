@@ -1,12 +1,14 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { IssueCredentials, IssuedCredentials, RevokeCredentials } from '../../core/bus/credentials.ts'
-import type { BusUserStore } from '../../core/bus/ports.ts'
+import { right } from 'fp-ts/lib/Either.js'
+import { BusToken } from '../../core/bus/bus.ts'
+import type { IssuedCredentials } from '../../core/bus/credentials.ts'
+import { makeRevokeCredentials } from '../../core/bus/credentials.ts'
+import { BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
 import { accountOf } from '../../core/bus/rights.ts'
-import type { BusPurpose, BusUser, BusUserId } from '../../core/bus/types.ts'
-import { mapPage } from '../../core/kernel/page.ts'
+import type { BusPurpose, BusUser } from '../../core/bus/types.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
-import type { BoundRoute } from '../kit/route.ts'
-import { handle } from '../kit/route.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
 import {
   getBusAdminCredentials,
   getBusCredentials,
@@ -23,25 +25,11 @@ const lifeSeconds = 24 * 3600
 const base64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
 const credentialsToWire = ({ endpoints, file }: IssuedCredentials) => ({ endpoints, credentials: base64(file.reveal()) })
+const platformToWire = (issued: IssuedCredentials) => ({ ...credentialsToWire(issued), account: issued.account })
 
-export const credentialRoutes = (issue: IssueCredentials): readonly BoundRoute[] => {
-  const issueTo = (call: SignedInCall, purpose: BusPurpose) => {
-    const { userId: ownerId, login, tokenExpiresAt: notAfter } = call.principal
-    return issue(call, { ownerId, login, purpose, lifeSeconds, notAfter })
-  }
-  const platformWire = async (call: SignedInCall, purpose: BusPurpose) => {
-    const issued = await issueTo(call, purpose)
-    return isLeft(issued) ? issued : right({ ...credentialsToWire(issued.right), account: issued.right.account })
-  }
-  return [
-    handle(getBusCredentials, async ({ call }) => {
-      const issued = await issueTo(call, 'own')
-      return isLeft(issued) ? issued : right(credentialsToWire(issued.right))
-    }),
-    handle(getBusAdminCredentials, ({ call }) => platformWire(call, 'admin')),
-    handle(getBusUserCredentials, ({ call }) => platformWire(call, 'progress')),
-    handle(getBusResourceHistory, ({ call }) => platformWire(call, 'history')),
-  ]
+const inputFor = (purpose: BusPurpose) => ({ call }: { readonly call: SignedInCall }) => {
+  const { userId: ownerId, login, tokenExpiresAt: notAfter } = call.principal
+  return { ownerId, login, purpose, lifeSeconds, notAfter }
 }
 
 const tokenToWire = (owner: 'user' | 'organization') => ({ id, ownerId, purpose, publicKey, revokedAt }: BusUser) => ({
@@ -54,9 +42,29 @@ const tokenToWire = (owner: 'user' | 'organization') => ({ id, ownerId, purpose,
   revoked: revokedAt !== undefined,
 })
 
-export const tokenRoutes = (users: BusUserStore, revoke: RevokeCredentials): readonly BoundRoute[] => [
-  handle(listBusTokens, async ({ call, page }) => right(mapPage(await users.list(call.principal.userId, page), tokenToWire('user')))),
-  handle(revokeBusToken, ({ call, params }) => revoke(call, call.principal.userId, params.id as BusUserId)),
-  handle(listOrganizationBusTokens, async ({ grant, page }) => right(mapPage(await users.list(grant.ownerId, page), tokenToWire('organization')))),
-  handle(revokeOrganizationBusToken, ({ call, grant, params }) => revoke(call, grant.ownerId, params.id as BusUserId)),
-]
+/** The routes that issue, list and revoke credentials for the bus. */
+export const credentialGroup = defineGroup({
+  needs: {
+    bus: BusToken,
+    clock: ClockToken,
+    server: BusServerToken,
+    unitOfWork: BusUnitOfWorkToken,
+    users: BusUserStoreToken,
+  },
+  routes: (given) => {
+    const { issue, push } = given.bus
+    const revoke = makeRevokeCredentials({ ...given, push })
+    return [
+      handle(getBusCredentials, issue, { input: inputFor('own'), reply: credentialsToWire }),
+      handle(getBusAdminCredentials, issue, { input: inputFor('admin'), reply: platformToWire }),
+      handle(getBusUserCredentials, issue, { input: inputFor('progress'), reply: platformToWire }),
+      handle(getBusResourceHistory, issue, { input: inputFor('history'), reply: platformToWire }),
+      handle(listBusTokens, async (call, { page }) => right(await given.users.list(call.principal.userId, page)), { reply: tokenToWire('user') }),
+      handle(revokeBusToken, revoke, { input: ({ call, params }) => ({ ownerId: call.principal.userId, id: params.id }) }),
+      handle(listOrganizationBusTokens, async (_call, { grant, page }) => right(await given.users.list(grant.ownerId, page)), {
+        reply: tokenToWire('organization'),
+      }),
+      handle(revokeOrganizationBusToken, revoke, { input: ({ grant, params }) => ({ ownerId: grant.ownerId, id: params.id }) }),
+    ]
+  },
+})

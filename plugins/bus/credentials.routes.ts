@@ -1,11 +1,15 @@
 import { BusHasNoCredentials, BusRefused, BusTokenMissing } from '../../core/bus/ports.ts'
-import { path, read, requiresWithin, signedIn, siteAdmin, write } from '../kit/access.ts'
+import { path, requiresWithin, signedIn, siteAdmin, write } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
-import { defineRoute } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
 import { BusAccount, BusCredentialsResponse, BusTokenPath, OrgBusPath, OrgBusTokenPath } from './codecs.ts'
 
 const tag = 'Identity - Users & Settings'
+// A GET that issues credentials requires the write level.
+const issueRoute = routesOf({ tag, failures: [BusHasNoCredentials, BusRefused] })
+const userRoute = routesOf({ tag, access: signedIn, scopeCategory: 'user' })
+const organizationRoute = routesOf({ tag: 'Identity - Organizations & Teams', scopeCategory: 'organization' })
 
 const credentialsExample = {
   endpoints: ['nats://bus.example.com:4222'],
@@ -19,7 +23,7 @@ const life =
   'disabling the account, revokes them within seconds.'
 const without = 'Returns 404 with the code BusHasNoCredentials if messages stay inside the process (MOORAGE_BUS_URL is `inproc:`), and 503 while the bus is unavailable.'
 
-export const getBusCredentials = defineRoute({
+export const getBusCredentials = issueRoute({
   id: 'bus.getCredentials',
   method: 'GET',
   path: '/user/bus/credentials',
@@ -27,27 +31,23 @@ export const getBusCredentials = defineRoute({
   description:
     'They allow the caller to subscribe to `natjobs.resp.<response-id>` and `notifications` of the own account only, and not ' +
     `to publish. ${life} ${without}`,
-  tag,
   access: signedIn,
   scope: write('user'),
   refusesSudo: true,
   ok: json(200, BusCredentialsResponse, credentialsExample),
-  failures: [BusHasNoCredentials, BusRefused],
 })
 
 const ofPlatform = (id: string, path: string, summary: string, description: string) =>
-  defineRoute({
+  issueRoute({
     id,
     method: 'GET',
     path,
     summary,
     description: `${description} ${life} ${without}`,
-    tag,
     access: siteAdmin,
     scope: write('admin'),
     refusesSudo: true,
     ok: json(200, FreeObjectCodec, platformExample),
-    failures: [BusHasNoCredentials, BusRefused],
   })
 
 export const getBusAdminCredentials = ofPlatform(
@@ -84,58 +84,46 @@ const organization = { type: 'organization', name: path('orgname') } as const
 const shown = 'Newest first. Expired and revoked ones are listed for a week. `accountType` is `user`, `organization` or `platform`: the kind of the account that they give access to. `productName` is their purpose.'
 const cutOff = 'Connections that use it are closed at once, or as soon as the bus is available again.'
 
-export const listBusTokens = defineRoute({
+export const listBusTokens = userRoute({
   id: 'bus.listTokens',
   method: 'GET',
   path: '/user/settings/tokens/bus-tokens',
   summary: "List the caller's credentials for the message bus",
   description: shown,
-  tag: 'Identity - Users & Settings',
-  access: signedIn,
-  scope: read('user'),
   refusesSudo: true,
   ok: list(BusAccount, tokenExample),
-  failures: [],
 })
 
-export const revokeBusToken = defineRoute({
+export const revokeBusToken = userRoute({
   id: 'bus.revokeToken',
   method: 'POST',
   path: '/user/settings/tokens/bus-tokens/{id}/revoke',
   summary: "Revoke one of the caller's credentials for the message bus",
   description: cutOff,
-  tag: 'Identity - Users & Settings',
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
   params: BusTokenPath,
   ok: empty(200),
   failures: [BusTokenMissing],
 })
 
-export const listOrganizationBusTokens = defineRoute({
+export const listOrganizationBusTokens = organizationRoute({
   id: 'bus.listOrganizationTokens',
   method: 'GET',
   path: '/orgs/{orgname}/tokens/bus-tokens',
   summary: "List the credentials for an organization's account on the message bus",
   description: `${shown} Credentials of its members are not listed.`,
-  tag: 'Identity - Organizations & Teams',
   access: requiresWithin('can_list_tokens', organization),
-  scope: read('organization'),
   params: OrgBusPath,
   ok: list(BusAccount, { ...tokenExample, accountType: 'organization' }),
-  failures: [],
 })
 
-export const revokeOrganizationBusToken = defineRoute({
+export const revokeOrganizationBusToken = organizationRoute({
   id: 'bus.revokeOrganizationToken',
   method: 'POST',
   path: '/orgs/{orgname}/tokens/bus-tokens/{id}/revoke',
   summary: "Revoke one of the credentials for an organization's account on the message bus",
   description: cutOff,
-  tag: 'Identity - Organizations & Teams',
   access: requiresWithin('can_delete_token', organization),
-  scope: write('organization'),
   refusesSudo: true,
   params: OrgBusTokenPath,
   ok: empty(200),

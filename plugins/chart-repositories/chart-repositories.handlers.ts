@@ -1,19 +1,27 @@
-import { map, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
-import type {
+import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { ChartRepositoryStoreToken, ChartRepositoryUnitOfWorkToken, PemReaderToken, RepositoryReaderToken } from '../../core/chart-repositories/ports.ts'
+import type { KnownRepository, RepositoryKey } from '../../core/chart-repositories/repositories.ts'
+import {
+  makeAskKnown,
+  makeAskNamed,
   makeCreateRepository,
   makeDeleteRepository,
   makeEditRepository,
-  makeAskKnown,
-  makeAskNamed,
-  ListKnown,
+  makeListKnown,
   makeShowRepository,
 } from '../../core/chart-repositories/repositories.ts'
-import type { ChartRepositoryStore } from '../../core/chart-repositories/ports.ts'
 import type { RepositoryClaim } from '../../core/chart-repositories/repository-rules.ts'
+import { makeRepositorySafe } from '../../core/chart-repositories/sealed-credentials.ts'
 import type { ChartRepository, ChartVersion as Version } from '../../core/chart-repositories/types.ts'
-import { mapPage } from '../../core/kernel/page.ts'
-import { handle, handleChange, type BoundRoute } from '../kit/route.ts'
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
 import type { ChartVersion, EditChartRepositoryOption, NamedChartRepository } from './codecs.ts'
 import {
   listKnown,
@@ -28,17 +36,6 @@ import {
   listNamedVersions,
 } from './chart-repositories.routes.ts'
 
-export interface ChartRepositoryHandlers {
-  readonly repositories: Pick<ChartRepositoryStore, 'listOf'>
-  readonly show: ReturnType<typeof makeShowRepository>
-  readonly create: ReturnType<typeof makeCreateRepository>
-  readonly edit: ReturnType<typeof makeEditRepository>
-  readonly remove: ReturnType<typeof makeDeleteRepository>
-  readonly askNamed: ReturnType<typeof makeAskNamed>
-  readonly known: ListKnown
-  readonly askKnown: ReturnType<typeof makeAskKnown>
-}
-
 const namedWire = (repository: ChartRepository): t.TypeOf<typeof NamedChartRepository> => ({
   name: repository.name,
   url: repository.url,
@@ -46,11 +43,9 @@ const namedWire = (repository: ChartRepository): t.TypeOf<typeof NamedChartRepos
   description: repository.description,
   username: repository.username,
   credentials: repository.holds,
-  created_at: repository.createdAt.toISOString(),
-  updated_at: repository.updatedAt.toISOString(),
+  created_at: repository.createdAt,
+  updated_at: repository.updatedAt,
 })
-
-const versionedWire = (repository: ChartRepository) => ({ value: namedWire(repository), version: repository.version })
 
 const said = (text: string): string | undefined => (text === '' ? undefined : text)
 const listed = (texts: readonly string[]): readonly string[] | undefined => (texts.length === 0 ? undefined : texts)
@@ -75,28 +70,75 @@ const versionWire = (found: Version): t.TypeOf<typeof ChartVersion> => ({
 
 const claimOf = ({ plain_http: plainHttp, ...rest }: t.TypeOf<typeof EditChartRepositoryOption>): RepositoryClaim => ({ ...rest, plainHttp })
 
-const versionsWire = map((found: readonly Version[]) => found.map(versionWire))
+const versionsWire = (found: readonly Version[]) => found.map(versionWire)
 
-const namedRoutes = (h: ChartRepositoryHandlers): readonly BoundRoute[] => [
-  handle(listNamed, async ({ grant, page }) => right(mapPage(await h.repositories.listOf(grant.ownerId, page), namedWire))),
-  handleChange(createNamed, versionedWire, ({ call, grant, body: { name, ...claim } }) => h.create(call, grant.ownerId, name, claimOf(claim))),
-  handle(getNamed, async ({ grant, params }) => map(versionedWire)(await h.show(grant.ownerId, params.repository))),
-  handleChange(editNamed, versionedWire, ({ call, grant, params, body, expectedVersion }) =>
-    h.edit(call, grant.ownerId, params.repository, claimOf(body), expectedVersion),
-  ),
-  handle(deleteNamed, ({ call, grant, params }) => h.remove(call, grant.ownerId, params.repository)),
-  handle(listNamedCharts, async ({ call, grant, params }) => versionsWire(await h.askNamed(call, grant.ownerId, params.repository, { kind: 'charts' }))),
-  handle(listNamedVersions, async ({ call, grant, params }) =>
-    versionsWire(await h.askNamed(call, grant.ownerId, params.repository, { kind: 'versions', chart: params.chart })),
-  ),
-]
+const keyOf = ({ grant, params }: { readonly grant: AccessGrant; readonly params: { readonly repository: string } }): RepositoryKey => ({
+  accountId: grant.ownerId,
+  name: params.repository,
+})
 
-const knownRoutes = (h: ChartRepositoryHandlers): readonly BoundRoute[] => [
-  handle(listKnown, async ({ call }) =>
-    right((await h.known(call)).map(({ owner, repository: { name, url, username } }) => ({ name, url, username: said(username), owner }))),
-  ),
-  handle(listKnownCharts, async ({ call, query }) => versionsWire(await h.askKnown(call, query.url, { kind: 'charts' }))),
-  handle(listKnownVersions, async ({ call, query, params }) => versionsWire(await h.askKnown(call, query.url, { kind: 'versions', chart: params.name }))),
-]
+/** The named repositories of an account, and their charts. */
+export const namedRepositoryGroup = defineGroup({
+  needs: {
+    clock: ClockToken,
+    entropy: EntropyToken,
+    pem: PemReaderToken,
+    reader: RepositoryReaderToken,
+    repositories: ChartRepositoryStoreToken,
+    secretBox: SecretBoxToken,
+    unitOfWork: ChartRepositoryUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const deps = { ...given, safe: makeRepositorySafe(given) }
+    const ask = makeAskNamed(deps)
+    return [
+      handle(listNamed, async (_call, { grant, page }) => right(await given.repositories.listOf(grant.ownerId, page)), { reply: namedWire }),
+      handle(createNamed, makeCreateRepository(deps), {
+        input: ({ grant, body: { name, ...claim } }) => ({ accountId: grant.ownerId, name, claim: claimOf(claim) }),
+        reply: namedWire,
+      }),
+      handle(getNamed, makeShowRepository(deps), { input: keyOf, reply: namedWire }),
+      handle(editNamed, makeEditRepository(deps), {
+        input: ({ grant, params, body, expectedVersion }) => ({ ...keyOf({ grant, params }), claim: claimOf(body), expectedVersion }),
+        reply: namedWire,
+      }),
+      handle(deleteNamed, makeDeleteRepository(deps), { input: keyOf }),
+      handle(listNamedCharts, ask, {
+        input: ({ grant, params }) => ({ ...keyOf({ grant, params }), question: { kind: 'charts' as const } }),
+        reply: versionsWire,
+      }),
+      handle(listNamedVersions, ask, {
+        input: ({ grant, params }) => ({ ...keyOf({ grant, params }), question: { kind: 'versions' as const, chart: params.chart } }),
+        reply: versionsWire,
+      }),
+    ]
+  },
+})
 
-export const chartRepositoryHandlers = (h: ChartRepositoryHandlers): readonly BoundRoute[] => [...namedRoutes(h), ...knownRoutes(h)]
+const knownWire = ({ owner, repository: { name, url, username } }: KnownRepository) => ({ name, url, username: said(username), owner })
+
+/** The repositories that the caller may install from, and their charts. */
+export const knownRepositoryGroup = defineGroup({
+  needs: {
+    authorizer: AuthorizerToken,
+    clusters: ClusterStoreToken,
+    entropy: EntropyToken,
+    reader: RepositoryReaderToken,
+    repositories: ChartRepositoryStoreToken,
+    secretBox: SecretBoxToken,
+  },
+  routes: (given) => {
+    const ask = makeAskKnown({ ...given, safe: makeRepositorySafe(given) })
+    return [
+      handle(listKnown, makeListKnown(given), { reply: (known) => known.map(knownWire) }),
+      handle(listKnownCharts, ask, {
+        input: ({ query }) => ({ address: query.url, question: { kind: 'charts' as const } }),
+        reply: versionsWire,
+      }),
+      handle(listKnownVersions, ask, {
+        input: ({ query, params }) => ({ address: query.url, question: { kind: 'versions' as const, chart: params.name } }),
+        reply: versionsWire,
+      }),
+    ]
+  },
+})

@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import { path } from '../kit/access.ts'
-import { answer, DateTime, freeText, noted, optional, PathName, request } from '../kit/codecs.ts'
+import { answer, DateTime, freeText, Instant, noted, optional, PathName, request } from '../kit/codecs.ts'
 
 const secretNote = (description: string) => ({ type: 'string', description: `${description} Stored encrypted and never returned. An empty string removes it.` })
 const claim = {
@@ -27,8 +27,8 @@ export const NamedChartRepository = answer(
     description: t.string,
     username: t.string,
     credentials: noted(t.readonlyArray(t.string), { description: 'Which credentials are stored: `password`, `token`, `ca`, `certificate`.' }),
-    created_at: DateTime,
-    updated_at: DateTime,
+    created_at: Instant,
+    updated_at: Instant,
   },
   'NamedChartRepository',
 )
@@ -55,6 +55,7 @@ export const ChartVersion = answer(
     keywords: texts,
     sources: texts,
     urls: texts,
+    // The text of the index or the registry, unchanged.
     created: optional(DateTime),
     digest: text,
   },

@@ -1,55 +1,81 @@
 import type * as t from 'io-ts'
-import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { makeListBuckets } from '../../core/clouds/buckets.ts'
-import type {
-  makeListCredentials,
-  makeShowCredential,
+import { makeListBuckets } from '../../core/clouds/buckets.ts'
+import {
+  makeCompleteCredential,
   makeCreateCredential,
+  makeCredentialSafe,
   makeDeleteCredential,
+  makeListCredentials,
   makeReplaceCredential,
+  makeShowCredential,
 } from '../../core/clouds/credentials.ts'
+import { BucketDirectoryToken, CloudCredentialStoreToken, CloudUnitOfWorkToken, ServiceAccountReaderToken } from '../../core/clouds/ports.ts'
+import { makeStorageKeys } from '../../core/clouds/storage-keys.ts'
 import type { CredentialForm } from '../../core/clouds/types.ts'
-import { mapPage } from '../../core/kernel/page.ts'
-import { handle, type BoundRoute } from '../kit/route.ts'
+import { ClustersAsCallerToken, KubeconfigParserToken } from '../../core/clusters/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import { defineGroup } from '../kit/group.ts'
+import { handle } from '../kit/handle.ts'
 import { listBuckets, createCredential, deleteCredential, getCredential, listCredentials, replaceCredential } from './clouds.routes.ts'
 import type { CloudCredentialApiForm } from './codecs.ts'
-
-export interface CloudHandlers {
-  readonly list: ReturnType<typeof makeListCredentials>
-  readonly show: ReturnType<typeof makeShowCredential>
-  readonly create: ReturnType<typeof makeCreateCredential>
-  readonly replace: ReturnType<typeof makeReplaceCredential>
-  readonly remove: ReturnType<typeof makeDeleteCredential>
-  readonly buckets: ReturnType<typeof makeListBuckets>
-}
 
 type Wire = t.TypeOf<typeof CloudCredentialApiForm>
 
 const toWire = ({ name, type, ownerId, createdAt, block, fields }: CredentialForm): Wire => {
-  const common = { name, type, ownerID: ownerId, creationTimestamp: createdAt.toISOString() }
+  const common = { name, type, ownerID: ownerId, creationTimestamp: createdAt }
   return { ...common, ...(block === '' ? {} : { [block]: fields }) } as unknown as Wire
 }
 
-export const cloudHandlers = (h: CloudHandlers): readonly BoundRoute[] => [
-  handle(listCredentials, async ({ call, query, page }) =>
-    right(mapPage(await h.list(call, { types: query.credential_type, fleetEndpoint: query.fleet_endpoint }, page), toWire)),
-  ),
-  handle(createCredential, ({ call, body }) => h.create(call, body)),
-  handle(replaceCredential, ({ call, body }) => h.replace(call, body)),
-  handle(getCredential, async ({ call, params }) => {
-    const found = await h.show(call, params.credName)
-    return isLeft(found) ? found : right(toWire(found.right))
-  }),
-  handle(deleteCredential, ({ call, params }) => h.remove(call, params.credName)),
-  handle(listBuckets, async ({ call, params, body }) => {
-    const listed = await h.buckets(call, params.cloud, {
-      credential: body.credential,
-      gceProject: body.gce_project,
-      clusterUid: body.cluster_uid,
-      secretNamespace: body.secret_namespace,
-      secretName: body.secret_name,
-      provider: body.provider,
-    })
-    return isLeft(listed) ? listed : right({ names: listed.right })
-  }),
-]
+/** The routes of the caller's cloud credentials. */
+export const credentialGroup = defineGroup({
+  needs: {
+    clock: ClockToken,
+    credentials: CloudCredentialStoreToken,
+    entropy: EntropyToken,
+    kubeconfigs: KubeconfigParserToken,
+    secretBox: SecretBoxToken,
+    serviceAccounts: ServiceAccountReaderToken,
+    unitOfWork: CloudUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const deps = { ...given, safe: makeCredentialSafe(given), complete: makeCompleteCredential(given) }
+    return [
+      handle(listCredentials, makeListCredentials(deps), {
+        input: ({ query, page }) => ({ types: query.credential_type, fleetEndpoint: query.fleet_endpoint, page }),
+        reply: toWire,
+      }),
+      handle(createCredential, makeCreateCredential(deps), { input: ({ body }) => body }),
+      handle(replaceCredential, makeReplaceCredential(deps), { input: ({ body }) => body }),
+      handle(getCredential, makeShowCredential(deps), { input: ({ params }) => params.credName, reply: toWire }),
+      handle(deleteCredential, makeDeleteCredential(deps), { input: ({ params }) => params.credName }),
+    ]
+  },
+})
+
+/** The buckets that a key of the caller can list. */
+export const bucketGroup = defineGroup({
+  needs: {
+    clusters: ClustersAsCallerToken,
+    credentials: CloudCredentialStoreToken,
+    directory: BucketDirectoryToken,
+    entropy: EntropyToken,
+    secretBox: SecretBoxToken,
+    serviceAccounts: ServiceAccountReaderToken,
+  },
+  routes: (given) => [
+    handle(listBuckets, makeListBuckets({ ...given, safe: makeCredentialSafe(given), keys: makeStorageKeys(given) }), {
+      input: ({ params, body }) => ({
+        cloud: params.cloud,
+        credential: body.credential,
+        gceProject: body.gce_project,
+        clusterUid: body.cluster_uid,
+        secretNamespace: body.secret_namespace,
+        secretName: body.secret_name,
+        provider: body.provider,
+      }),
+      reply: (names) => ({ names }),
+    }),
+  ],
+})

@@ -13,13 +13,14 @@ import {
 } from '../../core/clouds/ports.ts'
 import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import { SecondFactorDemanded, TokenLifeTooLong } from '../../core/kernel/access.ts'
-import { read, signedIn, write } from '../kit/access.ts'
+import { signedIn } from '../kit/access.ts'
 import { FreeObjectCodec } from '../kit/codecs.ts'
 import { empty, json, list } from '../kit/reply.ts'
-import { body, defineRoute } from '../kit/route.ts'
+import { body } from '../kit/route.ts'
+import { routesOf } from '../kit/shared-route.ts'
 import { BucketListOptions, BucketListResponse, CloudCredentialApiForm, CloudPath, CredentialPath, CredentialsQuery } from './codecs.ts'
 
-const tag = 'Identity - Users & Settings'
+const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })
 const limitBytes = 256 * 1024
 
 const shown = {
@@ -34,44 +35,34 @@ const sent = { name: 'backups', type: 'Aws', aws: { accessKeyID: 'AKIAIOSFODNN7E
 const blockWords =
   'name, type, ownerID (your own id, or absent) and exactly one block, named after the type (`aws` for `Aws`). Returns 400 for unknown fields. '
 
-export const listCredentials = defineRoute({
+export const listCredentials = route({
   id: 'clouds.listCredentials',
   method: 'GET',
   path: '/user/credentials',
   summary: "List the caller's cloud credentials, without their secrets",
   description: 'By name. `fleet_endpoint` narrows the list to credentials of type Rancher for that endpoint.',
-  tag,
-  access: signedIn,
-  scope: read('user'),
   query: CredentialsQuery,
   ok: list(CloudCredentialApiForm, shown),
-  failures: [],
 })
 
-export const createCredential = defineRoute({
+export const createCredential = route({
   id: 'clouds.createCredential',
   method: 'POST',
   path: '/user/credentials',
   summary: 'Create a cloud credential',
   description: `${blockWords}The whole block is encrypted at rest; its secret fields are never returned.`,
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
   body: body(FreeObjectCodec, sent, { limitBytes, malformedAs: 422 }),
   ok: empty(201),
   failures: [CloudCredentialRefused, CredentialNameTaken],
 })
 
-export const replaceCredential = defineRoute({
+export const replaceCredential = route({
   id: 'clouds.replaceCredential',
   method: 'PUT',
   path: '/user/credentials',
   summary: 'Replace the cloud credential that the body names',
   description: `${blockWords}A secret field that is omitted or empty does not change unless the type changes; \`null\` removes an optional one.`,
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
   body: body(FreeObjectCodec, sent, { limitBytes, malformedAs: 422 }),
   ok: empty(204),
@@ -79,33 +70,27 @@ export const replaceCredential = defineRoute({
   statusOf: { CredentialMissing: 422 },
 })
 
-export const getCredential = defineRoute({
+export const getCredential = route({
   id: 'clouds.getCredential',
   method: 'GET',
   path: '/user/credentials/{credName}',
   summary: 'Get a cloud credential of the caller, without its secrets',
-  tag,
-  access: signedIn,
-  scope: read('user'),
   params: CredentialPath,
   ok: json(200, CloudCredentialApiForm, shown),
   failures: [CredentialMissing],
 })
 
-export const deleteCredential = defineRoute({
+export const deleteCredential = route({
   id: 'clouds.deleteCredential',
   method: 'DELETE',
   path: '/user/credentials/{credName}',
   summary: 'Delete a cloud credential of the caller',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   params: CredentialPath,
   ok: empty(204),
   failures: [CredentialMissing],
 })
 
-export const listBuckets = defineRoute({
+export const listBuckets = route({
   id: 'clouds.listBuckets',
   method: 'GET',
   path: '/user/clouds/{cloud}/buckets',
@@ -115,9 +100,6 @@ export const listBuckets = defineRoute({
     '`secret_name`, a Secret that is read from the cluster as the caller (the token needs read:cluster). Keys of the secret: ' +
     'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and, for vendors with the S3 protocol, AWS_ENDPOINT (a host that the vendor documents); ' +
     'AZURE_ACCOUNT_NAME and AZURE_ACCOUNT_KEY; GOOGLE_SERVICE_ACCOUNT_JSON_KEY and GOOGLE_PROJECT_ID. At most 10,000 names.',
-  tag: 'Identity - Users & Settings',
-  access: signedIn,
-  scope: read('user'),
   params: CloudPath,
   body: body(BucketListOptions, { credential: 'backups' }, { orQuery: true, whenAbsent: {} }),
   ok: json(200, BucketListResponse, { names: ['backups-eu', 'logs'] }),

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { cloudWords } from '../../core/clouds/clouds.ts'
 import { credentialTypes, credentialTypeWords, type CredentialField } from '../../core/clouds/credential-form.ts'
-import { answer, DateTime, freeText, noted, oneOf, optional, PathName, repeatable, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, freeText, Instant, noted, oneOf, optional, PathName, repeatable, request, SafeInteger } from '../kit/codecs.ts'
 
 const secretNote = { type: 'string', description: 'A secret: an empty string if one is stored, absent otherwise.' }
 
@@ -23,7 +23,7 @@ const blocks = t.type(
 /** A stored credential as shown to its holder, with the one block that its type names. */
 export const CloudCredentialApiForm = t.intersection(
   [
-    answer({ name: t.string, type: t.string, ownerID: SafeInteger, creationTimestamp: DateTime }, 'CloudCredential'),
+    answer({ name: t.string, type: t.string, ownerID: SafeInteger, creationTimestamp: Instant }, 'CloudCredential'),
     blocks,
   ],
   'CloudCredentialApiForm',

@@ -58,7 +58,7 @@ const credentialsOf = (data: Fields, host: string): RepositoryCredentials => {
   const keyPem = decoded(data, 'tls.key') ?? decoded(data, 'keyFile')
   return {
     ...fromDockerConfig(decoded(data, '.dockerconfigjson'), host),
-    ...(username === undefined ? {} : { username, password: secret(password ?? '') }),
+    ...definedFields({ username, password: username === undefined ? undefined : secret(password ?? '') }),
     ...definedFields({ authorityPem }),
     ...(certificatePem === undefined || keyPem === undefined ? {} : { certificatePem, keyPem: secret(keyPem) }),
   }

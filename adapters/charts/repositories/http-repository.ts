@@ -33,10 +33,8 @@ const indexUrl = (base: string): URL => {
   return url
 }
 
-const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, string>> => ({
-  ...definedFields({ 'if-none-match': headers['etag'] }),
-  ...(headers['last-modified'] === undefined ? {} : { 'if-modified-since': headers['last-modified'] }),
-})
+const validatorsOf = ({ headers }: GuardedAnswer): Readonly<Record<string, string>> =>
+  definedFields({ 'if-none-match': headers['etag'], 'if-modified-since': headers['last-modified'] })
 
 export const makeIndexCache = (deps: { readonly fetch: GuardedFetch; readonly threads: ChartThreads }): IndexCache => {
   const kept = new LRUCache<string, Kept>({ max: most.indexes, maxSize: most.bytes, sizeCalculation: ({ size }) => Math.max(1, size) })

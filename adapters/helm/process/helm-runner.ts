@@ -219,10 +219,7 @@ export const makeHelmProcessRunner = (deps: HelmProcessDeps & { readonly chartTe
     const found = await helm.find()
     if (isLeft(found)) return found
     const onServer = withDryRun(work, 'server')
-    const told = async (): Promise<Pick<AskedOfHelm, 'capabilities'>> => {
-      const capabilities = await capabilitiesOf(work.target.cluster, signal)
-      return capabilities === undefined ? {} : { capabilities }
-    }
+    const told = async (): Promise<Pick<AskedOfHelm, 'capabilities'>> => definedFields({ capabilities: await capabilitiesOf(work.target.cluster, signal) })
     if (found.right.major === 3) return render({ operation, work: onServer, chart, ...(await told()) }, signal)
     // Helm 4 also builds and checks the objects. A preview of a chart whose CRDs are missing must still work.
     const asked = await render({ operation, work: onServer, chart }, signal)

@@ -1,9 +1,12 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { MemberCluster } from '../../clusters/ports.ts'
+import { isLeft, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { MemberCluster, MemberClusters } from '../../clusters/ports.ts'
+import type { AccessGrant } from '../../kernel/access.ts'
 import type { Cache, Caches } from '../../kernel/cache.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { UserId } from '../../kernel/ids.ts'
-import type { Outcome } from '../../kernel/failure.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Chart, ChartFailure, ChartSource, FetchedChart } from './ports.ts'
 import { makeSharedWork } from './concurrency.ts'
 import type { ChartRef } from '../types.ts'
@@ -91,3 +94,31 @@ export const makeOpenChart = (deps: OpenChartDeps, limits = chartCacheLimits): O
     return found === undefined ? shared(key, signal, (stopped) => fetch(key, ref, reader, stopped)) : right(found)
   }
 }
+
+export interface ReadChartDeps {
+  readonly memberClusters: MemberClusters
+  readonly open: OpenChart
+}
+export type OpenReaderFailure = Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>
+
+/** Opens the cluster of a grant, for charts that are fetched as the caller. */
+export const openReader = async ({ memberClusters }: Pick<ReadChartDeps, 'memberClusters'>, call: SignedInCall<never>, grant: AccessGrant): Outcome<OpenReaderFailure, ChartReader> => {
+  const { userId } = call.principal
+  return pipe(await memberClusters.open(call, grant), map((cluster) => ({ cluster, userId })))
+}
+
+export interface ReadChartInput {
+  /** On the cluster whose sources the reference may name. */
+  readonly grant: AccessGrant
+  readonly ref: ChartRef
+}
+export type ReadChartFailure = OpenReaderFailure | ChartFailure
+
+/** Opens a chart as the caller. */
+export const readChart = async (deps: ReadChartDeps, call: SignedInCall<never>, { grant, ref }: ReadChartInput): Outcome<ReadChartFailure, FetchedChart> => {
+  const reader = await openReader(deps, call, grant)
+  return isLeft(reader) ? reader : deps.open(ref, reader.right, call.signal)
+}
+
+/** Returns a source that opens charts for one reader. */
+export const sourceFor = (open: OpenChart, reader: ChartReader): ChartSource => ({ fetch: (ref, _from, signal) => open(ref, reader, signal) })

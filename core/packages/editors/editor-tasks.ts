@@ -55,10 +55,17 @@ const judgeDeletion = async (deps: DeleteEditorDeps, { cluster, driver }: Opened
   return ModelRefused(`Nothing was removed: ${problem}.`, { errors: [problem] })
 }
 
+export interface DeleteEditorInput {
+  readonly grant: AccessGrant
+  /** Names the subject, as a model does. */
+  readonly about: FreeObject
+  readonly responseId: string | undefined
+}
+
 /** Accepts the removal of what an editor installed, including its history. */
 export const makeDeleteEditor =
   (deps: DeleteEditorDeps) =>
-  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, about: FreeObject, responseId: string | undefined): Outcome<DeleteFailure, SubmittedTask> => {
+  async (call: SignedInCall<SubmittedTask>, { grant, about, responseId }: DeleteEditorInput): Outcome<DeleteFailure, SubmittedTask> => {
     const subject = readSubject(about)
     if (isLeft(subject)) return subject
     const opened = await openCluster(deps, call, grant)
@@ -81,6 +88,7 @@ export interface ModelChange {
 }
 
 export interface ApplyRequest extends ModelChange {
+  readonly grant: AccessGrant
   /** Also create the CRDs that the chart contains. */
   readonly installCrds: boolean
   readonly wait: boolean
@@ -152,10 +160,10 @@ export const makeApplyModel = (deps: ApplyModelDeps) => {
     if ((await deps.helm.version()) === undefined) return HelmMissing('This service has no usable helm; the operator must run moorage doctor.')
     return judgeFormer(place, filled.right.opened.subject, standing, signal)
   }
-  return async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: ApplyRequest): Outcome<ApplyFailure, SubmittedTask> => {
+  return async (call: SignedInCall<SubmittedTask>, request: ApplyRequest): Outcome<ApplyFailure, SubmittedTask> => {
     const subject = readSubject(request.model)
     if (isLeft(subject)) return subject
-    const opened = await openCluster(deps, call, grant)
+    const opened = await openCluster(deps, call, request.grant)
     if (isLeft(opened)) return opened
     const { release } = subject.right
     const operation = {

@@ -1,10 +1,14 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
+import type { MemberCluster, MemberClusters, MemberFailure } from '../../clusters/ports.ts'
 import { ClusterUnreachable } from '../../clusters/ports.ts'
+import type { AccessGrant } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { isObject } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
 import { atATime } from '../charts/concurrency.ts'
+import type { OpenReaderFailure, ReadChartDeps } from '../charts/chart-cache.ts'
+import { openReader, sourceFor } from '../charts/chart-cache.ts'
 import type { ChartTexts } from '../charts/ports.ts'
 import type { RecordFailure, ReleaseStore, StorageDriverOf } from '../ports.ts'
 import { RecordUnreadable, ReleaseMissing } from '../ports.ts'
@@ -18,7 +22,7 @@ import type { OpenChartsDeps, OpenedChart, OpenedEditor, OpenFailure, RenderChar
 import { fetchEditorChart, fetchOptionsChart, makeOpenEditor } from './editor-charts.ts'
 import { own, ownObject, ownText, withKey, withoutKeys } from './json-members.ts'
 import { maxObjects, parseManifest, renderedText } from './manifests.ts'
-import type { AppReleases } from './ports.ts'
+import type { AppReleases, EditorCatalog } from './ports.ts'
 import { EditorUnfit, ObjectRefused } from './ports.ts'
 import { resourceKey } from './resource-keys.ts'
 import { isFeatureSet, readSubject } from './subjects.ts'
@@ -204,11 +208,32 @@ export const makeLoadModel =
     return right({ model: modelOf(installation.right, place), objects: found, missing, keyPrefix: place.keyPrefix })
   }
 
-export interface MakeModelDeps extends OpenChartsDeps {
+export interface LoadEditorInput {
+  readonly grant: AccessGrant
+  /** A model, or only its metadata. */
+  readonly about: FreeObject
+}
+
+/** Returns the current state of an installation on the cluster of the grant, as `makeLoadModel`. */
+export const makeLoadEditor = (deps: LoadModelDeps & { readonly memberClusters: MemberClusters }) => {
+  const load = makeLoadModel(deps)
+  return async (call: SignedInCall<never>, { grant, about }: LoadEditorInput): Outcome<OpenReaderFailure | LoadModelFailure, LoadedModel> => {
+    const cluster = await deps.memberClusters.open(call, grant)
+    return isLeft(cluster) ? cluster : load(cluster.right, about, call.signal)
+  }
+}
+
+export interface MakeModelDeps extends ReadChartDeps {
+  readonly editorCatalog: EditorCatalog
   readonly renderChart: RenderChart
   readonly chartTexts: ChartTexts
 }
-export type MakeModelFailure = OpenFailure | RenderFailure | Failure<'ModelRefused'>
+export type MakeModelFailure = OpenReaderFailure | OpenFailure | RenderFailure | Failure<'ModelRefused'>
+
+export interface MakeModelInput {
+  readonly grant: AccessGrant
+  readonly options: FreeObject
+}
 
 const keyed = (objects: readonly ManifestObject[], releaseName: string, isWanted: (key: string) => boolean): readonly (readonly [string, FreeObject])[] =>
   objects.map((object) => [resourceKey(object, releaseName), object.body] as const).filter(([key]) => isWanted(key))
@@ -224,15 +249,20 @@ const repeatedKey = (keys: readonly string[]): string | undefined => {
  */
 export const makeMakeModel =
   (deps: MakeModelDeps) =>
-  async (cluster: MemberCluster, options: FreeObject, signal: AbortSignal): Outcome<MakeModelFailure, FreeObject> => {
+  async (call: SignedInCall<never>, { grant, options }: MakeModelInput): Outcome<MakeModelFailure, FreeObject> => {
+    const reader = await openReader(deps, call, grant)
+    if (isLeft(reader)) return reader
+    const { cluster } = reader.right
+    const { signal } = call
     const subject = readSubject(options)
     if (isLeft(subject)) return subject
     const opened = await makeOpenEditor(deps)(cluster, subject.right, signal)
     if (isLeft(opened)) return opened
+    const charts = { editorCatalog: deps.editorCatalog, chartSource: sourceFor(deps.open, reader.right) }
     const form = own(options, 'form')
-    const editor = form === undefined ? undefined : await fetchEditorChart(deps, cluster, opened.right, signal)
+    const editor = form === undefined ? undefined : await fetchEditorChart(charts, cluster, opened.right, signal)
     if (editor !== undefined && isLeft(editor)) return editor
-    const chart = await fetchOptionsChart(deps, cluster, opened.right, signal)
+    const chart = await fetchOptionsChart(charts, cluster, opened.right, signal)
     if (isLeft(chart)) return chart
     const { release, resource } = opened.right.subject
     const rendering = await deps.renderChart(cluster, release, chart.right, options, signal)

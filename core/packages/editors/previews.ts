@@ -1,9 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
+import type { AccessGrant } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { isObject } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { OpenReaderFailure, ReadChartDeps } from '../charts/chart-cache.ts'
+import { openReader, sourceFor } from '../charts/chart-cache.ts'
 import type { Chart, ChartTexts } from '../charts/ports.ts'
 import { groupVersionOf } from '../releases/api-paths.ts'
 import type { ManifestObject } from '../releases/kubernetes-objects.ts'
@@ -155,12 +159,18 @@ export const findLabelPaths = async (catalog: EditorCatalog, cluster: MemberClus
   return right((kind) => found.get(wordOf(kind)) ?? [])
 }
 
-export interface PreviewDeps extends OpenChartsDeps {
+export interface PreviewDeps extends ReadChartDeps {
+  readonly editorCatalog: EditorCatalog
   readonly renderChart: RenderChart
   readonly chartTexts: ChartTexts
 }
 export type FillFailure = OpenFailure | Failure<'ModelRefused'>
-export type PreviewFailure = FillFailure | RenderFailure
+export type PreviewFailure = OpenReaderFailure | FillFailure | RenderFailure
+
+export interface PreviewInput {
+  readonly grant: AccessGrant
+  readonly model: FreeObject
+}
 
 /** The result of applying a model. */
 export interface Preview {
@@ -212,15 +222,19 @@ const readCrds = async (texts: ChartTexts, chart: Chart): Outcome<Failure<'Edito
   return right(crds)
 }
 
-/** Renders the result of applying a model. Nothing is written. */
-export const makePreview = (deps: PreviewDeps) => {
-  const fill = makeFillModel(deps)
-  return async (cluster: MemberCluster, model: FreeObject, signal: AbortSignal): Outcome<PreviewFailure, Preview> => {
-    const filled = await fill(cluster, model, signal)
+/** Renders the result of applying a model to the cluster of the grant. Nothing is written. */
+export const makePreview =
+  (deps: PreviewDeps) =>
+  async (call: SignedInCall<never>, { grant, model }: PreviewInput): Outcome<PreviewFailure, Preview> => {
+    const reader = await openReader(deps, call, grant)
+    if (isLeft(reader)) return reader
+    const { cluster } = reader.right
+    const fill = makeFillModel({ editorCatalog: deps.editorCatalog, chartSource: sourceFor(deps.open, reader.right) })
+    const filled = await fill(cluster, model, call.signal)
     if (isLeft(filled)) return filled
     const { opened, chart, values } = filled.right
     const { release, resource } = opened.subject
-    const rendering = await deps.renderChart(cluster, release, chart.chart, values, signal)
+    const rendering = await deps.renderChart(cluster, release, chart.chart, values, call.signal)
     if (isLeft(rendering)) return rendering
     const manifest = renderedText(rendering.right)
     const objects = await parseManifest(deps.chartTexts, manifest)
@@ -229,4 +243,3 @@ export const makePreview = (deps: PreviewDeps) => {
     if (isLeft(crds)) return crds
     return right({ manifest, objects: objects.right, crds: crds.right, keyPrefix: isFeatureSet(resource) ? '' : release.name })
   }
-}

@@ -178,6 +178,28 @@ const charsOf = (value: Json | undefined): number => {
   return chars
 }
 
+export interface ListReleasesInput {
+  readonly grant: AccessGrant
+  readonly options: ReleaseListOptions
+  /** Returns whole releases instead of headers. */
+  readonly isFull: boolean
+}
+
+export interface ReleaseHistoryInput {
+  readonly grant: AccessGrant
+  readonly release: ReleaseQuestion
+  /** 256 unless it is at least 1. */
+  readonly max: number | undefined
+  /** Returns whole releases instead of headers. */
+  readonly isFull: boolean
+}
+
+export interface ReleaseContentInput {
+  readonly grant: AccessGrant
+  readonly release: ReleaseQuestion
+  readonly version: number | undefined
+}
+
 const everyName: NameFilter = async (names) => names
 
 interface Opened {
@@ -189,7 +211,7 @@ interface Opened {
 export const makeReleaseReads = (deps: ReleaseReadDeps) => {
   const find = makeFindRelease(deps)
 
-  const open = async (call: SignedInCall, grant: AccessGrant): Outcome<OpenFailure, Opened> => {
+  const open = async (call: SignedInCall<never>, grant: AccessGrant): Outcome<OpenFailure, Opened> => {
     const cluster = await deps.memberClusters.open(call, grant)
     return isLeft(cluster) ? cluster : right({ cluster: cluster.right, driver: await deps.driverOf(cluster.right) })
   }
@@ -216,7 +238,7 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
     isFull ? wholeOnes(opened, refs, signal) : deps.releases.headers(opened.cluster, opened.driver, refs, signal)
 
   /** Lists releases as `helm list` does: filter, newest revisions, statuses, order, offset and limit. */
-  const list = async (call: SignedInCall, grant: AccessGrant, options: ReleaseListOptions, isFull: boolean): Outcome<OpenFailure | RecordFailure | ListRefusal, ReleaseRows> => {
+  const list = async (call: SignedInCall<never>, { grant, options, isFull }: ListReleasesInput): Outcome<OpenFailure | RecordFailure | ListRefusal, ReleaseRows> => {
     const order = orderOf(options)
     if (isLeft(order)) return order
     const filter = options.filter === undefined || options.filter === '' ? right(everyName) : deps.patterns.compile(options.filter)
@@ -246,27 +268,22 @@ export const makeReleaseReads = (deps: ReleaseReadDeps) => {
   }
 
   /** Returns the newest `max` stored revisions of one release, oldest first. */
-  const history = async (
-    call: SignedInCall,
-    grant: AccessGrant,
-    question: ReleaseQuestion,
-    { max = usualHistory, isFull = false }: { readonly max?: number | undefined; readonly isFull?: boolean | undefined },
-  ): Outcome<OpenFailure | FindFailure, ReleaseRows> => {
+  const history = async (call: SignedInCall<never>, { grant, release, max = usualHistory, isFull }: ReleaseHistoryInput): Outcome<OpenFailure | FindFailure, ReleaseRows> => {
     const opened = await open(call, grant)
     if (isLeft(opened)) return opened
-    const refs = await find(opened.right.cluster, opened.right.driver, question, call.signal)
+    const refs = await find(opened.right.cluster, opened.right.driver, release, call.signal)
     if (isLeft(refs)) return refs
     return rowsOf(opened.right, refs.right.slice(-(max > 0 ? max : usualHistory)), isFull, call.signal)
   }
 
   /** Returns one whole revision; the newest one if the version is absent, 0 or negative. */
-  const content = async (call: SignedInCall, grant: AccessGrant, question: ReleaseQuestion, version: number | undefined): Outcome<OpenFailure | FindFailure, Release> => {
+  const content = async (call: SignedInCall<never>, { grant, release, version }: ReleaseContentInput): Outcome<OpenFailure | FindFailure, Release> => {
     const opened = await open(call, grant)
     if (isLeft(opened)) return opened
-    const refs = await find(opened.right.cluster, opened.right.driver, question, call.signal)
+    const refs = await find(opened.right.cluster, opened.right.driver, release, call.signal)
     if (isLeft(refs)) return refs
     const ref = revisionOf(refs.right, version)
-    if (ref === undefined) return left(ReleaseMissing(`The release ${question.name} has no stored revision ${version}.`))
+    if (ref === undefined) return left(ReleaseMissing(`The release ${release.name} has no stored revision ${version}.`))
     return deps.releases.read(opened.right.cluster, opened.right.driver, ref, call.signal)
   }
 

@@ -111,6 +111,7 @@ export const makeRunRollback = (deps: RollbackTaskDeps) => (asked: TaskRun): Pro
   })
 
 export interface RollbackRequest extends ReleaseQuestion {
+  readonly grant: AccessGrant
   /** 0 means the previous one. */
   readonly revision: number
   readonly flags: RollbackFlags
@@ -129,8 +130,8 @@ const judge = ({ name, namespace }: ReleaseKey, revision: number, standing: Stan
 
 /** Accepts a rollback. A release that a dead helm process left pending can be rolled back; one that an unfinished task works on cannot. */
 export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
-  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: RollbackRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
-    const { revision, flags, description, responseId } = request
+  async (call: SignedInCall<SubmittedTask>, request: RollbackRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
+    const { grant, revision, flags, description, responseId } = request
     const opened = await openCluster(deps, call, grant)
     if (isLeft(opened)) return opened
     const release = await resolveRelease(deps, call, opened.right, request, false)

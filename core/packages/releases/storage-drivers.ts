@@ -1,5 +1,6 @@
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { AccessGrant } from '../../kernel/access.ts'
+import { isLeft, left, map, right, type Either } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { defineAudit } from '../../kernel/audit.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -33,12 +34,7 @@ export const driverNamed = (name: string): Either<Failure<'DriverRefused'>, Stor
 export const makeStorageDriverOf = ({ drivers: store }: { readonly drivers: Pick<DriverConfigurationStore, 'find'> }): StorageDriverOf =>
   async ({ ownerId, uid }) => (await store.find(ownerId, uid))?.driver ?? usualDriver
 
-interface Deps {
-  readonly clusterRecords: Pick<ClusterStore, 'get'>
-  readonly drivers: DriverConfigurationStore
-  readonly driverUnitOfWork: DriverUnitOfWork
-  readonly clock: Clock
-}
+const auditOf = defineAudit('cluster', ['package_driver.set'], ({ id, name, ownerId }: Cluster) => ({ objectId: id, objectName: name, tenantId: ownerId }))
 
 const epoch = new Date(0)
 
@@ -47,45 +43,53 @@ const usualOf = ({ ownerId, uid }: Pick<Cluster, 'ownerId' | 'uid'>): DriverConf
   id: 0, userId: ownerId, clusterUid: uid, driver: usualDriver, createdAt: epoch, updatedAt: epoch,
 })
 
-/** Reads and sets the driver of a cluster. A change does not move releases between drivers. */
-export const makeDriverConfigurations = (deps: Deps) => {
-  const clusterOf = async (grant: AccessGrant) => {
-    const cluster = await deps.clusterRecords.get(grant.objectId as ClusterId)
-    return cluster === undefined ? left(ClusterMissing('The cluster does not exist.')) : right(cluster)
-  }
-
-  const usual = async (grant: AccessGrant): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> => {
-    const cluster = await clusterOf(grant)
-    if (isLeft(cluster)) return cluster
-    return right(usualOf(cluster.right))
-  }
-
-  return {
-    usual,
-
-    async show(grant: AccessGrant): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> {
-      const fallback = await usual(grant)
-      if (isLeft(fallback)) return fallback
-      const { userId, clusterUid } = fallback.right
-      return right((await deps.drivers.find(userId, clusterUid)) ?? fallback.right)
-    },
-
-    async set(call: SignedInCall<DriverConfiguration>, grant: AccessGrant, name: string): Outcome<Failure<'ClusterMissing'> | Failure<'DriverRefused'>, DriverConfiguration> {
-      const driver = driverNamed(name)
-      if (isLeft(driver)) return driver
-      const cluster = await clusterOf(grant)
-      if (isLeft(cluster)) return cluster
-      const { id, ownerId, uid } = cluster.right
-      return deps.driverUnitOfWork.run<never, DriverConfiguration>(call, async (stores) => {
-        const current = (await stores.drivers.find(ownerId, uid)) ?? usualOf(cluster.right)
-        if (current.driver === driver.right) return right(current)
-        const stored = await stores.drivers.put(ownerId, uid, driver.right, deps.clock.now())
-        await stores.audit.record({
-          action: 'package_driver.set', objectType: 'cluster', objectId: id, objectName: cluster.right.name, tenantId: ownerId,
-          changes: { driver: driver.right },
-        })
-        return right(stored)
-      })
-    },
-  }
+interface ClusterRecords {
+  readonly clusterRecords: Pick<ClusterStore, 'get'>
 }
+
+const clusterOf = async ({ clusterRecords }: ClusterRecords, id: ClusterId): Outcome<Failure<'ClusterMissing'>, Cluster> => {
+  const cluster = await clusterRecords.get(id)
+  return cluster === undefined ? left(ClusterMissing('The cluster does not exist.')) : right(cluster)
+}
+
+/** Returns the default configuration of a cluster. */
+export const makeGetDefaultDriver = (deps: ClusterRecords) =>
+  async (_call: SignedInCall, id: ClusterId): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> => {
+    return pipe(await clusterOf(deps, id), map(usualOf))
+  }
+
+/** Returns the configuration of a cluster, or the default one until a driver is set. */
+export const makeGetDriver = (deps: ClusterRecords & { readonly drivers: Pick<DriverConfigurationStore, 'find'> }) =>
+  async (_call: SignedInCall, id: ClusterId): Outcome<Failure<'ClusterMissing'>, DriverConfiguration> => {
+    const cluster = await clusterOf(deps, id)
+    if (isLeft(cluster)) return cluster
+    return right((await deps.drivers.find(cluster.right.ownerId, cluster.right.uid)) ?? usualOf(cluster.right))
+  }
+
+export interface SetDriverInput {
+  readonly id: ClusterId
+  /** The name of the driver, as for `driverNamed`. */
+  readonly driver: string
+}
+
+export interface SetDriverDeps extends ClusterRecords {
+  readonly driverUnitOfWork: DriverUnitOfWork
+  readonly clock: Clock
+}
+
+/** Sets the driver of a cluster. Releases are not moved between drivers. */
+export const makeSetDriver = (deps: SetDriverDeps) =>
+  async (call: SignedInCall<DriverConfiguration>, input: SetDriverInput): Outcome<Failure<'ClusterMissing'> | Failure<'DriverRefused'>, DriverConfiguration> => {
+    const driver = driverNamed(input.driver)
+    if (isLeft(driver)) return driver
+    const cluster = await clusterOf(deps, input.id)
+    if (isLeft(cluster)) return cluster
+    const { ownerId, uid } = cluster.right
+    return deps.driverUnitOfWork.run<never, DriverConfiguration>(call, async ({ drivers: store, audit }) => {
+      const current = (await store.find(ownerId, uid)) ?? usualOf(cluster.right)
+      if (current.driver === driver.right) return right(current)
+      const stored = await store.put(ownerId, uid, driver.right, deps.clock.now())
+      await audit.record(auditOf(cluster.right, 'package_driver.set', { driver: driver.right }))
+      return right(stored)
+    })
+  }

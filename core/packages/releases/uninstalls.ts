@@ -75,6 +75,7 @@ export const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
   }
 
 export interface UninstallRequest extends ReleaseQuestion {
+  readonly grant: AccessGrant
   readonly flags: ReleaseRemoval['flags']
   readonly responseId: string | undefined
 }
@@ -83,8 +84,8 @@ const kind = 'packages.uninstallRelease'
 
 /** Accepts an uninstall. A release that a dead helm process left pending can be uninstalled; one that an unfinished task works on cannot. */
 export const makeUninstallRelease = (deps: SubmitReleaseDeps) =>
-  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: UninstallRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
-    const opened = await openCluster(deps, call, grant)
+  async (call: SignedInCall<SubmittedTask>, request: UninstallRequest): Outcome<SubmitReleaseFailure | FindFailure, SubmittedTask> => {
+    const opened = await openCluster(deps, call, request.grant)
     if (isLeft(opened)) return opened
     const release = await resolveRelease(deps, call, opened.right, request, false)
     if (isLeft(release)) return release

@@ -104,6 +104,7 @@ export const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade
 }
 
 export interface InstallRequest extends ChartOrder {
+  readonly grant: AccessGrant
   readonly release: ReleaseKey
   readonly responseId: string | undefined
 }
@@ -133,8 +134,8 @@ export const orderInput = ({ chart, values, flags, partOf }: ChartOrder): FreeOb
  * The task fetches the chart and validates the values against it.
  */
 export const makeInstallRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
-  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: InstallRequest): Outcome<OrderFailure | Failure<'ReleaseNameTaken'>, SubmittedTask> => {
-    const { release, flags, responseId } = request
+  async (call: SignedInCall<SubmittedTask>, request: InstallRequest): Outcome<OrderFailure | Failure<'ReleaseNameTaken'>, SubmittedTask> => {
+    const { grant, release, flags, responseId } = request
     const key = checkReleaseKey(release)
     if (isLeft(key)) return key
     const values = await checkValuesSpec(deps, request.values)
@@ -152,6 +153,7 @@ export const installReleaseKind = (deps: ChartTaskDeps): TaskKind => ({
 })
 
 export interface UpgradeRequest extends ChartOrder, ReleaseQuestion {
+  readonly grant: AccessGrant
   readonly responseId: string | undefined
 }
 
@@ -164,8 +166,8 @@ const judge = (release: ReleaseKey, { flags }: UpgradeRequest, { newest }: Stand
 
 /** Accepts an upgrade of an existing release; with `install`, of any release. */
 export const makeUpgradeRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
-  async (call: SignedInCall<SubmittedTask>, grant: AccessGrant, request: UpgradeRequest): Outcome<OrderFailure | FindFailure, SubmittedTask> => {
-    const { flags, responseId } = request
+  async (call: SignedInCall<SubmittedTask>, request: UpgradeRequest): Outcome<OrderFailure | FindFailure, SubmittedTask> => {
+    const { grant, flags, responseId } = request
     const values = await checkValuesSpec(deps, request.values)
     if (isLeft(values)) return values
     const opened = await openCluster(deps, call, grant)

@@ -1,11 +1,14 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
+import type { AccessGrant } from '../../kernel/access.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
-import type { ChartReader, OpenChart } from '../charts/chart-cache.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { ChartReader, OpenChart, OpenReaderFailure, ReadChartDeps, ReadChartFailure, ReadChartInput } from '../charts/chart-cache.ts'
+import { openReader, readChart } from '../charts/chart-cache.ts'
 import { atATime } from '../charts/concurrency.ts'
 import type { Chart, ChartFailure, ChartTexts, ChartTools, FetchedChart } from '../charts/ports.ts'
 import { ChartRefused, ChartSourceUnreachable } from '../charts/ports.ts'
@@ -13,6 +16,8 @@ import type { HelmFailure, HelmRunner } from '../releases/ports.ts'
 import type { ChartRef } from '../types.ts'
 import type { Bundle, BundlePackage } from './bundles.ts'
 import { bundleOptionView, chartCard, firstBundle, looksLikeBundle, shownVersion, singleChartView } from './bundles.ts'
+import type { GivenBundle } from './given-bundles.ts'
+import { parseGivenBundle } from './given-bundles.ts'
 import { bundleSelections, choicesOf, maxBundleLevels, maxBundles, packageSelection } from './selections.ts'
 import type { BundleOptionView, ChartSelection, Order, PackageCard } from './types.ts'
 
@@ -153,8 +158,8 @@ const makeExpand = ({ open, find }: ViewDeps) => {
   return expand
 }
 
-/** Returns the view of a chart: of its bundle with all its packages, or of the chart alone. */
-export const makeViewBundle = (deps: ViewDeps, mostMs = viewMs) => {
+/** Returns the view of a chart: of its bundle with all its packages, or of the chart alone. `mostMs` limits the time that it takes. */
+export const makeViewBundle = (deps: ViewDeps & Pick<ReadChartDeps, 'memberClusters'>, mostMs = viewMs) => {
   const expand = makeExpand(deps)
   const view = async (ref: ChartRef, reader: ChartReader, signal: AbortSignal): Viewed<BundleOptionView> => {
     const opened = await deps.open(ref, reader, signal)
@@ -165,11 +170,14 @@ export const makeViewBundle = (deps: ViewDeps, mostMs = viewMs) => {
     return expand(opened.right, bundle.right, [keyOf(opened.right.ref)], { reader, signal, charts: 0, bundles: 0 })
   }
 
-  return async (ref: ChartRef, reader: ChartReader, signal: AbortSignal): Viewed<BundleOptionView> => {
+  return async (call: SignedInCall<never>, { grant, ref }: ReadChartInput): Outcome<OpenReaderFailure | ViewFailure, BundleOptionView> => {
+    const reader = await openReader(deps, call, grant)
+    if (isLeft(reader)) return reader
+    const { signal } = call
     const deadline = AbortSignal.timeout(mostMs)
     const late = left(ChartSourceUnreachable(`Not everything that the chart names came within ${mostMs / 1000} seconds.`))
     try {
-      const viewed = await view(ref, reader, AbortSignal.any([signal, deadline]))
+      const viewed = await view(ref, reader.right, AbortSignal.any([signal, deadline]))
       return isLeft(viewed) && deadline.aborted ? late : viewed
     } catch (error) {
       // Aborted work may throw; after a disconnect there is usually no client left to respond to.
@@ -179,8 +187,7 @@ export const makeViewBundle = (deps: ViewDeps, mostMs = viewMs) => {
   }
 }
 
-interface OrderDeps {
-  readonly open: OpenChart
+interface OrderDeps extends ReadChartDeps {
   readonly clock: Clock
   readonly entropy: Entropy
 }
@@ -192,9 +199,7 @@ const orderOf = ({ clock, entropy }: OrderDeps, name: string, items: readonly Ch
   items,
 })
 
-/** The caller's parameters for one chart. */
-export interface PackageWish {
-  readonly ref: ChartRef
+export interface OrderPackageInput extends ReadChartInput {
   /** Defaults to the chart's name. */
   readonly releaseName: string | undefined
   /** Defaults to `default`. */
@@ -206,15 +211,16 @@ export interface PackageWish {
 /** Returns an order for one chart. Nothing is stored. */
 export const makeOrderPackage =
   (deps: OrderDeps) =>
-  async (wish: PackageWish, reader: ChartReader, signal: AbortSignal): Outcome<ChartFailure | Failure<'OrderRefused'>, Order> => {
-    const opened = await deps.open(wish.ref, reader, signal)
+  async (call: SignedInCall<never>, input: OrderPackageInput): Outcome<ReadChartFailure | Failure<'OrderRefused'>, Order> => {
+    const opened = await readChart(deps, call, input)
     if (isLeft(opened)) return opened
-    return pipe(packageSelection(opened.right, wish), map((selection) => orderOf(deps, selection.releaseName, [selection])))
+    return pipe(packageSelection(opened.right, input), map((selection) => orderOf(deps, selection.releaseName, [selection])))
   }
 
-/** A bundle view with the caller's choices. */
-export interface ChosenView {
-  readonly view: BundleOptionView
+export interface OrderBundleInput {
+  readonly grant: AccessGrant
+  /** A bundle view with the caller's choices. */
+  readonly view: GivenBundle
   readonly licenseKey: string | undefined
 }
 
@@ -225,15 +231,19 @@ export const makeOrderBundle = (deps: OrderDeps & { readonly find: FindBundle })
     return isLeft(opened) ? opened : deps.find(opened.right, reader, signal)
   }
 
-  return async ({ view, licenseKey }: ChosenView, reader: ChartReader, signal: AbortSignal): Outcome<ViewFailure | Failure<'OrderRefused'>, Order> => {
-    const choices = choicesOf(view)
+  return async (call: SignedInCall<never>, { grant, view: given, licenseKey }: OrderBundleInput): Outcome<OpenReaderFailure | ViewFailure | Failure<'OrderRefused'>, Order> => {
+    const view = parseGivenBundle(given)
+    if (isLeft(view)) return view
+    const reader = await openReader(deps, call, grant)
+    if (isLeft(reader)) return reader
+    const choices = choicesOf(view.right)
     if (isLeft(choices)) return choices
     const authors = new Map<BundleOptionView, Bundle>()
     for (const bundle of new Set(choices.right.map(({ within }) => within))) {
-      const author = await authorOf(bundle, reader, signal)
+      const author = await authorOf(bundle, reader.right, call.signal)
       if (isLeft(author)) return author
       if (author.right !== undefined) authors.set(bundle, author.right)
     }
-    return pipe(bundleSelections(choices.right, authors, licenseKey), map((items) => orderOf(deps, view.name, items)))
+    return pipe(bundleSelections(choices.right, authors, licenseKey), map((items) => orderOf(deps, view.right.name, items)))
   }
 }

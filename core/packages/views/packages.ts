@@ -1,6 +1,10 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { ReadChartDeps, ReadChartFailure, ReadChartInput } from '../charts/chart-cache.ts'
+import { readChart } from '../charts/chart-cache.ts'
 import type { Chart, ChartTexts, FetchedChart } from '../charts/ports.ts'
 import { ChartRefused } from '../charts/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
@@ -57,6 +61,13 @@ export const packageView = async (texts: Texts, fetched: FetchedChart): Read<Pac
     ...definedFields({ openAPIV3Schema: schema.right }),
   })
 }
+
+/** Returns what the form of a chart needs, as `packageView`. */
+export const makeViewPackage = (deps: ReadChartDeps & { readonly texts: Texts }) =>
+  async (call: SignedInCall<never>, input: ReadChartInput): Outcome<ReadChartFailure, PackageView> => {
+    const fetched = await readChart(deps, call, input)
+    return isLeft(fetched) ? fetched : packageView(deps.texts, fetched.right)
+  }
 
 export type ViewFormat = 'json' | 'yaml'
 
@@ -124,3 +135,22 @@ export const servedFile = async (
   if (isLeft(turned)) return left(FormatRefused(`${path} cannot be turned into ${format}: ${turned.left.message}`))
   return right({ name: `${name.slice(0, -extension.length)}${format}`, contentType: format === 'json' ? json : yaml, bytes: new TextEncoder().encode(turned.right) })
 }
+
+/** Lists the files of a chart, as `fileNames`. */
+export const makeListChartFiles = (deps: ReadChartDeps) =>
+  async (call: SignedInCall<never>, input: ReadChartInput): Outcome<ReadChartFailure, readonly string[]> => {
+    return pipe(await readChart(deps, call, input), map(({ chart }) => fileNames(chart)))
+  }
+
+export interface GetChartFileInput extends ReadChartInput {
+  readonly path: string
+  /** The format to convert to; undefined leaves the file unchanged. */
+  readonly format: ViewFormat | undefined
+}
+
+/** Returns a file of a chart, as `servedFile`. */
+export const makeGetChartFile = (deps: ReadChartDeps & { readonly texts: Pick<ChartTexts, 'convert'> }) =>
+  async (call: SignedInCall<never>, input: GetChartFileInput): Outcome<ReadChartFailure | Failure<'ChartFileMissing'> | Failure<'FormatRefused'>, ServedFile> => {
+    const fetched = await readChart(deps, call, input)
+    return isLeft(fetched) ? fetched : servedFile(deps.texts, fetched.right.chart, input.path, input.format)
+  }

@@ -3,8 +3,11 @@ import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { ClusterAnswer, MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import { ClusterUnreachable } from '../../clusters/ports.ts'
-import type { Failure } from '../../kernel/failure.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { ReadChartDeps, ReadChartFailure, ReadChartInput } from '../charts/chart-cache.ts'
+import { openReader } from '../charts/chart-cache.ts'
 import { asTable, entriesOf, mergeTables } from '../charts/value-tables.ts'
 import { makeApiResources } from '../editors/api-resources.ts'
 import { PresetsRefused, VariantMissing } from './ports.ts'
@@ -165,3 +168,20 @@ export const findPresets = async (cluster: MemberCluster, wish: VariantWish, sig
   const ofNamespace = wish.namespace === '' ? right([]) : await listPresets(cluster, inNamespace, `ChartPresets of the namespace ${wish.namespace}`, signal)
   return pipe(ofNamespace, map((presets) => presetsInForce(ofCluster.right, presets, isSelected)))
 }
+
+export interface GetChartValuesInput extends ReadChartInput {
+  /** With an empty `variant`, no presets apply. */
+  readonly wish: VariantWish
+}
+
+/** Returns the default values of a chart, with the presets of a variant merged over them. */
+export const makeGetChartValues = (deps: ReadChartDeps) =>
+  async (call: SignedInCall<never>, { grant, ref, wish }: GetChartValuesInput): Outcome<ReadChartFailure | PresetFailure, FreeObject> => {
+    const reader = await openReader(deps, call, grant)
+    if (isLeft(reader)) return reader
+    const fetched = await deps.open(ref, reader.right, call.signal)
+    if (isLeft(fetched)) return fetched
+    const { values } = fetched.right.chart
+    if (wish.variant === '') return right(values)
+    return pipe(await findPresets(reader.right.cluster, wish, call.signal), map((found) => withPresets(values, found)))
+  }

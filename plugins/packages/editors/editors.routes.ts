@@ -4,10 +4,11 @@ import { EditorMissing, EditorUnfit, ModelRefused, ObjectRefused } from '../../.
 import { PatchRefused, RecordsRefused, RecordUnreadable, ReleaseMissing } from '../../../core/packages/ports.ts'
 import { HelmBusy, HelmMissing, HelmRefused, HelmStopped, ReleaseNameTaken, ReleasePending } from '../../../core/packages/releases/ports.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../../core/tasks/ports.ts'
-import { read, requires, write } from '../../kit/access.ts'
+import { read, requires } from '../../kit/access.ts'
 import { FreeObjectCodec } from '../../kit/codecs.ts'
 import { json, orYaml, text } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
+import { body } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import { clusterInPath, ClusterPath, ResponseIdQuery, taskExample, TaskResponse } from '../codecs.ts'
 import {
   aboutExample,
@@ -27,16 +28,17 @@ import {
 } from './codecs.ts'
 
 const optionsPath = '/clusters/{owner}/{cluster}/helm/options'
-const optionsRoute = { tag: 'Helm', access: requires('can_connect', clusterInPath), scope: read('cluster'), params: ClusterPath } as const
+const common = { tag: 'Helm', access: requires('can_connect', clusterInPath), params: ClusterPath } as const
 const optionsFailures = [
   ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, EditorMissing, EditorUnfit, ModelRefused, ChartMissing, ChartRefused,
   ChartSourceRefused, ChartSourceUnreachable, ValuesRefused, HelmBusy, HelmMissing, HelmRefused, HelmStopped,
 ] as const
 /** The editor names the chart, not the request. When it is missing the request cannot be carried out: 422. */
 const statusOf = { ChartMissing: 422 } as const
+// A PUT that only reads.
+const optionsRoute = routesOf({ ...common, scope: read('cluster'), failures: optionsFailures, statusOf })
 
-export const makeOptionsModel = defineRoute({
-  ...optionsRoute,
+export const makeOptionsModel = optionsRoute({
   id: 'packages.makeOptionsModel',
   method: 'PUT',
   path: `${optionsPath}/model`,
@@ -47,12 +49,9 @@ export const makeOptionsModel = defineRoute({
   query: FormatQuery,
   body: body(EditorOptions, optionsExample),
   ok: orYaml(json(200, FreeObjectCodec, modelExample)),
-  failures: optionsFailures,
-  statusOf,
 })
 
-export const renderOptionsManifest = defineRoute({
-  ...optionsRoute,
+export const renderOptionsManifest = optionsRoute({
   id: 'packages.renderOptionsManifest',
   method: 'PUT',
   path: `${optionsPath}/manifest`,
@@ -60,12 +59,9 @@ export const renderOptionsManifest = defineRoute({
   description: "Renders the chart of the resource's editor with the model as its complete values: hooks before the installation, manifests, hooks after it. Nothing is written.",
   body: body(EditorModel, modelExample),
   ok: text('text/plain; charset=utf-8', manifestExample),
-  failures: optionsFailures,
-  statusOf,
 })
 
-export const renderOptionsResources = defineRoute({
-  ...optionsRoute,
+export const renderOptionsResources = optionsRoute({
   id: 'packages.renderOptionsResources',
   method: 'PUT',
   path: `${optionsPath}/resources`,
@@ -74,21 +70,20 @@ export const renderOptionsResources = defineRoute({
   query: ResourcesQuery,
   body: body(EditorModel, modelExample),
   ok: json(200, ResourceOutput, outputExample),
-  failures: optionsFailures,
-  statusOf,
 })
 
 const editorPath = '/clusters/{owner}/{cluster}/helm/editor'
-const editorRoute = { tag: 'Helm', access: requires('can_connect', clusterInPath), params: ClusterPath } as const
 const clusterFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused] as const
 const editorFailures = [EditorMissing, EditorUnfit, ModelRefused, ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable] as const
 const recordFailures = [RecordsRefused, RecordUnreadable, ReleaseMissing] as const
 const taskFailures = [ResponseIdTaken, TaskLocked, TooManyTasks] as const
-const loadFailures = [...clusterFailures, ...editorFailures, ...recordFailures, ObjectRefused] as const
+const loadFailures = [...editorFailures, ...recordFailures, ObjectRefused] as const
+const editorRoute = routesOf({ ...common, scopeCategory: 'cluster', failures: clusterFailures })
+const loadRoute = routesOf({ ...common, scope: read('cluster'), failures: [...clusterFailures, ...loadFailures], statusOf })
+const about = body(EditorModel, aboutExample)
 const followed = 'The response names a task, whose progress is published on the bus under `subject` and at `/tasks/{id}`. `response-id` is the last word of `subject`, chosen by the client.'
 
-export const applyEditor = defineRoute({
-  ...editorRoute,
+export const applyEditor = editorRoute({
   id: 'packages.applyEditor',
   method: 'PUT',
   path: editorPath,
@@ -97,7 +92,6 @@ export const applyEditor = defineRoute({
     'Kind, apiVersion, name and namespace of each resource come from the editor and the release; those of the model are ignored. With `patch` (RFC 6902) instead of `resources` the model of the installed release is patched. ' +
     'Waits until the applied objects are ready, unless `wait=false`; `timeout` is in seconds. `installCRDs=true` also creates the custom resource definitions of the chart. ' +
     followed,
-  scope: write('cluster'),
   query: ApplyQuery,
   body: body(EditorApplication, modelExample),
   ok: json(200, TaskResponse, taskExample),
@@ -105,50 +99,46 @@ export const applyEditor = defineRoute({
   statusOf,
 })
 
-export const deleteEditor = defineRoute({
-  ...editorRoute,
+export const deleteEditor = editorRoute({
   id: 'packages.deleteEditor',
   method: 'DELETE',
   path: editorPath,
   summary: 'Uninstall the release of an editor',
   description: 'Removes the history as well. The release is named by `releaseName` and `namespace` beside the resource, in the body or the query, or by `metadata` as in a model. A release that was not created by the editor is rejected. ' + followed,
-  scope: write('cluster'),
   query: ResponseIdQuery,
   body: body(EditorRemoval, removalExample, { orQuery: true, whenAbsent: {} }),
   ok: json(200, TaskResponse, taskExample),
-  failures: [...clusterFailures, ...recordFailures, ...taskFailures, ModelRefused],
+  failures: [...recordFailures, ...taskFailures, ModelRefused],
 })
 
-const loading = { ...editorRoute, scope: read('cluster'), body: body(EditorModel, aboutExample), failures: loadFailures, statusOf } as const
-
-export const loadEditorModel = defineRoute({
-  ...loading,
+export const loadEditorModel = loadRoute({
   id: 'packages.loadEditorModel',
   method: 'PUT',
   path: `${editorPath}/model`,
   summary: 'Get the editor model of an installed release',
   description: 'Reads the present objects from the cluster as the caller. Objects that do not exist or that the caller may not read are listed under `missing`. JSON, or YAML with `format=yaml`.',
   query: FormatQuery,
+  body: about,
   ok: orYaml(json(200, FreeObjectCodec, modelExample)),
 })
 
-export const loadEditorManifest = defineRoute({
-  ...loading,
+export const loadEditorManifest = loadRoute({
   id: 'packages.loadEditorManifest',
   method: 'PUT',
   path: `${editorPath}/manifest`,
   summary: 'Get the manifest of an installed release of an editor',
   description: 'All present objects of the release as YAML. Objects that do not exist or that the caller may not read are named in comments.',
+  body: about,
   ok: text('text/plain; charset=utf-8', manifestExample),
 })
 
-export const loadEditorResources = defineRoute({
-  ...loading,
+export const loadEditorResources = loadRoute({
   id: 'packages.loadEditorResources',
   method: 'PUT',
   path: `${editorPath}/resources`,
   summary: 'Get the objects of an installed release of an editor, one by one',
   description: 'With a file for each object, by apiVersion and kind: YAML, or JSON with `format=json`.',
   query: FormatQuery,
+  body: about,
   ok: json(200, ResourceOutput, outputExample),
 })

@@ -1,21 +1,32 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { ValuesSpec } from '../../../core/packages/charts/values.ts'
+import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../core/packages/charts/ports.ts'
+import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
+import { ClusterStoreToken, MemberClustersToken } from '../../../core/clusters/ports.ts'
+import { ClockToken, PauseToken, unixSeconds } from '../../../core/kernel/clock.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
+import type { ClusterId } from '../../../core/kernel/ids.ts'
 import type { DriverConfiguration } from '../../../core/packages/ports.ts'
+import {
+  DriverConfigurationStoreToken,
+  DriverUnitOfWorkToken,
+  JsonPatchesToken,
+  NamePatternsToken,
+  ReleaseStoreToken,
+  StorageDriverOfToken,
+} from '../../../core/packages/ports.ts'
 import type { HelmFlags } from '../../../core/packages/releases/ports.ts'
-import type { ReleaseReadDeps } from '../../../core/packages/releases/release-reads.ts'
+import { HelmRunnerToken, RecordSizesToken, TextDiffToken } from '../../../core/packages/releases/ports.ts'
 import { makeReleaseReads } from '../../../core/packages/releases/release-reads.ts'
 import { makeRollbackRelease, rollbackReleaseKind } from '../../../core/packages/releases/rollbacks.ts'
-import { makeDriverConfigurations } from '../../../core/packages/releases/storage-drivers.ts'
+import { makeGetDefaultDriver, makeGetDriver, makeSetDriver } from '../../../core/packages/releases/storage-drivers.ts'
 import { makeUninstallRelease, uninstallReleaseKind } from '../../../core/packages/releases/uninstalls.ts'
 import { installReleaseKind, makeInstallRelease, makeUpgradeRelease, upgradeReleaseKind } from '../../../core/packages/releases/upgrades.ts'
-import type { SubmittedTask, TaskKind } from '../../../core/tasks/ports.ts'
-import type { BoundRoute } from '../../kit/route.ts'
-import { handle, handleChange } from '../../kit/route.ts'
+import { objectIdOf } from '../../kit/grant.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
 import { chartRefOf } from '../codecs.ts'
-import type { PackagesGiven } from '../needs.ts'
 import type { ConsoleConfig, InstallReleaseOptions, RollbackReleaseRequest, UpgradeReleaseOptions } from './codecs.ts'
 import { toRelease, toReleaseRow, toReleaseState } from './codecs.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
 import {
   getDefaultDriver,
   getDriver,
@@ -31,27 +42,30 @@ import {
 } from './releases.routes.ts'
 
 /** The routes for lists, history, content and status of releases. */
-export const releaseReadHandlers = (given: ReleaseReadDeps): readonly BoundRoute[] => {
-  const reads = makeReleaseReads(given)
-  return [
-    handle(listReleases, async ({ call, grant, body: { full, ...options } }) => {
-      const rows = await reads.list(call, grant, options, full === true)
-      return isLeft(rows) ? rows : right(rows.right.map(toReleaseRow))
-    }),
-    handle(getReleaseHistory, async ({ call, grant, params: { name }, query: { max, namespace, full } }) => {
-      const rows = await reads.history(call, grant, { name, namespace }, { max, isFull: full })
-      return isLeft(rows) ? rows : right(rows.right.map(toReleaseRow))
-    }),
-    handle(getReleaseContent, async ({ call, grant, params: { name }, query: { namespace, version } }) => {
-      const release = await reads.content(call, grant, { name, namespace }, version)
-      return isLeft(release) ? release : right(toRelease(release.right))
-    }),
-    handle(getReleaseStatus, async ({ call, grant, params: { name }, query: { namespace, version } }) => {
-      const release = await reads.content(call, grant, { name, namespace }, version)
-      return isLeft(release) ? release : right(toReleaseState(release.right))
-    }),
-  ]
-}
+export const releaseReadGroup = defineGroup({
+  needs: { driverOf: StorageDriverOfToken, memberClusters: MemberClustersToken, patterns: NamePatternsToken, releases: ReleaseStoreToken },
+  routes: (given) => {
+    const reads = makeReleaseReads(given)
+    return [
+      handle(listReleases, reads.list, {
+        input: ({ grant, body: { full, ...options } }) => ({ grant, options, isFull: full === true }),
+        reply: (rows) => rows.map(toReleaseRow),
+      }),
+      handle(getReleaseHistory, reads.history, {
+        input: ({ grant, params: { name }, query: { max, namespace, full } }) => ({ grant, release: { name, namespace }, max, isFull: full === true }),
+        reply: (rows) => rows.map(toReleaseRow),
+      }),
+      handle(getReleaseContent, reads.content, {
+        input: ({ grant, params: { name }, query: { namespace, version } }) => ({ grant, release: { name, namespace }, version }),
+        reply: toRelease,
+      }),
+      handle(getReleaseStatus, reads.content, {
+        input: ({ grant, params: { name }, query: { namespace, version } }) => ({ grant, release: { name, namespace }, version }),
+        reply: toReleaseState,
+      }),
+    ]
+  },
+})
 
 const valuesOf = (options: InstallReleaseOptions | UpgradeReleaseOptions): ValuesSpec =>
   definedFields({
@@ -111,18 +125,27 @@ const rollbackFlags = (options: RollbackReleaseRequest) =>
     dryRun: options.dry_run === true ? ('server' as const) : undefined,
   })
 
-/** Returns the task, which has the form of `TaskResponse`. */
-export const taskWire = (task: SubmittedTask): SubmittedTask => task
-
-/** The routes for install, upgrade, uninstall and rollback. Each returns the task that does the work. */
-export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
-  const install = makeInstallRelease(given)
-  const upgrade = makeUpgradeRelease(given)
-  const uninstall = makeUninstallRelease(given)
-  const rollback = makeRollbackRelease(given)
-  return [
-    handleChange(installRelease, taskWire, ({ call, grant, query, body }) =>
-      install(call, grant, {
+/** The routes for install, upgrade, uninstall and rollback, and the tasks that do the work. */
+export const releaseTaskGroup = defineGroup({
+  needs: {
+    chartSource: ChartSourceToken,
+    chartTexts: ChartTextsToken,
+    chartTools: ChartToolsToken,
+    clock: ClockToken,
+    clusterTasks: ClusterTasksToken,
+    driverOf: StorageDriverOfToken,
+    helm: HelmRunnerToken,
+    memberClusters: MemberClustersToken,
+    patches: JsonPatchesToken,
+    pause: PauseToken,
+    recordSizes: RecordSizesToken,
+    releases: ReleaseStoreToken,
+    textDiff: TextDiffToken,
+  },
+  routes: (given) => [
+    handle(installRelease, makeInstallRelease(given), {
+      input: ({ grant, query, body }) => ({
+        grant,
         release: { name: body.releaseName, namespace: body.namespace || 'default' },
         chart: chartRefOf(body),
         values: valuesOf(body),
@@ -130,9 +153,10 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         ...definedFields({ partOf: body.partOf }),
         responseId: query['response-id'],
       }),
-    ),
-    handleChange(upgradeRelease, taskWire, ({ call, grant, params, query, body }) =>
-      upgrade(call, grant, {
+    }),
+    handle(upgradeRelease, makeUpgradeRelease(given), {
+      input: ({ grant, params, query, body }) => ({
+        grant,
         name: params.name,
         namespace: body.namespace,
         chart: chartRefOf(body),
@@ -141,17 +165,19 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         ...definedFields({ partOf: body.partOf }),
         responseId: query['response-id'],
       }),
-    ),
-    handleChange(uninstallRelease, taskWire, ({ call, grant, params, query, body }) =>
-      uninstall(call, grant, {
+    }),
+    handle(uninstallRelease, makeUninstallRelease(given), {
+      input: ({ grant, params, query, body }) => ({
+        grant,
         name: params.name,
         namespace: body.namespace,
         flags: definedFields({ disableHooks: body.disable_hooks, timeoutSeconds: body.timeout, keepHistory: body.purge === false ? true : undefined }),
         responseId: query['response-id'],
       }),
-    ),
-    handleChange(rollbackRelease, taskWire, ({ call, grant, params, query, body }) =>
-      rollback(call, grant, {
+    }),
+    handle(rollbackRelease, makeRollbackRelease(given), {
+      input: ({ grant, params, query, body }) => ({
+        grant,
         name: params.name,
         namespace: body.namespace,
         revision: body.version ?? 0,
@@ -159,13 +185,10 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
         ...definedFields({ description: body.description }),
         responseId: query['response-id'],
       }),
-    ),
-  ]
-}
-
-/** The kinds of tasks of these routes. */
-export const releaseTaskKinds = (given: PackagesGiven): readonly TaskKind[] =>
-  [installReleaseKind, upgradeReleaseKind, rollbackReleaseKind, uninstallReleaseKind].map((kind) => kind(given))
+    }),
+  ],
+  tasks: (given) => [installReleaseKind(given), upgradeReleaseKind(given), rollbackReleaseKind(given), uninstallReleaseKind(given)],
+})
 
 /** The wire type of the setting that holds the driver of the package manager. */
 const driverSetting = 1
@@ -176,24 +199,19 @@ const toConsoleConfig = (configuration: DriverConfiguration): ConsoleConfig => (
   clusterID: configuration.clusterUid,
   type: driverSetting,
   data: { driver: { pkg3: { driverName: configuration.driver } } },
-  createdUnix: Math.floor(configuration.createdAt.getTime() / 1000),
-  updatedUnix: Math.floor(configuration.updatedAt.getTime() / 1000),
+  createdUnix: unixSeconds(configuration.createdAt),
+  updatedUnix: unixSeconds(configuration.updatedAt),
 })
 
 /** The routes for the driver that stores the releases of a cluster. */
-export const driverHandlers = (given: Parameters<typeof makeDriverConfigurations>[0]): readonly BoundRoute[] => {
-  const configurations = makeDriverConfigurations(given)
-  return [
-    handle(getDriver, async ({ grant }) => {
-      const found = await configurations.show(grant)
-      return isLeft(found) ? found : right(toConsoleConfig(found.right))
+export const driverGroup = defineGroup({
+  needs: { clock: ClockToken, clusterRecords: ClusterStoreToken, drivers: DriverConfigurationStoreToken, driverUnitOfWork: DriverUnitOfWorkToken },
+  routes: (given) => [
+    handle(getDriver, makeGetDriver(given), { input: ({ grant }) => objectIdOf<ClusterId>(grant), reply: toConsoleConfig }),
+    handle(setDriver, makeSetDriver(given), {
+      input: ({ grant, body }) => ({ id: objectIdOf<ClusterId>(grant), driver: (body.driver ?? body.data?.driver)?.pkg3?.driverName ?? '' }),
+      reply: toConsoleConfig,
     }),
-    handleChange(setDriver, toConsoleConfig, ({ call, grant, body }) =>
-      configurations.set(call, grant, (body.driver ?? body.data?.driver)?.pkg3?.driverName ?? ''),
-    ),
-    handle(getDefaultDriver, async ({ grant }) => {
-      const found = await configurations.usual(grant)
-      return isLeft(found) ? found : right(toConsoleConfig(found.right))
-    }),
-  ]
-}
+    handle(getDefaultDriver, makeGetDefaultDriver(given), { input: ({ grant }) => objectIdOf<ClusterId>(grant), reply: toConsoleConfig }),
+  ],
+})

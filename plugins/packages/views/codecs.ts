@@ -1,9 +1,8 @@
 import * as t from 'io-ts'
-import { completedSource } from '../../../core/packages/charts/source-refs.ts'
+import type { GivenBundle, GivenPackage } from '../../../core/packages/views/given-bundles.ts'
 import type { BundleOptionView, PackageCard } from '../../../core/packages/views/types.ts'
-import { answer, AnyJson, DateTime, FreeObjectCodec, freeText, listOf, optional, PathName, PathTail, patternText, request } from '../../kit/codecs.ts'
+import { answer, AnyJson, FreeObjectCodec, freeText, Instant, listOf, noted, optional, PathName, PathTail, patternText, request } from '../../kit/codecs.ts'
 import { chartSourceProps, Format, Namespace, ReleaseName } from '../codecs.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** A file of a chart, by its path in the chart. */
 export const ChartFilePath = request({ owner: PathName, cluster: PathName, path: PathTail }, 'ChartFilePath')
@@ -52,23 +51,10 @@ const ChartCardIn = request(
   'ChartCardIn',
 )
 
-/** A bundle as a client returns it. */
-export interface BundleIn {
-  readonly name: string
-  readonly version: string
-  readonly sourceRef: t.TypeOf<typeof SourceRefIn>
-  readonly packages: readonly PackageIn[]
-}
-export interface PackageIn {
-  readonly chart: t.TypeOf<typeof ChartCardIn> | undefined
-  readonly bundle: BundleIn | undefined
-  readonly oneOf: { readonly description: string | undefined; readonly bundles: readonly BundleIn[] } | undefined
-}
-
-const bundleProps = (packages: t.Type<readonly PackageIn[], unknown, unknown>) => ({ name: freeText(250, 1), version: freeText(128), sourceRef: SourceRefIn, packages })
-const BundleOptionIn: t.Type<BundleIn, unknown> = t.recursion('BundleOptionIn', () => request(bundleProps(listOf(PackageIn, 100)), 'BundleOptionIn'))
+const bundleProps = (packages: t.Type<readonly GivenPackage[], unknown, unknown>) => ({ name: freeText(250, 1), version: freeText(128), sourceRef: SourceRefIn, packages })
+const BundleOptionIn: t.Type<GivenBundle, unknown> = t.recursion('BundleOptionIn', () => request(bundleProps(listOf(PackageIn, 100)), 'BundleOptionIn'))
 /** One of the three. Other keys of a view are ignored. */
-const PackageIn: t.Type<PackageIn, unknown> = t.recursion('PackageIn', () =>
+const PackageIn: t.Type<GivenPackage, unknown> = t.recursion('PackageIn', () =>
   request(
     {
       chart: optional(ChartCardIn),
@@ -80,36 +66,6 @@ const PackageIn: t.Type<PackageIn, unknown> = t.recursion('PackageIn', () =>
 )
 /** A bundle view with choices made: `selected` marks the charts and versions. */
 export const BundleViewIn = request({ ...bundleProps(listOf(PackageIn, 100)), licenseKey: optional(freeText(64 * 1024)) }, 'BundleViewIn')
-
-const toCards = (card: PackageIn): readonly PackageCard[] => {
-  if (card.chart !== undefined) {
-    const { sourceRef, namespace, versions, multiSelect, required, selected, name } = card.chart
-    const options = versions.map(({ version, selected: isSelected, valuesFile, valuesPatch }) => ({
-      version,
-      ...definedFields({ selected: isSelected, valuesFile, valuesPatch }),
-    }))
-    const flags = { multiSelect: multiSelect === true, required: required === true, selected: selected === true }
-    return [{ chart: { name, sourceRef: completedSource(sourceRef), ...definedFields({ namespace }), versions: options, ...flags } }]
-  }
-  if (card.bundle !== undefined) return [{ bundle: toBundle(card.bundle) }]
-  return card.oneOf === undefined ? [] : [{ oneOf: { description: card.oneOf.description ?? '', bundles: card.oneOf.bundles.map(toBundle) } }]
-}
-
-/** Returns the parts of a client's bundle view that an order depends on. */
-export const toBundle = (view: BundleIn): BundleOptionView => ({
-  name: view.name,
-  version: view.version,
-  sourceRef: completedSource(view.sourceRef),
-  displayName: '',
-  packages: view.packages.flatMap(toCards),
-})
-
-/** Reports whether each package is exactly one of the three, recursively through nested bundles. */
-export const isUnambiguous = (view: BundleIn): boolean =>
-  view.packages.every(({ chart, bundle, oneOf }) => {
-    const isOne = [chart, bundle, oneOf].filter((each) => each !== undefined).length === 1
-    return isOne && [...(bundle === undefined ? [] : [bundle]), ...(oneOf?.bundles ?? [])].every(isUnambiguous)
-  })
 
 const Icon = t.intersection([t.type({ src: t.string }, 'IconSource'), t.partial({ size: t.string, type: t.string }, 'IconDetails')], 'ImageSpec')
 const Contact = t.partial({ name: t.string, url: t.string, email: t.string }, 'ContactData')
@@ -207,12 +163,17 @@ const ChartSelection = t.intersection(
   ],
   'ChartSelection',
 )
+/** An instant in the format of Kubernetes: without fractions of a second. */
+const WholeSecond = noted(
+  new t.Type<Date, string, unknown>(Instant.name, Instant.is, Instant.validate, (at) => Instant.encode(at).replace(/\.\d+Z$/, 'Z')),
+  { type: 'string', format: 'date-time' },
+)
 /** The charts to install, in order. */
 export const Order = answer(
   {
     apiVersion: t.string,
     kind: t.literal('Order'),
-    metadata: answer({ name: t.string, uid: t.string, creationTimestamp: DateTime }, 'OrderMetadata'),
+    metadata: answer({ name: t.string, uid: t.string, creationTimestamp: WholeSecond }, 'OrderMetadata'),
     spec: answer({ items: t.readonlyArray(answer({ chart: ChartSelection }, 'OrderItem')) }, 'OrderSpec'),
     status: FreeObjectCodec,
   },

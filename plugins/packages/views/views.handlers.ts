@@ -1,31 +1,32 @@
-import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { MemberClustersToken } from '../../../core/clusters/ports.ts'
 import type { AccessGrant } from '../../../core/kernel/access.ts'
-import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
+import { CachesToken } from '../../../core/kernel/cache.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { EntropyToken } from '../../../core/kernel/entropy.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
-import type { SignedInCall } from '../../../core/kernel/principal.ts'
-import type { VariantWish } from '../../../core/packages/views/presets.ts'
-import { withPresets, findPresets } from '../../../core/packages/views/presets.ts'
-import type { FetchedChart } from '../../../core/packages/charts/ports.ts'
+import { makeOpenChart } from '../../../core/packages/charts/chart-cache.ts'
+import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../core/packages/charts/ports.ts'
+import { HelmRunnerToken } from '../../../core/packages/releases/ports.ts'
 import { makeFindBundle, makeOrderBundle, makeOrderPackage, makeViewBundle } from '../../../core/packages/views/orders.ts'
-import { makeOpenChart, type ChartReader } from '../../../core/packages/charts/chart-cache.ts'
 import type { ServedFile } from '../../../core/packages/views/packages.ts'
-import { fileNames, formatOf, servedFile, packageView } from '../../../core/packages/views/packages.ts'
-import { OrderRefused } from '../../../core/packages/views/ports.ts'
-import { viewsApiVersion, type Order } from '../../../core/packages/views/types.ts'
-import { YamlAnswer, type Binary } from '../../kit/reply.ts'
-import { handle, type BoundRoute } from '../../kit/route.ts'
-import { chartRefOf, type ChartSourceFlatRef } from '../codecs.ts'
-import type { PackagesGiven } from '../needs.ts'
-import type { Order as OrderOut } from './codecs.ts'
-import { isUnambiguous, toBundle, type ChartPresetFlatRef } from './codecs.ts'
+import { formatOf, makeGetChartFile, makeListChartFiles, makeViewPackage } from '../../../core/packages/views/packages.ts'
+import type { VariantWish } from '../../../core/packages/views/presets.ts'
+import { makeGetChartValues } from '../../../core/packages/views/presets.ts'
+import type { Order } from '../../../core/packages/views/types.ts'
+import { viewsApiVersion } from '../../../core/packages/views/types.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
+import type { Binary } from '../../kit/reply.ts'
+import { YamlAnswer } from '../../kit/reply.ts'
+import type { ChartSourceFlatRef } from '../codecs.ts'
+import { chartRefOf } from '../codecs.ts'
+import type { ChartPresetFlatRef, Order as OrderOut } from './codecs.ts'
 import { getBundleView, getPackageFile, getPackageValues, getPackageView, listPackageFiles, orderBundle, orderPackage } from './views.routes.ts'
 
 const toOrder = ({ name, uid, createdAt, items }: Order): OrderOut => ({
   apiVersion: viewsApiVersion,
   kind: 'Order',
-  // The format of Kubernetes: instants without fractions of a second.
-  metadata: { name, uid, creationTimestamp: createdAt.toISOString().replace(/\.\d+Z$/, 'Z') },
+  metadata: { name, uid, creationTimestamp: createdAt },
   spec: { items: items.map((chart) => ({ chart })) },
   status: {},
 })
@@ -43,74 +44,51 @@ const toDownload = ({ name, contentType, bytes }: ServedFile): Binary => ({
 
 const toWish = ({ group = '', resource = '', kind = '', variant = '', namespace = '' }: ChartPresetFlatRef): VariantWish => ({ group, name: resource, kind, variant, namespace })
 
+const chartInput = ({ grant, body }: { readonly grant: AccessGrant; readonly body: ChartSourceFlatRef }) => ({ grant, ref: chartRefOf(body) })
+
 /** The routes that show charts and bundles, and make orders from them. */
-export const viewHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
-  const open = makeOpenChart({ source: given.chartSource, clock: given.clock, caches: given.caches })
-  const find = makeFindBundle({ texts: given.chartTexts, tools: given.chartTools, helm: given.helm })
-  const deps = { open, find, clock: given.clock, entropy: given.entropy }
-  const viewBundle = makeViewBundle(deps)
-  const makeBundleOrder = makeOrderBundle(deps)
-  const makePackageOrder = makeOrderPackage(deps)
-
-  const readerOf = async (call: SignedInCall, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ChartReader> => {
-    const cluster = await given.memberClusters.open(call, grant)
-    return isLeft(cluster) ? cluster : right({ cluster: cluster.right, userId: call.principal.userId })
-  }
-
-  /** Applies `make` to the chart that a request names. */
-  const withChart = async <F extends Failure, A>(
-    { call, grant, body }: { readonly call: SignedInCall; readonly grant: AccessGrant; readonly body: ChartSourceFlatRef },
-    make: (fetched: FetchedChart, reader: ChartReader) => Promise<Either<F, A>> | Either<F, A>,
-  ) => {
-    const reader = await readerOf(call, grant)
-    if (isLeft(reader)) return reader
-    const fetched = await open(chartRefOf(body), reader.right, call.signal)
-    return isLeft(fetched) ? fetched : make(fetched.right, reader.right)
-  }
-
-  const answered = async <A extends object>(value: A, format: string | undefined) =>
-    right(formatOf(format) === 'yaml' ? new YamlAnswer(await given.chartTexts.print(value as unknown as FreeObject)) : value)
-
-  return [
-    handle(getBundleView, async ({ call, grant, body }) => {
-      const reader = await readerOf(call, grant)
-      if (isLeft(reader)) return reader
-      const view = await viewBundle(chartRefOf(body), reader.right, call.signal)
-      return isLeft(view) ? view : right({ apiVersion: viewsApiVersion, kind: 'BundleView' as const, ...view.right })
-    }),
-    handle(orderBundle, async ({ call, grant, body }) => {
-      if (!isUnambiguous(body)) return left(OrderRefused('packages: each must have exactly one of chart, bundle and oneOf.'))
-      const reader = await readerOf(call, grant)
-      if (isLeft(reader)) return reader
-      const order = await makeBundleOrder({ view: toBundle(body), licenseKey: body.licenseKey }, reader.right, call.signal)
-      return isLeft(order) ? order : right(toOrder(order.right))
-    }),
-    handle(getPackageView, (input) =>
-      withChart(input, async (fetched) => {
-        const view = await packageView(given.chartTexts, fetched)
-        return isLeft(view) ? view : answered({ apiVersion: viewsApiVersion, kind: 'PackageView' as const, ...view.right }, input.query.format)
+export const viewGroup = defineGroup({
+  needs: {
+    caches: CachesToken,
+    chartSource: ChartSourceToken,
+    clock: ClockToken,
+    entropy: EntropyToken,
+    helm: HelmRunnerToken,
+    memberClusters: MemberClustersToken,
+    texts: ChartTextsToken,
+    tools: ChartToolsToken,
+  },
+  routes: (given) => {
+    const open = makeOpenChart({ source: given.chartSource, clock: given.clock, caches: given.caches })
+    const deps = { ...given, open, find: makeFindBundle(given) }
+    const answered = async <A extends object>(value: A, format: string | undefined): Promise<A | YamlAnswer> =>
+      formatOf(format) === 'yaml' ? new YamlAnswer(await given.texts.print(value as unknown as FreeObject)) : value
+    return [
+      handle(getBundleView, makeViewBundle(deps), {
+        input: chartInput,
+        reply: (view) => ({ apiVersion: viewsApiVersion, kind: 'BundleView' as const, ...view }),
       }),
-    ),
-    handle(listPackageFiles, (input) => withChart(input, ({ chart }) => right(fileNames(chart)))),
-    handle(getPackageFile, (input) =>
-      withChart(input, async ({ chart }) => {
-        const file = await servedFile(given.chartTexts, chart, input.params.path, formatOf(input.query.format))
-        return isLeft(file) ? file : right(toDownload(file.right))
+      handle(orderBundle, makeOrderBundle(deps), {
+        input: ({ grant, body }) => ({ grant, view: body, licenseKey: body.licenseKey }),
+        reply: toOrder,
       }),
-    ),
-    handle(orderPackage, async ({ call, grant, body }) => {
-      const reader = await readerOf(call, grant)
-      if (isLeft(reader)) return reader
-      const wish = { ref: chartRefOf(body), releaseName: body.releaseName, namespace: body.namespace, values: body.values }
-      const order = await makePackageOrder(wish, reader.right, call.signal)
-      return isLeft(order) ? order : right(toOrder(order.right))
-    }),
-    handle(getPackageValues, (input) =>
-      withChart(input, async ({ chart }, { cluster }) => {
-        if ((input.body.variant ?? '') === '') return answered(chart.values, input.query.format)
-        const presets = await findPresets(cluster, toWish(input.body), input.call.signal)
-        return isLeft(presets) ? presets : answered(withPresets(chart.values, presets.right), input.query.format)
+      handle(getPackageView, makeViewPackage(deps), {
+        input: chartInput,
+        reply: (view, { query }) => answered({ apiVersion: viewsApiVersion, kind: 'PackageView' as const, ...view }, query.format),
       }),
-    ),
-  ]
-}
+      handle(listPackageFiles, makeListChartFiles(deps), { input: chartInput }),
+      handle(getPackageFile, makeGetChartFile(deps), {
+        input: ({ grant, body, params, query }) => ({ ...chartInput({ grant, body }), path: params.path, format: formatOf(query.format) }),
+        reply: toDownload,
+      }),
+      handle(orderPackage, makeOrderPackage(deps), {
+        input: ({ grant, body }) => ({ ...chartInput({ grant, body }), releaseName: body.releaseName, namespace: body.namespace, values: body.values }),
+        reply: toOrder,
+      }),
+      handle(getPackageValues, makeGetChartValues(deps), {
+        input: ({ grant, body }) => ({ ...chartInput({ grant, body }), wish: toWish(body) }),
+        reply: (values, { query }) => answered(values, query.format),
+      }),
+    ]
+  },
+})

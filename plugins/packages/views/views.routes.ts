@@ -4,10 +4,11 @@ import { ChartMissing, ChartRefused, ChartSourceRefused, ChartSourceUnreachable 
 import { HelmBusy, HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
 import { servedTypes } from '../../../core/packages/views/packages.ts'
 import { ChartFileMissing, FormatRefused, OrderRefused, PresetsRefused, VariantMissing } from '../../../core/packages/views/ports.ts'
-import { read, requires, write } from '../../kit/access.ts'
+import { requires } from '../../kit/access.ts'
 import { FreeObjectCodec } from '../../kit/codecs.ts'
 import { binary, json, orYaml } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
+import { body } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import { ChartSourceFlatRef, clusterInPath, ClusterPath } from '../codecs.ts'
 import { BundleView, Order, PackageView, BundleViewIn, ChartFilePath, ChartOrder, ChartPresetFlatRef, FormatQuery } from './codecs.ts'
 import { bundleViewExample, chosenViewExample, orderExample, packageOrderExample, packageViewExample, presetExample, sourceExample } from './examples.ts'
@@ -17,13 +18,12 @@ const chartFailures = [...clusterFailures, ChartMissing, ChartRefused, ChartSour
 const bundleFailures = [...chartFailures, HelmBusy, HelmMissing, HelmRefused, HelmStopped] as const
 
 const prefix = '/clusters/{owner}/{cluster}/helm'
-const common = { tag: 'Helm', access: requires('can_connect', clusterInPath) } as const
-const reading = { ...common, scope: read('cluster'), params: ClusterPath } as const
-const ordering = { ...common, scope: write('cluster'), params: ClusterPath } as const
+const common = { tag: 'Helm', access: requires('can_connect', clusterInPath), scopeCategory: 'cluster', params: ClusterPath } as const
+const chartRoute = routesOf({ ...common, failures: chartFailures })
+const bundleRoute = routesOf({ ...common, failures: bundleFailures })
 const fromQuery = { orQuery: true } as const
 
-export const getBundleView = defineRoute({
-  ...reading,
+export const getBundleView = bundleRoute({
   id: 'packages.getBundleView',
   method: 'GET',
   path: `${prefix}/bundleview`,
@@ -31,11 +31,9 @@ export const getBundleView = defineRoute({
   description: 'A chart that renders to a `Bundle` is expanded with all charts that it names; any other chart is returned as a bundle of one chart.',
   body: body(ChartSourceFlatRef, sourceExample, fromQuery),
   ok: json(200, BundleView, bundleViewExample),
-  failures: bundleFailures,
 })
 
-export const orderBundle = defineRoute({
-  ...ordering,
+export const orderBundle = bundleRoute({
   id: 'packages.orderBundle',
   method: 'POST',
   path: `${prefix}/bundleview/orders`,
@@ -43,11 +41,10 @@ export const orderBundle = defineRoute({
   description: 'Returns one item for each chosen version of each chart that is required or selected. Nothing is installed or stored.',
   body: body(BundleViewIn, chosenViewExample),
   ok: json(200, Order, orderExample),
-  failures: [...bundleFailures, OrderRefused],
+  failures: [OrderRefused],
 })
 
-export const getPackageView = defineRoute({
-  ...reading,
+export const getPackageView = chartRoute({
   id: 'packages.getPackageView',
   method: 'GET',
   path: `${prefix}/packageview`,
@@ -55,22 +52,18 @@ export const getPackageView = defineRoute({
   body: body(ChartSourceFlatRef, sourceExample, fromQuery),
   query: FormatQuery,
   ok: orYaml(json(200, PackageView, packageViewExample)),
-  failures: chartFailures,
 })
 
-export const listPackageFiles = defineRoute({
-  ...reading,
+export const listPackageFiles = chartRoute({
   id: 'packages.listPackageFiles',
   method: 'GET',
   path: `${prefix}/packageview/files`,
   summary: 'List the files of a chart',
   body: body(ChartSourceFlatRef, sourceExample, fromQuery),
   ok: json(200, t.readonlyArray(t.string), ['Chart.yaml', 'README.md', 'templates/deployment.yaml', 'values.yaml']),
-  failures: chartFailures,
 })
 
-export const getPackageFile = defineRoute({
-  ...reading,
+export const getPackageFile = chartRoute({
   id: 'packages.getPackageFile',
   method: 'GET',
   path: `${prefix}/packageview/files/*`,
@@ -80,11 +73,10 @@ export const getPackageFile = defineRoute({
   body: body(ChartSourceFlatRef, sourceExample, fromQuery),
   query: FormatQuery,
   ok: binary(servedTypes),
-  failures: [...chartFailures, ChartFileMissing, FormatRefused],
+  failures: [ChartFileMissing, FormatRefused],
 })
 
-export const orderPackage = defineRoute({
-  ...ordering,
+export const orderPackage = chartRoute({
   id: 'packages.orderPackage',
   method: 'POST',
   path: `${prefix}/packageview/orders`,
@@ -92,11 +84,10 @@ export const orderPackage = defineRoute({
   description: '`values` are the differences from the defaults of the chart. Nothing is installed or stored.',
   body: body(ChartOrder, packageOrderExample),
   ok: json(200, Order, orderExample),
-  failures: [...chartFailures, OrderRefused],
+  failures: [OrderRefused],
 })
 
-export const getPackageValues = defineRoute({
-  ...reading,
+export const getPackageValues = chartRoute({
   id: 'packages.getPackageValues',
   method: 'GET',
   path: `${prefix}/packageview/values`,
@@ -105,5 +96,5 @@ export const getPackageValues = defineRoute({
   body: body(ChartPresetFlatRef, presetExample, fromQuery),
   query: FormatQuery,
   ok: orYaml(json(200, FreeObjectCodec, { replicas: 1 })),
-  failures: [...chartFailures, PresetsRefused, VariantMissing],
+  failures: [PresetsRefused, VariantMissing],
 })

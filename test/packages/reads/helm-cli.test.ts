@@ -48,9 +48,9 @@ const openWorld = async (major: 'helm3' | 'helm4', driver: StorageDriver) => {
   return {
     fake, cli, store, cluster,
     signal: call.signal,
-    list: async (options: ReleaseListOptions) => unwrap(await reads.list(call, grant, options, false)) as readonly ReleaseHeader[],
-    history: async (name: string, namespace: string) => unwrap(await reads.history(call, grant, { name, namespace }, {})) as readonly ReleaseHeader[],
-    content: async (name: string, namespace: string, version?: number): Promise<Release> => unwrap(await reads.content(call, grant, { name, namespace }, version)),
+    list: async (options: ReleaseListOptions) => unwrap(await reads.list(call, { grant, options, isFull: false })) as readonly ReleaseHeader[],
+    history: async (name: string, namespace: string) => unwrap(await reads.history(call, { grant, release: { name, namespace }, max: undefined, isFull: false })) as readonly ReleaseHeader[],
+    content: async (name: string, namespace: string, version?: number): Promise<Release> => unwrap(await reads.content(call, { grant, release: { name, namespace }, version })),
     /** The JSON of every stored record. */
     texts: () =>
       fake.all('v1', driver).filter(({ metadata }) => metadata.labels?.['owner'] === 'helm').map(({ data }) => unpackSync(packedBytes(driver, data?.['release'] ?? '')).toString()),

@@ -70,7 +70,7 @@ test('whole releases that are too large together are refused', async (t) => {
     patterns: { compile: () => left(AccessDenied('')) as never },
   })
   const call = { signal } as SignedInCall
-  const list = (limit: number) => reads.list(call, {} as never, { limit }, true)
+  const list = (limit: number) => reads.list(call, { grant: {} as never, options: { limit }, isFull: true })
   t.is(unwrap(await list(2)).length, 2)
   t.is(tagOf(await list(0)), 'RecordUnreadable')
   t.true(cluster.asked() < 40)

@@ -2,9 +2,11 @@ import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { lruCaches } from '../../../adapters/system/lru-caches.ts'
+import type { AccessGrant } from '../../../core/kernel/access.ts'
+import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import { atATime } from '../../../core/packages/charts/concurrency.ts'
 import { ChartSourceUnreachable, type Chart, type ChartSource } from '../../../core/packages/charts/ports.ts'
-import { makeFindBundle, makeViewBundle } from '../../../core/packages/views/orders.ts'
+import { makeFindBundle, makeViewBundle, type FindBundle } from '../../../core/packages/views/orders.ts'
 import { HelmMissing, type HelmRunner } from '../../../core/packages/releases/ports.ts'
 import { makeOpenChart, type OpenChart } from '../../../core/packages/charts/chart-cache.ts'
 import { fetched, harbour, reader, refOf, signal, stubChart, stubSource, stubTexts } from './stub-charts.ts'
@@ -108,9 +110,14 @@ test('a bundle that cannot be read is refused with its place', async (t) => {
   t.is(told(await finder()(notes, reader(), signal)), undefined, 'neither in notes, nor in long files, nor outside of templates')
 })
 
+const viewOf = (deps: { readonly open: OpenChart; readonly find: FindBundle }, name: string, stopped = signal, mostMs?: number) => {
+  const { cluster, userId } = reader()
+  const view = makeViewBundle({ ...deps, memberClusters: { open: async () => right(cluster) } }, mostMs)
+  return view({ principal: { userId }, signal: stopped } as SignedInCall, { grant: {} as AccessGrant, ref: refOf(name) })
+}
 const world = (charts: readonly Chart[], helm = noHelm, source: ChartSource = stubSource(charts)) => {
   const open: OpenChart = makeOpenChart({ source, clock: clockAt(), caches: lruCaches })
-  return async (name: string) => told(await makeViewBundle({ open, find: finder(helm) })(refOf(name), reader(), signal))
+  return async (name: string) => told(await viewOf({ open, find: finder(helm) }, name))
 }
 const descriptor = (name: string) => ({ description: `The ${name}` })
 const reference = (name: string) => ({ name, version: '1.0.0', sourceRef: harbour })
@@ -164,11 +171,11 @@ test('a missing chart and an unreachable repository are reported for the request
 test('a view that takes too long is ended, with words', async (t) => {
   const stuck: ChartSource = { fetch: (_ref, _from, stopped) => new Promise((_, reject) => stopped.addEventListener('abort', () => reject(new Error('stopped')))) }
   const open = makeOpenChart({ source: stuck, clock: clockAt(), caches: lruCaches })
-  const viewed = await makeViewBundle({ open, find: finder() }, 1)(refOf('top'), reader(), signal)
+  const viewed = await viewOf({ open, find: finder() }, 'top', signal, 1)
   t.is(told(viewed), 'ChartSourceUnreachable: Not everything that the chart names came within 0.001 seconds.')
   const gone = AbortSignal.abort()
-  const abandoned = makeViewBundle({ open: async (_ref, _reader, stopped) => (stopped.throwIfAborted(), left(ChartSourceUnreachable('It is away.'))), find: finder() })
-  await t.throwsAsync(abandoned(refOf('top'), reader(), gone), { name: 'AbortError' })
+  const away: OpenChart = async (_ref, _reader, stopped) => (stopped.throwIfAborted(), left(ChartSourceUnreachable('It is away.')))
+  await t.throwsAsync(viewOf({ open: away, find: finder() }, 'top', gone), { name: 'AbortError' })
 })
 
 test('work at a time: in order, never wider than allowed, nothing begun after a failure', async (t) => {
