@@ -174,6 +174,9 @@ const bodies: Readonly<Record<string, Bodies>> = {
     'basicInfo.clusterUID': { basicInfo: { displayName: 'Changed', clusterUID: theirs.kubernetes.uid } },
     'basicInfo.name': { basicInfo: { name: theirs.cluster } },
   }),
+  // They name objects of the hub in the path, and nothing of a tenant.
+  'clustersets.bindNamespace': () => ({ own: { clusterSet: 'global', namespace: 'shop' } }),
+  'clustersets.unbindNamespace': () => ({ own: { clusterSet: 'global', namespace: 'shop' } }),
   'chart-repositories.createNamed': ({ repositoryUrl }) => ({ own: { name: 'second', url: repositoryUrl } }),
   'chart-repositories.editNamed': () => ({ own: { description: 'Changed' } }),
   'clouds.createCredential': (mine, theirs) => ({
