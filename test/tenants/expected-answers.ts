@@ -52,7 +52,6 @@ const gone = 'a request before this one did the same'
 const notSelf = 'only oneself can join and leave'
 const noHelm = 'the service of this test has no helm'
 const noSuchRelease = 'the cluster has no release that an editor made'
-const noHub = 'the cluster is not a hub'
 const nothingThere = 'nothing may be requested from the address of the repository'
 
 /** Requests about the own tenant alone that its owner is refused, and why. */
@@ -134,9 +133,6 @@ export const refusedToOwner: Readonly<Record<string, string>> = {
   'chart-repositories.listKnownCharts []': nothingThere,
   'chart-repositories.listKnownVersions []': nothingThere,
   'clusters.importCluster []': 'the cluster is imported already',
-  'clustersets.listBoundNamespaces []': noHub,
-  'clustersets.bindNamespace []': noHub,
-  'clustersets.unbindNamespace []': noHub,
   'clouds.listBuckets []': 'the cluster has no such secret',
   'clusters.proxy DELETE []': 'the cluster was removed before',
 }
