@@ -8,6 +8,7 @@ const ranks = [
   ['authz'],
   ['audit', 'tasks', 'bus'],
   ['clusters'],
+  ['cluster-tasks'],
   ['clouds', 'packages', 'hubs', 'clustersets', 'client-orgs', 'metrics-proxy'],
   ['chart-repositories'],
   ['contracts'],

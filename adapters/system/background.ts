@@ -1,6 +1,6 @@
 import type { Background } from '../../core/identity/ports.ts'
+import type { Pause } from '../../core/kernel/clock.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import type { Pause } from '../../core/packages/releases/ports.ts'
 
 export interface StoppableBackground extends Background {
   /** Starts no further work and waits for running work. */

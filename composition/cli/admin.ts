@@ -142,6 +142,6 @@ export const createToken = (context: CommandContext, username: string, options: 
     })
     const scopes = options.scopes.split(',').map((word) => word.trim())
     const input = { name: options.name, scopes, expiresAt: undefined }
-    const { record, value } = done(await create(operatorCall('admin.createToken'), { userId: user.id, login: user.login }, input))
+    const { record, value } = done(await create(operatorCall('admin.createToken'), { owner: { userId: user.id, login: user.login }, ...input }))
     return report(context, options, { id: record.id, username: user.login, name: record.name, scopes: record.scopeWords.join(','), token: value.reveal() })
   })

@@ -1,5 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
 import { makeSqlRoleStore, roleObjectRows } from '../../adapters/sql/authz/role-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
@@ -21,6 +22,7 @@ import { StartRefused } from '../start-refused.ts'
 export const provideAuthz: Provide = (container, boot) => {
   const { database } = boot
   const bindRoles = makeSqlRoleStore(database)
+  const bindRights = makeSqlRightsStore(database)
   boot.objectRows.add(roleObjectRows)
   container.provideValue(CatalogueToken, boot.catalogue)
   container.provide(AuthorizationSchemaToken, (resolve) => {
@@ -36,7 +38,7 @@ export const provideAuthz: Provide = (container, boot) => {
   container.provide(RoleUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ roles: bindRoles(tx), audit }),
+      (tx, audit) => ({ roles: bindRoles(tx), rights: bindRights(tx), audit }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     ),
   )

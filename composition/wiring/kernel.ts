@@ -3,11 +3,12 @@ import { makeSharpPictureMaker } from '../../adapters/pictures/sharp-picture-mak
 import { makeSqlIdempotencyStore } from '../../adapters/sql/kernel/idempotency-store.ts'
 import { makeSqlInstanceRegister } from '../../adapters/sql/kernel/instance-register.ts'
 import { makeSqlLeaseStore } from '../../adapters/sql/kernel/lease-store.ts'
+import { timerPause } from '../../adapters/system/background.ts'
 import { lruCaches } from '../../adapters/system/lru-caches.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
 import { PasswordHasherToken } from '../../core/identity/ports.ts'
-import { ClockToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
+import { ClockToken, PauseToken, TimeTrustToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { IdempotencyStoreToken } from '../../core/kernel/idempotency.ts'
 import { InstanceRegisterToken, LeaseStoreToken } from '../../core/kernel/instances.ts'
@@ -26,6 +27,7 @@ export const HashingQueueToken = token<WorkQueue>('security.HashingQueue')
 export const provideKernel: Provide = (container, boot) => {
   container.provideValue(ClockToken, boot.clock)
   container.provideValue(TimeTrustToken, boot.clock)
+  container.provideValue(PauseToken, timerPause)
   container.provideValue(EntropyToken, systemEntropy)
   container.provideValue(CachesToken, lruCaches)
   container.provideValue(LogToken, boot.log)

@@ -1,5 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
+import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import { makeSqlAccessTokenStore } from '../../adapters/sql/identity/token-store.ts'
 import { makeSqlAvatarStore } from '../../adapters/sql/identity/profile-store.ts'
 import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
@@ -25,13 +26,13 @@ import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import type { AddressReader, InvitationTokens } from '../../core/organizations/invitations/ports.ts'
 import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitations/ports.ts'
 import { PolicyStoreToken } from '../../core/organizations/organizations/ports.ts'
-import type { PermissionLevels } from '../../core/organizations/ports.ts'
+import type { PermissionLevels } from '../../core/kernel/rights.ts'
+import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
 import {
   MembershipStoreToken,
   OrganizationStoreToken,
   OrganizationTokenStoreToken,
   OrganizationUnitOfWorkToken,
-  PermissionLevelsToken,
   TeamStoreToken,
 } from '../../core/organizations/ports.ts'
 import { RobotStoreToken } from '../../core/organizations/robots/ports.ts'
@@ -66,6 +67,7 @@ export const provideOrganizations: Provide = (container, boot) => {
   const organizations = makeSqlOrganizationStore(database, boot.heldObjects)
   const teams = makeSqlTeamStore(database)
   const memberships = makeSqlMembershipStore(database)
+  const rights = makeSqlRightsStore(database)
   const tokens = makeSqlOrganizationTokenStore(database)
   const invitations = makeSqlInvitationStore(database)
   const policies = makeSqlPolicyStore(database)
@@ -90,6 +92,7 @@ export const provideOrganizations: Provide = (container, boot) => {
         organizations: organizations(tx),
         teams: teams(tx),
         memberships: memberships(tx),
+        rights: rights(tx),
         tokens: tokens(tx),
         invitations: invitations(tx),
         policies: policies(tx),

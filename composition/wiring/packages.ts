@@ -14,7 +14,6 @@ import { makeGuardedFetch } from '../../adapters/outbound/guarded-fetch.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlDriverConfigurationStore } from '../../adapters/sql/packages/driver-configuration-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
-import { timerPause } from '../../adapters/system/background.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { NamedRepositoriesToken, RepositoryReaderToken } from '../../core/chart-repositories/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
@@ -29,7 +28,7 @@ import {
   DriverUnitOfWorkToken,
   NamePatternsToken,
 } from '../../core/packages/ports.ts'
-import { PauseToken, RecordSizesToken, TextDiffToken } from '../../core/packages/releases/ports.ts'
+import { RecordSizesToken, TextDiffToken } from '../../core/packages/releases/ports.ts'
 import type { Provide } from '../boot.ts'
 
 /** The longest time to read short texts before other work gets a turn. */
@@ -72,7 +71,6 @@ export const providePackages: Provide = (container, { database, onStop }) => {
 
 /** Provides what operations on releases use in addition to charts, records and helm. */
 export const provideReleaseTasks: Provide = (container) => {
-  container.provideValue(PauseToken, timerPause)
   container.provideValue(RecordSizesToken, gzipRecordSizes)
 }
 

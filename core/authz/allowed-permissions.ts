@@ -1,11 +1,12 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Standing } from '../kernel/access.ts'
+import type { AccessContext } from '../kernel/access.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { UserId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { accountMask, evaluate, subjectOf } from './evaluate.ts'
+import { subjectOf } from '../kernel/rights.ts'
+import { accountMask, evaluate } from './evaluate.ts'
 import type { AuthorizationFacts } from './ports.ts'
 import type { AuthorizationSchema } from './schema.ts'
 import { relationNames } from './schema.ts'
@@ -54,8 +55,8 @@ export const parseObjectIdentifiers = (
 const refused = (where: string, problem: string) => left(ObjectIdentifierInvalid(where + problem))
 
 export interface ListAllowedPermissionsInput {
-  /** The caller's standing in the organization of the questions. */
-  readonly standing: Standing
+  /** The caller's context in the organization of the questions. */
+  readonly context: AccessContext
   readonly objects: readonly RawIdentifier[]
   /** Refusals of a batch name the element by its index. */
   readonly isBatch: boolean
@@ -75,19 +76,19 @@ export type ListAllowedPermissions = (
  */
 export const makeListAllowedPermissions =
   (deps: { readonly schema: AuthorizationSchema; readonly facts: AuthorizationFacts }): ListAllowedPermissions =>
-  async ({ principal }, { standing, objects, isBatch }) => {
+  async ({ principal }, { context, objects, isBatch }) => {
     const where = (index: number): string => (isBatch ? `element ${index}: ` : '')
     const questions = parseObjectIdentifiers(deps.schema, principal.userId, objects, where)
     if (isLeft(questions)) return questions
 
-    const subject = subjectOf(principal, standing)
+    const subject = subjectOf(principal, context)
     const answers = new Map<string, ReadonlyMap<ObjectId, readonly string[]>>()
     for (const [name, ids] of idsByType(questions.right)) {
       const type = deps.schema.types.get(name)
       if (type === undefined || type.every === 0n) continue
       const usable = type.withinScope(principal.scopes)
       const fromAccount = accountMask(type, subject)
-      const found = await deps.facts.objectsOf(principal.userId, standing, name, ids)
+      const found = await deps.facts.objectsOf(principal.userId, context, name, ids)
       answers.set(
         name,
         new Map(found.map((object) => [object.id, relationNames(type, evaluate(type, subject, object, fromAccount) & usable)])),

@@ -1,16 +1,17 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { AccessGrant, ObjectLocator, Standing } from '../kernel/access.ts'
+import type { AccessGrant, ObjectLocator, AccessContext } from '../kernel/access.ts'
 import { objectTypeOf, entryRefusal } from '../kernel/access.ts'
 import type { OrgId } from '../kernel/ids.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Subject } from '../kernel/rights.ts'
+import { subjectOf } from '../kernel/rights.ts'
 import type { FailureSubject } from '../kernel/failure.ts'
-import type { Subject } from './evaluate.ts'
-import { accountMask, evaluate, subjectOf } from './evaluate.ts'
+import { accountMask, evaluate } from './evaluate.ts'
 import type { AuthorizationFacts, Authorizer } from './ports.ts'
 import { AccessDenied, ObjectHidden } from './ports.ts'
 import type { AuthorizationSchema, CompiledType } from './schema.ts'
 import { relationBit } from './schema.ts'
-import type { ObjectFact, Sighting } from './types.ts'
+import type { ObjectFact, LocatedObject } from './types.ts'
 import { definedFields } from '../kernel/fields.ts'
 
 /** Returns an Authorizer over stored facts: one query, then the pure evaluator. */
@@ -22,21 +23,21 @@ export const makeAuthorizer = (deps: {
   async authorize(principal, locator, relation, demands = 'met') {
     const type = typeNamed(deps.schema, objectTypeOf(locator))
     const wanted = relationBit(type, relation)
-    const sighting = await deps.facts.locate(principal.userId, locator)
+    const located = await deps.facts.locate(principal.userId, locator)
     const isDeniedOutside = type.place?.outsiders === 'denied'
-    if (sighting === undefined) return left(isDeniedOutside ? outsider(locator) : hidden(locator, type))
+    if (located === undefined) return left(isDeniedOutside ? outsider(locator) : hidden(locator, type))
 
-    const subject = subjectOf(principal, sighting.standing, sighting.object)
-    const isInsider = subject.standing.isMember || subject.isSiteAdmin
-    const isHeld = demands === 'met' && subject.standing.isMember && !subject.isSiteAdmin
-    const barred = isHeld ? entryRefusal(principal, subject.standing.entry, deps.clock.now()) : undefined
-    if (barred !== undefined) return left({ ...barred, about: aboutOf(type.type, sighting) })
+    const subject = subjectOf(principal, located.context, located.object)
+    const isInsider = subject.context.isMember || subject.isSiteAdmin
+    const isHeld = demands === 'met' && subject.context.isMember && !subject.isSiteAdmin
+    const barred = isHeld ? entryRefusal(principal, subject.context.entry, deps.clock.now()) : undefined
+    if (barred !== undefined) return left({ ...barred, about: aboutOf(type.type, located) })
     if (isDeniedOutside && !isInsider) return left(outsider(locator))
-    const denied = AccessDenied(`You need "${relation}" on this ${type.type}.`, { about: aboutOf(type.type, sighting) })
-    if (sighting.object === undefined) return left(isInsider && !mayViewAny(type, subject) ? denied : hidden(locator, type))
+    const denied = AccessDenied(`You need "${relation}" on this ${type.type}.`, { about: aboutOf(type.type, located) })
+    if (located.object === undefined) return left(isInsider && !mayViewAny(type, subject) ? denied : hidden(locator, type))
 
-    const held = evaluate(type, subject, sighting.object)
-    if ((held & wanted) !== 0n) return right(grantOf(sighting.object, subject.standing))
+    const held = evaluate(type, subject, located.object)
+    if ((held & wanted) !== 0n) return right(grantOf(located.object, subject.context))
     // Insiders know that the account has objects of this type, so the answer is AccessDenied; it does not disclose
     // which exist.
     return left(isInsider || (held & relationBit(type, 'can_view')) !== 0n ? denied : hidden(locator, type))
@@ -57,8 +58,8 @@ const typeNamed = (schema: AuthorizationSchema, name: string): CompiledType => {
 }
 
 /** Returns the subject of a refusal. It is logged to the account that owns the object, for its owners to see. */
-const aboutOf = (objectType: string, { standing, object }: Sighting): FailureSubject => ({
-  tenantId: standing.accountId,
+const aboutOf = (objectType: string, { context, object }: LocatedObject): FailureSubject => ({
+  tenantId: context.accountId,
   objectType,
   ...(object === undefined ? {} : { objectId: object.id, objectName: object.name }),
 })
@@ -76,12 +77,12 @@ const containerOf = ({ type, id, name, version }: ObjectFact): NonNullable<Acces
   objectType: type, id, name, ...definedFields({ version }),
 })
 
-const grantOf = (object: ObjectFact, standing: Standing): AccessGrant => ({
-  objectType: object.type === 'organization' ? standing.accountKind : object.type,
+const grantOf = (object: ObjectFact, context: AccessContext): AccessGrant => ({
+  objectType: object.type === 'organization' ? context.accountKind : object.type,
   objectId: object.id,
   objectName: object.name,
-  ownerId: standing.accountId,
-  ...(standing.accountKind === 'organization' ? { orgId: standing.accountId as OrgId } : {}),
+  ownerId: context.accountId,
+  ...(context.accountKind === 'organization' ? { orgId: context.accountId as OrgId } : {}),
   ...definedFields({ objectVersion: object.version, container: object.container === undefined ? undefined : containerOf(object.container) }),
-  standing,
+  context,
 })

@@ -1,13 +1,14 @@
-import type { AccessGrant, ObjectLocator, Standing, EntryRefusal } from '../kernel/access.ts'
+import type { AccessGrant, ObjectLocator, AccessContext, EntryRefusal } from '../kernel/access.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal } from '../kernel/principal.ts'
+import type { RightsStore } from '../kernel/rights.ts'
 import { token } from '../kernel/token.ts'
 import type { AuthorizationSchema } from './schema.ts'
-import type { Catalogue, ObjectFact, ObjectId, Role, RoleContent, RolePrincipal, Sighting } from './types.ts'
+import type { Catalogue, ObjectFact, ObjectId, Role, RoleContent, RolePrincipal, LocatedObject } from './types.ts'
 
 /** The caller may see the object but not perform the operation. */
 export const AccessDenied = defineFailure('AccessDenied', 'Forbidden')
@@ -48,13 +49,13 @@ export interface AuthorizationFacts {
    * does not exist or, for an object that the request names without its account, if the object does not exist. Names of
    * accounts compare without regard to case. Throws if the type has no place, or another than the locator names.
    */
-  locate(userId: UserId, object: ObjectLocator): Promise<Sighting | undefined>
+  locate(userId: UserId, object: ObjectLocator): Promise<LocatedObject | undefined>
   /**
-   * Returns the objects of one type among `ids` that belong to the standing's account (for `token`: to the user), with
+   * Returns the objects of one type among `ids` that belong to the context's account (for `token`: to the user), with
    * the grants on them, in any order. Unknown and foreign ids are omitted. Takes at most two queries per 500 ids; one
    * more for a type inside another.
    */
-  objectsOf(userId: UserId, standing: Standing, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]>
+  objectsOf(userId: UserId, context: AccessContext, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]>
 }
 export const AuthorizationFactsToken = token<AuthorizationFacts>('authz.AuthorizationFacts')
 
@@ -89,6 +90,7 @@ export const RoleStoreToken = token<RoleStore>('authz.RoleStore')
 /** The stores of a change to roles, bound to one transaction. */
 export interface RoleStores {
   readonly roles: RoleStore
+  readonly rights: RightsStore
   readonly audit: AuditTrail
 }
 export const RoleUnitOfWorkToken = token<UnitOfWork<RoleStores>>('authz.RoleUnitOfWork')

@@ -1,9 +1,11 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { Standing, PermissionRef } from '../kernel/access.ts'
-import { reaches, byPermissionKey, permissionKey } from '../kernel/access.ts'
+import type { PermissionRef } from '../kernel/access.ts'
+import { byPermissionKey, permissionKey } from '../kernel/access.ts'
 import type { Failure } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
+import type { Rights } from '../kernel/rights.ts'
+import { excessOf } from '../kernel/rights.ts'
 import type { AuthorizationSchema } from './schema.ts'
 
 /** The name is empty or too long, or contains invisible characters. */
@@ -54,25 +56,12 @@ export const parseRolePermissions = (
   return right([...chosen.values()].map(({ namespace, action }) => ({ namespace, action })).sort(byPermissionKey))
 }
 
-/** Reports whether a standing includes a permission, by a role or by a level. */
-export const holdsPermission = (schema: AuthorizationSchema, standing: Standing, ref: PermissionRef): boolean => {
-  if (!standing.isMember) return false
-  if (standing.permissions.has(permissionKey(ref))) return true
-  const definition = schema.permission(ref)
-  return definition !== undefined && reaches(standing.level, definition.level)
-}
-
 /**
- * Checks that the caller holds every permission of the role. Site admins hold all.
- * Failure: PermissionNotHeld, with each such permission in `errors`.
+ * Checks that the caller holds every permission of the role.
+ * Failure: PermissionNotHeld, with each permission that the caller does not hold in `errors`.
  */
-export const mayGivePermissions = (
-  schema: AuthorizationSchema,
-  giver: { readonly isSiteAdmin: boolean; readonly standing: Standing },
-  permissions: readonly PermissionRef[],
-): Either<Failure<'PermissionNotHeld'>, void> => {
-  if (giver.isSiteAdmin) return right(undefined)
-  const beyond = permissions.filter((ref) => !holdsPermission(schema, giver.standing, ref)).map(named)
+export const mayGivePermissions = (giver: Rights, permissions: readonly PermissionRef[]): Either<Failure<'PermissionNotHeld'>, void> => {
+  const beyond = excessOf(giver, 'none', permissions).permissions.map(named)
   return beyond.length === 0
     ? right(undefined)
     : left(PermissionNotHeld(`You cannot give permissions that you do not have: ${beyond.join(', ')}`, { errors: beyond }))

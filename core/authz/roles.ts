@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { PermissionRef, Standing } from '../kernel/access.ts'
+import type { PermissionRef } from '../kernel/access.ts'
 import { permissionKey } from '../kernel/access.ts'
 import { isSameSet } from '../kernel/fields.ts'
 import { defineAudit } from '../kernel/audit.ts'
@@ -9,10 +9,15 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import type { Rights } from '../kernel/rights.ts'
+import { rightsOfSubject, subjectIn } from '../kernel/rights.ts'
 import type { AuditEntry, UnitOfWork } from '../kernel/unit-of-work.ts'
+import { accountMask } from './evaluate.ts'
 import type { RoleStore, RoleStores } from './ports.ts'
+import { AccessDenied } from './ports.ts'
 import { mayGivePermissions, parseRoleName, parseRolePermissions } from './role-rules.ts'
 import type { AuthorizationSchema } from './schema.ts'
+import { relationBit } from './schema.ts'
 import type { Role, RoleContent } from './types.ts'
 
 const auditOf = defineAudit('role', ['role.created', 'role.updated', 'role.deleted'], ({ id, name, orgId }: Role) => ({
@@ -90,10 +95,29 @@ export const takeRoleTeams = async (
     : left(RoleTeamUnknown(`These teams do not exist in the organization: ${foreign.join(', ')}`, { errors: foreign }))
 }
 
+/**
+ * Locks the organization of a role and returns the caller's rights there, which then hold until the transaction ends.
+ * The request was authorized before the transaction, so the relation that it needs is checked again.
+ * Failure: AccessDenied.
+ */
+const takeRights = async (
+  { rights }: RoleStores,
+  schema: AuthorizationSchema,
+  { principal }: SignedInCall<never>,
+  orgId: OrgId,
+  { type, relation }: { readonly type: 'organization' | 'role'; readonly relation: string },
+): Promise<Either<Failure<'AccessDenied'>, Rights>> => {
+  const subject = (await rights.lock(orgId)) ? await subjectIn(rights, principal, orgId) : undefined
+  const compiled = schema.types.get(type)
+  if (compiled === undefined) throw new Error(`No plugin declares the object type ${type}.`)
+  const held = subject === undefined ? 0n : subject.isSiteAdmin ? compiled.every : accountMask(compiled, subject)
+  return (held & relationBit(compiled, relation)) === 0n
+    ? left(AccessDenied(`You need "${relation}" on this ${type}.`))
+    : right(rightsOfSubject(subject, schema))
+}
+
 export interface CreateRoleInput extends RoleContent {
   readonly orgId: OrgId
-  /** What the caller holds in the organization. */
-  readonly standing: Standing
 }
 
 export type CreateRoleFailure = Failure<
@@ -104,6 +128,7 @@ export type CreateRoleFailure = Failure<
   | 'PermissionNotHeld'
   | 'RoleTeamUnknown'
   | 'RoleNameTaken'
+  | 'AccessDenied'
 >
 
 export type CreateRole = (call: SignedInCall<Role>, input: CreateRoleInput) => Outcome<CreateRoleFailure, Role>
@@ -117,15 +142,17 @@ export interface CreateRoleDeps {
 /** Creates a role and attaches it to teams, in one transaction. The caller must hold every permission of the role. */
 export const makeCreateRole =
   ({ schema, clock, unitOfWork }: CreateRoleDeps): CreateRole =>
-  async (call, { orgId, standing, ...content }) => {
+  async (call, { orgId, ...content }) => {
     const name = parseRoleName(content.name)
     if (isLeft(name)) return name
     const permissions = parseRolePermissions(schema, content.permissions)
     if (isLeft(permissions)) return permissions
-    const given = mayGivePermissions(schema, { isSiteAdmin: call.principal.isSiteAdmin, standing }, permissions.right)
-    if (isLeft(given)) return given
-
-    return unitOfWork.run<CreateRoleFailure, Role>(call, async ({ roles, audit }) => {
+    return unitOfWork.run<CreateRoleFailure, Role>(call, async (stores) => {
+      const { roles, audit } = stores
+      const rights = await takeRights(stores, schema, call, orgId, { type: 'organization', relation: 'can_create_role' })
+      if (isLeft(rights)) return rights
+      const given = mayGivePermissions(rights.right, permissions.right)
+      if (isLeft(given)) return given
       const teamIds = await takeRoleTeams(roles, orgId, content.teamIds)
       if (isLeft(teamIds)) return teamIds
       const role = await roles.insert(
@@ -148,8 +175,6 @@ export interface UpdateRoleInput {
   readonly change: RoleChange
   /** If set, the change applies to this version of the role only. */
   readonly expectedVersion: number | undefined
-  /** What the caller holds in the organization. */
-  readonly standing: Standing
 }
 
 export type UpdateRoleFailure = CreateRoleFailure | Failure<'RoleMissing' | 'RoleChanged'>
@@ -163,19 +188,20 @@ export type UpdateRole = (call: SignedInCall<Role>, input: UpdateRoleInput) => O
  */
 export const makeUpdateRole =
   ({ schema, clock, unitOfWork }: CreateRoleDeps): UpdateRole =>
-  async (call, { orgId, id, change, expectedVersion, standing }) => {
+  async (call, { orgId, id, change, expectedVersion }) => {
     const parsed = parseChange(schema, change)
     if (isLeft(parsed)) return parsed
     const wanted = parsed.right
-    const giver = { isSiteAdmin: call.principal.isSiteAdmin, standing }
-
-    return unitOfWork.run<UpdateRoleFailure, Role>(call, async ({ roles, audit }) => {
+    return unitOfWork.run<UpdateRoleFailure, Role>(call, async (stores) => {
+      const { roles, audit } = stores
+      const rights = await takeRights(stores, schema, call, orgId, { type: 'role', relation: 'can_edit' })
+      if (isLeft(rights)) return rights
       const taken = await takeRole(roles, { orgId, id, expectedVersion })
       if (isLeft(taken)) return taken
       const role = taken.right
       const permissions = wanted.permissions ?? role.permissions
       if (!isSamePermissions(permissions, role.permissions) || !isSameSet([...new Set(wanted.teamIds ?? role.teamIds)], role.teamIds)) {
-        const given = mayGivePermissions(schema, giver, permissions)
+        const given = mayGivePermissions(rights.right, permissions)
         if (isLeft(given)) return given
       }
       const teamIds = wanted.teamIds === undefined ? right(role.teamIds) : await takeRoleTeams(roles, orgId, wanted.teamIds)
@@ -221,15 +247,18 @@ export interface DeleteRoleInput {
   readonly expectedVersion: number | undefined
 }
 
-export type DeleteRoleFailure = Failure<'RoleMissing' | 'RoleChanged'>
+export type DeleteRoleFailure = Failure<'RoleMissing' | 'RoleChanged' | 'AccessDenied'>
 
 export type DeleteRole = (call: SignedInCall, input: DeleteRoleInput) => Outcome<DeleteRoleFailure, void>
 
 /** Deletes a role and detaches it from its teams. It no longer applies from the next request of their members. */
 export const makeDeleteRole =
-  ({ unitOfWork }: { readonly unitOfWork: UnitOfWork<RoleStores> }): DeleteRole =>
+  ({ schema, unitOfWork }: Pick<CreateRoleDeps, 'schema' | 'unitOfWork'>): DeleteRole =>
   (call, input) =>
-    unitOfWork.run<DeleteRoleFailure, void>(call, async ({ roles, audit }) => {
+    unitOfWork.run<DeleteRoleFailure, void>(call, async (stores) => {
+      const { roles, audit } = stores
+      const rights = await takeRights(stores, schema, call, input.orgId, { type: 'role', relation: 'can_delete' })
+      if (isLeft(rights)) return rights
       const role = await takeRole(roles, input)
       if (isLeft(role)) return role
       await roles.remove(input.orgId, input.id)

@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Level, ObjectPlace, ObjectTypeDefinition, PermissionDefinition, PermissionRef, RelationTerm } from '../kernel/access.ts'
 import { byPermissionKey, levels, permissionKey, reaches } from '../kernel/access.ts'
+import type { PermissionLevels } from '../kernel/rights.ts'
 import type { ScopeSet } from '../kernel/principal.ts'
 import { allows } from '../kernel/principal.ts'
 import type { Catalogue } from './types.ts'
@@ -119,7 +120,7 @@ export interface CompiledType {
 }
 
 /** The compiled catalogue. */
-export interface AuthorizationSchema {
+export interface AuthorizationSchema extends PermissionLevels {
   readonly types: ReadonlyMap<string, CompiledType>
   /** The types that the allowed-permissions routes accept, sorted. */
   readonly listedTypes: readonly string[]
@@ -138,7 +139,7 @@ export const compileSchema = (catalogue: Catalogue): Either<readonly string[], A
   const problems = catalogueProblems(catalogue)
   if (problems.length > 0) return left(problems)
   const permissions = new Map(catalogue.permissions.map((definition) => [permissionKey(definition), definition]))
-  const levelOf = (ref: PermissionRef): Level | undefined => permissions.get(permissionKey(ref))?.level
+  const levelOf: PermissionLevels['levelOf'] = (ref) => permissions.get(permissionKey(ref))?.level
   const names = [...new Set(catalogue.objectTypes.map((definition) => definition.type))].sort()
   const compile = (type: string): CompiledType => {
     const place = placeOf(catalogue.objectTypes, type)
@@ -152,6 +153,7 @@ export const compileSchema = (catalogue: Catalogue): Either<readonly string[], A
     listedTypes: names.filter((type) => types.get(type)?.listed === true),
     permissions: [...permissions.values()].sort(byPermissionKey),
     permission: (ref) => permissions.get(permissionKey(ref)),
+    levelOf,
   })
 }
 

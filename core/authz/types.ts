@@ -1,4 +1,4 @@
-import type { Standing, ObjectTypeDefinition, PermissionDefinition, PermissionRef } from '../kernel/access.ts'
+import type { AccessContext, ObjectTypeDefinition, PermissionDefinition, PermissionRef } from '../kernel/access.ts'
 import type { OrgId, RoleId, TeamId } from '../kernel/ids.ts'
 
 /** Permissions and relations that the open plugins contribute. */
@@ -25,9 +25,9 @@ export interface ObjectFact {
   readonly container?: ObjectFact
 }
 
-/** The result of one query: the user's standing in the owning account, and the object, if it exists. */
-export interface Sighting {
-  readonly standing: Standing
+/** The result of one query: the user's context in the owning account, and the object, if it exists. */
+export interface LocatedObject {
+  readonly context: AccessContext
   readonly object: ObjectFact | undefined
 }
 

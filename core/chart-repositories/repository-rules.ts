@@ -1,6 +1,6 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
-import { secret } from '../kernel/secret.ts'
+import { optionalSecret } from '../kernel/secret.ts'
 import { ChartRepositoryRefused, type PemReader } from './ports.ts'
 import type { RepositoryCredentials } from './types.ts'
 import { definedFields } from '../kernel/fields.ts'
@@ -72,11 +72,7 @@ export const mergedCredentials = (pem: PemReader, claim: RepositoryClaim, before
   if ((certificate === undefined) !== (key === undefined)) return refuse('certificate and key go together.')
   if (certificate !== undefined && key !== undefined && !pem.isPair(certificate, key)) return refuse('certificate and key must be PEM, and belong together.')
   return right({
-    ...definedFields({ username }),
-    ...(password === undefined ? {} : { password: secret(password) }),
-    ...(token === undefined ? {} : { token: secret(token) }),
-    ...definedFields({ authorityPem: ca }),
-    ...(certificate === undefined || key === undefined ? {} : { certificatePem: certificate, keyPem: secret(key) }),
+    ...definedFields({ username, password: optionalSecret(password), token: optionalSecret(token), authorityPem: ca, certificatePem: certificate, keyPem: optionalSecret(key) }),
   })
 }
 

@@ -1,7 +1,8 @@
 import type { AccountId } from '../kernel/ids.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import { hex } from '../kernel/entropy.ts'
-import { secret } from '../kernel/secret.ts'
+import { definedFields } from '../kernel/fields.ts'
+import { optionalSecret, secret } from '../kernel/secret.ts'
 import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
 import type { RepositoryCredentials, SealedChartRepository } from './types.ts'
 
@@ -27,23 +28,13 @@ export interface RepositorySafe {
 export const makeRepositorySafe = (deps: { readonly secretBox: SecretBox; readonly entropy: Entropy }): RepositorySafe => ({
   async seal(accountId, { password, token, keyPem, ...rest }) {
     const ref = hex(deps.entropy.bytes(16))
-    const plain: Plain = {
-      ...rest,
-      ...(password === undefined ? {} : { password: password.reveal() }),
-      ...(token === undefined ? {} : { token: token.reveal() }),
-      ...(keyPem === undefined ? {} : { keyPem: keyPem.reveal() }),
-    }
+    const plain: Plain = { ...rest, ...definedFields({ password: password?.reveal(), token: token?.reveal(), keyPem: keyPem?.reveal() }) }
     if (Object.keys(plain).length === 0) return { ref, box: undefined }
     return { ref, box: await deps.secretBox.seal(secret(JSON.stringify(plain)), placeOf(accountId, ref)) }
   },
   async open({ accountId, ref, box }) {
     if (box === undefined) return {}
     const { password, token, keyPem, ...rest } = JSON.parse((await deps.secretBox.open(box, placeOf(accountId, ref))).reveal()) as Plain
-    return {
-      ...rest,
-      ...(password === undefined ? {} : { password: secret(password) }),
-      ...(token === undefined ? {} : { token: secret(token) }),
-      ...(keyPem === undefined ? {} : { keyPem: secret(keyPem) }),
-    }
+    return { ...rest, ...definedFields({ password: optionalSecret(password), token: optionalSecret(token), keyPem: optionalSecret(keyPem) }) }
   },
 })

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import { parseInstant } from '../kernel/clock.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
@@ -171,8 +172,7 @@ export const readCredential = (body: FreeObject, userId: UserId): Read<SentCrede
   if (foreign.length > 0) return refuse(`Unknown field; a credential of type ${word} has name, type, ownerID and ${type.block}.`)
   const owner = readOwner(body['ownerID'], userId)
   if (isLeft(owner)) return owner
-  const block = readBlock(type, body[type.block])
-  return isLeft(block) ? block : right({ name: name.right, type: word, ownerId: owner.right, ...block.right })
+  return pipe(readBlock(type, body[type.block]), map((block) => ({ name: name.right, type: word, ownerId: owner.right, ...block })))
 }
 
 /** Returns the displayed form of a credential. A stored secret is an empty text, which can be sent back to keep the secret. */

@@ -1,4 +1,5 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { Cache, Caches } from '../kernel/cache.ts'
 import type { Entropy } from '../kernel/entropy.ts'
 import { hex } from '../kernel/entropy.ts'
@@ -98,8 +99,7 @@ export const makeIdentify = (deps: { readonly parser: KubeconfigParser; readonly
       return left(AccessConfigRefused('An access config is needed: the text of a kubeconfig.'))
     const credential = deps.parser.parse(accessConfig)
     if (isLeft(credential)) return credential
-    const survey = await deps.api.survey(credential.right, signal)
-    return isLeft(survey) ? survey : right({ credential: credential.right, facts: factsOf(survey.right) })
+    return pipe(await deps.api.survey(credential.right, signal), map((survey) => ({ credential: credential.right, facts: factsOf(survey) })))
   }
 export type Identify = ReturnType<typeof makeIdentify>
 

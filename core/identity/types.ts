@@ -210,7 +210,3 @@ export const maySee = (viewer: Viewer, user: Pick<User, 'id' | 'visibility' | 'i
   viewer.isSiteAdmin ||
   viewer.userId === user.id ||
   (user.isActive && (user.visibility === 'public' || (user.visibility === 'limited' && viewer.userId !== undefined)))
-
-/** Returns the common fields of every audit entry about a user's own account. The entry is in that account's log. */
-export const auditedUser = (user: { readonly id: UserId; readonly login: string }) =>
-  ({ objectType: 'user', objectId: user.id, objectName: user.login, tenantId: user.id }) as const

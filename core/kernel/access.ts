@@ -12,7 +12,7 @@ export interface PermissionRef {
   readonly action: string
 }
 
-/** Returns the form in which a standing names a permission. */
+/** Returns the form in which a context names a permission. */
 export const permissionKey = ({ namespace, action }: PermissionRef): string => `${namespace}/${action}`
 
 export const byPermissionKey = (a: PermissionRef, b: PermissionRef): number => (permissionKey(a) < permissionKey(b) ? -1 : 1)
@@ -135,7 +135,7 @@ const tokenLifeDays = ({ method, tokenCreatedAt, tokenExpiresAt }: Principal): n
 }
 
 /** The facts that a list over organizations needs to omit those that the caller may not enter. */
-export interface Entrant {
+export interface EntryContext {
   readonly at: Date
   readonly tokenLifeDays: number
 }
@@ -143,7 +143,7 @@ export interface Entrant {
 const longAgo = new Date(0)
 
 /** Returns the caller as such a list needs it. For a site admin no requirement has started and no token is too old. */
-export const entrantOf = (principal: Principal, now: Date): Entrant =>
+export const entryContext = (principal: Principal, now: Date): EntryContext =>
   principal.isSiteAdmin ? { at: longAgo, tokenLifeDays: 0 } : { at: now, tokenLifeDays: tokenLifeDays(principal) }
 
 /** Names an object within its place: a team by its id, a cluster by its name. */
@@ -172,7 +172,7 @@ export type Level = (typeof levels)[number]
 export const reaches = (level: Level, atLeast: Level): boolean => levels.indexOf(level) >= levels.indexOf(atLeast)
 
 /** What one user holds in one account through the organization's teams and roles. */
-export interface Standing {
+export interface AccessContext {
   readonly accountId: AccountId
   readonly accountKind: 'organization' | 'user'
   readonly accountName: string
@@ -210,5 +210,5 @@ export interface AccessGrant {
   /** The object that contains this one; absent if its type has no container. */
   readonly container?: { readonly objectType: string; readonly id: number; readonly name: string; readonly version?: number }
   /** What the caller holds in the owner's account. */
-  readonly standing: Standing
+  readonly context: AccessContext
 }

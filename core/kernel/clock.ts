@@ -36,6 +36,12 @@ export const parseInstant = (text: string): Date | undefined => {
   return Number.isNaN(at.getTime()) ? undefined : at
 }
 
+/** Waits. Resolves early when the signal is aborted; never rejects. */
+export interface Pause {
+  (milliseconds: number, signal: AbortSignal): Promise<void>
+}
+export const PauseToken = token<Pause>('kernel.Pause')
+
 /** Runs short synchronous tasks one after the other, and yields to the event loop between them. */
 export interface TimeSlices {
   /** Rejects with the error that the task throws. */

@@ -27,6 +27,9 @@ export class Secret<A = string> {
 
 export const secret = <A>(value: A): Secret<A> => new Secret(value)
 
+/** Returns undefined for a value that is missing. */
+export const optionalSecret = <A>(value: A | undefined): Secret<A> | undefined => (value === undefined ? undefined : new Secret(value))
+
 /** The context that a sealed value is bound to, so that it cannot be moved to another row. */
 export interface SealedPlace {
   readonly table: string

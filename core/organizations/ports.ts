@@ -1,10 +1,11 @@
-import type { Level, Entrant, PermissionRef } from '../kernel/access.ts'
+import type { EntryContext, PermissionRef } from '../kernel/access.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
+import type { RightsStore } from '../kernel/rights.ts'
 import { token } from '../kernel/token.ts'
 import type { AvatarStore } from '../identity/accounts/ports.ts'
 import type { AccessTokenStore } from '../identity/ports.ts'
@@ -18,8 +19,9 @@ import type {
   Organization,
   OrganizationProfile,
   OrganizationToken,
-  Standing,
+  MemberRights,
   Team,
+  TeamInOrganization,
   TeamPermission,
   Visibility,
 } from './types.ts'
@@ -39,7 +41,6 @@ export interface NewOrganization extends OrganizationProfile {
 export interface OrganizationStore {
   findByName(name: string): Promise<Organization | undefined>
   findById(id: OrgId): Promise<Organization | undefined>
-  findByIds(ids: readonly OrgId[]): Promise<readonly Organization[]>
   /** Returns the organization that formerly had this name, as long as no other account has taken it. */
   findByFormerName(name: string): Promise<Organization | undefined>
   list(visible: readonly Visibility[], page: PageRequest): Promise<Page<Organization>>
@@ -107,16 +108,16 @@ export interface TeamReach {
   readonly onlyOrgId: OrgId | undefined
   readonly onlyPublic: boolean
   /** Organizations that the caller may not enter are omitted. */
-  readonly entrant: Entrant
+  readonly entry: EntryContext
 }
 
 /** The teams of one organization, sorted with `Owners` first, then by name. */
 export interface TeamStore {
   findById(id: TeamId): Promise<Team | undefined>
-  list(orgId: OrgId, page: PageRequest): Promise<Page<Team>>
-  search(orgId: OrgId, search: TeamSearch, page: PageRequest): Promise<Page<Team>>
+  list(orgId: OrgId, page: PageRequest): Promise<Page<TeamInOrganization>>
+  search(orgId: OrgId, search: TeamSearch, page: PageRequest): Promise<Page<TeamInOrganization>>
   /** Lists the teams of a user in all or some organizations, by id. */
-  listOfUser(userId: UserId, within: TeamReach, page: PageRequest): Promise<Page<Team>>
+  listOfUser(userId: UserId, within: TeamReach, page: PageRequest): Promise<Page<TeamInOrganization>>
   /** Returns the user's teams in one organization, without their roles. They are few, so the list is not paged. */
   listOfMember(orgId: OrgId, userId: UserId): Promise<readonly Team[]>
   /** Returns the oldest team of exactly this level. */
@@ -149,7 +150,7 @@ export interface MembershipStore {
   findAccountById(id: number): Promise<AccountSummary | undefined>
   find(orgId: OrgId, userId: UserId): Promise<Membership | undefined>
   /** Takes one query. A non-member has level `none` and no permissions. */
-  standing(orgId: OrgId, userId: UserId): Promise<Standing>
+  rights(orgId: OrgId, userId: UserId): Promise<MemberRights>
   list(orgId: OrgId, only: 'all' | 'public', page: PageRequest): Promise<Page<UserId>>
   add(orgId: OrgId, userId: UserId, at: Date): Promise<void>
   /** Deletes the membership, and the user's team memberships and direct grants in the organization. */
@@ -168,17 +169,12 @@ export interface OrganizationTokenStore {
 }
 export const OrganizationTokenStoreToken = token<OrganizationTokenStore>('organizations.OrganizationTokenStore')
 
-/** The lowest level that includes a permission, from all plugins' catalogues; undefined for an unknown permission. */
-export interface PermissionLevels {
-  levelOf(permission: PermissionRef): Exclude<Level, 'none'> | undefined
-}
-export const PermissionLevelsToken = token<PermissionLevels>('organizations.PermissionLevels')
-
 /** The stores of this part, bound to one transaction. */
 export interface OrganizationStores {
   readonly organizations: OrganizationStore
   readonly teams: TeamStore
   readonly memberships: MembershipStore
+  readonly rights: RightsStore
   readonly tokens: OrganizationTokenStore
   readonly invitations: InvitationStore
   readonly policies: PolicyStore

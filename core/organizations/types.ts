@@ -1,5 +1,5 @@
 import type { User } from '../identity/types.ts'
-import type { Standing as FullStanding, EntryRules } from '../kernel/access.ts'
+import type { AccessContext, EntryRules } from '../kernel/access.ts'
 import { levels } from '../kernel/access.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 
@@ -58,7 +58,7 @@ export interface TeamInOrganization {
 }
 
 /** What one user holds in one organization through all of the user's teams. */
-export type Standing = Pick<FullStanding, 'isMember' | 'level' | 'permissions'>
+export type MemberRights = Pick<AccessContext, 'isMember' | 'level' | 'permissions'>
 
 /** The role of a member: the wire name of the level of the user's teams. */
 export const membershipRoles = ['member', 'admin', 'owner'] as const

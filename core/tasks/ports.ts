@@ -1,4 +1,4 @@
-import type { Entrant } from '../kernel/access.ts'
+import type { EntryContext } from '../kernel/access.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
@@ -168,7 +168,7 @@ export type NewTaskEvent = Omit<TaskEvent, 'seq'> & {
 export interface TaskFilter {
   readonly actorId?: UserId
   /** With `actorId`: restricts organizations to those that the actor is a member of and may enter. */
-  readonly entrant?: Entrant
+  readonly entry?: EntryContext
   readonly tenantId?: AccountId
   readonly state?: TaskState
   readonly kind?: string

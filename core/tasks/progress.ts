@@ -113,8 +113,7 @@ export const makeProgress = (task: Pick<Task, 'ref' | 'fence'>, clock: Clock, ad
   const sayAs = (id: string): TaskStep['say'] => (msg, { level, data } = {}) =>
     add({
       at: clock.now(), id, status: 'Running', msg: bounded(msg),
-      ...definedFields({ level }),
-      ...(data === undefined ? {} : { data: boundedData(data) }),
+      ...definedFields({ level, data: data && boundedData(data) }),
     })
 
   const openStep = (title: string): TaskStep => {

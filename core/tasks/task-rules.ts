@@ -1,6 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../kernel/failure.ts'
+import { definedFields } from '../kernel/fields.ts'
 import type { TaskEnd, NewTaskEvent } from './ports.ts'
 import { TaskEnded } from './ports.ts'
 import type { Task, TaskState } from './types.ts'
@@ -83,7 +84,6 @@ export const boundedEnd = (end: TaskEnd, resultText: string | undefined): TaskEn
   return {
     ...rest,
     message: bounded(end.message, 1000),
-    ...(error === undefined ? {} : { error: bounded(error) }),
-    ...(end.result === undefined ? {} : { result: fits ? end.result : leftOut }),
+    ...definedFields({ error: error === undefined ? undefined : bounded(error), result: end.result === undefined || fits ? end.result : leftOut }),
   }
 }

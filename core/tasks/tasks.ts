@@ -2,9 +2,10 @@ import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import { AccessDenied } from '../authz/ports.ts'
 import type { ObjectLocator } from '../kernel/access.ts'
-import { entrantOf } from '../kernel/access.ts'
+import { entryContext } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
+import { definedFields } from '../kernel/fields.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Principal, SignedInCall } from '../kernel/principal.ts'
@@ -72,8 +73,8 @@ export const makeListTasks =
   async ({ principal }, { account, page, ...filter }) => {
     if (account === undefined) {
       if (principal.scopes.publicOnly) return right({ items: [], total: 0 })
-      const within = principal.onlyOrgId === undefined ? {} : { tenantId: principal.onlyOrgId }
-      const belonging = principal.isSiteAdmin ? {} : { entrant: entrantOf(principal, clock.now()) }
+      const within = definedFields({ tenantId: principal.onlyOrgId })
+      const belonging = principal.isSiteAdmin ? {} : { entry: entryContext(principal, clock.now()) }
       return right(await tasks.list({ ...filter, ...within, ...belonging, actorId: principal.userId }, page))
     }
     const allowed = await authorizer.authorize(principal, { type: 'account', name: account }, seeTasks)

@@ -12,14 +12,14 @@ export const allowedPermissionsGroup = defineGroup({
   routes: (given) => [
     handle(getAllowedPermissions, makeListAllowedPermissions(given), {
       input: ({ params, grant }) => ({
-        standing: grant.standing,
+        context: grant.context,
         objects: [{ objectType: params.objectType, objectID: params.objID }],
         isBatch: false,
       }),
       reply: ([answer], { params }) => toWire(answer ?? { type: params.objectType, id: params.objID, relations: [] }),
     }),
     handle(listAllowedPermissions, makeListAllowedPermissions(given), {
-      input: ({ body, grant }) => ({ standing: grant.standing, objects: body, isBatch: true }),
+      input: ({ body, grant }) => ({ context: grant.context, objects: body, isBatch: true }),
       reply: (answers) => answers.map(toWire),
     }),
   ],

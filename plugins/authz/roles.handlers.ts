@@ -58,7 +58,6 @@ export const roleGroup = defineGroup({
     handle(createRole, makeCreateRole(given), {
       input: ({ grant, body }) => ({
         orgId: orgOf(grant),
-        standing: grant.standing,
         name: body.name,
         description: body.description ?? '',
         permissions: body.permissions,
@@ -70,7 +69,6 @@ export const roleGroup = defineGroup({
     handle(updateRole, makeUpdateRole(given), {
       input: ({ grant, params, body, expectedVersion }) => ({
         orgId: orgOf(grant),
-        standing: grant.standing,
         id: params.id,
         expectedVersion,
         change: { name: body.name, description: body.description, permissions: body.permissions, teamIds: body.teamIDs },

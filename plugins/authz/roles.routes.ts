@@ -1,4 +1,4 @@
-import { RoleNameTaken } from '../../core/authz/ports.ts'
+import { AccessDenied, RoleNameTaken } from '../../core/authz/ports.ts'
 import {
   PermissionIncomplete,
   PermissionNotHeld,
@@ -46,6 +46,7 @@ const roleRefusals = [
   PermissionIncomplete,
   PermissionNotHeld,
   RoleTeamUnknown,
+  AccessDenied,
 ] as const
 
 export const listAvailablePermissions = route({
@@ -130,7 +131,7 @@ export const deleteRole = roleRoute({
   description: 'Check delete:role.',
   access: requires('can_delete', roleInPath),
   ok: empty(204),
-  failures: [RoleMissing, RoleChanged],
+  failures: [RoleMissing, RoleChanged, AccessDenied],
 })
 
 export const listRolePrincipals = roleRoute({

@@ -138,7 +138,7 @@ export const clusterGroup = defineGroup({
         input: ({ grant, query, makesToken }) => ({
           id: idOf({ grant }),
           makesToken: makesToken === true,
-          maxTokenLifeDays: grant.standing.entry?.maxTokenLifeDays ?? 0,
+          maxTokenLifeDays: grant.context.entry?.maxTokenLifeDays ?? 0,
           lifeSeconds: query.expirationSeconds,
         }),
       }),

@@ -1,6 +1,21 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
-import { answer, DateTime, freeText, Id, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import type { TokenId } from '../../core/kernel/ids.ts'
+import { answer, bodyId, DateTime, freeText, Instant, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
+
+/** The instant that older clients read as 'never'. */
+const never = '0001-01-01T00:00:00Z'
+
+/** An RFC 3339 instant in an answer. Undefined is encoded as `never`. */
+const InstantOrNever = noted(
+  new t.Type<Date | undefined, string, unknown>(
+    'an RFC 3339 date-time',
+    (u): u is Date | undefined => u === undefined || Instant.is(u),
+    (u, c) => (u === never ? t.success(undefined) : Instant.validate(u, c)),
+    (at) => (at === undefined ? never : Instant.encode(at)),
+  ),
+  { type: 'string', format: 'date-time' },
+)
 
 const EmailText = noted(t.string, { type: 'string', format: 'email' })
 const [firstVisibility, ...otherVisibilities] = userVisibilities
@@ -19,8 +34,8 @@ export const User = answer(
     html_url: t.string,
     language: t.string,
     is_admin: t.boolean,
-    last_login: DateTime,
-    created: DateTime,
+    last_login: InstantOrNever,
+    created: Instant,
     type: SafeInteger,
     active: t.boolean,
     prohibit_login: t.boolean,
@@ -42,7 +57,7 @@ export const User = answer(
 )
 export type UserBody = t.TypeOf<typeof User>
 
-export const userExample: UserBody = {
+export const userExample = {
   id: 7,
   login: 'ada',
   username: 'ada',
@@ -88,9 +103,9 @@ export const AccessToken = answer(
     org: optional(t.string),
     /** `owner/name` of the only cluster whose Kubernetes API the token reaches. It reaches nothing else. */
     cluster: optional(t.string),
-    created_at: DateTime,
-    last_used_at: optional(DateTime),
-    expires_at: optional(DateTime),
+    created_at: Instant,
+    last_used_at: optional(Instant),
+    expires_at: optional(Instant),
   },
   'AccessToken',
 )
@@ -126,7 +141,7 @@ export const NewAccessTokenParam = request(
   { name: freeText(255, 1), expTime: optional(SafeInteger), scopes: optional(ScopeWords), org: optional(freeText(255, 1)) },
   'NewAccessTokenParam',
 )
-export const AccessTokenIdList = request({ tokenIDs: listOf(Id, 500, 1) }, 'AccessTokenIdList')
+export const AccessTokenIdList = request({ tokenIDs: listOf(bodyId<TokenId>(), 500, 1) }, 'AccessTokenIdList')
 export const ApiResponseMessage = answer({ message: t.string }, 'ApiResponseMessage')
 
 export const SignInParams = request(

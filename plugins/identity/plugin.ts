@@ -1,18 +1,17 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { accountEmailRoutes, emailRoutes } from './emails/emails.handlers.ts'
-import { adminRoutes, adminAccountRoutes, unlockRoutes } from './accounts/admin.handlers.ts'
-import { avatarRoutes, userRoutes } from './accounts/users.handlers.ts'
-import { consoleRoutes } from './accounts/console.handlers.ts'
-import { customTokenRoutes, settingsTokenRoutes, tokenRoutes } from './tokens/tokens.handlers.ts'
-import { followRoutes } from './accounts/follows.handlers.ts'
-import { linkCodeRoutes, signInRoutes } from './authentication/sign-in.handlers.ts'
-import { identityNeeds } from './needs.ts'
+import { adminEmailGroup, adminGroup } from './accounts/admin.handlers.ts'
+import { consoleGroup } from './accounts/console.handlers.ts'
+import { followGroup } from './accounts/follows.handlers.ts'
+import { siteRulesGroup, validationGroup } from './accounts/registration.handlers.ts'
+import { pageSizeGroup, settingsGroup } from './accounts/settings.handlers.ts'
+import { avatarGroup, userGroup } from './accounts/users.handlers.ts'
+import { linkCodeGroup, signInGroup } from './authentication/sign-in.handlers.ts'
+import { emailGroup } from './emails/emails.handlers.ts'
+import { housekeepingGroup } from './housekeeping.job.ts'
 import { identityObjectTypes } from './relations.ts'
-import { pageSizeRoutes, settingsRoutes } from './accounts/settings.handlers.ts'
-import { purgeAccounts, removeWhatExpired, warnOfExpiringTokens } from './housekeeping.job.ts'
-import { secondFactorRoutes } from './second-factor/second-factor.handlers.ts'
-import { sessionRoutes } from './sessions/sessions.handlers.ts'
-import { siteRulesRoutes, validateRoutes } from './accounts/registration.handlers.ts'
+import { secondFactorGroup } from './second-factor/second-factor.handlers.ts'
+import { sessionGroup } from './sessions/sessions.handlers.ts'
+import { customTokenGroup, tokenGroup } from './tokens/tokens.handlers.ts'
 
 /** Users, their addresses, credentials and sessions. */
 export const identityPlugin = definePlugin({
@@ -20,29 +19,25 @@ export const identityPlugin = definePlugin({
   summary: 'Users, access tokens, sessions, e-mail addresses and follow relations',
   listener: 'api',
   gate: 'always',
-  needs: identityNeeds,
   objectTypes: identityObjectTypes,
-  routes: (given) => [
-    ...userRoutes(given),
-    ...signInRoutes(given),
-    ...sessionRoutes(given),
-    ...secondFactorRoutes(given),
-    ...tokenRoutes(given),
-    ...settingsTokenRoutes(given),
-    ...settingsRoutes(given),
-    ...pageSizeRoutes(given),
-    ...avatarRoutes(given),
-    ...emailRoutes(given),
-    ...accountEmailRoutes(given),
-    ...linkCodeRoutes(given),
-    ...followRoutes(given),
-    ...validateRoutes(given),
-    ...adminRoutes(given),
-    ...unlockRoutes(given),
-    ...adminAccountRoutes(given),
-    ...consoleRoutes(given),
-    ...customTokenRoutes(given),
-    ...siteRulesRoutes(given),
+  groups: [
+    userGroup,
+    signInGroup,
+    sessionGroup,
+    secondFactorGroup,
+    tokenGroup,
+    settingsGroup,
+    pageSizeGroup,
+    avatarGroup,
+    emailGroup,
+    linkCodeGroup,
+    followGroup,
+    validationGroup,
+    adminGroup,
+    adminEmailGroup,
+    consoleGroup,
+    customTokenGroup,
+    siteRulesGroup,
+    housekeepingGroup,
   ],
-  jobs: (given) => [purgeAccounts(given), warnOfExpiringTokens(given), removeWhatExpired(given)],
 })

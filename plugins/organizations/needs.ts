@@ -4,6 +4,7 @@ import { ContentDigestToken } from '../../core/identity/accounts/ports.ts'
 import { ConfinedTokensToken } from '../../core/identity/tokens/ports.ts'
 import { PictureMakerToken } from '../../core/kernel/picture.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
+import { PermissionLevelsToken } from '../../core/kernel/rights.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { AddressReaderToken, InvitationStoreToken, InvitationTokensToken } from '../../core/organizations/invitations/ports.ts'
 import { PolicyStoreToken } from '../../core/organizations/organizations/ports.ts'
@@ -13,7 +14,6 @@ import {
   OrganizationStoreToken,
   OrganizationTokenStoreToken,
   OrganizationUnitOfWorkToken,
-  PermissionLevelsToken,
   TeamStoreToken,
 } from '../../core/organizations/ports.ts'
 import type { Given } from '../kit/plugin.ts'

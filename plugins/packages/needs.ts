@@ -1,11 +1,11 @@
-import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
 import { ClusterStoreToken, MemberClustersToken } from '../../core/clusters/ports.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
-import { ClockToken } from '../../core/kernel/clock.ts'
+import { ClockToken, PauseToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/entropy.ts'
 import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../core/packages/charts/ports.ts'
 import { AppReleasesToken, EditorCatalogToken } from '../../core/packages/editors/ports.ts'
-import { HelmRunnerToken, PauseToken, RecordSizesToken, TextDiffToken } from '../../core/packages/releases/ports.ts'
+import { HelmRunnerToken, RecordSizesToken, TextDiffToken } from '../../core/packages/releases/ports.ts'
 import {
   DriverConfigurationStoreToken,
   JsonPatchesToken,
@@ -14,19 +14,18 @@ import {
   DriverUnitOfWorkToken,
   NamePatternsToken,
 } from '../../core/packages/ports.ts'
-import { TasksToken } from '../../core/tasks/ports.ts'
 import type { Given } from '../kit/plugin.ts'
 
 /** The ports of the plugin's routes and tasks, by the names under which its groups receive them. */
 export const packagesNeeds = {
   appReleases: AppReleasesToken,
-  authorizer: AuthorizerToken,
   caches: CachesToken,
   chartSource: ChartSourceToken,
   chartTexts: ChartTextsToken,
   chartTools: ChartToolsToken,
   clock: ClockToken,
   clusterRecords: ClusterStoreToken,
+  clusterTasks: ClusterTasksToken,
   driverOf: StorageDriverOfToken,
   drivers: DriverConfigurationStoreToken,
   driverUnitOfWork: DriverUnitOfWorkToken,
@@ -39,7 +38,6 @@ export const packagesNeeds = {
   pause: PauseToken,
   recordSizes: RecordSizesToken,
   releases: ReleaseStoreToken,
-  tasks: TasksToken,
   textDiff: TextDiffToken,
 }
 export type PackagesGiven = Given<typeof packagesNeeds>

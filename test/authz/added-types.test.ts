@@ -185,10 +185,10 @@ for (const database of eachDatabase()) {
         t.is(tagOf(decided), answer, `${userId} ${relation} ${JSON.stringify(locator)}`)
         t.is(runner.taken(), 1)
       }
-      const { standing } = unwrap(await authorizer.authorize(principal(mate), { type: 'account', name: 'account11' }, 'member'))
+      const { context } = unwrap(await authorizer.authorize(principal(mate), { type: 'account', name: 'account11' }, 'member'))
       runner.taken()
       const objects = [711, 712, 721, 999].map((objectID) => ({ objectType: 'cabin', objectID }))
-      const answers = unwrap(await list(callBy(principal(mate)), { standing, objects, isBatch: true }))
+      const answers = unwrap(await list(callBy(principal(mate)), { context, objects, isBatch: true }))
       t.true(runner.taken() <= 3)
       t.deepEqual(answers.map(({ relations }) => relations), [['can_clean', 'can_view'], ['can_clean', 'can_view'], ['can_view'], []])
     } finally {

@@ -103,7 +103,7 @@ for (const database of eachDatabase()) {
   onBench('tells what it found on the way', async (t, { authorizer }) => {
     const found = unwrap(await authorizer.authorize(principal(owner), cluster(11, 11_001), 'can_view'))
     t.like(found, { objectType: 'cluster', objectId: 11_001, objectName: 'cluster-11001', ownerId: 11, orgId: 11 })
-    t.like(found.standing, { isMember: true, level: 'owner', teamIds: [111] })
+    t.like(found.context, { isMember: true, level: 'owner', teamIds: [111] })
     const own = unwrap(await authorizer.authorize(principal(owner), account(owner), 'member'))
     t.like(own, { objectType: 'user', objectId: owner, objectName: 'account1', ownerId: owner, orgId: undefined })
   })
@@ -121,9 +121,9 @@ for (const database of eachDatabase()) {
 
   onBench('a confined token is answered no relation on what is its holder’s own', async (t, bench) => {
     const ask = async (caller: Principal) => {
-      const standing = await bench.standing(caller.userId, 11)
+      const context = await bench.context(caller.userId, 11)
       const objects = [{ objectType: 'user', objectID: caller.userId }, { objectType: 'organization', objectID: 11 }]
-      return unwrap(await bench.list(callBy(caller), { standing, objects, isBatch: true })).map(({ relations }) => relations.length > 0)
+      return unwrap(await bench.list(callBy(caller), { context, objects, isBatch: true })).map(({ relations }) => relations.length > 0)
     }
     t.deepEqual(await ask(principal(owner)), [true, true])
     t.deepEqual(await ask(confined(owner, 11)), [false, true])
@@ -132,11 +132,11 @@ for (const database of eachDatabase()) {
   })
 
   onBench('a read-only token lists no relation that changes something, and none of a part that it has no scope for', async (t, bench) => {
-    const standing = await bench.standing(owner, 11)
+    const context = await bench.context(owner, 11)
     const objects = [{ objectType: 'organization', objectID: 11 }, { objectType: 'cluster', objectID: 11_001 }, { objectType: 'team', objectID: 111 }]
     const ask = async (scopes: Partial<ScopeSet>) => {
       const caller = principal(owner, { scopes: { all: false, sudo: false, publicOnly: false, levels: {}, ...scopes } })
-      return unwrap(await bench.list(callBy(caller), { standing, objects, isBatch: true })).map(({ relations }) => relations)
+      return unwrap(await bench.list(callBy(caller), { context, objects, isBatch: true })).map(({ relations }) => relations)
     }
     const levels = Object.fromEntries(scopeCategories.map((category) => [category, 'read' as const]))
     const readOnly = await ask({ levels })

@@ -42,7 +42,7 @@ const ask = async (db: SqlDatabase, userId: number, accountId: number, objects: 
   const caller = principal(userId)
   const grant = await authorizer.authorize(caller, { type: 'account', name: nameOf(accountId) }, 'member')
   if (!isRight(grant)) throw new Error(`${userId} is no member of ${accountId}`)
-  const answers = await list(callBy(caller), { standing: grant.right.standing, objects, isBatch: true })
+  const answers = await list(callBy(caller), { context: grant.right.context, objects, isBatch: true })
   if (!isRight(answers)) throw new Error(answers.left.message)
   return answers.right
 }

@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
-import { holdsPermission } from '../../core/authz/role-rules.ts'
+import { rightsOf } from '../../core/kernel/rights.ts'
 import { permissionKey } from '../../core/kernel/access.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import type { TestService } from '../support/service.ts'
@@ -113,8 +113,8 @@ const storeClimb = async (db: SqlDatabase, first: { readonly level: string; read
 }
 
 const heldBy = async (db: SqlDatabase, userId: number, org: number): Promise<readonly string[]> => {
-  const standing = await roleBench(db).standing(userId, org)
-  return schema.permissions.filter((one) => holdsPermission(schema, standing, one)).map(permissionKey)
+  const context = await roleBench(db).context(userId, org)
+  return schema.permissions.filter((one) => rightsOf(false, context, schema).holds(one)).map(permissionKey)
 }
 
 test('no sequence of role and team operations gives a member a permission that was not given to the member', async (t) => {

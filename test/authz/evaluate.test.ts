@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { Level, Standing } from '../../core/kernel/access.ts'
+import type { Level, AccessContext } from '../../core/kernel/access.ts'
 import { levels } from '../../core/kernel/access.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { evaluate } from '../../core/authz/evaluate.ts'
@@ -11,7 +11,7 @@ import { expectedWays } from './expected-ways.ts'
 const userId = 1 as UserId
 const orgId = 11 as AccountId
 
-const outsider: Standing = {
+const outsider: AccessContext = {
   accountId: orgId,
   accountKind: 'organization',
   accountName: 'org',
@@ -22,7 +22,7 @@ const outsider: Standing = {
   permissions: new Set(),
   teamIds: [],
 }
-const member = (changes: Partial<Standing> = {}): Standing => ({ ...outsider, isMember: true, ...changes })
+const member = (changes: Partial<AccessContext> = {}): AccessContext => ({ ...outsider, isMember: true, ...changes })
 
 const object = (type: string, changes: Partial<ObjectFact> = {}): ObjectFact => ({
   type,
@@ -33,12 +33,12 @@ const object = (type: string, changes: Partial<ObjectFact> = {}): ObjectFact => 
   ...changes,
 })
 
-/** Whether someone of this standing holds a relation, `type.relation`, on an object of the organization. */
-const holds = (key: string, standing: Standing, changes: Partial<ObjectFact> = {}, isSiteAdmin = false): boolean => {
+/** Whether someone of this context holds a relation, `type.relation`, on an object of the organization. */
+const holds = (key: string, context: AccessContext, changes: Partial<ObjectFact> = {}, isSiteAdmin = false): boolean => {
   const [name, relation] = key.split('.') as [string, string]
   const type = schema.types.get(name)
   if (type === undefined) throw new Error(`no type ${name}`)
-  const mask = evaluate(type, { userId, isSiteAdmin, isConfined: false, standing }, object(name, changes))
+  const mask = evaluate(type, { userId, isSiteAdmin, isConfined: false, context }, object(name, changes))
   return relationNames(type, mask).includes(relation)
 }
 

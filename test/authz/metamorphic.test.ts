@@ -75,8 +75,8 @@ for (const database of eachDatabase()) {
   const answers = (world: World, userId: number, questions = questionsOf(world, userId)) =>
     within(world, async (db) => {
       const bench = roleBench(db)
-      const standing = await bench.standing(userId, orgId)
-      return unwrap(await bench.list(callBy(principal(userId)), { standing, objects: questions, isBatch: true }))
+      const context = await bench.context(userId, orgId)
+      return unwrap(await bench.list(callBy(principal(userId)), { context, objects: questions, isBatch: true }))
     })
 
   test(`${database.name}: giving something takes nothing away`, async (t) => {

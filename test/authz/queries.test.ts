@@ -57,7 +57,7 @@ for (const database of eachDatabase()) {
         t.is(runner.taken(), 1, locator.type)
       }
 
-      const { standing } = unwrap(await authorizer.authorize(caller, { type: 'account', name: 'account11' }, 'member'))
+      const { context } = unwrap(await authorizer.authorize(caller, { type: 'account', name: 'account11' }, 'member'))
       const clusters = clusterIds.map((objectID) => ({ objectType: 'cluster', objectID }))
       const others = [
         { objectType: 'organization', objectID: orgId },
@@ -68,7 +68,7 @@ for (const database of eachDatabase()) {
       ]
       const taken = async (objects: typeof clusters): Promise<number> => {
         runner.taken()
-        unwrap(await list(callBy(caller), { standing, objects, isBatch: true }))
+        unwrap(await list(callBy(caller), { context, objects, isBatch: true }))
         return runner.taken()
       }
       t.is(await taken(clusters.slice(0, 1)), 2)

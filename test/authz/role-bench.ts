@@ -1,5 +1,6 @@
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeHmacDigest } from '../../adapters/security/digests.ts'
+import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import { makeSqlAuthorizationFacts } from '../../adapters/sql/authz/authorization-facts.ts'
 import { makeSqlRoleStore } from '../../adapters/sql/authz/role-store.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
@@ -9,7 +10,7 @@ import { makeAuthorizer } from '../../core/authz/authorizer.ts'
 import { makeCreateRole, makeDeleteRole, makeUpdateRole } from '../../core/authz/roles.ts'
 import { makeListAllowedPermissions } from '../../core/authz/allowed-permissions.ts'
 import type { RoleStores } from '../../core/authz/ports.ts'
-import type { Standing } from '../../core/kernel/access.ts'
+import type { AccessContext } from '../../core/kernel/access.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import { objectRows } from '../support/object-rows.ts'
 import { catalogue, schema } from './catalogue.ts'
@@ -22,9 +23,10 @@ export const clock = { now: () => new Date('2026-05-01T08:00:00.000Z') }
 export const roleBench = (db: SqlDatabase) => {
   const facts = makeSqlAuthorizationFacts(db, catalogue.objectTypes, objectRows)(db)
   const bindRoles = makeSqlRoleStore(db)
+  const bindRights = makeSqlRightsStore(db)
   const unitOfWork = makeSqlUnitOfWork<RoleStores>(
     db,
-    (tx, audit) => ({ roles: bindRoles(tx), audit }),
+    (tx, audit) => ({ roles: bindRoles(tx), rights: bindRights(tx), audit }),
     makeSqlAuditTrail(db, makeAuditChain(auditKey)),
   )
   const deps = { schema, clock, unitOfWork }
@@ -39,10 +41,10 @@ export const roleBench = (db: SqlDatabase) => {
     update: makeUpdateRole(deps),
     remove: makeDeleteRole(deps),
     /** What a person holds in an account, now. */
-    async standing(userId: number, accountId: number): Promise<Standing> {
+    async context(userId: number, accountId: number): Promise<AccessContext> {
       const found = await facts.locate(userId as UserId, { type: 'account', name: nameOf(accountId) })
       if (found === undefined) throw new Error(`no account ${accountId}`)
-      return found.standing
+      return found.context
     },
     /** The audit log's actions, oldest first. */
     async audited(): Promise<readonly string[]> {

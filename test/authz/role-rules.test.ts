@@ -1,15 +1,16 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { holdsPermission, mayGivePermissions, maxRoleNameLength, parseRoleName, parseRolePermissions } from '../../core/authz/role-rules.ts'
-import type { Standing } from '../../core/kernel/access.ts'
+import { mayGivePermissions, maxRoleNameLength, parseRoleName, parseRolePermissions } from '../../core/authz/role-rules.ts'
+import type { AccessContext } from '../../core/kernel/access.ts'
 import { permissionKey, levels } from '../../core/kernel/access.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
+import { rightsOf } from '../../core/kernel/rights.ts'
 import { tagOf } from '../support/outcome.ts'
 import { schema } from './catalogue.ts'
 
 const anyPermission = fc.constantFrom(...schema.permissions)
-const anyStanding: fc.Arbitrary<Standing> = fc.record({
+const anyContext: fc.Arbitrary<AccessContext> = fc.record({
   accountId: fc.constant(11 as AccountId),
   accountKind: fc.constant('organization'),
   accountName: fc.constant('org'),
@@ -60,11 +61,12 @@ test('an unknown permission is refused before a missing companion, and named', (
 
 test('a member may give exactly the rights of the member; a site admin any; an outsider none', (t) => {
   fc.assert(
-    fc.property(anyStanding, fc.array(anyPermission, { minLength: 1 }), (standing, permissions) => {
-      const holdsAll = permissions.every((one) => holdsPermission(schema, standing, one))
-      t.is(isRight(mayGivePermissions(schema, { isSiteAdmin: false, standing }, permissions)), holdsAll)
-      t.true(isRight(mayGivePermissions(schema, { isSiteAdmin: true, standing }, permissions)))
-      t.true(standing.isMember || !holdsAll)
+    fc.property(anyContext, fc.array(anyPermission, { minLength: 1 }), (context, permissions) => {
+      const rights = rightsOf(false, context, schema)
+      const holdsAll = permissions.every((one) => rights.holds(one))
+      t.is(isRight(mayGivePermissions(rights, permissions)), holdsAll)
+      t.true(isRight(mayGivePermissions(rightsOf(true, context, schema), permissions)))
+      t.true(context.isMember || !holdsAll)
     }),
   )
 })

@@ -67,10 +67,10 @@ const grants = async (
   if (name === 'hidden') return left(ObjectHidden('There is no such thing.'))
   if (relation === 'can_never') return left(AccessDenied('You may not.'))
   const accountId = 1 as AccountId
-  const standing: AccessGrant['standing'] = {
+  const context: AccessGrant['context'] = {
     accountId, accountKind: 'organization', accountName: name, isOpen: true, isPublic: true, isMember: true, level: 'owner', permissions: new Set(), teamIds: [],
   }
-  return right({ objectType: object.type, objectId: 1, objectName: name, ownerId: accountId, standing })
+  return right({ objectType: object.type, objectId: 1, objectName: name, ownerId: accountId, context })
 }
 
 /** An idempotency store in memory, to the letter of the port. */

@@ -18,7 +18,7 @@ const cookie = (text: string): Credential => ({ kind: 'session', sessionKey: sec
 const tokenOf = async (world: IdentityWorld, user: User, scopes?: readonly string[], expiresAt?: Date): Promise<string> => {
   const create = makeCreateToken(world.deps)
   const name = `t${Math.random()}`
-  return unwrap(await create(callBy(user), { userId: user.id, login: user.login }, { name, scopes, expiresAt })).value.reveal()
+  return unwrap(await create(callBy(user), { owner: { userId: user.id, login: user.login }, name, scopes, expiresAt })).value.reveal()
 }
 const sessionOf = async (world: IdentityWorld, login: string, remember = false): Promise<string> =>
   unwrap(await makeSignIn(world.deps)(callOf(), { login, password: secret(password), remember })).sessionKey.reveal()
@@ -49,10 +49,10 @@ onEachDatabase('no token, no user, a shut account: one refusal', async (t, world
   }
   const edit = makeEditUser(world.deps)
   for (const changes of [{ isActive: false }, { isActive: true, prohibitLogin: true }]) {
-    unwrap(await edit(callBy(admin), 'ada', changes))
+    unwrap(await edit(callBy(admin), { login: 'ada', ...changes }))
     for (const credential of [bearer(token), cookie(session), basic('ada', password)]) t.like(await proven(world, credential), refused)
   }
-  unwrap(await edit(callBy(admin), 'ada', { prohibitLogin: false }))
+  unwrap(await edit(callBy(admin), { login: 'ada', prohibitLogin: false }))
   t.like(await proven(world, bearer(token)), { _tag: 'Right' })
   t.like(await proven(world, cookie(session)), refused, 'shutting an account ends its sessions for good')
 })
@@ -157,7 +157,7 @@ onEachDatabase('acting as another: admins with the scope only, enabled users onl
   const root = await world.user('root', { isAdmin: true })
   const ada = await world.user('ada')
   await world.user('shut')
-  unwrap(await makeEditUser(world.deps)(callBy(root), 'shut', { prohibitLogin: true }))
+  unwrap(await makeEditUser(world.deps)(callBy(root), { login: 'shut', prohibitLogin: true }))
   const all = await tokenOf(world, root)
   const forbidden = { _tag: 'Left', left: { tag: 'NotPermitted', kind: 'Forbidden' } }
   t.like(await proven(world, bearer(all), 'ADA'), {

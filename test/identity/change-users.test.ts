@@ -49,7 +49,7 @@ onEachDatabase('one address for two users at once: one gets it, whatever its cas
 
 onEachDatabase('of the last two admins who depose each other at once one stays', async (t, world, db) => {
   const [a, b] = [await world.user('aa', { isAdmin: true }), await world.user('bb', { isAdmin: true })]
-  const edit = (login: string, by: typeof a) => makeEditUser(makeIdentityWorld(db).deps)(callBy(by), login, { isAdmin: false })
+  const edit = (login: string, by: typeof a) => makeEditUser(makeIdentityWorld(db).deps)(callBy(by), { login, isAdmin: false })
   const results = await Promise.all([edit('aa', b), edit('bb', a)])
   t.is(results.filter(isRight).length, 1)
   t.like(results.find(isLeft), { left: { tag: 'LastAdmin', kind: 'Conflict' } })
@@ -60,16 +60,16 @@ onEachDatabase('the last active admin is neither shut nor deleted, nor is anybod
   const root = await world.user('root', { isAdmin: true })
   const edit = makeEditUser(world.deps)
   for (const changes of [{ isAdmin: false }, { isActive: false }, { prohibitLogin: true }]) {
-    t.like(await edit(callBy(root), 'root', changes), { left: { tag: 'LastAdmin' } })
+    t.like(await edit(callBy(root), { login: 'root', ...changes }), { left: { tag: 'LastAdmin' } })
   }
-  t.like(await edit(callBy(root), 'root', { fullName: 'The Root' }), { right: { fullName: 'The Root', isAdmin: true } })
+  t.like(await edit(callBy(root), { login: 'root', fullName: 'The Root' }), { right: { fullName: 'The Root', isAdmin: true } })
   const remove = makeDeleteUser(world.deps)
-  t.like(await remove(callBy(root), 'ROOT'), { left: { tag: 'UserInUse', kind: 'Unprocessable' } })
+  t.like(await remove(callBy(root), { login: 'ROOT' }), { left: { tag: 'UserInUse', kind: 'Unprocessable' } })
   const ada = await world.user('ada')
-  t.like(await remove(callBy(ada), 'root'), { left: { message: 'This is the last active site administrator.' } })
-  t.like(await remove(callBy(ada, { impersonator: { userId: root.id, login: 'root' } }), 'root'), { left: { tag: 'UserInUse' } })
-  t.like(await remove(callBy(root), 'nobody'), { left: { tag: 'UserMissing' } })
-  t.like(await remove(callBy(root), 'ada'), { _tag: 'Right' })
+  t.like(await remove(callBy(ada), { login: 'root' }), { left: { message: 'This is the last active site administrator.' } })
+  t.like(await remove(callBy(ada, { impersonator: { userId: root.id, login: 'root' } }), { login: 'root' }), { left: { tag: 'UserInUse' } })
+  t.like(await remove(callBy(root), { login: 'nobody' }), { left: { tag: 'UserMissing' } })
+  t.like(await remove(callBy(root), { login: 'ada' }), { _tag: 'Right' })
 })
 
 onEachDatabase('a user who is a member or owns a cluster stays, and the reasons are named', async (t, world, db) => {
@@ -79,12 +79,12 @@ onEachDatabase('a user who is a member or owns a cluster stays, and the reasons 
   await db.query((k) => k('organizations').insert({ id: 900, created_at: 0 }))
   await db.query((k) => k('org_members').insert({ org_id: 900, user_id: ada.id, created_at: 0 }))
   const remove = makeDeleteUser(world.deps)
-  t.like(await remove(callBy(root), 'ada'), { left: { tag: 'UserInUse', errors: ['organization Acme'] } })
-  t.like(await remove(callBy(root), 'acme'), { left: { tag: 'UserInUse' } })
+  t.like(await remove(callBy(root), { login: 'ada' }), { left: { tag: 'UserInUse', errors: ['organization Acme'] } })
+  t.like(await remove(callBy(root), { login: 'acme' }), { left: { tag: 'UserInUse' } })
   t.is(await world.deps.stores.users.kindOfName('ada'), 'user')
-  t.like(await makeValidateName(world.deps.stores)('ACME'), { status: 'USER_EXISTS' })
-  t.like(await makeValidateName(world.deps.stores)('ACME', 'acme'), { status: 'VALID' })
-  t.like(await makeEditUser(world.deps)(callBy(root), 'acme', { fullName: 'x' }), { left: { tag: 'UserMissing' } })
+  t.like(await makeValidateName(world.deps)(callBy(root), { name: 'ACME' }), { right: { status: 'USER_EXISTS' } })
+  t.like(await makeValidateName(world.deps)(callBy(root), { name: 'ACME', current: 'acme' }), { right: { status: 'VALID' } })
+  t.like(await makeEditUser(world.deps)(callBy(root), { login: 'acme', fullName: 'x' }), { left: { tag: 'UserMissing' } })
   t.like(await world.authenticator.authenticate({ kind: 'password', login: 'root', password: secret(password), oneTimeCode: undefined }, 'acme', ''), {
     left: { tag: 'SudoTargetNoUser' },
   })
@@ -97,7 +97,7 @@ onEachDatabase('changing one’s password ends the other sessions, keeps tokens 
   const call = callBy(ada, { method: 'session', ...(current === undefined ? {} : { sessionId: current.id }) })
   const change = makeChangeOwnPassword(world.deps)
   const input = { oldPassword: secret(password), password: secret(newPassword), revokesTokens: false }
-  unwrap(await makeCreateToken(world.deps)(call, { userId: ada.id, login: ada.login }, { name: 't', scopes: undefined, expiresAt: undefined }))
+  unwrap(await makeCreateToken(world.deps)(call, { owner: { userId: ada.id, login: ada.login }, name: 't', scopes: undefined, expiresAt: undefined }))
   t.like(await change(call, { ...input, oldPassword: secret('wrong') }), { left: { tag: 'OwnPasswordWrong', kind: 'Forbidden' } })
   t.like(await change(call, { ...input, password: secret('short') }), { left: { tag: 'PasswordTooWeak' } })
   t.true(await alive(world, other))
@@ -129,7 +129,7 @@ onEachDatabase('signing in: the same refusal for unknown and wrong, another only
   t.like(unknown, { left: { tag: 'SignInRefused', kind: 'NotFound' } })
   t.deepEqual(shown(await signIn(world, 'ada', 'wrong')), shown(unknown))
   t.deepEqual(shown(await signIn(world, '', '')), shown(unknown))
-  unwrap(await makeEditUser(world.deps)(callBy(root), 'ada', { isActive: false }))
+  unwrap(await makeEditUser(world.deps)(callBy(root), { login: 'ada', isActive: false }))
   t.deepEqual(shown(await signIn(world, 'ada', 'wrong')), shown(unknown))
   t.like(await signIn(world, 'ada'), { left: { tag: 'SignInProhibited', kind: 'Prohibited' } })
   t.true(unwrap(await makeUnlockUser(world.deps)(callOf(), 'ada')))
@@ -158,7 +158,7 @@ onEachDatabase('a token creates only tokens with its own rights and life at most
   const expires = new Date('2026-06-01T00:00:00Z')
   const scopes = { all: false, sudo: false, publicOnly: false, levels: { user: 'write', cluster: 'read' } } as const
   const call = callBy(ada, { method: 'token', scopes, tokenExpiresAt: expires })
-  const ask = (name: string, words?: readonly string[], expiresAt?: Date) => create(call, { userId: ada.id, login: ada.login }, { name, scopes: words, expiresAt })
+  const ask = (name: string, words?: readonly string[], expiresAt?: Date) => create(call, { owner: { userId: ada.id, login: ada.login }, name, scopes: words, expiresAt })
   t.like(await ask('a'), { right: { record: { scopeWords: ['write:user', 'read:cluster'], expiresAt: expires } } })
   t.like(await ask('b', ['read:user']), { right: { record: { scopeWords: ['read:user'] } } })
   for (const words of [['all'], ['sudo'], ['write:cluster'], ['read:admin']]) t.like(await ask('c', words), { left: { tag: 'ScopeExceeded', kind: 'Forbidden' } }, words.join())
@@ -198,8 +198,8 @@ onEachDatabase('a profile: absent stays, empty clears, only a verified address b
   t.like(await edit(callBy(ada), { email: 'two@x.org', location: 'Paris' }), { left: { tag: 'ProfileInvalid' } })
   t.like(await world.deps.stores.users.byId(ada.id), { location: '', primaryEmail: 'ada@example.org' })
   const root = await world.user('root', { isAdmin: true })
-  t.like(await makeEditUser(world.deps)(callBy(root), 'ada', { email: 'New@x.org' }), { right: { primaryEmail: 'New@x.org' } })
-  t.like(await makeEditUser(world.deps)(callBy(root), 'ada', { email: 'root@example.org' }), { left: { tag: 'EmailTaken' } })
+  t.like(await makeEditUser(world.deps)(callBy(root), { login: 'ada', email: 'New@x.org' }), { right: { primaryEmail: 'New@x.org' } })
+  t.like(await makeEditUser(world.deps)(callBy(root), { login: 'ada', email: 'root@example.org' }), { left: { tag: 'EmailTaken' } })
   t.like(await world.deps.stores.users.byId(ada.id), { primaryEmail: 'New@x.org' })
 })
 
@@ -215,13 +215,13 @@ onEachDatabase('following: not oneself, not who is hidden, not an organization',
 onEachDatabase('each change leaves its audit row, a refused one none, and no row contains a secret', async (t, world) => {
   const root = await world.user('root', { isAdmin: true })
   const ada = await world.user('ada')
-  const created = unwrap(await makeCreateToken(world.deps)(callBy(ada), { userId: ada.id, login: 'ada' }, { name: 'laptop', scopes: undefined, expiresAt: undefined }))
+  const created = unwrap(await makeCreateToken(world.deps)(callBy(ada), { owner: { userId: ada.id, login: 'ada' }, name: 'laptop', scopes: undefined, expiresAt: undefined }))
   const session = unwrap(await signIn(world, 'ada')).sessionKey.reveal()
-  unwrap(await makeEditUser(world.deps)(callBy(root), 'ada', { fullName: 'Ada L', password: secret(newPassword), email: 'second@x.org' }))
-  await makeEditUser(world.deps)(callBy(root), 'ada', { website: 'none' })
+  unwrap(await makeEditUser(world.deps)(callBy(root), { login: 'ada', fullName: 'Ada L', password: secret(newPassword), email: 'second@x.org' }))
+  await makeEditUser(world.deps)(callBy(root), { login: 'ada', website: 'none' })
   unwrap(await makeAddOwnEmails(world.deps)(callBy(ada), ['third@x.org']))
   unwrap(await makeFollowUser(world.deps)(callBy(ada), 'root'))
-  unwrap(await makeDeleteUser(world.deps)(callBy(root), 'ada'))
+  unwrap(await makeDeleteUser(world.deps)(callBy(root), { login: 'ada' }))
   const rows = await world.auditRows()
   t.deepEqual(rows.map((row) => row.action), [
     'user.created', 'user.created', 'token.created', 'user.signed_in', 'user.updated', 'email.added', 'user.followed', 'user.deleted',

@@ -12,7 +12,7 @@ const never = new AbortController().signal
 
 const tokenFor = async (world: IdentityWorld, user: User, name: string, lifeSeconds: number | undefined): Promise<void> => {
   const expiresAt = lifeSeconds === undefined ? undefined : new Date(world.deps.clock.now().getTime() + lifeSeconds * 1000)
-  unwrap(await makeCreateToken(world.deps)(callOf(), { userId: user.id, login: user.login }, { name, scopes: ['all'], expiresAt }))
+  unwrap(await makeCreateToken(world.deps)(callOf(), { owner: { userId: user.id, login: user.login }, name, scopes: ['all'], expiresAt }))
 }
 /** Runs the job hourly for so long; which token was warned of after how many hours, and for how many days. */
 const runFor = async (world: IdentityWorld, hours: number): Promise<readonly string[]> => {

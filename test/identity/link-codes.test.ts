@@ -18,7 +18,7 @@ const allowances = { take: () => Promise.resolve(undefined) }
 const codeOf = (world: IdentityWorld): string => /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
 const askFor = async (world: IdentityWorld, address: string): Promise<string> => {
   const before = world.posted.length
-  makeAskPasswordReset({ ...world.deps, allowances })(callOf(), address)
+  unwrap(await makeAskPasswordReset({ ...world.deps, allowances })(callOf(), address))
   await world.settled()
   return world.posted.length === before ? '' : codeOf(world)
 }
@@ -106,7 +106,7 @@ onEachDatabase('nothing that depends on the address happens before "forgot passw
   }
   const later: (() => Promise<void>)[] = []
   const ask = makeAskPasswordReset({ ...world.deps, allowances, credentials, background: { run: (_what, work) => void later.push(work) } })
-  for (const address of ['ada@example.org', 'nobody@example.org', 'no address']) ask(callOf(), address)
+  for (const address of ['ada@example.org', 'nobody@example.org', 'no address']) unwrap(await ask(callOf(), address))
   t.is(later.length, 3, 'one piece of work each')
   t.is(looked + world.verified() + world.posted.length, 0)
   for (const work of later) await work()

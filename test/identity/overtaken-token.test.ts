@@ -21,14 +21,14 @@ const proofs = async (world: IdentityWorld): Promise<{ byPassword: SignedInCall;
     return { ...callOf(), principal }
   }
   const byPassword = await proven({ kind: 'password', login: 'ada', password: secret(password), oneTimeCode: undefined })
-  const made = unwrap(await makeCreateToken(world.deps)(byPassword, byPassword.principal, { name: 'first', scopes: undefined, expiresAt: undefined }))
+  const made = unwrap(await makeCreateToken(world.deps)(byPassword, { owner: byPassword.principal, name: 'first', scopes: undefined, expiresAt: undefined }))
   return { byPassword, byToken: await proven({ kind: 'token', token: made.value }) }
 }
 
 const change = (world: IdentityWorld, call: SignedInCall) =>
   makeChangeOwnPassword(world.deps)(call, { oldPassword: secret(password), password: secret(newPassword), revokesTokens: true })
 const create = (world: IdentityWorld, call: SignedInCall, name: string) =>
-  makeCreateToken(world.deps)(call, call.principal, { name, scopes: undefined, expiresAt: undefined })
+  makeCreateToken(world.deps)(call, { owner: call.principal, name, scopes: undefined, expiresAt: undefined })
 const tokenNames = async (db: SqlDatabase): Promise<readonly string[]> =>
   (await db.query<{ name: string }>((k) => k('access_tokens').select('name').orderBy('name'))).map(({ name }) => name)
 
@@ -77,7 +77,7 @@ onEachDatabase('a token for a cluster lives as long as is set, as is asked, as t
   t.deepEqual(await expiry({}, 600), inSeconds(600))
   t.deepEqual(await expiry({}, 30 * day), inSeconds(7 * day))
   t.deepEqual(await expiry({ maxTokenLifeDays: 1 }), inSeconds(day))
-  const made = unwrap(await makeCreateToken(world.deps)(byToken, byToken.principal, { name: 'short', scopes: ['read:cluster'], expiresAt: inSeconds(90) }))
+  const made = unwrap(await makeCreateToken(world.deps)(byToken, { owner: byToken.principal, name: 'short', scopes: ['read:cluster'], expiresAt: inSeconds(90) }))
   const principal: Principal = unwrap(await world.authenticator.authenticate({ kind: 'token', token: made.value }, undefined, '198.51.100.7'))
   const { value, expiresAt } = unwrap(await issue(world, { ...callOf(), principal }))
   t.deepEqual(expiresAt, inSeconds(90))

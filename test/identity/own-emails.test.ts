@@ -16,7 +16,7 @@ const addVerified = async (world: IdentityWorld, user: User, text: string): Prom
   unwrap(await world.deps.stores.emails.insert(user.id, { text, key: text }, true, false, world.deps.clock.now()))
 const allowances = { take: () => Promise.resolve(undefined) }
 const resetCode = async (world: IdentityWorld, address: string): Promise<string> => {
-  makeAskPasswordReset({ ...world.deps, allowances })(callOf(), address)
+  unwrap(await makeAskPasswordReset({ ...world.deps, allowances })(callOf(), address))
   await world.settled()
   return /code=([0-9A-Za-z]+)$/.exec(world.posted.at(-1)?.action?.url.reveal() ?? '')?.[1] ?? ''
 }
@@ -28,7 +28,7 @@ onEachDatabase('for each change of the primary address the old one is notified, 
   unwrap(await edit(callBy(ada), { email: 'ada@second.example' }))
   unwrap(await edit(callBy(ada), { email: 'ada@second.example' }))
   t.deepEqual(world.posted.map(({ to, subject }) => [to, subject]), [['ada@example.org', 'Your account has another primary e-mail address']])
-  unwrap(await makeEditUser(world.deps)(callOf(), 'ada', { email: 'ada@third.example' }))
+  unwrap(await makeEditUser(world.deps)(callOf(), { login: 'ada', email: 'ada@third.example' }))
   t.deepEqual(world.posted.slice(1).map(({ to }) => to), ['ada@second.example'])
   t.regex(world.posted.at(-1)?.paragraphs.join(' ') ?? '', /by an administrator/)
 })
@@ -36,7 +36,7 @@ onEachDatabase('for each change of the primary address the old one is notified, 
 onEachDatabase('an address that an administrator makes the primary one counts as confirmed', async (t, world) => {
   const ada = await world.user('ada')
   unwrap(await world.deps.stores.emails.insert(ada.id, { text: 'ada@second.example', key: 'ada@second.example' }, false, false, world.deps.clock.now()))
-  unwrap(await makeEditUser(world.deps)(callOf(), 'ada', { email: 'ada@second.example' }))
+  unwrap(await makeEditUser(world.deps)(callOf(), { login: 'ada', email: 'ada@second.example' }))
   t.deepEqual((await world.deps.stores.emails.list(ada.id)).map(({ email, verified, isPrimary }) => [email, verified, isPrimary]), [['ada@second.example', true, true]])
 })
 
@@ -46,7 +46,7 @@ onEachDatabase('any change of the password voids the codes that would change it'
   const changes = [
     async () => unwrap(await makeChangeOwnPassword(world.deps)(callBy(ada), { oldPassword: old, password: secret('a second long phrase'), revokesTokens: false })),
     async () => unwrap(await makeSetPassword(world.deps)(callOf(), { login: 'ada', password: secret('a third long phrase') })),
-    async () => void unwrap(await makeEditUser(world.deps)(callOf(), 'ada', { password: secret('a fourth long phrase') })),
+    async () => void unwrap(await makeEditUser(world.deps)(callOf(), { login: 'ada', password: secret('a fourth long phrase') })),
   ]
   for (const change of changes) {
     const code = await resetCode(world, 'ada@example.org')
@@ -61,8 +61,8 @@ onEachDatabase('the number of reset mails for one network is limited', async (t,
   const asked: string[] = []
   const one = { take: (kind: string, subject: string) => (asked.push(`${kind} ${subject}`), Promise.resolve(asked.length > 1 ? 60 : undefined)) }
   const ask = makeAskPasswordReset({ ...world.deps, allowances: one })
-  for (let i = 0; i < 3; i++) ask(callOf({ sourceIp: '192.0.2.7' }), 'ada@example.org')
-  ask(callOf({ sourceIp: '192.0.2.7' }), 'nobody@example.org')
+  for (let i = 0; i < 3; i++) unwrap(await ask(callOf({ sourceIp: '192.0.2.7' }), 'ada@example.org'))
+  unwrap(await ask(callOf({ sourceIp: '192.0.2.7' }), 'nobody@example.org'))
   await world.settled()
   t.is(world.posted.length, 1)
   t.deepEqual(asked, Array(3).fill('password-reset 192.0.2.7'), 'an address without an account takes nothing')
@@ -92,6 +92,6 @@ onEachDatabase('a lapsed claim is no hindrance to an account that an administrat
   const ada = await world.user('ada')
   t.is(ada.primaryEmail, 'ada@example.org')
   const bob = await world.user('bob')
-  unwrap(await makeEditUser(world.deps)(callOf(), 'bob', { email: 'bob@second.example' }))
+  unwrap(await makeEditUser(world.deps)(callOf(), { login: 'bob', email: 'bob@second.example' }))
   t.is((await world.deps.stores.users.byId(bob.id))?.primaryEmail, 'bob@second.example')
 })

@@ -176,8 +176,8 @@ const endings: readonly (readonly [string, (world: IdentityWorld, ada: User, ses
     makeChangeOwnPassword(world.deps)(bySession(ada, sessionId), { oldPassword: secret(password), password: secret('quiet lantern over water'), revokesTokens: false })],
   ['a password set by an administrator', (world) => makeSetPassword(world.deps)(callOf(), { login: 'ada', password: secret('quiet lantern over water') })],
   ['an administrator who ends the sessions', async (world) => makeEndUserSessions(world.deps)(callBy(await world.user('root', { isAdmin: true })), 'ADA')],
-  ['prohibiting sign-in', async (world) => makeEditUser(world.deps)(callBy(await world.user('root', { isAdmin: true })), 'ada', { prohibitLogin: true })],
-  ['making the account inactive', async (world) => makeEditUser(world.deps)(callBy(await world.user('root', { isAdmin: true })), 'ada', { isActive: false })],
+  ['prohibiting sign-in', async (world) => makeEditUser(world.deps)(callBy(await world.user('root', { isAdmin: true })), { login: 'ada', prohibitLogin: true })],
+  ['making the account inactive', async (world) => makeEditUser(world.deps)(callBy(await world.user('root', { isAdmin: true })), { login: 'ada', isActive: false })],
   ['removing the account', (world, ada) => world.deps.stores.users.remove(ada.id)],
 ]
 for (const [what, end] of endings) {

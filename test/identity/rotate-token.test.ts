@@ -14,7 +14,7 @@ import { ownedOrganization } from './owned-organization.ts'
 
 const day = 86_400
 const make = (world: IdentityWorld, call: SignedInCall, input: Partial<CreateTokenInput> = {}) =>
-  makeCreateToken(world.deps)(call, call.principal, { name: 'first', scopes: undefined, expiresAt: undefined, ...input })
+  makeCreateToken(world.deps)(call, { owner: call.principal, name: 'first', scopes: undefined, expiresAt: undefined, ...input })
 const made = async (world: IdentityWorld, user: User, input: Partial<CreateTokenInput> = {}) => unwrap(await make(world, callBy(user), input))
 const prove = (world: IdentityWorld, token: Secret) => world.authenticator.authenticate({ kind: 'token', token }, undefined, '198.51.100.7')
 const callWith = async (world: IdentityWorld, token: Secret): Promise<SignedInCall> => {

@@ -83,7 +83,7 @@ onEachDatabase('a password alone does not sign in where a second factor is enrol
 onEachDatabase('a disabled account is prohibited before its code is asked for', async (t, world) => {
   const ada = await world.user('ada')
   const { seed } = await enroll(world, ada)
-  unwrap(await makeEditUser(world.deps)(callBy(await world.user('root', { isAdmin: true })), 'ada', { prohibitLogin: true }))
+  unwrap(await makeEditUser(world.deps)(callBy(await world.user('root', { isAdmin: true })), { login: 'ada', prohibitLogin: true }))
   t.is(tagOf(await signIn(world, codeAt(seed, now(world)))), 'SignInProhibited')
   t.is(tagOf(await signIn(world, undefined)), 'SignInProhibited')
 })

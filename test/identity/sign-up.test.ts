@@ -72,7 +72,7 @@ onEachDatabase('an address in use gets the same response as a free one, its owne
   t.is(mailsTo(world, 'OWNER@example.org')[0]?.action, undefined)
   t.deepEqual(await world.deps.stores.emails.list(bob!.id), [])
   const root = await world.user('root', { isAdmin: true })
-  t.is(tagOf(await makeEditUser(world.deps)(callBy(root), 'bob', { isActive: true })), 'ProfileInvalid', 'a sign-up without an address is refused')
+  t.is(tagOf(await makeEditUser(world.deps)(callBy(root), { login: 'bob', isActive: true })), 'ProfileInvalid', 'a sign-up without an address is refused')
   t.deepEqual([tagOf(await signUp(callOf(), input('ada', { email: 'x@example.org' }))), tagOf(await signUp(callOf(), input('bob', { email: 'x@example.org' })))], ['UserNameTaken', 'UserNameTaken'])
 })
 

@@ -4,6 +4,7 @@ import { makeSqlAvatarStore } from '../../adapters/sql/identity/profile-store.ts
 import { makeSqlUserStore } from '../../adapters/sql/identity/user-store.ts'
 import { makeSqlInvitationStore } from '../../adapters/sql/organizations/invitation-store.ts'
 import { makeSqlMembershipStore, makeSqlOrganizationTokenStore } from '../../adapters/sql/organizations/membership-store.ts'
+import { makeSqlRightsStore } from '../../adapters/sql/authz/access-context.ts'
 import { makeSqlOrganizationStore } from '../../adapters/sql/organizations/organization-store.ts'
 import { makeSqlPolicyStore } from '../../adapters/sql/organizations/policy-store.ts'
 import { makeSqlRobotStore } from '../../adapters/sql/organizations/robot-store.ts'
@@ -19,7 +20,8 @@ import { permissionKey } from '../../core/kernel/access.ts'
 import type { Principal, SignedInCall } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
 import { makeCreateOrganization } from '../../core/organizations/organizations/organizations.ts'
-import type { OrganizationStores, PermissionLevels } from '../../core/organizations/ports.ts'
+import type { PermissionLevels } from '../../core/kernel/rights.ts'
+import type { OrganizationStores } from '../../core/organizations/ports.ts'
 import type { Team, TeamPermission } from '../../core/organizations/types.ts'
 import { rolePermissions } from '../../plugins/authz/relations.ts'
 import { clusterPermissions } from '../../plugins/clusters/relations.ts'
@@ -73,6 +75,7 @@ const bindStores = (database: SqlDatabase): ((runner: SqlRunner) => Stores) => {
   const organizations = makeSqlOrganizationStore(database, heldObjects(database))
   const teams = makeSqlTeamStore(database)
   const memberships = makeSqlMembershipStore(database)
+  const rights = makeSqlRightsStore(database)
   const tokens = makeSqlOrganizationTokenStore(database)
   const invitations = makeSqlInvitationStore(database)
   const policies = makeSqlPolicyStore(database)
@@ -83,6 +86,7 @@ const bindStores = (database: SqlDatabase): ((runner: SqlRunner) => Stores) => {
     organizations: organizations(runner),
     teams: teams(runner),
     memberships: memberships(runner),
+    rights: rights(runner),
     tokens: tokens(runner),
     invitations: invitations(runner),
     policies: policies(runner),
@@ -148,9 +152,9 @@ export const makeBench = (database: SqlDatabase): Bench => {
       ),
     organization: async (name, owner) => unwrap(await makeCreateOrganization({ uow, clock })(callBy(owner), { name })).id,
     team: async (orgId, name) => {
-      const found = (await stores.teams.list(orgId, firstPage)).items.find((team) => team.name === name)
+      const found = (await stores.teams.list(orgId, firstPage)).items.find(({ team }) => team.name === name)
       if (found === undefined) throw new Error(`there is no team ${name}`)
-      return found
+      return found.team
     },
     newTeam: addTeam,
     role: async (orgId, name, permissions, teams = []) => {

@@ -7,7 +7,7 @@ import { secret } from '../../core/kernel/secret.ts'
 import { makeAcceptInvitation } from '../../core/organizations/invitations/acceptance.ts'
 import { makeCreateRobot, makeEditRobot } from '../../core/organizations/robots/robots.ts'
 import { makeInviteMember } from '../../core/organizations/invitations/invitations.ts'
-import { rightsOf } from '../../core/organizations/members/rights.ts'
+import { rightsOf } from '../../core/kernel/rights.ts'
 import type { MembershipRole, TeamPermission } from '../../core/organizations/types.ts'
 import { organizationPermissions } from '../../plugins/organizations/permissions.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -53,7 +53,7 @@ const settle = async (bench: Bench, owner: UserId, climber: UserId, held: { read
 }
 
 const heldBy = async (bench: Bench, orgId: OrgId, userId: UserId): Promise<readonly string[]> => {
-  const rights = rightsOf(false, await bench.memberships.standing(orgId, userId), catalogue)
+  const rights = rightsOf(false, await bench.memberships.rights(orgId, userId), catalogue)
   return [rights.level, ...organizationPermissions.filter((one) => rights.holds(one)).map(permissionKey)]
 }
 

@@ -87,7 +87,5 @@ export const invitationStoreSuite = (name: string, open: OpenStoreBench): void =
     t.deepEqual(await bench.invitations.memberWithAddress(acme, 'ada@example.org'), { userId: ada, showsAddress: false })
     t.is(await bench.invitations.memberWithAddress(evil, 'ada@example.org'), undefined)
     t.is(await bench.invitations.memberWithAddress(acme, 'bob@example.org'), undefined)
-    t.deepEqual(await bench.invitations.inviter(ada), { isSiteAdmin: false, isActive: true })
-    t.is(await bench.invitations.inviter(999_999 as UserId), undefined)
   })
 }

@@ -15,7 +15,7 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
     t.is(await bench.memberships.findAccountById(999999), undefined)
   })
 
-  onBench('a standing joins the highest level and all roles of one organization', async (t, bench) => {
+  onBench('a rights joins the highest level and all roles of one organization', async (t, bench) => {
     const ada = await bench.user('ada')
     const [orgId, other] = [await addOrganization(bench, 'acme'), await addOrganization(bench, 'other')]
     const [low, high, custom] = [await addTeam(bench, orgId, 'a', 'read'), await addTeam(bench, orgId, 'b', 'admin'), await addTeam(bench, orgId, 'c', 'custom')]
@@ -24,26 +24,26 @@ export const membershipStoreSuite = (name: string, open: OpenStoreBench): void =
     await bench.teams.replaceRoles({ id: custom, orgId }, [role, second])
     const foreign = await addTeam(bench, other, 'boss', 'owner')
     await bench.teams.replaceRoles({ id: foreign, orgId: other }, [await bench.role(other, 'r', ['n/theirs'])])
-    t.deepEqual(await bench.memberships.standing(orgId, ada), { isMember: false, level: 'none', permissions: new Set() })
+    t.deepEqual(await bench.memberships.rights(orgId, ada), { isMember: false, level: 'none', permissions: new Set() })
     await bench.memberships.add(orgId, ada, at)
-    t.deepEqual(await bench.memberships.standing(orgId, ada), { isMember: true, level: 'none', permissions: new Set() })
+    t.deepEqual(await bench.memberships.rights(orgId, ada), { isMember: true, level: 'none', permissions: new Set() })
     await bench.teams.addMember({ id: custom, orgId }, ada, at)
-    const held = await bench.memberships.standing(orgId, ada)
+    const held = await bench.memberships.rights(orgId, ada)
     t.deepEqual([held.isMember, held.level, [...held.permissions].sort()], [true, 'none', ['m/x', 'n/do it', 'n/see']])
     for (const id of [low, high]) await bench.teams.addMember({ id, orgId }, ada, at)
-    t.is((await bench.memberships.standing(orgId, ada)).level, 'admin')
+    t.is((await bench.memberships.rights(orgId, ada)).level, 'admin')
     await bench.memberships.add(other, ada, at)
     await bench.teams.addMember({ id: foreign, orgId: other }, ada, at)
-    const standing = await bench.memberships.standing(orgId, ada)
-    t.is(standing.level, 'admin', 'the level in the other organization counts there only')
-    t.false(standing.permissions.has('n/theirs'))
+    const rights = await bench.memberships.rights(orgId, ada)
+    t.is(rights.level, 'admin', 'the level in the other organization counts there only')
+    t.false(rights.permissions.has('n/theirs'))
   })
 
   onBench('teams without membership give nothing', async (t, bench) => {
     const ada = await bench.user('ada')
     const orgId = await addOrganization(bench, 'acme')
     await bench.teams.addMember({ id: await addTeam(bench, orgId, 'a', 'owner'), orgId }, ada, at)
-    t.deepEqual(await bench.memberships.standing(orgId, ada), { isMember: false, level: 'none', permissions: new Set() })
+    t.deepEqual(await bench.memberships.rights(orgId, ada), { isMember: false, level: 'none', permissions: new Set() })
   })
 
   onBench('members come by login, all or those who show it', async (t, bench) => {

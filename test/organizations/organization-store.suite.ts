@@ -43,13 +43,6 @@ export const organizationStoreSuite = (name: string, open: OpenStoreBench): void
     t.false(await bench.organizations.isOrphaned(999999 as never))
   })
 
-  onBench('several are found at once, unknown ids are passed over', async (t, bench) => {
-    const ids = [await addOrganization(bench, 'a'), await addOrganization(bench, 'b'), await addOrganization(bench, 'c')]
-    const found = await bench.organizations.findByIds([ids[0] as never, ids[2] as never, 999999 as never])
-    t.deepEqual(found.map(({ name }) => name).sort(), ['a', 'c'])
-    t.deepEqual(await bench.organizations.findByIds([]), [])
-  })
-
   onBench('an update changes what is given, and only at the expected version', async (t, bench) => {
     const id = await addOrganization(bench, 'acme')
     const other = await addOrganization(bench, 'other')

@@ -73,10 +73,10 @@ export const policyStoreSuite = (name: string, open: OpenStoreBench): void => {
     await bench.policies.replace(orgs[1], { secondFactorFrom: later(1), graceDays: 1, maxTokenLifeDays: 0 }, 1)
     await bench.policies.replace(orgs[2], { secondFactorFrom: undefined, graceDays: 0, maxTokenLifeDays: 30 }, 1)
     const list = async (days: number, tokenLifeDays: number) => {
-      const within = { onlyOrgId: undefined, onlyPublic: false, entrant: { at: later(days), tokenLifeDays } }
+      const within = { onlyOrgId: undefined, onlyPublic: false, entry: { at: later(days), tokenLifeDays } }
       const { items, total } = await bench.teams.listOfUser(ada, within, { page: 1, limit: 30 })
       t.is(total, items.length)
-      return items.map(({ id }) => teams.indexOf(id))
+      return items.map(({ team }) => teams.indexOf(team.id))
     }
     t.deepEqual(await list(0, 30), [0, 1, 2])
     t.deepEqual(await list(0, 31), [0, 1])

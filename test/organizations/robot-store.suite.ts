@@ -48,7 +48,7 @@ export const robotStoreSuite = (name: string, open: OpenStoreBench): void => {
     const id = unwrap(await insert(bench, acme, 'acme', 'ci'))
     await bench.memberships.add(acme, ada, at)
     for (const user of [ada, id]) await bench.teams.addMember({ id: team, orgId: acme }, user, at)
-    t.like(await bench.memberships.standing(acme, id), { isMember: true, level: 'write' })
+    t.like(await bench.memberships.rights(acme, id), { isMember: true, level: 'write' })
     t.deepEqual(await bench.memberships.list(acme, 'all', firstPage), { items: [ada], total: 1 })
     t.deepEqual(await bench.teams.listMembers(team, firstPage), { items: [ada], total: 1 })
     t.is(await bench.memberships.findAccount('acme+ci'), undefined)

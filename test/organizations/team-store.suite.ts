@@ -45,9 +45,10 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     await addTeam(bench, orgId, 'Owners', 'owner')
     await addTeam(bench, other, 'foreign')
     const listed = await bench.teams.list(orgId, firstPage)
-    t.deepEqual(listed.items.map((team) => team.name), ['Owners', 'a', 'b', 'C'])
+    t.deepEqual(listed.items.map(({ team }) => team.name), ['Owners', 'a', 'b', 'C'])
+    for (const { organization } of listed.items) t.deepEqual(organization, await bench.organizations.findById(orgId))
     t.is(listed.total, 4)
-    t.deepEqual((await bench.teams.list(orgId, { page: 2, limit: 3 })).items.map((team) => team.name), ['C'])
+    t.deepEqual((await bench.teams.list(orgId, { page: 2, limit: 3 })).items.map(({ team }) => team.name), ['C'])
   })
 
   onBench('a search finds literal parts of names, on request of descriptions, on request own teams only', async (t, bench) => {
@@ -60,7 +61,7 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     await bench.memberships.add(orgId, ada, at)
     await bench.teams.addMember({ id: operators, orgId }, ada, at)
     const find = async (text: string, includesDescription = false, memberId = undefined as typeof ada | undefined) =>
-      (await bench.teams.search(orgId, { text, includesDescription, memberId }, firstPage)).items.map((team) => team.name)
+      (await bench.teams.search(orgId, { text, includesDescription, memberId }, firstPage)).items.map(({ team }) => team.name)
     t.deepEqual(await find('OP'), ['DevOps', 'Operators'])
     t.deepEqual(await find(''), ['DevOps', 'Operators', 'x_y'])
     t.deepEqual(await find('_'), ['x_y'])
@@ -84,7 +85,7 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     t.is(await bench.teams.countMembers(team, 5), 2)
     await bench.organizations.update(other, { visibility: 'public' }, undefined)
     const mine = async (onlyOrgId: typeof orgId | undefined, onlyPublic = false) =>
-      (await bench.teams.listOfUser(ada, { onlyOrgId, onlyPublic, entrant: { at: new Date(), tokenLifeDays: 0 } }, firstPage)).items.map(({ id }) => id)
+      (await bench.teams.listOfUser(ada, { onlyOrgId, onlyPublic, entry: { at: new Date(), tokenLifeDays: 0 } }, firstPage)).items.map(({ team: { id } }) => id)
     t.deepEqual(await mine(undefined), [team, second, foreign])
     t.deepEqual(await mine(orgId), [team, second])
     t.deepEqual(await mine(undefined, true), [foreign])
@@ -105,7 +106,7 @@ export const teamStoreSuite = (name: string, open: OpenStoreBench): void => {
     await bench.teams.replaceRoles({ id, orgId }, [bare, look])
     t.deepEqual((await bench.teams.findById(id))?.roleIds, [look, bare])
     await bench.teams.replaceRoles({ id, orgId }, [bare])
-    t.deepEqual((await bench.teams.list(orgId, firstPage)).items[0]?.roleIds, [bare])
+    t.deepEqual((await bench.teams.list(orgId, firstPage)).items[0]?.team.roleIds, [bare])
     const known = await bench.teams.rolePermissions(orgId, [look, bare, foreign, 999999 as RoleId])
     t.deepEqual([...known.keys()].sort(), [look, bare])
     const carried = [...(known.get(look) ?? [])].sort((x, y) => x.namespace.localeCompare(y.namespace))

@@ -144,7 +144,7 @@ const makeTokenFor =
       entropy: container.resolve(EntropyToken),
     })
     const input = { name: `test-${(tokens += 1)}`, scopes, expiresAt: undefined }
-    const made = await create(operatorCall('test.createToken'), { userId: user.id, login: user.login }, input)
+    const made = await create(operatorCall('test.createToken'), { owner: { userId: user.id, login: user.login }, ...input })
     if (made._tag === 'Left') throw new Error(made.left.message)
     return made.right.value.reveal()
   }

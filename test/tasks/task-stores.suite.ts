@@ -226,7 +226,7 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     const ofOrg = await accepted(world, org, { actor: { ...aTask(ada).actor, userId: ada } })
     await accepted(world, org, { actor: { ...aTask(eve).actor, userId: eve } })
     const list = async (filter: Partial<Parameters<typeof world.tasks.list>[0]> = {}) => {
-      const { items, total } = await world.tasks.list({ actorId: ada, entrant: { at: new Date(), tokenLifeDays: 0 }, ...filter }, { page: 1, limit: 10 })
+      const { items, total } = await world.tasks.list({ actorId: ada, entry: { at: new Date(), tokenLifeDays: 0 }, ...filter }, { page: 1, limit: 10 })
       t.is(total, items.length, 'the count leaves out what the list does')
       return items.map(({ ref }) => ref)
     }
@@ -234,9 +234,9 @@ export const taskStoresSuite = (name: string, open: () => Promise<TaskWorld>): v
     t.deepEqual(await list({ tenantId: org }), [ofOrg.ref])
     await world.demandSecondFactor(org)
     t.deepEqual(await list(), [own.ref])
-    t.deepEqual(await list({ entrant: { at: new Date(0), tokenLifeDays: 0 } }), [ofOrg.ref, own.ref])
+    t.deepEqual(await list({ entry: { at: new Date(0), tokenLifeDays: 0 } }), [ofOrg.ref, own.ref])
     await world.leave(org, ada)
-    t.deepEqual(await list({ entrant: { at: new Date(0), tokenLifeDays: 0 } }), [own.ref])
+    t.deepEqual(await list({ entry: { at: new Date(0), tokenLifeDays: 0 } }), [own.ref])
     t.deepEqual(await list({ tenantId: org }), [])
     const { items } = await world.tasks.list({ actorId: ada }, { page: 1, limit: 10 })
     t.deepEqual(items.map(({ ref }) => ref), [ofOrg.ref, own.ref], 'for whom no membership is asked')

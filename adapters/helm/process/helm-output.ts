@@ -1,6 +1,8 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../../core/kernel/failure.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
+import type { Redact } from '../../../core/kernel/redaction.ts'
+import { redactSecrets } from '../../../core/kernel/redaction.ts'
 import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
 import type { HelmRendering } from '../../../core/packages/releases/ports.ts'
 import { HelmMissing, HelmRefused, HelmStopped } from '../../../core/packages/releases/ports.ts'
@@ -8,36 +10,16 @@ import type { HelmOperation } from './arguments.ts'
 import type { ChildEnd, EndReason } from './child-process.ts'
 import { howToGetHelm } from './helm-finder.ts'
 
-/** Removes from helm's text what must not be shown: values and the URL of the cluster proxy. */
-export type Redact = (text: string) => string
-
-const secretKey = /pass|secret|token|credential|private|(?:^|[a-z_.-])key$|^key|apikey|auth|dsn|cert|licen[cs]e/i
-const shortestSecret = 4
-const mostSecrets = 2_000
-
-/** Collects texts and numbers under a key that may name a secret, including those nested below it. */
-const secretsIn = (value: unknown, isSecret: boolean, found: Set<string>): void => {
-  if (found.size >= mostSecrets) return
-  if (typeof value === 'string' || typeof value === 'number') {
-    const text = String(value)
-    if (isSecret && text.length >= shortestSecret) for (const line of text.split('\n')) if (line.trim().length >= shortestSecret) found.add(line.trim())
-    return
-  }
-  if (Array.isArray(value)) return value.forEach((each) => secretsIn(each, isSecret, found))
-  if (typeof value !== 'object' || value === null) return
-  for (const [key, each] of Object.entries(value)) secretsIn(each, isSecret || secretKey.test(key), found)
-}
-
 /** Helm prints the value that it overrides when the shapes of two value sets differ. */
 const shownTable = /\((?:map\[|\[).*$|: map\[.*$/
 
-/** @param doorUrl the server of the kubeconfig. */
+/**
+ * Removes from helm's text what must not be shown: secret values and the URL of the cluster proxy.
+ * @param doorUrl the server of the kubeconfig.
+ */
 export const makeRedact = (values: FreeObject | undefined, doorUrl: string): Redact => {
-  const found = new Set<string>()
-  secretsIn(values, false, found)
-  const encoded = (text: string): readonly string[] => [Buffer.from(text).toString('base64')].filter(({ length }) => length >= 8)
-  const sought = [...found].sort((a, b) => b.length - a.length).flatMap((each) => [each, ...encoded(each)])
-  return (text) => sought.reduce((clean, each) => clean.replaceAll(each, '***'), text.replaceAll(doorUrl, 'https://member-cluster')).replace(shownTable, '(…)')
+  const redact = redactSecrets(values)
+  return (text) => redact(text.replaceAll(doorUrl, 'https://member-cluster')).replace(shownTable, '(…)')
 }
 
 /** Helm 3 prefixes its debug lines with the source position and the time. */

@@ -9,7 +9,6 @@ import type { ChildEnd } from './child-process.ts'
 import { cleanLine, runChild } from './child-process.ts'
 import type { FoundHelm, HelmFinder } from './helm-finder.ts'
 import { howToGetHelm, onPath } from './helm-finder.ts'
-import type { Redact } from './helm-output.ts'
 import { asProgress, failureOf, isGone, isTrace, makeRedact, readReleaseOutput, readTemplateOutput } from './helm-output.ts'
 import type { HelmLimits } from './limits.ts'
 import { makeSlots, wallSecondsOf } from './limits.ts'
@@ -17,6 +16,7 @@ import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
 import type { WorkFolder } from './work-folder.ts'
 import { environmentOf, makeWorkFolder } from './work-folder.ts'
 import { definedFields } from '../../../core/kernel/fields.ts'
+import type { Redact } from '../../../core/kernel/redaction.ts'
 
 /** Limits that the operating system enforces, if the programs for them are installed (Linux). */
 export interface Guards {

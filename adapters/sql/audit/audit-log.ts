@@ -1,12 +1,12 @@
 import type { Knex } from 'knex'
 import type { AuditLog, AuditRetention, StoredChain } from '../../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter, ChainedEvent } from '../../../core/audit/types.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
+import { filteredPage } from '../kit/page-query.ts'
 import type { SqlDatabase } from '../kit/statement.ts'
 import type { AuditRow } from './rows.ts'
 import { chainedEvent } from './rows.ts'
 
-const countedRows = 10_000
 const pieceRows = 500
 
 interface HeadRow {
@@ -39,14 +39,8 @@ export const makeSqlAuditLog = (db: SqlDatabase): AuditLog => {
 
   return {
     async list(filter, page) {
-      const rows = await db.query<AuditRow>((k) =>
-        filtered(k, filter).select('*').orderBy('id', 'desc').limit(page.limit).offset(pageOffset(page)),
-      )
-      const counted = await db.query<{ total: number }>((k) =>
-        k.count('* as total').from(filtered(k, filter).select('id').limit(countedRows + 1).as('counted')),
-      )
-      const total = Number(counted[0]?.total ?? 0)
-      return { items: rows.map(eventOf), total: Math.min(total, countedRows), ...(total > countedRows ? { totalIsCapped: true } : {}) }
+      const found = await filteredPage<AuditRow>(db, (k) => filtered(k, filter), (_, rows, cut) => cut(rows.select('*').orderBy('id', 'desc')), page)
+      return mapPage(found, eventOf)
     },
 
     async listAfter(filter, after, limit) {

@@ -1,11 +1,13 @@
 import type { Knex } from 'knex'
-import type { Entrant, EntryRules, Level, Standing } from '../../../core/kernel/access.ts'
+import type { EntryContext, EntryRules, Level, AccessContext } from '../../../core/kernel/access.ts'
 import { levels, permissionKey, reaches } from '../../../core/kernel/access.ts'
-import type { AccountId, TeamId } from '../../../core/kernel/ids.ts'
+import type { AccountId, TeamId, UserId } from '../../../core/kernel/ids.ts'
+import type { RightsStore } from '../../../core/kernel/rights.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/fields.ts'
 
 /** One row of a look-up: the account, and one combination of the person's team, role permission and grant. */
-export interface StandingRow extends EntryRow {
+export interface AccessRow extends EntryRow {
   readonly account_id: number
   readonly account_kind: string
   readonly account_name: string
@@ -33,7 +35,7 @@ export const entryColumns = [
   'rb.id as robot_id',
 ] as const
 
-export const standingColumns = [
+export const accessColumns = [
   'a.id as account_id',
   'a.kind as account_kind',
   'a.name as account_name',
@@ -50,7 +52,7 @@ export const standingColumns = [
  * Joins the rights of `userId` in the account `a`. Everything depends on the membership row `m`: without it no team is
  * joined, and rows of another organization never are.
  */
-export const joinStanding = (from: Knex.QueryBuilder, userId: Knex.Value): Knex.QueryBuilder =>
+export const joinAccess = (from: Knex.QueryBuilder, userId: Knex.Value): Knex.QueryBuilder =>
   joinEntry(
     from
       .leftJoin('organizations as o', 'o.id', 'a.id')
@@ -79,7 +81,7 @@ export const entryRulesOf = (row: EntryRow): EntryRules | undefined => {
 }
 
 /** Combines the rows of one look-up, which are all of one account. */
-export const standingOf = (userId: number, rows: readonly [StandingRow, ...StandingRow[]]): Standing => {
+export const accessContextOf = (userId: number, rows: readonly [AccessRow, ...AccessRow[]]): AccessContext => {
   const account = rows[0]
   const isOwnAccount = account.account_kind === 'user' && account.account_id === userId
   const permissions = new Set<string>()
@@ -112,17 +114,17 @@ const higher = (level: Level, word: string | null): Level => {
   return reaches(level, other) ? level : other
 }
 
-export type EntrantBind = 'enteringAt' | 'tokenLifeDays'
+export type EntryBind = 'enteringAt' | 'tokenLifeDays'
 
-/** Binds of `lettingIn`. */
-export const entrantBinds = ({ at, tokenLifeDays }: Entrant): Readonly<Record<EntrantBind, number>> => ({ enteringAt: at.getTime(), tokenLifeDays })
+/** Binds of `whereEntryAllowed`. */
+export const entryBinds = ({ at, tokenLifeDays }: EntryContext): Readonly<Record<EntryBind, number>> => ({ enteringAt: at.getTime(), tokenLifeDays })
 
 /**
  * Narrows to the organizations `o` that the member `m` may enter, by the same rule as `core/kernel/access.ts`: for lists
  * over organizations.
  */
-export const lettingIn =
-  (k: Knex, p: (name: EntrantBind) => Knex.Value) =>
+export const whereEntryAllowed =
+  (k: Knex, p: (name: EntryBind) => Knex.Value) =>
   (query: Knex.QueryBuilder): void => {
     query
       .where((any) =>
@@ -134,3 +136,39 @@ export const lettingIn =
       )
       .where((any) => any.where('o.max_token_life_days', 0).orWhere('o.max_token_life_days', '>=', p('tokenLifeDays')))
   }
+
+interface UserRow {
+  readonly is_admin: Num
+  readonly is_active: Num
+  readonly prohibit_login: Num
+}
+
+/** Reads rights inside a transaction. Statements are composed once, then bound to a runner. */
+export const makeSqlRightsStore = (db: SqlDatabase): ((runner: SqlRunner) => RightsStore) => {
+  const lock = db.prepare((k, p: Params<'accountId'>) => k('accounts').where('id', p('accountId')).select('id').forUpdate())
+  // Shared: two changes of one user do not wait for each other, but a change of the user waits for both.
+  const user = db.prepare((k, p: Params<'userId'>) => k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login').forShare())
+  const context = makeSqlAccessContext(db)
+  return (runner) => ({
+    async lock(accountId) {
+      return (await runner.first(lock, { accountId })) !== undefined
+    },
+    async of(accountId, userId) {
+      const row = await runner.first<UserRow>(user, { userId })
+      if (row === undefined || Number(row.is_active) === 0 || Number(row.prohibit_login) === 1) return undefined
+      const held = await context(runner, accountId, userId)
+      return held && { isSiteAdmin: Number(row.is_admin) === 1, context: held }
+    },
+  })
+}
+
+/** Looks up what a user holds in one account; undefined if the account does not exist. */
+export const makeSqlAccessContext = (db: SqlDatabase) => {
+  const statement = db.prepare((k, p: Params<'accountId' | 'userId'>) =>
+    joinAccess(k('accounts as a').where('a.id', p('accountId')), p('userId')).select(...accessColumns),
+  )
+  return async (runner: SqlRunner, accountId: AccountId, userId: UserId): Promise<AccessContext | undefined> => {
+    const [first, ...rest] = await runner.all<AccessRow>(statement, { accountId, userId })
+    return first && accessContextOf(userId, [first, ...rest])
+  }
+}

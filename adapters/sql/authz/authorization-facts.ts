@@ -1,6 +1,6 @@
 import type { AuthorizationFacts } from '../../../core/authz/ports.ts'
 import type { ObjectFact, ObjectId } from '../../../core/authz/types.ts'
-import type { ObjectTypeDefinition, Standing } from '../../../core/kernel/access.ts'
+import type { ObjectTypeDefinition, AccessContext } from '../../../core/kernel/access.ts'
 import { definedFields } from '../../../core/kernel/fields.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
@@ -28,7 +28,7 @@ const possible = (ids: readonly ObjectId[]): readonly number[] => ids.filter((id
 interface Reader {
   readonly runner: SqlRunner
   readonly userId: UserId
-  readonly standing: Standing
+  readonly context: AccessContext
 }
 
 /** Looks up a batch of objects of one type: one statement for the objects, one for the grants on them. */
@@ -37,12 +37,12 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
   const grants = grantsOn(db)
 
   /** Returns the relations granted on each object. Only members of an organization have grants. */
-  const grantsOf = async ({ runner, userId, standing }: Reader, type: string, ids: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> => {
+  const grantsOf = async ({ runner, userId, context }: Reader, type: string, ids: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> => {
     const granted = new Map<number, string[]>()
-    if (standing.accountKind !== 'organization' || !standing.isMember) return granted
+    if (context.accountKind !== 'organization' || !context.isMember) return granted
     for (const chunk of chunksOf(ids)) {
       const { statement, binds } = grants(chunk)
-      for (const row of await runner.all<GrantRow>(statement, { ...binds, type, userId, accountId: standing.accountId })) {
+      for (const row of await runner.all<GrantRow>(statement, { ...binds, type, userId, accountId: context.accountId })) {
         granted.set(row.object_id, [...(granted.get(row.object_id) ?? []), row.relation])
       }
     }
@@ -51,7 +51,7 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
 
   const withGrants = async (reader: Reader, type: string, rows: readonly ObjectRow[]): Promise<readonly ObjectFact[]> => {
     const granted = await grantsOf(reader, type, rows.map((row) => row.id))
-    const ownerId = reader.standing.accountId
+    const ownerId = reader.context.accountId
     return rows.map(({ id, name }) => ({ type, id, name, ownerId, granted: sorted(granted.get(id) ?? []) }))
   }
 
@@ -62,15 +62,15 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
     return objects.map((object, index) => ({ ...object, ...definedFields({ container: found.get(Number(rows[index]?.container_id)) }) }))
   }
 
-  return async (runner: SqlRunner, userId: UserId, standing: Standing, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]> => {
+  return async (runner: SqlRunner, userId: UserId, context: AccessContext, type: string, ids: readonly ObjectId[]): Promise<readonly ObjectFact[]> => {
     const asked = possible(ids)
-    const reader = { runner, userId, standing }
+    const reader = { runner, userId, context }
     if (type === 'user') {
       return asked.includes(userId) ? [{ type, id: userId, name: '', ownerId: userId, granted: [] }] : []
     }
     if (type === 'organization') {
-      const own = standing.accountKind === 'organization' && asked.includes(standing.accountId)
-      return own ? withGrants(reader, type, [{ id: standing.accountId, name: standing.accountName }]) : []
+      const own = context.accountKind === 'organization' && asked.includes(context.accountId)
+      return own ? withGrants(reader, type, [{ id: context.accountId, name: context.accountName }]) : []
     }
     const [placed, list] = [types.get(type), lists.get(type)]
     if (placed === undefined || list === undefined) return []
@@ -78,7 +78,7 @@ const makeObjectsOf = (db: SqlDatabase, types: ReadonlyMap<string, PlacedType>) 
       const rows = await allIn(runner, list, userId, asked)
       return rows.map(({ id, name }) => ({ type, id, name, ownerId: userId, granted: [] }))
     }
-    const rows = await allIn(runner, list, standing.accountId, asked)
+    const rows = await allIn(runner, list, context.accountId, asked)
     return placed.container === undefined ? withGrants(reader, type, rows) : withContainers(reader, type, placed.container.type, rows)
   }
 }
@@ -142,6 +142,6 @@ export const makeSqlAuthorizationFacts = (
   const objectsOf = makeObjectsOf(db, types)
   return (runner) => ({
     locate: (userId, object) => locate(runner, userId, object),
-    objectsOf: (userId, standing, type, ids) => objectsOf(runner, userId, standing, type, ids),
+    objectsOf: (userId, context, type, ids) => objectsOf(runner, userId, context, type, ids),
   })
 }

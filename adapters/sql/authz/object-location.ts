@@ -1,13 +1,13 @@
 import type { Knex } from 'knex'
-import type { ObjectFact, Sighting } from '../../../core/authz/types.ts'
+import type { ObjectFact, LocatedObject } from '../../../core/authz/types.ts'
 import type { ObjectKey, ObjectLocator, ObjectPlace, ObjectTypeDefinition } from '../../../core/kernel/access.ts'
 import { objectTypeOf } from '../../../core/kernel/access.ts'
 import { definedFields } from '../../../core/kernel/fields.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 import type { Bind, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
-import type { StandingRow } from './access-context.ts'
-import { joinStanding, standingColumns, standingOf } from './access-context.ts'
+import type { AccessRow } from './access-context.ts'
+import { joinAccess, accessColumns, accessContextOf } from './access-context.ts'
 
 /** A type with a place: how to find its objects, and those that contain them. */
 export interface PlacedType {
@@ -31,7 +31,7 @@ export const placedTypes = (definitions: readonly ObjectTypeDefinition[], rows: 
   return new Map([...places].map(([type, place]) => [type, placed(type, place)]))
 }
 
-interface LocateRow extends StandingRow {
+interface LocateRow extends AccessRow {
   readonly object_id: number | null
   readonly object_name: string | null
   readonly granted: string | null
@@ -90,7 +90,7 @@ const joinGrants = (k: Knex, from: Knex.QueryBuilder, type: string, outer?: stri
   })
 
 const objectColumns = (k: Knex, rows: ObjectRows | undefined) => [
-  ...standingColumns,
+  ...accessColumns,
   'x.id as object_id',
   `x.${rows?.nameColumn ?? 'name'} as object_name`,
   'g.relation as granted',
@@ -100,7 +100,7 @@ const objectColumns = (k: Knex, rows: ObjectRows | undefined) => [
 const accountStatement = (db: SqlDatabase, only: 'organization' | undefined): Statement =>
   db.prepare((k, p: Slot) => {
     const found = only === undefined ? accountItself(k, p) : accountItself(k, p).where('a.kind', only)
-    return joinGrants(k, joinStanding(found, p('userId')), 'organization').select(...objectColumns(k, undefined))
+    return joinGrants(k, joinAccess(found, p('userId')), 'organization').select(...objectColumns(k, undefined))
   })
 
 /** Finds objects without regard to what contains them, or together with it. */
@@ -108,11 +108,11 @@ const placedStatement = (db: SqlDatabase, { type, place, container }: PlacedType
   const outer = container?.rows === undefined ? undefined : { ...container, rows: container.rows }
   if (outer === undefined) {
     return db.prepare((k, p: Slot) =>
-      joinGrants(k, joinStanding(inAccount(k, p, place, rows, 'x', p('key')), p('userId')), type).select(...objectColumns(k, rows)),
+      joinGrants(k, joinAccess(inAccount(k, p, place, rows, 'x', p('key')), p('userId')), type).select(...objectColumns(k, rows)),
     )
   }
   return db.prepare((k, p: Slot) =>
-    joinGrants(k, joinStanding(inContainer(k, p, place, rows, outer), p('userId')), type, outer.type).select(
+    joinGrants(k, joinAccess(inContainer(k, p, place, rows, outer), p('userId')), type, outer.type).select(
       ...objectColumns(k, rows),
       'g.object_type as granted_on',
       'c.id as container_id',
@@ -182,13 +182,13 @@ export const makeLocate = (db: SqlDatabase, types: ReadonlyMap<string, PlacedTyp
   }
   const granted = (rows: Found): readonly (string | null)[] => rows.map((row) => row.granted)
 
-  const locateAccount = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator, statement: Statement): Promise<Sighting | undefined> => {
+  const locateAccount = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator, statement: Statement): Promise<LocatedObject | undefined> => {
     const account = 'name' in locator ? locator.name.toLowerCase() : ''
     const rows = await rowsOf(runner, statement, { account, userId })
-    return rows && { standing: standingOf(userId, rows), object: objectOf(objectTypeOf(locator), rows, granted(rows)) }
+    return rows && { context: accessContextOf(userId, rows), object: objectOf(objectTypeOf(locator), rows, granted(rows)) }
   }
 
-  const locatePlaced = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator): Promise<Sighting | undefined> => {
+  const locatePlaced = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator): Promise<LocatedObject | undefined> => {
     const placed = types.get(locator.type)
     const statement = statements.get(locator.type)
     if (placed === undefined || statement === undefined) throw new Error(`A request cannot name an object of type ${locator.type}.`)
@@ -196,21 +196,21 @@ export const makeLocate = (db: SqlDatabase, types: ReadonlyMap<string, PlacedTyp
     if (rows === undefined) return undefined
     const { type, container } = placed
     const object = container === undefined ? objectOf(type, rows, granted(rows)) : containedOf(type, container.type, rows as readonly [ContainedRow, ...ContainedRow[]])
-    return { standing: standingOf(userId, rows), object }
+    return { context: accessContextOf(userId, rows), object }
   }
 
   /** An object that is not in this database has the place and the rights of its container. */
-  const locateThrough = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator, outer: PlacedType): Promise<Sighting | undefined> => {
+  const locateThrough = async (runner: SqlRunner, userId: UserId, locator: ObjectLocator, outer: PlacedType): Promise<LocatedObject | undefined> => {
     const { type, within } = locator
     if (within === undefined) throw new Error(`An object of type ${type} is named within an object of type ${outer.type}.`)
     const found = await locatePlaced(runner, userId, { type: outer.type, ...within, ...definedFields({ account: locator.account }) })
     const container = found?.object
     if (found === undefined || container === undefined) return found
     const name = 'name' in locator ? locator.name : String(locator.id)
-    return { standing: found.standing, object: { type, id: container.id, name, ownerId: container.ownerId, granted: [], container } }
+    return { context: found.context, object: { type, id: container.id, name, ownerId: container.ownerId, granted: [], container } }
   }
 
-  return (runner: SqlRunner, userId: UserId, locator: ObjectLocator): Promise<Sighting | undefined> => {
+  return (runner: SqlRunner, userId: UserId, locator: ObjectLocator): Promise<LocatedObject | undefined> => {
     const account = accounts[locator.type]
     if (account !== undefined) return locateAccount(runner, userId, locator, account)
     const placed = types.get(locator.type)

@@ -7,11 +7,13 @@ import type { Role, RoleContent, RolePrincipal } from '../../../core/authz/types
 import type { PermissionRef } from '../../../core/kernel/access.ts'
 import type { Failure } from '../../../core/kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import { listSlots, paddedList } from '../kit/fragments.ts'
+import { insertRows } from '../kit/insert-rows.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
-import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { pageQuery } from '../kit/page-query.ts'
+import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 /** Where the objects of this part's types are. */
 export const roleObjectRows: ObjectRows = { type: 'role', table: 'roles', owner: 'org_id' }
@@ -28,13 +30,11 @@ export interface RoleRow {
 
 export const roleColumns = ['id', 'org_id', 'name', 'description', 'created_at', 'updated_at', 'version'] as const
 
-export interface RolePermissionRow extends PermissionRef {
+/** A permission of a role, or a team that it is attached to. */
+interface RolePartRow extends PermissionRef {
   readonly role_id: number
-}
-
-export interface TeamRoleRow {
-  readonly role_id: number
-  readonly team_id: number
+  /** Null in the row of a permission. MySQL returns the ids of a union as text. */
+  readonly team_id: number | string | null
 }
 
 /** Returns a role from its rows. */
@@ -68,10 +68,7 @@ export const principalOf = (row: PrincipalRow): RolePrincipal => ({
 })
 
 const prepareRoles = (db: SqlDatabase) => ({
-  list: db.prepare((k, p: (n: 'orgId' | 'limit' | 'offset') => number) =>
-    k('roles').select(...roleColumns).where('org_id', p('orgId')).orderBy('id').limit(p('limit')).offset(p('offset')),
-  ),
-  count: db.prepare((k, p: (n: 'orgId') => number) => k('roles').count('* as total').where('org_id', p('orgId'))),
+  list: pageQuery(db, (k, p: Params<'orgId'>) => k('roles').where('org_id', p('orgId')), (_, rows, cut) => cut(rows.select(...roleColumns).orderBy('id'))),
   get: db.prepare((k, p: (n: 'orgId' | 'id') => number) => k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') })),
   lock: db.prepare((k, p: (n: 'orgId' | 'id') => number) =>
     k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') }).forUpdate(),
@@ -102,25 +99,24 @@ const prepareRoles = (db: SqlDatabase) => ({
 })
 
 const prepareParts = (db: SqlDatabase) => ({
-  addPermission: db.prepare((k, p: (n: 'roleId' | 'namespace' | 'action') => number) =>
-    k('role_permissions').insert({ role_id: p('roleId'), namespace: p('namespace'), action: p('action') }),
-  ),
+  addPermissions: insertRows(db, 'role_permissions', (p: Params<'roleId' | 'namespace' | 'action'>) => ({
+    role_id: p('roleId'), namespace: p('namespace'), action: p('action'),
+  })),
   dropPermissions: db.prepare((k, p: (n: 'roleId') => number) => k('role_permissions').where('role_id', p('roleId')).delete()),
-  attachTeam: db.prepare((k, p: (n: 'orgId' | 'roleId' | 'teamId') => number) =>
-    k('team_roles').insert({ team_id: p('teamId'), role_id: p('roleId'), org_id: p('orgId') }),
-  ),
+  attachTeams: insertRows(db, 'team_roles', (p: Params<'orgId' | 'roleId' | 'teamId'>) => ({ team_id: p('teamId'), role_id: p('roleId'), org_id: p('orgId') })),
   detachTeams: db.prepare((k, p: (n: 'roleId') => number) => k('team_roles').where('role_id', p('roleId')).delete()),
-  permissionsOf: paddedList((length) =>
-    db.prepare((k, p: (name: string) => number) =>
+  // Both parts of a role, so that a list of roles takes no further query.
+  partsOf: paddedList((length) =>
+    db.prepare((k, p: Params<string>) =>
       k('role_permissions')
-        .select('role_id', 'namespace', 'action')
+        .select('role_id', 'namespace', 'action', k.raw('null as team_id'))
         .whereIn('role_id', listSlots(p, length))
-        .orderBy(['role_id', 'namespace', 'action']),
-    ),
-  ),
-  teamsOf: paddedList((length) =>
-    db.prepare((k, p: (name: string) => number) =>
-      k('team_roles').select('role_id', 'team_id').whereIn('role_id', listSlots(p, length)).orderBy(['role_id', 'team_id']),
+        .unionAll(
+          k('team_roles')
+            .select('role_id', k.raw("'' as namespace"), k.raw("'' as action"), 'team_id')
+            .whereIn('role_id', listSlots(p, length)),
+        )
+        .orderBy(['role_id', 'namespace', 'action', 'team_id']),
     ),
   ),
   // Locked in the order of their ids, so that two transactions that lock several teams wait rather than deadlock.
@@ -132,15 +128,10 @@ const prepareParts = (db: SqlDatabase) => ({
 })
 
 const preparePrincipals = (db: SqlDatabase) => ({
-  principals: db.prepare((k, p: (n: 'orgId' | 'id' | 'limit' | 'offset') => number) =>
-    teamPrincipals(k, p)
-      .unionAll(userPrincipals(k, p))
-      .orderBy([{ column: 'type' }, { column: 'id' }])
-      .limit(p('limit'))
-      .offset(p('offset')),
-  ),
-  countPrincipals: db.prepare((k, p: (n: 'orgId' | 'id') => number) =>
-    k.count('* as total').from(teamPrincipals(k, p).unionAll(userPrincipals(k, p)).as('principals')),
+  principals: pageQuery(
+    db,
+    (k, p: Params<'orgId' | 'id'>) => k.from(teamPrincipals(k, p).unionAll(userPrincipals(k, p)).as('principals')),
+    (_, rows, cut) => cut(rows.select('type', 'id', 'name', 'display_name', 'via_team_id').orderBy([{ column: 'type' }, { column: 'id' }])),
   ),
 })
 
@@ -181,9 +172,8 @@ type RoleReads = Pick<RoleStore, 'list' | 'get' | 'lock' | 'principals' | 'lockT
 /** The reading half of a RoleStore, which also locks what it reads. */
 export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => ({
   async list(orgId, page) {
-    const rows = await runner.all<RoleRow>(sql.list, { orgId, limit: page.limit, offset: pageOffset(page) })
-    const counted = await runner.first<{ total: number }>(sql.count, { orgId })
-    return { items: await withParts(sql, runner, rows), total: counted?.total ?? 0 }
+    const found = await sql.list<RoleRow>(runner, { orgId }, page)
+    return { ...found, items: await withParts(sql, runner, found.items) }
   },
   async get(orgId, id) {
     const [role] = await withParts(sql, runner, await runner.all<RoleRow>(sql.get, { orgId, id }))
@@ -194,9 +184,7 @@ export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => 
     return role
   },
   async principals(orgId, id, page) {
-    const rows = await runner.all<PrincipalRow>(sql.principals, { orgId, id, limit: page.limit, offset: pageOffset(page) })
-    const counted = await runner.first<{ total: number }>(sql.countPrincipals, { orgId, id })
-    return { items: rows.map(principalOf), total: Number(counted?.total ?? 0) }
+    return mapPage(await sql.principals<PrincipalRow>(runner, { orgId, id }, page), principalOf)
   },
   async lockTeams(orgId, teamIds) {
     if (teamIds.length === 0) return new Set()
@@ -206,21 +194,19 @@ export const roleReads = (sql: RoleStatements, runner: SqlRunner): RoleReads => 
   },
 })
 
-/** Reads permissions and teams of all the roles in two queries, regardless of the number of roles. */
+/** Reads permissions and teams of all the roles in one query, regardless of the number of roles. */
 const withParts = async (sql: RoleStatements, runner: SqlRunner, rows: readonly RoleRow[]): Promise<readonly Role[]> => {
   if (rows.length === 0) return []
-  const ids = rows.map((row) => row.id)
-  const permissions = sql.permissionsOf(ids)
-  const permissionRows = await runner.all<RolePermissionRow>(permissions.statement, permissions.binds)
-  const teams = sql.teamsOf(ids)
-  const teamRows = await runner.all<TeamRoleRow>(teams.statement, teams.binds)
-  return rows.map((row) =>
-    roleOf(
+  const { statement, binds } = sql.partsOf(rows.map((row) => row.id))
+  const parts = await runner.all<RolePartRow>(statement, binds)
+  return rows.map((row) => {
+    const own = parts.filter(({ role_id }) => role_id === row.id)
+    return roleOf(
       row,
-      permissionRows.filter((part) => part.role_id === row.id),
-      teamRows.filter((part) => part.role_id === row.id).map((part) => part.team_id),
-    ),
-  )
+      own.filter(({ team_id }) => team_id === null),
+      own.flatMap(({ team_id }) => (team_id === null ? [] : [Number(team_id)])),
+    )
+  })
 }
 
 type RoleWrites = Pick<RoleStore, 'insert' | 'replace' | 'remove'>
@@ -260,8 +246,8 @@ const columnsOf = (content: RoleContent, at: Date) => ({
 })
 
 const attachParts = async (sql: RoleStatements, runner: SqlRunner, orgId: OrgId, roleId: RoleId, content: RoleContent): Promise<void> => {
-  for (const { namespace, action } of content.permissions) await runner.run(sql.addPermission, { roleId, namespace, action })
-  for (const teamId of content.teamIds) await runner.run(sql.attachTeam, { orgId, roleId, teamId })
+  await sql.addPermissions(runner, content.permissions.map(({ namespace, action }) => ({ roleId, namespace, action })))
+  await sql.attachTeams(runner, content.teamIds.map((teamId) => ({ orgId, roleId, teamId })))
 }
 
 const unlessTaken = async <A>(content: RoleContent, change: () => Promise<A>): Promise<Either<Failure<'RoleNameTaken'>, A>> => {

@@ -1,8 +1,9 @@
 import type { Knex } from 'knex'
 import type { BusUserStore } from '../../../core/bus/ports.ts'
 import type { BusUserId } from '../../../core/bus/types.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
-import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
+import { pageQuery } from '../kit/page-query.ts'
+import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { liveOf, markOf, userColumns, userOf, type LiveRow, type OwnerColumns, type UserRow } from './rows.ts'
 
 type InsertBind = 'identityId' | 'ownerId' | 'purpose' | 'publicKey' | 'mark' | 'issued' | 'expires'
@@ -12,9 +13,8 @@ const ownerColumns = ['a.kind', 'u.password_hash', 'u.is_admin', 'u.is_active', 
 const reads = (db: SqlDatabase) => ({
   owner: db.prepare((k, p: (n: 'ownerId') => Knex.Value) =>
     k('accounts as a').leftJoin('users as u', 'u.id', 'a.id').where('a.id', p('ownerId')).select(...ownerColumns).limit(1)),
-  list: db.prepare((k, p: (n: 'ownerId' | 'limit' | 'offset') => number) =>
-    k('bus_users').where('owner_id', p('ownerId')).select(...userColumns).orderBy('id', 'desc').limit(p('limit')).offset(p('offset'))),
-  count: db.prepare((k, p: (n: 'ownerId') => Knex.Value) => k('bus_users').where('owner_id', p('ownerId')).count('* as total')),
+  list: pageQuery(db, (k, p: Params<'ownerId'>) => k('bus_users').where('owner_id', p('ownerId')), (_, rows, cut) =>
+    cut(rows.select(...userColumns).orderBy('id', 'desc'))),
   get: db.prepare((k, p: (n: 'ownerId' | 'id') => Knex.Value) => k('bus_users').where('owner_id', p('ownerId')).where('id', p('id')).select(...userColumns).limit(1)),
   live: db.prepare((k, p: (n: 'ownerId' | 'purpose' | 'now') => Knex.Value) =>
     k('bus_users').where('owner_id', p('ownerId')).where('purpose', p('purpose')).whereNull('revoked_at').where('expires_at', '>', p('now'))
@@ -52,9 +52,7 @@ export const makeSqlBusUserStore = (db: SqlDatabase): ((runner: SqlRunner) => Bu
       return (await runner.run(s.insert, binds)).insertId as BusUserId
     },
     async list(ownerId, page) {
-      const rows = await runner.all<UserRow>(s.list, { ownerId, limit: page.limit, offset: pageOffset(page) })
-      const counted = await runner.first<{ total: number | string }>(s.count, { ownerId })
-      return { items: rows.map(userOf), total: Number(counted?.total ?? 0) }
+      return mapPage(await s.list<UserRow>(runner, { ownerId }, page), userOf)
     },
     async get(ownerId, id) {
       const row = await runner.first<UserRow>(s.get, { ownerId, id })

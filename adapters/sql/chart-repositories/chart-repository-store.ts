@@ -1,10 +1,9 @@
-import type { Knex } from 'knex'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { ChartRepositoryNameTaken, type ChartRepositoryStore } from '../../../core/chart-repositories/ports.ts'
 import type { ChartRepositoryContent, ChartRepositoryId, SealedChartRepository } from '../../../core/chart-repositories/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
-import { isUniqueViolation } from '../kit/driver-errors.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
+import { ownedRows } from '../kit/owned-rows.ts'
 import type { Bind, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 interface RepositoryRow {
@@ -52,77 +51,39 @@ const contentBinds = (content: ChartRepositoryContent): Record<(typeof contentCo
   sealed_credentials: content.box ?? null,
 })
 
-const table = 'chart_repositories'
-
-const statements = (db: SqlDatabase) => ({
-  find: db.prepare((k, p: (n: 'accountId' | 'name') => Knex.Value) => k(table).where('account_id', p('accountId')).where('name', p('name')).select(...columns)),
-  lockAccount: db.prepare((k, p: (n: 'accountId') => Knex.Value) => k('accounts').where('id', p('accountId')).select('id').forUpdate()),
-  count: db.prepare((k, p: (n: 'accountId') => Knex.Value) => k(table).where('account_id', p('accountId')).count('* as total')),
-  insert: db.prepare((k, p: (n: (typeof contentColumns)[number] | 'accountId' | 'name' | 'at') => Knex.Value) =>
-    k(table).insert({
-      account_id: p('accountId'),
-      name: p('name'),
-      ...Object.fromEntries(contentColumns.map((column) => [column, p(column)])),
-      created_at: p('at'),
-      updated_at: p('at'),
-      version: 1,
-    }),
-  ),
-  replace: db.prepare((k, p: (n: (typeof contentColumns)[number] | 'accountId' | 'id' | 'version' | 'at') => Knex.Value) =>
-    k(table)
-      .where('account_id', p('accountId'))
-      .where('id', p('id'))
-      .where('version', p('version'))
-      .update({
-        ...Object.fromEntries(contentColumns.map((column) => [column, p(column)])),
-        updated_at: p('at'),
-        version: k.raw('?? + 1', ['version']),
-      }),
-  ),
-  idOf: db.prepare((k, p: (n: 'accountId' | 'name') => Knex.Value) => k(table).where('account_id', p('accountId')).where('name', p('name')).select('id').forUpdate()),
-  remove: db.prepare((k, p: (n: 'accountId' | 'id') => Knex.Value) => k(table).where('account_id', p('accountId')).where('id', p('id')).del()),
-})
+const repositories = {
+  table: 'chart_repositories',
+  owner: { column: 'account_id', table: 'accounts' },
+  name: 'name',
+  shown: columns,
+  content: contentColumns,
+} as const
 
 /** ChartRepositoryStore over the table `chart_repositories`. */
 export const makeSqlChartRepositoryStore = (db: SqlDatabase): ((runner: SqlRunner) => ChartRepositoryStore) => {
-  const s = statements(db)
-  const countOf = async (runner: SqlRunner, accountId: AccountId): Promise<number> => Number((await runner.first<{ total: number }>(s.count, { accountId }))?.total ?? 0)
-  return (runner) => ({
-    async listOf(accountId, page) {
-      const rows = await runner.query<RepositoryRow>((k) => k(table).where('account_id', accountId).select(...columns).orderBy('name').limit(page.limit).offset(pageOffset(page)))
-      return { items: rows.map(repositoryOf), total: await countOf(runner, accountId) }
-    },
-    async listIn(accountIds, limit) {
-      if (accountIds.length === 0) return []
-      const rows = await runner.query<RepositoryRow>((k) => k(table).whereIn('account_id', [...accountIds]).select(...columns).orderBy(['account_id', 'name']).limit(limit))
-      return rows.map(repositoryOf)
-    },
-    async find(accountId, name) {
-      const row = await runner.first<RepositoryRow>(s.find, { accountId, name })
-      return row === undefined ? undefined : repositoryOf(row)
-    },
-    async lockCount(accountId) {
-      await runner.first(s.lockAccount, { accountId })
-      return countOf(runner, accountId)
-    },
-    async insert(accountId, name, content, at) {
-      try {
-        const { insertId } = await runner.run(s.insert, { ...contentBinds(content), accountId, name, at: at.getTime() })
-        return right(insertId as ChartRepositoryId)
-      } catch (error) {
-        if (!isUniqueViolation(error, 'name')) throw error
-        return left(ChartRepositoryNameTaken('The name of the chart repository is already in use.'))
-      }
-    },
-    async replace(accountId, id, version, content, at) {
-      const { affected } = await runner.run(s.replace, { ...contentBinds(content), accountId, id, version, at: at.getTime() })
-      return affected > 0
-    },
-    async remove(accountId, name) {
-      const row = await runner.first<{ id: number }>(s.idOf, { accountId, name })
-      if (row === undefined) return undefined
-      await runner.run(s.remove, { accountId, id: row.id })
-      return Number(row.id) as ChartRepositoryId
-    },
-  })
+  const rowsOf = ownedRows<RepositoryRow, (typeof contentColumns)[number]>(db, repositories)
+  return (runner) => {
+    const rows = rowsOf(runner)
+    return {
+      listOf: async (accountId, page) => mapPage(await rows.list(accountId, page), repositoryOf),
+      async listIn(accountIds, limit) {
+        if (accountIds.length === 0) return []
+        const found = await runner.query<RepositoryRow>((k) =>
+          k(repositories.table).whereIn('account_id', [...accountIds]).select(...columns).orderBy(['account_id', 'name']).limit(limit),
+        )
+        return found.map(repositoryOf)
+      },
+      async find(accountId, name) {
+        const row = await rows.find(accountId, name)
+        return row === undefined ? undefined : repositoryOf(row)
+      },
+      lockCount: (accountId) => rows.lockCount(accountId),
+      async insert(accountId, name, content, at) {
+        const id = await rows.insert(accountId, name, contentBinds(content), at)
+        return id === undefined ? left(ChartRepositoryNameTaken('The name of the chart repository is already in use.')) : right(id as ChartRepositoryId)
+      },
+      replace: (accountId, id, version, content, at) => rows.replace(accountId, id, version, contentBinds(content), at),
+      remove: async (accountId, name) => (await rows.remove(accountId, name)) as ChartRepositoryId | undefined,
+    }
+  }
 }

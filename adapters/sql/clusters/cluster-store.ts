@@ -5,10 +5,9 @@ import { ClusterChanged, ClusterNameTaken } from '../../../core/clusters/ports.t
 import type { ClusterChange } from '../../../core/clusters/types.ts'
 import { toManagerMask } from '../../../core/clusters/types.ts'
 import type { AccountId, ClusterId } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, pageOf } from '../kit/fragments.ts'
+import { pageQuery } from '../kit/page-query.ts'
 import type { Bind, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { ClusterRow } from './rows.ts'
 import { clusterOf, newBinds, newColumns } from './rows.ts'
@@ -30,17 +29,16 @@ export const changeableColumns = [
   'sealed_credential',
 ] as const
 
-const clusters = (k: Knex): Knex.QueryBuilder =>
-  k('clusters as c')
+const withOwner = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  rows
     .join('accounts as a', 'a.id', 'c.owner_id')
     .select(...columns, 'a.name as owner_name', 'a.kind as owner_kind')
     .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
 
+const clusters = (k: Knex): Knex.QueryBuilder => withOwner(k, k('clusters as c'))
+
 const reads = (db: SqlDatabase) => ({
-  listAll: db.prepare((k, p: (n: 'limit' | 'offset') => Knex.Value & number) =>
-    clusters(k).orderBy(['a.lower_name', 'c.name']).limit(p('limit')).offset(p('offset')),
-  ),
-  countAll: db.prepare((k) => countOf(k, k('clusters').select('id'))),
+  listAll: pageQuery(db, (k) => k('clusters as c'), (k, rows, cut) => cut(withOwner(k, rows).orderBy(['a.lower_name', 'c.name']))),
   listOf: db.prepare((k, p: (n: 'ownerId') => Knex.Value) => clusters(k).where('c.owner_id', p('ownerId')).orderBy('c.name')),
   find: db.prepare((k, p: (n: 'ownerId' | 'name') => Knex.Value) =>
     clusters(k).where('c.owner_id', p('ownerId')).where('c.name', p('name')),
@@ -154,8 +152,7 @@ export const makeSqlClusterStore = (db: SqlDatabase): ((runner: SqlRunner) => Cl
         return rows.map(clusterOf).filter((cluster) => provider === undefined || cluster.provider === provider)
       },
       async listAll(page) {
-        const rows = await runner.all<ClusterRow>(s.listAll, { limit: page.limit, offset: pageOffset(page) })
-        return pageOf(rows.map(clusterOf), await runner.first<CountRow>(s.countAll, {}))
+        return mapPage(await s.listAll<ClusterRow>(runner, {}, page), clusterOf)
       },
       async accountsOf(userId) {
         const rows = await runner.all<AccountRow>(s.accountsOf, { userId })

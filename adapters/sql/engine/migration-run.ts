@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { Unavailable } from '../../../core/kernel/failure.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
 import { isAlreadyDone } from '../kit/driver-errors.ts'
 import type { Bind, SchemaSession, SqlDatabase } from '../kit/statement.ts'
 import type { SchemaParameters } from '../migrations/columns.ts'
@@ -18,7 +19,7 @@ export const schemaParameters = async (session: SchemaSession, dialect: 'sqlite'
   const rows = await session.execute('select collation_name as name from information_schema.collations', [])
   const offered = new Set(rows.map((row) => String(row['name'])))
   const collation = collations.find((name) => offered.has(name))
-  return collation === undefined ? {} : { collation }
+  return definedFields({ collation })
 }
 
 /** Runs one statement of a migration and returns its rows. */

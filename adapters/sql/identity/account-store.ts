@@ -2,9 +2,8 @@ import type { Knex } from 'knex'
 import type { AccountLifeStore } from '../../../core/identity/accounts/ports.ts'
 import type { AccountHoldings } from '../../../core/identity/ports.ts'
 import type { OrgId, UserId } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, pageOf } from '../kit/fragments.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
+import { pageQuery } from '../kit/page-query.ts'
 import type { Bind, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import { optionalInstant } from './rows.ts'
 import { makeSearchTerms } from './user-search.ts'
@@ -36,18 +35,19 @@ const statements = (db: SqlDatabase) => ({
       .whereNotNull('deactivated_at')
       .update({ is_active: true, deactivated_at: null, deactivated_by: null, version: bumped(k) }),
   ),
-  deactivated: db.prepare((k, p: Params<'limit' | 'offset'>) =>
-    k('users as u')
-      .join('accounts as a', 'a.id', 'u.id')
-      .leftJoin('accounts as b', 'b.id', 'u.deactivated_by')
-      .leftJoin('emails as e', (join) => join.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')))
-      .whereNotNull('u.deactivated_at')
-      .orderBy('a.lower_name')
-      .limit(p('limit'))
-      .offset(p('offset'))
-      .select('u.id', 'a.name as login', 'u.full_name', 'e.email', 'u.deactivated_at', 'b.name as by_login'),
+  deactivated: pageQuery(
+    db,
+    (k) => k('users as u').whereNotNull('u.deactivated_at'),
+    (k, rows, cut) =>
+      cut(
+        rows
+          .join('accounts as a', 'a.id', 'u.id')
+          .leftJoin('accounts as b', 'b.id', 'u.deactivated_by')
+          .leftJoin('emails as e', (join) => join.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')))
+          .orderBy('a.lower_name')
+          .select('u.id', 'a.name as login', 'u.full_name', 'e.email', 'u.deactivated_at', 'b.name as by_login'),
+      ),
   ),
-  countDeactivated: db.prepare((k) => countOf(k, k('users').whereNotNull('deactivated_at').select('id'))),
   deactivatedBefore: db.prepare((k, p: Params<'at' | 'after' | 'limit'>) =>
     k('users').where('deactivated_at', '<', p('at')).where('id', '>', p('after')).orderBy('id').limit(p('limit')).select('id'),
   ),
@@ -101,8 +101,7 @@ export const makeSqlAccountLifeStore = (db: SqlDatabase): ((runner: SqlRunner) =
       },
       reactivate: (id) => shown(id, s.reactivate, {}),
       async deactivated(page) {
-        const rows = await runner.all<DeactivatedRow>(s.deactivated, { limit: page.limit, offset: pageOffset(page) })
-        const items = rows.map((row) => ({
+        return mapPage(await s.deactivated<DeactivatedRow>(runner, {}, page), (row) => ({
           userId: Number(row.id) as UserId,
           login: row.login,
           fullName: row.full_name,
@@ -110,7 +109,6 @@ export const makeSqlAccountLifeStore = (db: SqlDatabase): ((runner: SqlRunner) =
           deactivatedAt: new Date(Number(row.deactivated_at)),
           deactivatedBy: row.by_login ?? undefined,
         }))
-        return pageOf(items, await runner.first<CountRow>(s.countDeactivated, {}))
       },
       async deactivatedBefore(at, after, limit) {
         return idsOf(await runner.all<IdRow>(s.deactivatedBefore, { at: at.getTime(), after, limit }))

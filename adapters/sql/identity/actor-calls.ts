@@ -62,9 +62,7 @@ const principalOf = (actor: Actor, row: ActorRow, proof: ActorRow): Principal =>
     isSiteAdmin,
     method: actor.method,
     scopes: actor.scopes,
-    ...definedFields({ tokenId: actor.tokenId }),
-    ...(actor.tokenId === undefined || createdAt === undefined ? {} : { tokenCreatedAt: createdAt }),
-    ...(actor.tokenId === undefined || expiresAt === undefined ? {} : { tokenExpiresAt: expiresAt }),
+    ...(actor.tokenId === undefined ? {} : definedFields({ tokenId: actor.tokenId, tokenCreatedAt: createdAt, tokenExpiresAt: expiresAt })),
     ...definedFields({ onlyOrgId: actor.onlyOrgId, impersonator: actor.impersonator }),
   }
 }

@@ -4,21 +4,18 @@ import type { LinkCodeStore } from '../../../core/identity/emails/ports.ts'
 import type { EmailStore } from '../../../core/identity/ports.ts'
 import { EmailTaken } from '../../../core/identity/ports.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, pageOf } from '../kit/fragments.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { pageQuery } from '../kit/page-query.ts'
+import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { EmailRow } from './rows.ts'
 import { emailColumns, emailOf } from './rows.ts'
 import { makeSearchTerms, matchedEmails, prefixRange } from './user-search.ts'
 
-/** Selects a page of addresses `e`, each with its owner's name. */
-const withLogin = (k: Knex, p: (n: 'limit' | 'offset') => Knex.Value & number): Knex.QueryBuilder =>
-  k('emails as e')
+/** Selects addresses `e`, each with its owner's name. */
+const withLogin = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  rows
     .join('accounts as a', 'a.id', 'e.user_id')
-    .limit(p('limit'))
-    .offset(p('offset'))
     .select(...emailColumns.map((column) => `e.${column}`), 'a.name as login')
 
 const statements = (db: SqlDatabase) => ({
@@ -27,12 +24,12 @@ const statements = (db: SqlDatabase) => ({
   ),
   isTaken: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('id')),
   ownerOf: db.prepare((k, p: (n: 'key') => Knex.Value) => k('emails').where('lower_email', p('key')).select('user_id')),
-  listAll: db.prepare((k, p: (n: 'limit' | 'offset') => Knex.Value & number) => withLogin(k, p).orderBy('e.lower_email')),
-  countAll: db.prepare((k) => countOf(k, k('emails').select('id'))),
-  search: db.prepare((k, p: (n: 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number) =>
-    withLogin(k, p).join(matchedEmails(k, p).as('found'), 'found.email_id', 'e.id').orderBy([{ column: 'found.place' }, { column: 'e.lower_email' }]),
+  listAll: pageQuery(db, (k) => k('emails as e'), (_, rows, cut) => cut(withLogin(rows).orderBy('e.lower_email'))),
+  search: pageQuery(
+    db,
+    (k, p: Params<'from' | 'to'>) => k.from(matchedEmails(k, p).as('found')),
+    (_, rows, cut) => cut(withLogin(rows.join('emails as e', 'e.id', 'found.email_id')).orderBy([{ column: 'found.place' }, { column: 'e.lower_email' }])),
   ),
-  countSearch: db.prepare((k, p: (n: 'from' | 'to') => Knex.Value) => countOf(k, k.from(matchedEmails(k, p).as('found')).select('found.email_id'))),
   insert: db.prepare((k, p: (n: 'userId' | 'email' | 'key' | 'verified' | 'verifiedAt' | 'isPrimary' | 'at') => Knex.Value) =>
     k('emails').insert({
       user_id: p('userId'),
@@ -78,10 +75,9 @@ export const makeSqlEmailStore = (db: SqlDatabase): ((runner: SqlRunner) => Emai
         return row === undefined ? undefined : (Number(row.user_id) as UserId)
       },
       async listAll(text, page) {
-        const [list, count] = text === '' ? [s.listAll, s.countAll] : [s.search, s.countSearch]
-        const range = text === '' ? {} : prefixRange(text)
-        const rows = await runner.all<EmailRow & { readonly login: string }>(list, { ...range, limit: page.limit, offset: pageOffset(page) })
-        return pageOf(rows.map((row) => ({ email: emailOf(row), login: row.login })), await runner.first<CountRow>(count, range))
+        type Row = EmailRow & { readonly login: string }
+        const found = text === '' ? await s.listAll<Row>(runner, {}, page) : await s.search<Row>(runner, prefixRange(text), page)
+        return mapPage(found, (row) => ({ email: emailOf(row), login: row.login }))
       },
       async insert(userId, email, verified, isPrimary, at) {
         try {

@@ -4,12 +4,12 @@ import type { FollowStore } from '../../../core/identity/ports.ts'
 import type { User, Viewer } from '../../../core/identity/types.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, pageOf } from '../kit/fragments.ts'
-import type { Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
+import type { PageQuery } from '../kit/page-query.ts'
+import { pageQuery } from '../kit/page-query.ts'
+import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { UserRow, ViewerBind } from './rows.ts'
-import { selectUsers, userOf, viewerBinds, visibleTo } from './rows.ts'
+import { userOf, viewerBinds, visibleTo, withUserColumns } from './rows.ts'
 
 /** Avatars on SQL. The digest is also stored with the account, so that reading an account needs no join. */
 export const makeSqlAvatarStore = (db: SqlDatabase): ((runner: SqlRunner) => AvatarStore) => {
@@ -41,23 +41,13 @@ export const makeSqlAvatarStore = (db: SqlDatabase): ((runner: SqlRunner) => Ava
 }
 
 /** One side of the relation: the `other` column is joined to the users, and the `fixed` column selects the rows. */
-const sideStatements = (db: SqlDatabase, fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_id') => ({
-  list: db.prepare((k, p: (n: 'userId' | 'limit' | 'offset' | ViewerBind) => Knex.Value & number) =>
-    selectUsers(k)
-      .join('follows as side', `side.${other}`, 'u.id')
-      .where(`side.${fixed}`, p('userId'))
-      .modify(visibleTo(k, p))
-      .orderBy('a.lower_name')
-      .limit(p('limit'))
-      .offset(p('offset')),
-  ),
-  count: db.prepare((k, p: (n: 'userId' | ViewerBind) => Knex.Value) =>
-    countOf(
-      k,
-      k('users as u').join('follows as side', `side.${other}`, 'u.id').where(`side.${fixed}`, p('userId')).modify(visibleTo(k, p)).select('u.id'),
-    ),
-  ),
-})
+const sideQuery = (db: SqlDatabase, fixed: 'user_id' | 'target_id', other: 'user_id' | 'target_id'): PageQuery<'userId' | ViewerBind> =>
+  pageQuery(
+    db,
+    (k, p: Params<'userId' | ViewerBind>) =>
+      k('users as u').join('follows as side', `side.${other}`, 'u.id').where(`side.${fixed}`, p('userId')).modify(visibleTo(k, p)),
+    (k, rows, cut) => cut(withUserColumns(k, rows.join('accounts as a', 'a.id', 'u.id')).orderBy('a.lower_name')),
+  )
 
 const statements = (db: SqlDatabase) => ({
   follow: db.prepare((k, p: (n: 'userId' | 'targetId' | 'at') => Knex.Value) =>
@@ -69,8 +59,8 @@ const statements = (db: SqlDatabase) => ({
   isFollowing: db.prepare((k, p: (n: 'userId' | 'targetId') => Knex.Value) =>
     k('follows').where('user_id', p('userId')).where('target_id', p('targetId')).select('user_id'),
   ),
-  followers: sideStatements(db, 'target_id', 'user_id'),
-  following: sideStatements(db, 'user_id', 'target_id'),
+  followers: sideQuery(db, 'target_id', 'user_id'),
+  following: sideQuery(db, 'user_id', 'target_id'),
 })
 
 /** Follow relations on SQL. */
@@ -78,14 +68,12 @@ export const makeSqlFollowStore = (db: SqlDatabase): ((runner: SqlRunner) => Fol
   const s = statements(db)
   return (runner) => {
     const side = async (
-      { list, count }: { readonly list: Statement; readonly count: Statement },
+      list: PageQuery<'userId' | ViewerBind>,
       viewer: Viewer,
       userId: UserId,
       page: PageRequest,
     ): Promise<Page<User>> => {
-      const binds = { userId, ...viewerBinds(viewer) }
-      const rows = await runner.all<UserRow>(list, { ...binds, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(rows.map(userOf), await runner.first<CountRow>(count, binds))
+      return mapPage(await list<UserRow>(runner, { userId, ...viewerBinds(viewer) }, page), userOf)
     }
     return {
       async follow(userId, targetId, at) {

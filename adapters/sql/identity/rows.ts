@@ -60,10 +60,9 @@ const plainColumns = [
   'version',
 ] as const
 
-/** Selects users `u` with their account `a` and primary address `e`. Each follow count uses an index. */
-export const selectUsers = (k: Knex): Knex.QueryBuilder =>
-  k('users as u')
-    .join('accounts as a', 'a.id', 'u.id')
+/** Adds the columns of users to a query of users `u` with their account `a`. Each follow count uses an index. */
+export const withUserColumns = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  rows
     .leftJoin('emails as e', (join) => join.on('e.user_id', 'u.id').andOn('e.is_primary', k.raw('1')))
     .select(
       'u.id',
@@ -74,6 +73,9 @@ export const selectUsers = (k: Knex): Knex.QueryBuilder =>
       k.raw('(select count(*) from follows as f where f.target_id = u.id) as followers_count'),
       k.raw('(select count(*) from follows as f where f.user_id = u.id) as following_count'),
     )
+
+/** Selects users `u` with their account `a` and primary address `e`. */
+export const selectUsers = (k: Knex): Knex.QueryBuilder => withUserColumns(k, k('users as u').join('accounts as a', 'a.id', 'u.id'))
 
 export const userOf = (row: UserRow): User => ({
   id: Number(row.id) as UserId,

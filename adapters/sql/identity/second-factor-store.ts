@@ -2,7 +2,8 @@ import type { Knex } from 'knex'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import type { SecondFactorRecord, SecondFactorStore } from '../../../core/identity/second-factor/ports.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { insertRows } from '../kit/insert-rows.ts'
+import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { optionalInstant } from './rows.ts'
 
 interface SecondFactorRow {
@@ -56,9 +57,7 @@ const seedStatements = (db: SqlDatabase) => ({
 
 const recoveryStatements = (db: SqlDatabase) => ({
   removeAll: db.prepare((k, p: (n: 'userId') => Knex.Value) => k('recovery_codes').where('user_id', p('userId')).delete()),
-  insert: db.prepare((k, p: (n: 'userId' | 'hash' | 'at') => Knex.Value) =>
-    k('recovery_codes').insert({ user_id: p('userId'), code_hash: p('hash'), created_at: p('at') }),
-  ),
+  insert: insertRows(db, 'recovery_codes', (p: Params<'userId' | 'hash' | 'at'>) => ({ user_id: p('userId'), code_hash: p('hash'), created_at: p('at') })),
   use: db.prepare((k, p: (n: 'userId' | 'hash' | 'at') => Knex.Value) =>
     k('recovery_codes').where('user_id', p('userId')).where('code_hash', p('hash')).whereNull('used_at').update({ used_at: p('at') }),
   ),
@@ -102,7 +101,7 @@ export const makeSqlSecondFactorStore = (db: SqlDatabase): ((runner: SqlRunner) 
     },
     async replaceRecoveryCodes(userId, hashes, at) {
       await runner.run(recovery.removeAll, { userId })
-      for (const hash of hashes) await runner.run(recovery.insert, { userId, hash, at: at.getTime() })
+      await recovery.insert(runner, hashes.map((hash) => ({ userId, hash, at: at.getTime() })))
     },
     async useRecoveryCode(userId, hash, at) {
       return (await runner.run(recovery.use, { userId, hash, at: at.getTime() })).affected > 0

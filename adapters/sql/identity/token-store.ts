@@ -5,11 +5,11 @@ import { TokenNameTaken } from '../../../core/identity/ports.ts'
 import type { TokenExpiryStore } from '../../../core/identity/tokens/ports.ts'
 import { dayMilliseconds } from '../../../core/kernel/clock.ts'
 import type { TokenId, UserId } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, pageOf, removeEach } from '../kit/fragments.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import type { Num, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+import { removeEach } from '../kit/fragments.ts'
+import { pageQuery } from '../kit/page-query.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { TokenRow } from './rows.ts'
 import { tokenColumns, tokenOf } from './rows.ts'
 
@@ -17,24 +17,24 @@ type InsertBind = 'userId' | 'name' | 'hash' | 'lastEight' | 'scopes' | 'onlyOrg
 
 type ValueBind = 'userId' | 'id' | 'hash' | 'lastEight' | 'createdAt' | 'expiresAt'
 
-/** Selects a user's tokens `t`, each with the name of the organization that it is limited to. */
-const withOrganization = (k: Knex, p: (n: 'userId') => Knex.Value): Knex.QueryBuilder =>
-  k('access_tokens as t')
+const tokensOf = (k: Knex, p: Params<'userId'>): Knex.QueryBuilder => k('access_tokens as t').where('t.user_id', p('userId'))
+
+/** Selects tokens `t`, each with the name of the organization that it is limited to. */
+const withOrganization = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  rows
     .leftJoin('accounts as o', 'o.id', 't.only_org_id')
-    .where('t.user_id', p('userId'))
     .select(...tokenColumns.map((column) => `t.${column}`), 'o.name as only_org_name')
 
 const statements = (db: SqlDatabase) => ({
-  list: db.prepare((k, p: (n: 'userId' | 'limit' | 'offset') => Knex.Value & number) =>
-    withOrganization(k, p)
-      .leftJoin('clusters as c', 'c.id', 't.only_cluster_id')
-      .leftJoin('accounts as co', 'co.id', 'c.owner_id')
-      .select('c.name as only_cluster_name', 'co.name as only_cluster_owner')
-      .orderBy('t.id')
-      .limit(p('limit'))
-      .offset(p('offset')),
+  list: pageQuery(db, tokensOf, (_, rows, cut) =>
+    cut(
+      withOrganization(rows)
+        .leftJoin('clusters as c', 'c.id', 't.only_cluster_id')
+        .leftJoin('accounts as co', 'co.id', 'c.owner_id')
+        .select('c.name as only_cluster_name', 'co.name as only_cluster_owner')
+        .orderBy('t.id'),
+    ),
   ),
-  count: db.prepare((k, p: (n: 'userId') => Knex.Value) => countOf(k, k('access_tokens').where('user_id', p('userId')).select('id'))),
   insert: db.prepare((k, p: (n: InsertBind) => Knex.Value) =>
     k('access_tokens').insert({
       user_id: p('userId'),
@@ -58,7 +58,7 @@ const statements = (db: SqlDatabase) => ({
   remove: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).delete(),
   ),
-  lock: db.prepare((k, p: (n: 'userId' | 'id') => Knex.Value) => withOrganization(k, p).where('t.id', p('id')).forUpdate()),
+  lock: db.prepare((k, p: Params<'userId' | 'id'>) => withOrganization(tokensOf(k, p)).where('t.id', p('id')).forUpdate()),
   replaceValue: db.prepare((k, p: (n: ValueBind) => Knex.Value) =>
     k('access_tokens').where('user_id', p('userId')).where('id', p('id')).update({
       token_hash: p('hash'),
@@ -84,8 +84,7 @@ export const makeSqlAccessTokenStore = (db: SqlDatabase): ((runner: SqlRunner) =
   const s = statements(db)
   return (runner) => ({
     async list(userId, page) {
-      const rows = await runner.all<TokenRow>(s.list, { userId, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(rows.map(tokenOf), await runner.first<CountRow>(s.count, { userId }))
+      return mapPage(await s.list<TokenRow>(runner, { userId }, page), tokenOf)
     },
     async insert(record) {
       try {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Viewer } from '../../../core/identity/types.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
-import { countCap } from '../kit/fragments.ts'
+import { countCap } from '../kit/page-query.ts'
 import type { Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 
 /** Returns the numbers from 1 to 299 as a derived table, in SQL that both kinds of database support. */

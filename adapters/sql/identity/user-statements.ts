@@ -1,10 +1,12 @@
 import type { Knex } from 'knex'
 import type { UserListing, UserOrder } from '../../../core/identity/types.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { listSlots, paddedList, countOf } from '../kit/fragments.ts'
-import type { Bind, Params, SqlDatabase, Statement } from '../kit/statement.ts'
+import { listSlots, paddedList } from '../kit/fragments.ts'
+import type { PageQuery, Shown } from '../kit/page-query.ts'
+import { pageQuery } from '../kit/page-query.ts'
+import type { Bind, Params, SqlDatabase } from '../kit/statement.ts'
 import type { ViewerBind } from './rows.ts'
-import { selectUsers, visibleTo } from './rows.ts'
+import { selectUsers, visibleTo, withUserColumns } from './rows.ts'
 import { isFound, matchedUsers } from './user-search.ts'
 
 type RowBind =
@@ -56,14 +58,12 @@ const endsWaiting = (k: Knex, p: Params<'isActive'>): Record<string, Knex.Raw> =
 const people = (k: Knex): Knex.QueryBuilder => k('users as u').whereNull('u.robot_org_id')
 
 /**
- * Selects a page of users. Their ids are selected first, in the order of the index: otherwise MariaDB joins and sorts every
+ * Shows a page of users. Their ids are selected first, in the order of the index: otherwise MariaDB joins and sorts every
  * user before it cuts out the page. A space sorts before every character of a login, so the order of `search_name` is the
  * order of logins.
  */
-const pageOfUsers = (k: Knex, matching: Knex.QueryBuilder, p: (name: 'limit' | 'offset') => Knex.Value & number): Knex.QueryBuilder =>
-  selectUsers(k)
-    .join(matching.select('u.id').orderBy('u.search_name').limit(p('limit')).offset(p('offset')).as('found'), 'found.id', 'u.id')
-    .orderBy('u.search_name')
+const alphabetically: Shown = (k, rows, cut) =>
+  selectUsers(k).join(cut(rows.select('u.id').orderBy('u.search_name')).as('found'), 'found.id', 'u.id').orderBy('u.search_name')
 
 const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: Params<'id'>) => selectUsers(k).where('u.id', p('id'))),
@@ -76,8 +76,7 @@ const reads = (db: SqlDatabase) => ({
   searchOne: db.prepare((k, p: (n: 'from' | 'to' | 'id' | ViewerBind) => Knex.Value & number) =>
     selectUsers(k).where('u.id', p('id')).modify(isFound(k, p)).modify(visibleTo(k, p)),
   ),
-  list: db.prepare((k, p: (n: 'limit' | 'offset') => Knex.Value & number) => pageOfUsers(k, people(k), p)),
-  countList: db.prepare((k) => countOf(k, people(k).select('u.id'))),
+  list: pageQuery(db, people, alphabetically),
   passwordPhc: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).select('password_hash')),
   anyAdmin: db.prepare((k) => k('users').where('is_admin', 1).select('id').limit(1)),
   lock: db.prepare((k, p: Params<'id'>) => k('users').where('id', p('id')).whereNull('robot_org_id').select('id').forUpdate()),
@@ -128,7 +127,8 @@ export const userStatements = (db: SqlDatabase): ReturnType<typeof reads> & Retu
 })
 
 type FilterBind = 'login' | 'isActive' | 'isAdmin' | 'restricted' | 'prohibitLogin' | 'hasSecondFactor' | 'visibility'
-type ListParameter = (name: FilterBind | 'from' | 'to' | 'limit' | 'offset') => Knex.Value & number
+type ListBind = FilterBind | 'from' | 'to'
+type ListParameter = Params<ListBind>
 
 /** A bind that is null does not narrow the list. */
 const same = (k: Knex, p: ListParameter, column: string, bind: FilterBind): Knex.Raw => k.raw('?? = coalesce(?, ??)', [column, p(bind), column])
@@ -159,26 +159,21 @@ const orders: Readonly<Record<UserOrder, readonly [string, 'asc' | 'desc']>> = {
   leastrecentlogin: ['u.last_login_at', 'asc'],
 }
 
-/** A list in each order, and its count. */
-export interface UserLists {
-  readonly page: Readonly<Record<UserOrder, Statement>>
-  readonly count: Statement
-}
+/** A list in each order. */
+export type UserLists = Readonly<Record<UserOrder, PageQuery<ListBind>>>
 
-const listsOf = (db: SqlDatabase, chosen: typeof narrowed, first: readonly string[]): UserLists => ({
-  page: Object.fromEntries(
+const listsOf = (db: SqlDatabase, chosen: typeof narrowed, first: readonly string[]): UserLists =>
+  Object.fromEntries(
     Object.entries(orders).map(([order, [column, direction]]) => [
       order,
-      db.prepare((k, p: ListParameter) =>
-        chosen(k, p, selectUsers(k))
-          .orderBy([...(order === 'alphabetically' ? first.map((each) => ({ column: each })) : []), { column, order: direction }, { column: 'u.id' }])
-          .limit(p('limit'))
-          .offset(p('offset')),
+      pageQuery(
+        db,
+        (k, p: ListParameter) => chosen(k, p, k('users as u').join('accounts as a', 'a.id', 'u.id')),
+        (k, rows, cut) =>
+          cut(withUserColumns(k, rows).orderBy([...(order === 'alphabetically' ? first.map((each) => ({ column: each })) : []), { column, order: direction }, { column: 'u.id' }])),
       ),
     ]),
-  ) as Record<UserOrder, Statement>,
-  count: db.prepare((k, p: ListParameter) => countOf(k, chosen(k, p, k('users as u').join('accounts as a', 'a.id', 'u.id').select('u.id')))),
-})
+  ) as UserLists
 
 /**
  * Lists all users, filtered and ordered for an administrator. It is meant for a console, not for every request. With a
@@ -189,7 +184,7 @@ export const userListStatements = (db: SqlDatabase): { readonly narrowed: UserLi
   matching: listsOf(db, matching, ['found.place']),
 })
 
-export const listingBinds = (listing: UserListing = {}): Readonly<Record<string, Bind>> => ({
+export const listingBinds = (listing: UserListing = {}): Readonly<Record<FilterBind, Bind>> => ({
   login: listing.login === undefined ? null : accountNameKey(listing.login),
   isActive: listing.isActive ?? null,
   isAdmin: listing.isAdmin ?? null,

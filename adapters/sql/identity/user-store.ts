@@ -1,13 +1,11 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage, pageOffset } from '../../../core/kernel/page.ts'
 import { maySee } from '../../../core/identity/types.ts'
 import type { UserStore } from '../../../core/identity/ports.ts'
 import { UserNameTaken } from '../../../core/identity/ports.ts'
 import type { NewUser, User } from '../../../core/identity/types.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { pageOf } from '../kit/fragments.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { UserRow } from './rows.ts'
@@ -84,11 +82,10 @@ const finding = (s: Statements, lists: ListStatements, runner: SqlRunner): Pick<
   },
   async list(text, page, listing) {
     const isPlain = text === '' && (listing === undefined || Object.keys(listing).length === 0)
+    if (isPlain) return mapPage(await s.list<UserRow>(runner, {}, page), userOf)
     const chosen = text === '' ? lists.narrowed : lists.matching
-    const binds = isPlain ? {} : { ...(text === '' ? {} : prefixRange(text)), ...listingBinds(listing) }
-    const statement = isPlain ? s.list : chosen.page[listing?.order ?? 'alphabetically']
-    const rows = await runner.all<UserRow>(statement, { ...binds, limit: page.limit, offset: pageOffset(page) })
-    return pageOf(rows.map(userOf), await runner.first<CountRow>(isPlain ? s.countList : chosen.count, binds))
+    const binds = { ...prefixRange(text), ...listingBinds(listing) }
+    return mapPage(await chosen[listing?.order ?? 'alphabetically']<UserRow>(runner, binds, page), userOf)
   },
   async byFormerLogin(login) {
     const row = await runner.first<UserRow>(s.byFormerLogin, { key: accountNameKey(login) })

@@ -1,28 +1,9 @@
 import type { Knex } from 'knex'
-import type { Page } from '../../../core/kernel/page.ts'
-import type { Bind, Num, SqlRunner, Statement } from './statement.ts'
+import type { Bind, SqlRunner, Statement } from './statement.ts'
 
 /** Returns the database's clock in milliseconds since the epoch, as SQL for use inside statements. */
 export const databaseNow = (dialect: 'sqlite' | 'mysql'): string =>
   dialect === 'sqlite' ? "cast(round(unixepoch('subsec') * 1000) as integer)" : 'cast(unix_timestamp(now(3)) * 1000 as signed)'
-
-/** Counting stops here: an exact number of more rows is of no use and costs a scan. */
-export const countCap = 10_000
-
-/** Counts the rows of a query, up to one beyond the cap. */
-export const countOf = (k: Knex, rows: Knex.QueryBuilder, cap = countCap): Knex.QueryBuilder =>
-  k.from(rows.limit(cap + 1).as('counted')).count({ total: '*' })
-
-/** A row of `countOf`. */
-export interface CountRow {
-  readonly total: Num
-}
-
-/** Returns a page with the total number of rows, up to the cap. */
-export const pageOf = <A>(items: readonly A[], row: CountRow | undefined, cap = countCap): Page<A> => {
-  const total = Number(row?.total ?? 0)
-  return total > cap ? { items, total: cap, totalIsCapped: true } : { items, total }
-}
 
 /** The lengths for which statements with a list are composed. A shorter list is padded, so that few statements exist. */
 export const listLengths = [1, 10, 100, 500] as const

@@ -18,7 +18,7 @@ const SealedMail = t.intersection([
 
 /** Returns a mail as the text to seal, including the link. */
 export const mailToText = ({ to, subject, paragraphs, action }: Mail): Secret =>
-  secret(JSON.stringify({ to, subject, paragraphs, ...(action === undefined ? {} : { action: { label: action.label, url: action.url.reveal() } }) }))
+  secret(JSON.stringify({ to, subject, paragraphs, ...definedFields({ action: action && { label: action.label, url: action.url.reveal() } }) }))
 
 /** Throws if the text was not made by `mailToText`. */
 export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail => {
@@ -29,8 +29,7 @@ export const mailOfText = (text: Secret, accountId: AccountId | undefined): Mail
     to,
     subject,
     paragraphs,
-    ...(action === undefined ? {} : { action: { label: action.label, url: secret(action.url) } }),
-    ...definedFields({ accountId }),
+    ...definedFields({ action: action && { label: action.label, url: secret(action.url) }, accountId }),
   }
 }
 

@@ -1,27 +1,27 @@
 import type { Knex } from 'knex'
 import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
 import type { Invitation, InvitationId, InvitationStore } from '../../../core/organizations/invitations/ports.ts'
 import type { MembershipRole } from '../../../core/organizations/types.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
+import { listSlots, paddedList } from '../kit/fragments.ts'
+import { insertRows } from '../kit/insert-rows.ts'
+import type { CountRow } from '../kit/page-query.ts'
+import { countOf, pageQuery } from '../kit/page-query.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
-const invitations = (k: Knex): Knex.QueryBuilder =>
-  k('org_invitations as i')
+const withInviter = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  rows
     .join('accounts as a', 'a.id', 'i.inviter_id')
     .select('i.id', 'i.org_id', 'i.email', 'i.lower_email', 'i.role', 'i.inviter_id', 'a.name as inviter_login', 'i.created_at', 'i.expires_at')
 
-const pending = (query: Knex.QueryBuilder, p: Params<'orgId' | 'now'>): Knex.QueryBuilder =>
-  query.where('i.org_id', p('orgId')).where('i.expires_at', '>', p('now'))
+const invitations = (k: Knex): Knex.QueryBuilder => withInviter(k('org_invitations as i'))
+
+const pending = (k: Knex, p: Params<'orgId' | 'now'>): Knex.QueryBuilder =>
+  k('org_invitations as i').where('i.org_id', p('orgId')).where('i.expires_at', '>', p('now'))
 
 const reads = (db: SqlDatabase) => ({
-  list: db.prepare((k, p: Params<'orgId' | 'now' | 'limit' | 'offset'>) =>
-    pending(invitations(k), p).orderBy('i.id', 'desc').limit(p('limit')).offset(p('offset')),
-  ),
-  countList: db.prepare((k, p: Params<'orgId' | 'now'>) => countOf(k, pending(k('org_invitations as i').select('i.id'), p))),
+  list: pageQuery(db, pending, (_, rows, cut) => cut(withInviter(rows).orderBy('i.id', 'desc'))),
   countPending: db.prepare((k, p: Params<'orgId' | 'now' | 'key'>) =>
-    countOf(k, pending(k('org_invitations as i').select('i.id'), p).whereNot('i.lower_email', p('key'))),
+    countOf(k, pending(k, p).select('i.id').whereNot('i.lower_email', p('key'))),
   ),
   byId: db.prepare((k, p: Params<'orgId' | 'id'>) => invitations(k).where('i.org_id', p('orgId')).where('i.id', p('id'))),
   byHash: db.prepare((k, p: Params<'hash'>) => invitations(k).where('i.token_hash', p('hash'))),
@@ -45,7 +45,6 @@ const reads = (db: SqlDatabase) => ({
   holdsAddress: db.prepare((k, p: Params<'userId' | 'key'>) =>
     k('emails').where('lower_email', p('key')).where('user_id', p('userId')).where('verified', 1).select('id'),
   ),
-  inviter: db.prepare((k, p: Params<'userId'>) => k('users').where('id', p('userId')).select('is_admin', 'is_active', 'prohibit_login')),
 })
 
 type InsertBind = 'orgId' | 'email' | 'key' | 'role' | 'inviterId' | 'hash' | 'createdAt' | 'expiresAt'
@@ -66,7 +65,7 @@ const writes = (db: SqlDatabase) => ({
       expires_at: p('expiresAt'),
     }),
   ),
-  addTeam: db.prepare((k, p: Params<'id' | 'teamId'>) => k('org_invitation_teams').insert({ invitation_id: p('id'), team_id: p('teamId') })),
+  addTeams: insertRows(db, 'org_invitation_teams', (p: Params<'id' | 'teamId'>) => ({ invitation_id: p('id'), team_id: p('teamId') })),
   remove: db.prepare((k, p: Params<'orgId' | 'id'>) => k('org_invitations').where('org_id', p('orgId')).where('id', p('id')).delete()),
   take: db.prepare((k, p: Params<'hash' | 'now'>) =>
     k('org_invitations').where('token_hash', p('hash')).where('expires_at', '>', p('now')).delete(),
@@ -114,9 +113,8 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
   }
   return (runner) => ({
     async list(orgId, now, page) {
-      const binds = { orgId, now: now.getTime() }
-      const rows = await runner.all<InvitationRow>(r.list, { ...binds, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(await withTeams(runner, rows), await runner.first<CountRow>(r.countList, binds))
+      const found = await r.list<InvitationRow>(runner, { orgId, now: now.getTime() }, page)
+      return { ...found, items: await withTeams(runner, found.items) }
     },
     async find(orgId, id) {
       return (await withTeams(runner, await runner.all<InvitationRow>(r.byId, { orgId, id })))[0]
@@ -131,7 +129,7 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
       await runner.run(w.removeByAddress, { orgId, key: address.key })
       const instants = { createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
       const { insertId } = await runner.run(w.insert, { orgId, email: address.text, key: address.key, role, inviterId, hash, ...instants })
-      for (const teamId of teamIds) await runner.run(w.addTeam, { id: insertId, teamId })
+      await w.addTeams(runner, teamIds.map((teamId) => ({ id: insertId, teamId })))
       return insertId as InvitationId
     },
     async remove(orgId, id) {
@@ -154,11 +152,6 @@ export const makeSqlInvitationStore = (db: SqlDatabase): ((runner: SqlRunner) =>
     },
     async holdsAddress(userId, key) {
       return (await runner.first(r.holdsAddress, { userId, key })) !== undefined
-    },
-    async inviter(userId) {
-      const row = await runner.first<{ is_admin: Num; is_active: Num; prohibit_login: Num }>(r.inviter, { userId })
-      if (row === undefined) return undefined
-      return { isSiteAdmin: Number(row.is_admin) === 1, isActive: Number(row.is_active) === 1 && Number(row.prohibit_login) === 0 }
     },
   })
 }

@@ -1,18 +1,15 @@
 import type { Knex } from 'knex'
 import type { UserVisibility } from '../../../core/identity/types.ts'
-import type { Level } from '../../../core/kernel/access.ts'
-import { levels } from '../../../core/kernel/access.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import type { MembershipStore, OrganizationTokenStore } from '../../../core/organizations/ports.ts'
-import type { AccountSummary, Standing } from '../../../core/organizations/types.ts'
+import type { AccountSummary, MemberRights } from '../../../core/organizations/types.ts'
 import type { EntryRow } from '../authz/access-context.ts'
-import { entryColumns, entryRulesOf, joinEntry } from '../authz/access-context.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, pageOf } from '../kit/fragments.ts'
+import { entryColumns, entryRulesOf, joinEntry, makeSqlAccessContext } from '../authz/access-context.ts'
 import type { TokenRow } from '../identity/rows.ts'
 import { tokenColumns, tokenOf } from '../identity/rows.ts'
+import { pageQuery } from '../kit/page-query.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { definedFields } from '../../../core/kernel/fields.ts'
 
@@ -28,27 +25,6 @@ const listed = (k: Knex, p: Params<'orgId' | 'onlyPublic'>): Knex.QueryBuilder =
     .where('m.org_id', p('orgId'))
     .whereNull('u.robot_org_id')
     .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('m.is_public', 1))
-
-/** Returns three kinds of rows: `m` for the membership, `t` with a team's permission, `p` with a permission of a role. */
-const standing = (k: Knex, p: Params<Place>): Knex.QueryBuilder => {
-  const teamsOfUser = (): Knex.QueryBuilder =>
-    k('team_members as tm').where('tm.user_id', p('userId')).where('tm.org_id', p('orgId'))
-  return k('org_members as m')
-    .where('m.org_id', p('orgId'))
-    .where('m.user_id', p('userId'))
-    .select(k.raw("'m' as kind"), k.raw("'' as word"), k.raw("'' as action"))
-    .unionAll(
-      teamsOfUser()
-        .join('teams as t', 't.id', 'tm.team_id')
-        .select(k.raw("'t' as kind"), 't.permission as word', k.raw("'' as action")),
-    )
-    .unionAll(
-      teamsOfUser()
-        .join('team_roles as tr', 'tr.team_id', 'tm.team_id')
-        .join('role_permissions as rp', 'rp.role_id', 'tr.role_id')
-        .distinct(k.raw("'p' as kind"), 'rp.namespace as word', 'rp.action as action'),
-    )
-}
 
 /** Narrows to the people without a team. Robot accounts may have none and are excluded. */
 const teamless =
@@ -68,16 +44,7 @@ const statements = (db: SqlDatabase) => ({
       .where('m.user_id', p('userId'))
       .select('m.is_public', ...entryColumns),
   ),
-  standing: db.prepare(standing),
-  list: db.prepare((k, p: Params<'orgId' | 'onlyPublic' | 'limit' | 'offset'>) =>
-    listed(k, p)
-      .join('accounts as a', 'a.id', 'm.user_id')
-      .select('m.user_id')
-      .orderBy('a.lower_name')
-      .limit(p('limit'))
-      .offset(p('offset')),
-  ),
-  countList: db.prepare((k, p: Params<'orgId' | 'onlyPublic'>) => countOf(k, listed(k, p).select('m.user_id'))),
+  list: pageQuery(db, listed, (_, rows, cut) => cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name'))),
   add: db.prepare((k, p: Params<Place | 'at'>) =>
     k('org_members').insert({ org_id: p('orgId'), user_id: p('userId'), is_public: 0, created_at: p('at') }),
   ),
@@ -122,28 +89,12 @@ const summaryOf = (row: AccountRow): AccountSummary => ({
   ...(row.visibility === null ? {} : { seenAs: { visibility: row.visibility as UserVisibility, isActive: Number(row.is_active) === 1 } }),
 })
 
-interface StandingRow {
-  readonly kind: string
-  readonly word: string
-  readonly action: string
-}
-const levelOf = (permission: string): Level => levels.find((level) => level === permission) ?? 'none'
-
-/** Combines the rows of `standing`. Teams count only for members. */
-const standingOf = (rows: readonly StandingRow[]): Standing => {
-  const isMember = rows.some(({ kind }) => kind === 'm')
-  const held = isMember ? rows : []
-  const highest = Math.max(0, ...held.filter(({ kind }) => kind === 't').map(({ word }) => levels.indexOf(levelOf(word))))
-  return {
-    isMember,
-    level: levels[highest] ?? 'none',
-    permissions: new Set(held.filter(({ kind }) => kind === 'p').map(({ word, action }) => `${word}/${action}`)),
-  }
-}
+const none: MemberRights = { isMember: false, level: 'none', permissions: new Set() }
 
 /** Memberships on SQL. Statements are composed once; the store is bound to the pool or to a transaction. */
 export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) => MembershipStore) => {
   const s = statements(db)
+  const contextOf = makeSqlAccessContext(db)
   return (runner) => ({
     async findAccount(name) {
       const row = await runner.first<AccountRow>(s.byName, { key: accountNameKey(name) })
@@ -159,16 +110,15 @@ export const makeSqlMembershipStore = (db: SqlDatabase): ((runner: SqlRunner) =>
       const entry = entryRulesOf(row)
       return { userId, isPublic: Number(row.is_public) === 1, ...definedFields({ entry }) }
     },
-    async standing(orgId, userId) {
-      return standingOf(await runner.all<StandingRow>(s.standing, { orgId, userId }))
+    async rights(orgId, userId) {
+      const context = await contextOf(runner, orgId, userId)
+      if (context === undefined) return none
+      const { isMember, level, permissions } = context
+      return { isMember, level, permissions }
     },
     async list(orgId, only, page) {
       const binds = { orgId, onlyPublic: only === 'public' ? 1 : 0 }
-      const rows = await runner.all<{ user_id: Num }>(s.list, { ...binds, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(
-        rows.map((row) => Number(row.user_id) as UserId),
-        await runner.first<CountRow>(s.countList, binds),
-      )
+      return mapPage(await s.list<{ user_id: Num }>(runner, binds, page), (row) => Number(row.user_id) as UserId)
     },
     async add(orgId, userId, at) {
       await runner.run(s.add, { orgId, userId, at: at.getTime() })
@@ -192,16 +142,12 @@ const confined = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder => k('access_t
 
 /** Tokens limited to one organization, on SQL. */
 export const makeSqlOrganizationTokenStore = (db: SqlDatabase): ((runner: SqlRunner) => OrganizationTokenStore) => {
-  const list = db.prepare((k, p: Params<'orgId' | 'limit' | 'offset'>) =>
-    confined(k, p).select(...tokenColumns).orderBy('id').limit(p('limit')).offset(p('offset')),
-  )
-  const count = db.prepare((k, p: Params<'orgId'>) => countOf(k, confined(k, p).select('id')))
+  const list = pageQuery(db, confined, (_, rows, cut) => cut(rows.select(...tokenColumns).orderBy('id')))
   const find = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).select(...tokenColumns))
   const remove = db.prepare((k, p: Params<'orgId' | 'id'>) => confined(k, p).where('id', p('id')).delete())
   return (runner) => ({
     async list(orgId, page) {
-      const rows = await runner.all<TokenRow>(list, { orgId, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(rows.map(tokenOf), await runner.first<CountRow>(count, { orgId }))
+      return mapPage(await list<TokenRow>(runner, { orgId }, page), tokenOf)
     },
     async find(orgId, id) {
       const row = await runner.first<TokenRow>(find, { orgId, id })

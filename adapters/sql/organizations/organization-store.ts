@@ -2,29 +2,29 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
 import type { OrgId } from '../../../core/kernel/ids.ts'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
-import type { Page, PageRequest } from '../../../core/kernel/page.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import type { OrganizationStore } from '../../../core/organizations/ports.ts'
 import { OrganizationNameTaken } from '../../../core/organizations/ports.ts'
 import { robotLogin } from '../../../core/organizations/robots/ports.ts'
 import type { Organization, OrganizationProfile, Visibility } from '../../../core/organizations/types.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
-import type { HeldObjects } from '../kit/object-rows.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
+import type { HeldObjects } from '../kit/object-rows.ts'
+import type { Shown } from '../kit/page-query.ts'
+import { pageQuery } from '../kit/page-query.ts'
 import type { Bind, Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
 import type { OrganizationRow } from './rows.ts'
 import { organizationColumns, organizationOf } from './rows.ts'
 
-type PageBind = 'limit' | 'offset'
 type VisibilityBind = 'visible1' | 'visible2' | 'visible3'
 
-const organizations = (k: Knex): Knex.QueryBuilder => k('organizations as o').join('accounts as a', 'a.id', 'o.id')
+const withAccount = (rows: Knex.QueryBuilder): Knex.QueryBuilder => rows.join('accounts as a', 'a.id', 'o.id')
+
+const organizations = (k: Knex): Knex.QueryBuilder => withAccount(k('organizations as o'))
 
 const visible = (p: Params<VisibilityBind>): Knex.Value[] => [p('visible1'), p('visible2'), p('visible3')]
 
 const ofUser = (k: Knex, p: Params<'userId'>): Knex.QueryBuilder =>
-  organizations(k).join('org_members as m', 'm.org_id', 'o.id').where('m.user_id', p('userId'))
+  k('organizations as o').join('org_members as m', 'm.org_id', 'o.id').where('m.user_id', p('userId'))
 
 /** Narrows to public memberships of organizations that are visible to the viewer, and to organizations of the viewer. */
 const seenBy = (k: Knex, p: Params<'userId' | 'viewerId' | VisibilityBind>): Knex.QueryBuilder =>
@@ -36,34 +36,24 @@ const seenBy = (k: Knex, p: Params<'userId' | 'viewerId' | VisibilityBind>): Kne
       ),
   )
 
-const paged = (query: Knex.QueryBuilder, p: Params<PageBind>): Knex.QueryBuilder =>
-  query.select(...organizationColumns).orderBy('a.lower_name').limit(p('limit')).offset(p('offset'))
+const byLowerName: Shown = (_, rows, cut) => cut(withAccount(rows).select(...organizationColumns).orderBy('a.lower_name'))
 
 const orphaned = (k: Knex): Knex.QueryBuilder =>
-  organizations(k).whereNotExists(
+  k('organizations as o').whereNotExists(
     k('team_members as tm').join('teams as t', 't.id', 'tm.team_id').where('t.permission', 'owner').whereRaw('tm.org_id = o.id').select(k.raw('1')),
   )
 
 const reads = (db: SqlDatabase) => ({
-  orphaned: db.prepare((k, p: Params<PageBind>) => paged(orphaned(k), p)),
-  countOrphaned: db.prepare((k) => countOf(k, orphaned(k).select('o.id'))),
+  orphaned: pageQuery(db, orphaned, byLowerName),
   isOrphaned: db.prepare((k, p: Params<'id'>) => orphaned(k).where('o.id', p('id')).select('o.id')),
   byName: db.prepare((k, p: Params<'key'>) => organizations(k).where('a.lower_name', p('key')).select(...organizationColumns)),
   byId: db.prepare((k, p: Params<'id'>) => organizations(k).where('o.id', p('id')).select(...organizationColumns)),
-  byIds: paddedList((length) =>
-    db.prepare((k, p: Params<string>) => organizations(k).whereIn('o.id', listSlots(p, length)).select(...organizationColumns)),
-  ),
   byFormerName: db.prepare((k, p: Params<'key'>) =>
     organizations(k).join('account_redirects as r', 'r.account_id', 'o.id').where('r.lower_name', p('key')).select(...organizationColumns),
   ),
-  list: db.prepare((k, p: Params<VisibilityBind | PageBind>) => paged(organizations(k).whereIn('o.visibility', visible(p)), p)),
-  countList: db.prepare((k, p: Params<VisibilityBind>) =>
-    countOf(k, k('organizations as o').select('o.id').whereIn('o.visibility', visible(p))),
-  ),
-  ofUser: db.prepare((k, p: Params<'userId' | PageBind>) => paged(ofUser(k, p), p)),
-  countOfUser: db.prepare((k, p: Params<'userId'>) => countOf(k, ofUser(k, p).select('o.id'))),
-  seenBy: db.prepare((k, p: Params<'userId' | 'viewerId' | VisibilityBind | PageBind>) => paged(seenBy(k, p), p)),
-  countSeenBy: db.prepare((k, p: Params<'userId' | 'viewerId' | VisibilityBind>) => countOf(k, seenBy(k, p).select('o.id'))),
+  list: pageQuery(db, (k, p: Params<VisibilityBind>) => k('organizations as o').whereIn('o.visibility', visible(p)), byLowerName),
+  ofUser: pageQuery(db, ofUser, byLowerName),
+  seenBy: pageQuery(db, seenBy, byLowerName),
   lock: db.prepare((k, p: Params<'id'>) =>
     k('accounts').where('id', p('id')).where('kind', 'organization').select('id').forUpdate(),
   ),
@@ -140,7 +130,7 @@ const profileBinds = (profile: Partial<OrganizationProfile>): Binds => ({
 })
 
 /** Returns three binds, regardless of the number of visibilities; a repeated value matches nothing more. */
-const visibleBinds = (visible: readonly Visibility[]): Binds => {
+const visibleBinds = (visible: readonly Visibility[]): Record<VisibilityBind, string> => {
   const last = visible.at(-1) ?? ''
   return { visible1: visible[0] ?? last, visible2: visible[1] ?? last, visible3: visible[2] ?? last }
 }
@@ -155,35 +145,25 @@ export const makeSqlOrganizationStore = (db: SqlDatabase, held: HeldObjects): ((
   })
 }
 
-type Reading = 'findByName' | 'findById' | 'findByIds' | 'findByFormerName' | 'list' | 'listOfUser' | 'listOrphaned' | 'isOrphaned' | 'listOfUserSeenBy' | 'mayCreate'
+type Reading = 'findByName' | 'findById' | 'findByFormerName' | 'list' | 'listOfUser' | 'listOrphaned' | 'isOrphaned' | 'listOfUserSeenBy' | 'mayCreate'
 
 const reading = (s: Statements, runner: SqlRunner): Pick<OrganizationStore, Reading> => {
   const one = async (statement: Statement, binds: Binds): Promise<Organization | undefined> => {
     const row = await runner.first<OrganizationRow>(statement, binds)
     return row === undefined ? undefined : organizationOf(row)
   }
-  const page = async (rows: Statement, count: Statement, binds: Binds, request: PageRequest): Promise<Page<Organization>> => {
-    const found = await runner.all<OrganizationRow>(rows, { ...binds, limit: request.limit, offset: pageOffset(request) })
-    return pageOf(found.map(organizationOf), await runner.first<CountRow>(count, binds))
-  }
   return {
     findByName: (name) => one(s.byName, { key: accountNameKey(name) }),
     findById: (id) => one(s.byId, { id }),
     findByFormerName: (name) => one(s.byFormerName, { key: accountNameKey(name) }),
-    async findByIds(ids) {
-      if (ids.length === 0) return []
-      const { statement, binds } = s.byIds(ids)
-      const rows = await runner.all<OrganizationRow>(statement, binds)
-      return rows.map(organizationOf)
-    },
-    list: (visible, request) => page(s.list, s.countList, visibleBinds(visible), request),
-    listOrphaned: (request) => page(s.orphaned, s.countOrphaned, {}, request),
+    list: async (visible, request) => mapPage(await s.list<OrganizationRow>(runner, visibleBinds(visible), request), organizationOf),
+    listOrphaned: async (request) => mapPage(await s.orphaned<OrganizationRow>(runner, {}, request), organizationOf),
     async isOrphaned(id) {
       return (await runner.first(s.isOrphaned, { id })) !== undefined
     },
-    listOfUser: (userId, request) => page(s.ofUser, s.countOfUser, { userId }, request),
-    listOfUserSeenBy: (userId, viewerId, visible, request) =>
-      page(s.seenBy, s.countSeenBy, { userId, viewerId: viewerId ?? 0, ...visibleBinds(visible) }, request),
+    listOfUser: async (userId, request) => mapPage(await s.ofUser<OrganizationRow>(runner, { userId }, request), organizationOf),
+    listOfUserSeenBy: async (userId, viewerId, visible, request) =>
+      mapPage(await s.seenBy<OrganizationRow>(runner, { userId, viewerId: viewerId ?? 0, ...visibleBinds(visible) }, request), organizationOf),
     async mayCreate(userId) {
       const row = await runner.first<{ allow_create_organization: Num }>(s.mayCreate, { userId })
       return row !== undefined && Number(row.allow_create_organization) === 1

@@ -2,28 +2,30 @@ import type { Knex } from 'knex'
 import { left, right } from 'fp-ts/lib/Either.js'
 import { accountNameKey } from '../../../core/kernel/ids.ts'
 import type { OrgId, TeamId, UserId } from '../../../core/kernel/ids.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
 import type { NewRobot, Robot, RobotStore } from '../../../core/organizations/robots/ports.ts'
 import { robotLogin, RobotNameTaken } from '../../../core/organizations/robots/ports.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
+import { listSlots, paddedList } from '../kit/fragments.ts'
+import type { CountRow } from '../kit/page-query.ts'
+import { countOf, pageQuery } from '../kit/page-query.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 /** No password hash has this form, so no password matches. */
 const noPassword = '!'
 
-const robots = (k: Knex): Knex.QueryBuilder =>
-  k('robot_accounts as r')
+const withAccount = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  rows
     .join('accounts as a', 'a.id', 'r.id')
     .join('users as u', 'u.id', 'r.id')
     .select('r.id', 'r.org_id', 'r.name', 'a.name as login', 'r.description', 'u.is_active', 'u.created_at', 'r.version')
 
+const robots = (k: Knex): Knex.QueryBuilder => withAccount(k('robot_accounts as r'))
+
+const robotsOf = (k: Knex, p: Params<'orgId'>): Knex.QueryBuilder => k('robot_accounts as r').where('r.org_id', p('orgId'))
+
 const reads = (db: SqlDatabase) => ({
-  list: db.prepare((k, p: Params<'orgId' | 'limit' | 'offset'>) =>
-    robots(k).where('r.org_id', p('orgId')).orderBy('r.name').limit(p('limit')).offset(p('offset')),
-  ),
-  count: db.prepare((k, p: Params<'orgId'>) => countOf(k, k('robot_accounts as r').where('r.org_id', p('orgId')).select('r.id'))),
+  list: pageQuery(db, robotsOf, (_, rows, cut) => cut(withAccount(rows).orderBy('r.name'))),
+  count: db.prepare((k, p: Params<'orgId'>) => countOf(k, robotsOf(k, p).select('r.id'))),
   byId: db.prepare((k, p: Params<'orgId' | 'id'>) => robots(k).where('r.org_id', p('orgId')).where('r.id', p('id'))),
   teams: paddedList((length) =>
     db.prepare((k, p: Params<string>) =>
@@ -113,8 +115,8 @@ export const makeSqlRobotStore = (db: SqlDatabase): ((runner: SqlRunner) => Robo
   }
   return (runner) => ({
     async list(orgId, page) {
-      const rows = await runner.all<RobotRow>(r.list, { orgId, limit: page.limit, offset: pageOffset(page) })
-      return pageOf(await withTeams(runner, orgId, rows), await runner.first<CountRow>(r.count, { orgId }))
+      const found = await r.list<RobotRow>(runner, { orgId }, page)
+      return { ...found, items: await withTeams(runner, orgId, found.items) }
     },
     async find(orgId, id) {
       return (await withTeams(runner, orgId, await runner.all<RobotRow>(r.byId, { orgId, id })))[0]

@@ -56,6 +56,29 @@ export const organizationOf = (row: OrganizationRow): Organization => ({
   version: Number(row.version),
 })
 
+/** An organization as a part of a team's row: its columns from the tables `o` and `a`, each with the prefix `org_`. */
+export type TeamOrganizationRow = { readonly [Column in keyof OrganizationRow as `org_${Column}`]: OrganizationRow[Column] }
+
+/** Without the id, which a team's row has. */
+export const teamOrganizationColumns = organizationColumns.filter((column) => column !== 'o.id').map((column) => `${column} as org_${column.slice(2)}`)
+
+export const organizationOfTeam = (row: TeamOrganizationRow): Organization =>
+  organizationOf({
+    id: row.org_id,
+    name: row.org_name,
+    full_name: row.org_full_name,
+    email: row.org_email,
+    description: row.org_description,
+    website: row.org_website,
+    location: row.org_location,
+    visibility: row.org_visibility,
+    org_type: row.org_org_type,
+    fleet_endpoint: row.org_fleet_endpoint,
+    avatar_digest: row.org_avatar_digest,
+    created_at: row.org_created_at,
+    version: row.org_version,
+  })
+
 export interface TeamRow {
   readonly id: Num
   readonly org_id: Num

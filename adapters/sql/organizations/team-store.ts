@@ -2,33 +2,33 @@ import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
 import type { PermissionRef } from '../../../core/kernel/access.ts'
 import type { RoleId, TeamId, UserId } from '../../../core/kernel/ids.ts'
-import type { Page, PageRequest } from '../../../core/kernel/page.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import type { Page } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import type { TeamStore } from '../../../core/organizations/ports.ts'
 import { TeamNameTaken } from '../../../core/organizations/ports.ts'
-import type { Team } from '../../../core/organizations/types.ts'
+import type { Team, TeamInOrganization } from '../../../core/organizations/types.ts'
 import { teamNameKey } from '../../../core/organizations/types.ts'
-import type { EntrantBind } from '../authz/access-context.ts'
-import { entrantBinds, lettingIn } from '../authz/access-context.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { listSlots, paddedList, countOf, pageOf } from '../kit/fragments.ts'
+import type { EntryBind } from '../authz/access-context.ts'
+import { entryBinds, whereEntryAllowed } from '../authz/access-context.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
+import { listSlots, paddedList } from '../kit/fragments.ts'
+import { insertRows } from '../kit/insert-rows.ts'
+import type { Shown } from '../kit/page-query.ts'
+import { pageQuery } from '../kit/page-query.ts'
 import type { Bind, Num, Params, SqlDatabase, SqlRunner, Statement } from '../kit/statement.ts'
-import type { TeamRow } from './rows.ts'
-import { teamColumns, teamOf } from './rows.ts'
+import type { TeamOrganizationRow, TeamRow } from './rows.ts'
+import { organizationOfTeam, teamColumns, teamOf, teamOrganizationColumns } from './rows.ts'
 
-type PageBind = 'limit' | 'offset'
 type SearchBind = 'orgId' | 'pattern' | 'inDescription' | 'memberId'
 
 const teams = (k: Knex): Knex.QueryBuilder => k('teams as t')
 
-const ownersFirst = (k: Knex, query: Knex.QueryBuilder, p: Params<PageBind>): Knex.QueryBuilder =>
-  query
-    .select(...teamColumns)
-    .orderByRaw(k.raw("case when t.permission = 'owner' then 0 else 1 end"))
-    .orderBy('t.lower_name')
-    .limit(p('limit'))
-    .offset(p('offset'))
+/** Selects teams with the organization of each. */
+const withOrganization = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
+  rows.join('accounts as a', 'a.id', 't.org_id').select(...teamColumns, ...teamOrganizationColumns)
+
+const ownersFirst: Shown = (k, rows, cut) =>
+  cut(withOrganization(rows.join('organizations as o', 'o.id', 't.org_id')).orderByRaw(k.raw("case when t.permission = 'owner' then 0 else 1 end")).orderBy('t.lower_name'))
 
 /** `memberId` 0 disables that condition; `inDescription` 1 also searches the description. */
 const searched = (k: Knex, p: Params<SearchBind>): Knex.QueryBuilder =>
@@ -47,7 +47,7 @@ const searched = (k: Knex, p: Params<SearchBind>): Knex.QueryBuilder =>
         ),
     )
 
-type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic' | EntrantBind
+type MineBind = 'userId' | 'onlyOrgId' | 'onlyPublic' | EntryBind
 /** `onlyOrgId` 0 means all organizations; `onlyPublic` 1 means only the public ones. */
 const ofUser = (k: Knex, p: Params<MineBind>): Knex.QueryBuilder =>
   teams(k)
@@ -56,18 +56,13 @@ const ofUser = (k: Knex, p: Params<MineBind>): Knex.QueryBuilder =>
     .where('m.user_id', p('userId'))
     .where((any) => any.whereRaw('? = 0', [p('onlyOrgId')]).orWhere('m.org_id', p('onlyOrgId')))
     .where((any) => any.whereRaw('? = 0', [p('onlyPublic')]).orWhere('o.visibility', 'public'))
-    .modify(lettingIn(k, p))
+    .modify(whereEntryAllowed(k, p))
 
 const reads = (db: SqlDatabase) => ({
   byId: db.prepare((k, p: Params<'id'>) => teams(k).where('t.id', p('id')).select(...teamColumns)),
-  list: db.prepare((k, p: Params<'orgId' | PageBind>) => ownersFirst(k, teams(k).where('t.org_id', p('orgId')), p)),
-  countList: db.prepare((k, p: Params<'orgId'>) => countOf(k, teams(k).where('t.org_id', p('orgId')).select('t.id'))),
-  search: db.prepare((k, p: Params<SearchBind | PageBind>) => ownersFirst(k, searched(k, p), p)),
-  countSearch: db.prepare((k, p: Params<SearchBind>) => countOf(k, searched(k, p).select('t.id'))),
-  ofUser: db.prepare((k, p: Params<MineBind | PageBind>) =>
-    ofUser(k, p).select(...teamColumns).orderBy('t.id').limit(p('limit')).offset(p('offset')),
-  ),
-  countOfUser: db.prepare((k, p: Params<MineBind>) => countOf(k, ofUser(k, p).select('t.id'))),
+  list: pageQuery(db, (k, p: Params<'orgId'>) => teams(k).where('t.org_id', p('orgId')), ownersFirst),
+  search: pageQuery(db, searched, ownersFirst),
+  ofUser: pageQuery(db, ofUser, (_, rows, cut) => cut(withOrganization(rows).orderBy('t.id'))),
   ofMember: db.prepare((k, p: Params<'userId' | 'orgId'>) =>
     teams(k)
       .join('team_members as m', 'm.team_id', 't.id')
@@ -100,16 +95,7 @@ const peopleOf = (k: Knex, p: Params<'id'>): Knex.QueryBuilder =>
   k('team_members as m').join('users as u', 'u.id', 'm.user_id').where('m.team_id', p('id')).whereNull('u.robot_org_id')
 
 const memberReads = (db: SqlDatabase) => ({
-  members: db.prepare((k, p: Params<'id' | PageBind>) =>
-    peopleOf(k, p)
-      .join('accounts as a', 'a.id', 'm.user_id')
-      .where('m.team_id', p('id'))
-      .select('m.user_id')
-      .orderBy('a.lower_name')
-      .limit(p('limit'))
-      .offset(p('offset')),
-  ),
-  countMembers: db.prepare((k, p: Params<'id'>) => countOf(k, peopleOf(k, p).select('m.user_id'))),
+  members: pageQuery(db, peopleOf, (_, rows, cut) => cut(rows.join('accounts as a', 'a.id', 'm.user_id').select('m.user_id').orderBy('a.lower_name'))),
   firstMembers: db.prepare((k, p: Params<'id' | 'limit'>) => k('team_members').where('team_id', p('id')).select('user_id').limit(p('limit'))),
   hasMember: db.prepare((k, p: Params<'id' | 'userId'>) =>
     k('team_members').where('team_id', p('id')).where('user_id', p('userId')).select('user_id'),
@@ -145,9 +131,7 @@ const writes = (db: SqlDatabase) => ({
   removeGrants: db.prepare((k, p: Params<'id'>) => k('object_grants').where('subject_type', 'team').where('subject_id', p('id')).delete()),
   remove: db.prepare((k, p: Params<'id'>) => k('teams').where('id', p('id')).delete()),
   detachRoles: db.prepare((k, p: Params<'id'>) => k('team_roles').where('team_id', p('id')).delete()),
-  attachRole: db.prepare((k, p: Params<'id' | 'roleId' | 'orgId'>) =>
-    k('team_roles').insert({ team_id: p('id'), role_id: p('roleId'), org_id: p('orgId') }),
-  ),
+  attachRoles: insertRows(db, 'team_roles', (p: Params<'id' | 'roleId' | 'orgId'>) => ({ team_id: p('id'), role_id: p('roleId'), org_id: p('orgId') })),
   addMember: db.prepare((k, p: Params<'id' | 'orgId' | 'userId' | 'at'>) =>
     k('team_members').insert({ team_id: p('id'), user_id: p('userId'), org_id: p('orgId'), created_at: p('at') }),
   ),
@@ -176,39 +160,36 @@ export const makeSqlTeamStore = (db: SqlDatabase): ((runner: SqlRunner) => TeamS
   return (runner) => ({ ...reading(s, runner), ...members(s, runner), ...changing(s, runner) })
 }
 
-const withRoles = async (s: TeamStatements, runner: SqlRunner, rows: readonly TeamRow[]): Promise<Team[]> => {
+/** Reads the roles of all the teams in one query. Each row is returned with its team. */
+const withRoles = async <Row extends TeamRow>(s: TeamStatements, runner: SqlRunner, rows: readonly Row[]): Promise<readonly { readonly row: Row; readonly team: Team }[]> => {
   if (rows.length === 0) return []
   const { statement, binds } = s.rolesOf(rows.map((row) => Number(row.id)))
   const attached = await runner.all<{ team_id: Num; role_id: Num }>(statement, binds)
-  return rows.map((row) =>
-    teamOf(
-      row,
-      attached.filter(({ team_id }) => Number(team_id) === Number(row.id)).map(({ role_id }) => Number(role_id) as RoleId),
-    ),
-  )
+  const rolesOf = (id: Num) => attached.filter(({ team_id }) => Number(team_id) === Number(id)).map(({ role_id }) => Number(role_id) as RoleId)
+  return rows.map((row) => ({ row, team: teamOf(row, rolesOf(row.id)) }))
 }
 
 /** Escapes a text for a LIKE pattern with `!` as the escape character. */
 const literally = (text: string): string => text.replace(/[!%_]/g, '!$&')
 
 const reading = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Reading> => {
-  const page = async (rows: Statement, count: Statement, binds: Binds, request: PageRequest): Promise<Page<Team>> => {
-    const found = await runner.all<TeamRow>(rows, { ...binds, limit: request.limit, offset: pageOffset(request) })
-    return pageOf(await withRoles(s, runner, found), await runner.first<CountRow>(count, binds))
+  const complete = async (found: Page<TeamRow & TeamOrganizationRow>): Promise<Page<TeamInOrganization>> => {
+    const teams = await withRoles(s, runner, found.items)
+    return { ...found, items: teams.map(({ row, team }) => ({ team, organization: organizationOfTeam(row) })) }
   }
   const one = async (statement: Statement, binds: Binds): Promise<Team | undefined> => {
     const row = await runner.first<TeamRow>(statement, binds)
-    return row === undefined ? undefined : (await withRoles(s, runner, [row]))[0]
+    return row === undefined ? undefined : (await withRoles(s, runner, [row]))[0]?.team
   }
   return {
     findById: (id) => one(s.byId, { id }),
-    list: (orgId, request) => page(s.list, s.countList, { orgId }, request),
-    search: (orgId, { text, includesDescription, memberId }, request) => {
+    list: async (orgId, request) => complete(await s.list(runner, { orgId }, request)),
+    search: async (orgId, { text, includesDescription, memberId }, request) => {
       const pattern = `%${literally(teamNameKey(text))}%`
-      return page(s.search, s.countSearch, { orgId, pattern, inDescription: includesDescription ? 1 : 0, memberId: memberId ?? 0 }, request)
+      return complete(await s.search(runner, { orgId, pattern, inDescription: includesDescription ? 1 : 0, memberId: memberId ?? 0 }, request))
     },
-    listOfUser: (userId, { onlyOrgId, onlyPublic, entrant }, request) =>
-      page(s.ofUser, s.countOfUser, { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0, ...entrantBinds(entrant) }, request),
+    listOfUser: async (userId, { onlyOrgId, onlyPublic, entry }, request) =>
+      complete(await s.ofUser(runner, { userId, onlyOrgId: onlyOrgId ?? 0, onlyPublic: onlyPublic ? 1 : 0, ...entryBinds(entry) }, request)),
     async listOfMember(orgId, userId) {
       return (await runner.all<TeamRow>(s.ofMember, { orgId, userId })).map((row) => teamOf(row, []))
     },
@@ -230,11 +211,7 @@ const reading = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Reading>
 
 const members = (s: TeamStatements, runner: SqlRunner): Pick<TeamStore, Members> => ({
   async listMembers(id, request) {
-    const rows = await runner.all<{ user_id: Num }>(s.members, { id, limit: request.limit, offset: pageOffset(request) })
-    return pageOf(
-      rows.map((row) => Number(row.user_id) as UserId),
-      await runner.first<CountRow>(s.countMembers, { id }),
-    )
+    return mapPage(await s.members<{ user_id: Num }>(runner, { id }, request), (row) => Number(row.user_id) as UserId)
   },
   async hasMember(id, userId) {
     return (await runner.first(s.hasMember, { id, userId })) !== undefined
@@ -286,6 +263,6 @@ const changing = (s: TeamStatements, runner: SqlRunner): Omit<TeamStore, Reading
   },
   async replaceRoles(team, roleIds) {
     await runner.run(s.detachRoles, { id: team.id })
-    for (const roleId of roleIds) await runner.run(s.attachRole, { id: team.id, roleId, orgId: team.orgId })
+    await s.attachRoles(runner, roleIds.map((roleId) => ({ id: team.id, roleId, orgId: team.orgId })))
   },
 })

@@ -1,7 +1,7 @@
-import type { Knex } from 'knex'
 import type { AccountId } from '../../../core/kernel/ids.ts'
 import type { DriverConfiguration, DriverConfigurationStore } from '../../../core/packages/ports.ts'
 import type { StorageDriver } from '../../../core/packages/types.ts'
+import { ownedRows } from '../kit/owned-rows.ts'
 import type { Num, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 
 interface DriverRow {
@@ -22,33 +22,27 @@ const configurationOf = (row: DriverRow): DriverConfiguration => ({
   updatedAt: new Date(Number(row.updated_at)),
 })
 
-const statements = (db: SqlDatabase) => ({
-  find: db.prepare((k, p: (n: 'accountId' | 'clusterUid') => Knex.Value) =>
-    k('package_drivers')
-      .where('account_id', p('accountId'))
-      .where('cluster_uid', p('clusterUid'))
-      .select('id', 'account_id', 'cluster_uid', 'driver', 'created_at', 'updated_at'),
-  ),
-  put: db.prepare((k, p: (n: 'accountId' | 'clusterUid' | 'driver' | 'at') => Knex.Value) =>
-    k('package_drivers')
-      .insert({ account_id: p('accountId'), cluster_uid: p('clusterUid'), driver: p('driver'), created_at: p('at'), updated_at: p('at') })
-      .onConflict(['account_id', 'cluster_uid'])
-      .merge({ driver: p('driver'), updated_at: p('at') }),
-  ),
-})
+const drivers = {
+  table: 'package_drivers',
+  owner: { column: 'account_id', table: 'accounts' },
+  name: 'cluster_uid',
+  shown: ['id', 'account_id', 'cluster_uid', 'driver', 'created_at', 'updated_at'],
+  content: ['driver'],
+} as const
 
 /** DriverConfigurationStore over the table `package_drivers`. */
 export const makeSqlDriverConfigurationStore = (db: SqlDatabase): ((runner: SqlRunner) => DriverConfigurationStore) => {
-  const s = statements(db)
+  const rowsOf = ownedRows<DriverRow, 'driver'>(db, drivers)
   return (runner) => {
+    const rows = rowsOf(runner)
     const find: DriverConfigurationStore['find'] = async (accountId, clusterUid) => {
-      const row = await runner.first<DriverRow>(s.find, { accountId, clusterUid })
+      const row = await rows.find(accountId, clusterUid)
       return row === undefined ? undefined : configurationOf(row)
     }
     return {
       find,
       async put(accountId, clusterUid, driver, at) {
-        await runner.run(s.put, { accountId, clusterUid, driver, at: at.getTime() })
+        await rows.put(accountId, clusterUid, { driver }, at)
         const stored = await find(accountId, clusterUid)
         if (stored === undefined) throw new Error('A driver configuration vanished in the transaction that wrote it.')
         return stored

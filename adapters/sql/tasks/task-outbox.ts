@@ -4,6 +4,7 @@ import { toWireJson } from '../../../core/kernel/json.ts'
 import type { NewTaskEvent, TaskOutbox } from '../../../core/tasks/ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
 import { databaseNow } from '../kit/fragments.ts'
+import { insertRows } from '../kit/insert-rows.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { EventRow } from './rows.ts'
 import { eventColumns, eventOf } from './rows.ts'
@@ -19,26 +20,21 @@ type EventBind = 'id' | 'seq' | 'at' | 'eventId' | 'status' | 'step' | 'msg' | '
  */
 export const makeAppendEvents = (db: SqlDatabase) => {
   const now = databaseNow(db.dialect)
-  const event = db.prepare((k, p: Params<EventBind>) =>
-    k('task_events').insert({
-      task_id: p('id'), seq: p('seq'), at: p('at'), event_id: p('eventId'), status: p('status'), step: p('step'), msg: p('msg'),
-      level: p('level'), error: p('error'), data: p('data'), is_notable: p('isNotable'),
-    }),
-  )
-  const outbox = db.prepare((k, p: Params<'id' | 'seq' | 'holder'>) =>
-    k('task_outbox').insert({ task_id: p('id'), seq: p('seq'), holder: p('holder'), held_until: k.raw(`${now} + ${heldMilliseconds}`) }),
-  )
+  const insertEvents = insertRows(db, 'task_events', (p: Params<EventBind>) => ({
+    task_id: p('id'), seq: p('seq'), at: p('at'), event_id: p('eventId'), status: p('status'), step: p('step'), msg: p('msg'),
+    level: p('level'), error: p('error'), data: p('data'), is_notable: p('isNotable'),
+  }))
+  const addToOutbox = insertRows(db, 'task_outbox', (p: Params<'id' | 'seq' | 'holder'>, k) => ({
+    task_id: p('id'), seq: p('seq'), holder: p('holder'), held_until: k.raw(`${now} + ${heldMilliseconds}`),
+  }))
   return async (tx: SqlRunner, id: TaskId, events: readonly NewTaskEvent[], upTo: number, holder: string): Promise<void> => {
-    let seq = upTo - events.length
-    for (const each of events) {
-      seq += 1
-      await tx.run(event, {
-        id, seq, at: each.at.getTime(), eventId: each.id, status: each.status, step: each.step ?? null, msg: each.msg,
-        level: each.level ?? null, error: each.error ?? null, data: each.data === undefined ? null : toWireJson(each.data),
-        isNotable: each.isNotable === true ? 1 : 0,
-      })
-      await tx.run(outbox, { id, seq, holder })
-    }
+    const first = upTo - events.length + 1
+    await insertEvents(tx, events.map((each, index) => ({
+      id, seq: first + index, at: each.at.getTime(), eventId: each.id, status: each.status, step: each.step ?? null, msg: each.msg,
+      level: each.level ?? null, error: each.error ?? null, data: each.data === undefined ? null : toWireJson(each.data),
+      isNotable: each.isNotable === true ? 1 : 0,
+    })))
+    await addToOutbox(tx, events.map((_, index) => ({ id, seq: first + index, holder })))
   }
 }
 

@@ -1,16 +1,16 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Knex } from 'knex'
-import type { Entrant } from '../../../core/kernel/access.ts'
+import type { EntryContext } from '../../../core/kernel/access.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { toWireJson } from '../../../core/kernel/json.ts'
-import { pageOffset } from '../../../core/kernel/page.ts'
+import { mapPage } from '../../../core/kernel/page.ts'
 import type { NewTask, TaskChanges, TaskEnd, TaskFilter, TaskStore } from '../../../core/tasks/ports.ts'
 import { LockHeld } from '../../../core/tasks/ports.ts'
 import type { TaskId } from '../../../core/tasks/types.ts'
-import { entrantBinds, lettingIn } from '../authz/access-context.ts'
+import { entryBinds, whereEntryAllowed } from '../authz/access-context.ts'
 import { isUniqueViolation } from '../kit/driver-errors.ts'
-import type { CountRow } from '../kit/fragments.ts'
-import { countOf, databaseNow, pageOf } from '../kit/fragments.ts'
+import { databaseNow } from '../kit/fragments.ts'
+import { filteredPage } from '../kit/page-query.ts'
 import type { Bind, Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import type { EventRow, TaskRow } from './rows.ts'
 import { askedToText, eventColumns, eventOf, taskColumns, taskOf } from './rows.ts'
@@ -51,21 +51,21 @@ export const makeEndTask = (db: SqlDatabase) => {
 }
 
 /** Narrows to tasks of the actor's own account and of organizations that the actor may enter as a member. */
-const whereBelonging = (k: Knex, actorId: UserId, entrant: Entrant) => (rows: Knex.QueryBuilder): void => {
-  const binds = entrantBinds(entrant)
+const whereBelonging = (k: Knex, actorId: UserId, entry: EntryContext) => (rows: Knex.QueryBuilder): void => {
+  const binds = entryBinds(entry)
   const membership = k('org_members as m')
     .join('organizations as o', 'o.id', 'm.org_id')
     .whereRaw('m.org_id = tasks.tenant_id')
     .where('m.user_id', actorId)
-    .modify(lettingIn(k, (name) => binds[name]))
+    .modify(whereEntryAllowed(k, (name) => binds[name]))
     .select('m.org_id')
   rows.where((any) => any.where('tenant_id', actorId).orWhereExists(membership))
 }
 
-const matching = (k: Knex, rows: Knex.QueryBuilder, { actorId, entrant, tenantId, state, kind, cluster }: TaskFilter): Knex.QueryBuilder => {
+const matching = (k: Knex, rows: Knex.QueryBuilder, { actorId, entry, tenantId, state, kind, cluster }: TaskFilter): Knex.QueryBuilder => {
   const wanted = { actor_id: actorId, tenant_id: tenantId, state, kind, cluster }
   for (const [column, value] of Object.entries(wanted)) if (value !== undefined) void rows.where(column, value)
-  if (actorId !== undefined && entrant !== undefined) void rows.modify(whereBelonging(k, actorId, entrant))
+  if (actorId !== undefined && entry !== undefined) void rows.modify(whereBelonging(k, actorId, entry))
   return rows
 }
 
@@ -79,11 +79,8 @@ export const makeSqlTaskStore = (db: SqlDatabase): TaskStore => {
   )
   return {
     async list(filter, page) {
-      const rows = await db.query<TaskRow>((k) =>
-        matching(k, k('tasks').select(...taskColumns), filter).orderBy('id', 'desc').limit(page.limit).offset(pageOffset(page)),
-      )
-      const [count] = await db.query<CountRow>((k) => countOf(k, matching(k, k('tasks').select('id'), filter)))
-      return pageOf(rows.map(taskOf), count)
+      const found = await filteredPage<TaskRow>(db, (k) => matching(k, k('tasks'), filter), (_, rows, cut) => cut(rows.select(...taskColumns).orderBy('id', 'desc')), page)
+      return mapPage(found, taskOf)
     },
     async find(ref) {
       const row = await db.first<TaskRow & { readonly tenant_name: string }>(find, { ref })

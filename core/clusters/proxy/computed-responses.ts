@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { Exchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { at, listAt, parseJson, reservedKey, textAt } from '../../kernel/json.ts'
@@ -81,8 +81,7 @@ export const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
   if (!isOk(found.right)) return right(asIs(found.right))
   const selector = encodeURIComponent(`involvedObject.uid=${textAt(found.right.json, 'metadata', 'uid')}`)
   const events = encodedResourcePath({ group: 'core', version: 'v1', namespace: ref.namespace, resource: 'events', name: undefined, subresource: undefined })
-  const listed = await ask({ method: 'GET', target: `${events}?fieldSelector=${selector}` })
-  return isLeft(listed) ? listed : right(asIs(listed.right))
+  return map(asIs)(await ask({ method: 'GET', target: `${events}?fieldSelector=${selector}` }))
 }
 
 /** Returns the object's controller: its owner reference with `controller: true`. */
@@ -99,8 +98,7 @@ export const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
   if (type === undefined) return right(notFound("The cluster does not serve the controller's kind."))
   const namespace = at(type, 'namespaced') === true ? ref.namespace : undefined
   const target = encodedResourcePath({ group, version, namespace, resource: textAt(type, 'name'), name: textAt(owner, 'name'), subresource: undefined })
-  const controller = await ask({ method: 'GET', target })
-  return isLeft(controller) ? controller : right(asIs(controller.right))
+  return map(asIs)(await ask({ method: 'GET', target }))
 }
 
 /** Returns the autoscalers of the namespace that scale this object. */
@@ -135,7 +133,7 @@ export const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<
     headers: [['content-type', contentType]],
     body: new TextEncoder().encode(JSON.stringify(sent)),
   })
-  return isLeft(put) ? put : right(asIs(put.right))
+  return map(asIs)(put)
 }
 
 /** Returns the names of all objects of a group and version that the caller may list, by kind. */

@@ -3,11 +3,11 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { PictureMaker } from '../../kernel/picture.ts'
-import type { SignedInCall } from '../../kernel/principal.ts'
+import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { auditedUser } from '../types.ts'
+import { auditOfUser } from '../audit.ts'
 import type { ContentDigest } from './ports.ts'
-import type { IdentityChanges } from '../ports.ts'
+import type { IdentityChanges, IdentityStores } from '../ports.ts'
 
 /** No picture with this name exists. */
 export const AvatarMissing = defineFailure('AvatarMissing', 'NotFound')
@@ -31,7 +31,7 @@ export const makeSetAvatar =
     const { userId, login } = call.principal
     return deps.unitOfWork.run<never, void>(call, async (stores) => {
       await stores.avatars.put(userId, deps.contentDigest.of(picture.right), picture.right, deps.clock.now())
-      await stores.audit.record({ action: 'user.avatar_changed', ...auditedUser({ id: userId, login }) })
+      await stores.audit.record(auditOfUser({ id: userId, login }, 'user.avatar_changed'))
       return right(undefined)
     })
   }
@@ -43,15 +43,15 @@ export const makeRemoveAvatar =
     deps.unitOfWork.run<never, void>(call, async (stores) => {
       const { userId, login } = call.principal
       if (await stores.avatars.remove(userId)) {
-        await stores.audit.record({ action: 'user.avatar_removed', ...auditedUser({ id: userId, login }) })
+        await stores.audit.record(auditOfUser({ id: userId, login }, 'user.avatar_removed'))
       }
       return right(undefined)
     })
 
 /** Returns the picture with a digest. It requires no other right than knowing the digest. */
 export const makeFindAvatar =
-  (avatars: IdentityChanges['avatars']) =>
-  async (digest: string): Outcome<Failure<'AvatarMissing'>, Uint8Array> => {
-    const bytes = await avatars.byDigest(digest)
+  ({ stores }: { readonly stores: Pick<IdentityStores, 'avatars'> }) =>
+  async (_call: Call<never>, digest: string): Outcome<Failure<'AvatarMissing'>, Uint8Array> => {
+    const bytes = await stores.avatars.byDigest(digest)
     return bytes === undefined ? left(AvatarMissing('The picture does not exist.')) : right(bytes)
   }

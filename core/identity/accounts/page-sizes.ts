@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
-import { auditedUser } from '../types.ts'
+import { auditOfUser } from '../audit.ts'
 import type { PageSizes } from './ports.ts'
 import type { IdentityChanges } from '../ports.ts'
 
@@ -22,17 +22,13 @@ export const makeChangePageSizes =
     return deps.unitOfWork.run<Failure<'PageSizeInvalid'>, PageSizes>(call, async (stores) => {
       const { userId } = call.principal
       const user = await stores.users.lock(userId)
-      if (user === undefined) throw new Error('the account of a proven caller is gone')
+      if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
       const current = (await stores.pageSizes.find(userId)) ?? defaultPageSizes
       const changed = changedFields(current, changes)
       if (isUnchanged(changed)) return right(current)
       const sizes = { ...current, ...changed }
       await stores.pageSizes.put(userId, sizes)
-      await stores.audit.record({
-        action: 'user.page_sizes_changed',
-        ...auditedUser(user),
-        changes: changed,
-      })
+      await stores.audit.record(auditOfUser(user, 'user.page_sizes_changed', changed))
       return right(sizes)
     })
   }

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight, left, map, right } from 'fp-ts/lib/Either.js'
+import { defineAudit } from '../../kernel/audit.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { laterByDays } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -9,17 +10,22 @@ import type { Mail } from '../../kernel/mail.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import type { ProveAgainDeps, ProveAgainFailure, ProvenSecrets, VerifyOwnPasswordDeps } from '../authentication/credentials.ts'
 import { lockProvenUser, makeProveAgain, makeVerifyOwnPassword } from '../authentication/credentials.ts'
 import { postIfAddressed } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User } from '../types.ts'
-import { auditedUser } from '../types.ts'
 import { isLastActingAdmin } from './user-changes.ts'
 import { userMissing } from './users.ts'
 
+/** The request does not contain the password of the account. */
+export const PasswordNeeded = defineFailure('PasswordNeeded', 'Unprocessable')
 /** The account holds objects that no other account could take over; `errors` names them. */
 export const AccountInUse = defineFailure('AccountInUse', 'Unprocessable')
+
+/** The audit rows about users who no longer exist. They are in no user's log. */
+const auditOfRemoved = defineAudit('user', ['user.deleted', 'user.purged'], ({ id, login }: User) => ({ objectId: id, objectName: login }))
 
 /** The number of days during which a deactivated account can be reactivated. */
 export const reactivationDays = 30
@@ -39,7 +45,7 @@ export const deactivateHeld = async (stores: IdentityChanges, user: User, by: Us
   await stores.sessions.removeAll(user.id, undefined)
   await stores.tokens.removeAll(user.id)
   await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, at)
-  await stores.audit.record({ action: 'user.deactivated', ...auditedUser(user) })
+  await stores.audit.record(auditOfUser(user, 'user.deactivated'))
   return right(undefined)
 }
 
@@ -67,7 +73,7 @@ export const makeReactivateAccount =
     deps.unitOfWork.run<Failure<'UserMissing'>, void>(call, async (stores) => {
       const user = await stores.users.lock(userId)
       if (user === undefined || !(await stores.accountLife.reactivate(user.id))) return left(userMissing())
-      await stores.audit.record({ action: 'user.reactivated', ...auditedUser(user) })
+      await stores.audit.record(auditOfUser(user, 'user.reactivated'))
       return right(undefined)
     })
 
@@ -79,6 +85,12 @@ export interface DeleteUserDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
 }
 
+export interface DeleteUserInput {
+  readonly login: string
+  /** The user first leaves the organizations that have another owner. */
+  readonly leavesOrganizations?: boolean | undefined
+}
+
 type DeleteUserFailure = Failure<'UserMissing'> | Failure<'UserInUse'>
 
 /**
@@ -88,7 +100,7 @@ type DeleteUserFailure = Failure<'UserMissing'> | Failure<'UserInUse'>
  */
 export const makeDeleteUser =
   (deps: DeleteUserDeps) =>
-  async (call: SignedInCall, login: string, leavesOrganizations = false): Outcome<DeleteUserFailure, void> => {
+  async (call: SignedInCall, { login, leavesOrganizations = false }: DeleteUserInput): Outcome<DeleteUserFailure, void> => {
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) {
       const kind = await deps.stores.users.kindOfName(login)
@@ -104,16 +116,19 @@ export const makeDeleteUser =
       const holdings = await stores.holdings.of(user.id)
       if (holdings.length > 0) return left(UserInUse(`The account is still needed: ${holdings.slice(0, 5).join(', ')}${holdings.length > 5 ? ' and more' : ''}.`, { errors: holdings }))
       await stores.users.remove(user.id)
-      await stores.audit.record({
-        action: 'user.deleted',
-        objectType: 'user',
-        objectId: user.id,
-        objectName: user.login,
-        ...(organizations.length > 0 ? { changes: { organizations } } : {}),
-      })
+      await stores.audit.record(auditOfRemoved(user, 'user.deleted', organizations.length > 0 ? { organizations } : undefined))
       return right(undefined)
     })
   }
+
+/** Like `makeDeleteUser`, for a user who is named by id. */
+export const makeDeleteUserById = (deps: DeleteUserDeps) => {
+  const remove = makeDeleteUser(deps)
+  return async (call: SignedInCall, id: UserId): Outcome<DeleteUserFailure, void> => {
+    const found = await deps.stores.users.byId(id)
+    return found === undefined ? left(userMissing()) : remove(call, { login: found.login })
+  }
+}
 
 export interface DeleteOwnAccountDeps extends ProveAgainDeps, VerifyOwnPasswordDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
@@ -121,7 +136,7 @@ export interface DeleteOwnAccountDeps extends ProveAgainDeps, VerifyOwnPasswordD
 }
 
 export interface DeleteOwnAccountInput {
-  readonly password: Secret
+  readonly password: Secret | undefined
   /** A code of the authenticator, or a recovery code. HTTP Basic has already supplied one. */
   readonly passCode: string | undefined
 }
@@ -129,6 +144,7 @@ export interface DeleteOwnAccountInput {
 export type DeleteOwnAccountFailure =
   | ProveAgainFailure
   | Exclude<DeactivateFailure, Failure<'UserMissing'>>
+  | Failure<'PasswordNeeded'>
   | Failure<'OwnPasswordWrong'>
   | Failure<'NotAuthenticated'>
 
@@ -153,9 +169,11 @@ export const makeDeleteOwnAccount = (deps: DeleteOwnAccountDeps) => {
   const proveAgain = makeProveAgain(deps)
   const verifyPassword = makeVerifyOwnPassword(deps)
   return async (call: SignedInCall, input: DeleteOwnAccountInput): Outcome<DeleteOwnAccountFailure, void> => {
+    const { password } = input
+    if (password === undefined) return left(PasswordNeeded('password: must be in the JSON body.'))
     const isByPassword = call.principal.method === 'password' && call.principal.impersonator === undefined
     const proven: Either<DeleteOwnAccountFailure, ProvenSecrets | undefined> = isByPassword
-      ? map(() => undefined)(await verifyPassword(call, input.password))
+      ? map(() => undefined)(await verifyPassword(call, password))
       : await proveAgain(call, input)
     if (isLeft(proven)) return proven
     return deps.unitOfWork.run<DeleteOwnAccountFailure, void>(call, async (stores) => {
@@ -203,13 +221,7 @@ const purgeOne = async (deps: PurgeAccountsDeps, call: Call, id: UserId, state: 
     const organizations = await stores.holdings.leaveOrganizations(id)
     if ((await stores.holdings.of(id)).length > 0) return left(StillNeeded('Something depends on the account.'))
     await stores.users.remove(id)
-    await stores.audit.record({
-      action: 'user.purged',
-      objectType: 'user',
-      objectId: id,
-      objectName: user.login,
-      changes: { state, ...(organizations.length > 0 ? { organizations } : {}) },
-    })
+    await stores.audit.record(auditOfRemoved(user, 'user.purged', { state, ...(organizations.length > 0 ? { organizations } : {}) }))
     return right(undefined)
   })
   return isRight(purged)
@@ -223,7 +235,7 @@ const purgeOne = async (deps: PurgeAccountsDeps, call: Call, id: UserId, state: 
  */
 export const makePurgeAccounts =
   (deps: PurgeAccountsDeps) =>
-  async ({ keyed: _repeatable, ...call }: Call, days = { deactivated: reactivationDays, unconfirmed: confirmationDays }): Promise<Purged> => {
+  async ({ keyed: _repeatable, ...call }: Call<never>, days = { deactivated: reactivationDays, unconfirmed: confirmationDays }): Outcome<never, Purged> => {
     const { accountLife } = deps.stores
     const before = (count: number): Date => laterByDays(deps.clock.now(), -count)
     const next: Readonly<Record<State, (after: UserId | 0) => Promise<readonly UserId[]>>> = {
@@ -242,5 +254,5 @@ export const makePurgeAccounts =
         ids = await next[state](ids.at(-1) ?? 0)
       }
     }
-    return { removed, kept }
+    return right({ removed, kept })
   }

@@ -1,13 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { parseAccountName } from '../../kernel/ids.ts'
-import type { UserId } from '../../kernel/ids.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Mail } from '../../kernel/mail.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import type { Allowances } from '../authentication/ports.ts'
 import { UserNameRefused } from './user-creation.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
@@ -70,9 +70,6 @@ const signUpMail = (email: EmailAddress, holder: User): Mail => ({
   accountId: holder.id,
 })
 
-const recordSignUp = (stores: IdentityChanges, id: UserId, login: string): Promise<void> =>
-  stores.audit.record({ action: 'user.signed_up', objectType: 'user', objectId: id, objectName: login, tenantId: id })
-
 /** The values computed before the transaction. */
 interface Prepared {
   readonly fresh: NewUser
@@ -93,7 +90,7 @@ const insertWaiting = async (
   const id = await stores.users.insert(fresh)
   if (isLeft(id)) return id
   await stores.accountLife.markUnconfirmed(id.right, fresh.createdAt)
-  await recordSignUp(stores, id.right, fresh.login)
+  await stores.audit.record(auditOfUser({ id: id.right, login: fresh.login }, 'user.signed_up'))
   await removeExpiredEmailClaim(stores, email.key, fresh.createdAt)
   const holderId = await stores.emails.ownerOf(email.key)
   if (holderId !== undefined) {

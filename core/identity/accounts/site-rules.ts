@@ -1,7 +1,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { defineAudit } from '../../kernel/audit.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import { accountNameKey, parseAccountName } from '../../kernel/ids.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
@@ -15,6 +17,13 @@ export const RegistrationClosed = defineFailure('RegistrationClosed', 'Forbidden
 /** The site does not accept the domain of the address. */
 export const EmailDomainRefused = defineFailure('EmailDomainRefused', 'Unprocessable')
 export const DomainInvalid = defineFailure('DomainInvalid', 'Unprocessable')
+
+/** The audit rows about the whole site, with the domain or the address that an action concerns. */
+const auditOf = defineAudit(
+  'site',
+  ['registration.opened', 'registration.closed', 'domain.allowed', 'domain.disallowed', 'mail.tested'],
+  (objectName: string | undefined) => definedFields({ objectName }),
+)
 
 const domainOf = (email: EmailAddress): string => email.key.slice(email.key.lastIndexOf('@') + 1)
 
@@ -51,7 +60,7 @@ export const makeOpenRegistration =
     deps.unitOfWork.run<never, void>(call, async ({ siteRules, audit }) => {
       if ((await siteRules.read()).isRegistrationOpen === isOpen) return right(undefined)
       await siteRules.setRegistrationOpen(isOpen)
-      await audit.record({ action: isOpen ? 'registration.opened' : 'registration.closed', objectType: 'site' })
+      await audit.record(auditOf(undefined, isOpen ? 'registration.opened' : 'registration.closed'))
       return right(undefined)
     })
 
@@ -65,7 +74,7 @@ export const makeAllowDomain =
     if (isLeft(domain)) return domain
     return deps.unitOfWork.run<AllowFailure, void>(call, async ({ siteRules, audit }) => {
       if (!(await siteRules.addDomain(domain.right))) return left(DomainThere('The domain is already on the list.'))
-      await audit.record({ action: 'domain.allowed', objectType: 'site', objectName: domain.right })
+      await audit.record(auditOf(domain.right, 'domain.allowed'))
       return right(undefined)
     })
   }
@@ -79,7 +88,7 @@ export const makeDisallowDomain =
     if (isLeft(domain)) return missing
     return deps.unitOfWork.run<Failure<'DomainNotThere'>, void>(call, async ({ siteRules, audit }) => {
       if (!(await siteRules.removeDomain(domain.right))) return missing
-      await audit.record({ action: 'domain.disallowed', objectType: 'site', objectName: domain.right })
+      await audit.record(auditOf(domain.right, 'domain.disallowed'))
       return right(undefined)
     })
   }
@@ -92,15 +101,21 @@ export interface Verdict {
 
 const valid: Verdict = { status: 'VALID', message: '' }
 
+export interface ValidateNameInput {
+  readonly name: string
+  /** The present name of the account that is renamed. */
+  readonly current?: string | undefined
+}
+
 /** Checks the name of a new account, or a new name of the account `current`. Its own name in another spelling is valid. */
 export const makeValidateName =
-  (stores: IdentityStores) =>
-  async (name: string, current?: string): Promise<Verdict> => {
+  ({ stores }: { readonly stores: Pick<IdentityStores, 'users'> }) =>
+  async (_call: SignedInCall<never>, { name, current }: ValidateNameInput): Outcome<never, Verdict> => {
     const parsed = parseAccountName(name)
-    if (isLeft(parsed)) return { status: parsed.left.reason, message: parsed.left.message }
-    if (current !== undefined && accountNameKey(current) === accountNameKey(name)) return valid
+    if (isLeft(parsed)) return right({ status: parsed.left.reason, message: parsed.left.message })
+    if (current !== undefined && accountNameKey(current) === accountNameKey(name)) return right(valid)
     const kind = await stores.users.kindOfName(name)
-    return kind === undefined ? valid : { status: 'USER_EXISTS', message: 'This name is already in use by a user or an organization.' }
+    return right(kind === undefined ? valid : { status: 'USER_EXISTS', message: 'This name is already in use by a user or an organization.' })
   }
 
 /** The limit of address checks is reached. */
@@ -118,7 +133,7 @@ export interface ValidateEmailDeps {
  */
 export const makeValidateEmail =
   (deps: ValidateEmailDeps) =>
-  async ({ principal, sourceIp }: SignedInCall, text: string): Outcome<Failure<'TooManyAddressChecks'>, Verdict> => {
+  async ({ principal, sourceIp }: SignedInCall<never>, text: string): Outcome<Failure<'TooManyAddressChecks'>, Verdict> => {
     const email = parseEmailAddress(text, deps.domains)
     if (isLeft(email)) return right({ status: 'INVALID', message: email.left.message })
     const rules = await deps.stores.siteRules.read()
@@ -143,7 +158,7 @@ export const makeSendTestMail =
         subject: 'Test mail',
         paragraphs: [`The administrator ${call.principal.login} requested this mail to test whether mail arrives.`],
       })
-      await stores.audit.record({ action: 'mail.tested', objectType: 'site', objectName: email.right.text })
+      await stores.audit.record(auditOf(email.right.text, 'mail.tested'))
       return right(undefined)
     })
   }

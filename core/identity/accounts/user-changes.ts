@@ -1,12 +1,14 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { changedFields, isUnchanged } from '../../kernel/fields.ts'
+import { changedFields, definedFields, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
-import { parseAccountName } from '../../kernel/ids.ts'
+import type { UserId } from '../../kernel/ids.ts'
+import { accountNameKey, parseAccountName } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import type { SetPasswordDeps } from '../authentication/passwords.ts'
 import type { AttemptThrottle } from '../authentication/ports.ts'
@@ -15,9 +17,8 @@ import { passwordChangedMail, postIfAddressed, renamedMail } from '../emails/acc
 import { parseEmailAddress } from '../emails/email-address.ts'
 import { movePrimaryEmail, replacePrimaryEmail } from '../emails/primary-email.ts'
 import type { DomainNames, IdentityChanges, IdentityStores } from '../ports.ts'
-import { resetSecondFactorOf } from '../second-factor/reset.ts'
+import { ownSecondFactorRefusal, resetSecondFactorOf } from '../second-factor/reset.ts'
 import type { EmailAddress, User, UserChanges } from '../types.ts'
-import { auditedUser } from '../types.ts'
 import { UserNameRefused } from './user-creation.ts'
 import { ProfileInvalid, readProfile, userMissing } from './users.ts'
 
@@ -29,12 +30,18 @@ export interface EditUserDeps extends SetPasswordDeps {
   readonly clock: Clock
 }
 
-/** An absent field is unchanged; an empty text clears it. */
-export interface EditUserInput extends UserChanges {
+/** The fields to change. An absent one is unchanged; an empty text clears it. */
+export interface UserEdit extends UserChanges {
+  /** If set, it must be empty or the user's current name: this operation does not rename. */
+  readonly name?: string | undefined
   readonly email?: string | undefined
   readonly password?: Secret | undefined
   /** Removes the second factor, if any, and ends all sessions. */
   readonly removesSecondFactor?: boolean
+}
+
+export interface EditUserInput extends UserEdit {
+  readonly login: string
 }
 
 export type EditUserFailure =
@@ -99,15 +106,8 @@ const applyEdit = async (
   if (isShutOut || prepared.phc !== undefined) await stores.sessions.removeAll(user.id, undefined)
   const isTold = !isUnchanged(changed) || email !== undefined || prepared.phc !== undefined || prepared.removesSecondFactor
   if (!isTold) return right(user)
-  await stores.audit.record({
-    action: 'user.updated',
-    ...auditedUser(user),
-    changes: {
-      ...changed,
-      ...(email === undefined ? {} : { email: 'changed' }),
-      ...(prepared.phc === undefined ? {} : { password: 'changed' }),
-    },
-  })
+  const secrets = definedFields({ email: email && 'changed', password: prepared.phc && 'changed' })
+  await stores.audit.record(auditOfUser(user, 'user.updated', { ...changed, ...secrets }))
   const edited = await stores.users.byId(user.id)
   return edited === undefined ? left(userMissing()) : right(edited)
 }
@@ -118,8 +118,11 @@ const applyEdit = async (
  */
 export const makeEditUser =
   (deps: EditUserDeps) =>
-  async (call: Call<User>, login: string, input: EditUserInput): Outcome<EditUserFailure, User> => {
-    const { email: emailText, password, removesSecondFactor = false, ...fields } = input
+  async (call: Call<User>, input: EditUserInput): Outcome<EditUserFailure, User> => {
+    const { login, name, email: emailText, password, removesSecondFactor = false, ...fields } = input
+    if (name !== undefined && name !== '' && accountNameKey(name) !== accountNameKey(login)) {
+      return left(ProfileInvalid('The name cannot be changed here.'))
+    }
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) return left(userMissing())
     const read = readProfile(fields)
@@ -144,6 +147,26 @@ export const makeEditUser =
     })
   }
 
+export interface EditUserByIdInput extends Omit<UserEdit, 'name'> {
+  readonly id: UserId
+}
+
+/** Like `makeEditUser`, for a user who is named by id. Callers cannot remove their own second factor. */
+export const makeEditUserById = (deps: EditUserDeps) => {
+  const edit = makeEditUser(deps)
+  return async (call: SignedInCall<User>, { id, ...input }: EditUserByIdInput): Outcome<EditUserFailure | Failure<'OwnSecondFactor'>, User> => {
+    const found = await deps.stores.users.byId(id)
+    if (found === undefined) return left(userMissing())
+    const refused = input.removesSecondFactor === true ? ownSecondFactorRefusal(call, id) : undefined
+    return refused === undefined ? edit(call, { login: found.login, ...input }) : left(refused)
+  }
+}
+
+export interface RenameUserInput {
+  readonly login: string
+  readonly newLogin: string
+}
+
 type RenameFailure = Failure<'UserMissing'> | Failure<'UserNameRefused'> | Failure<'UserNameTaken'>
 
 /**
@@ -152,7 +175,7 @@ type RenameFailure = Failure<'UserMissing'> | Failure<'UserNameRefused'> | Failu
  */
 export const makeRenameUser =
   (deps: { readonly stores: IdentityStores; readonly unitOfWork: UnitOfWork<IdentityChanges> }) =>
-  async (call: SignedInCall, login: string, newLogin: string): Outcome<RenameFailure, void> => {
+  async (call: SignedInCall, { login, newLogin }: RenameUserInput): Outcome<RenameFailure, void> => {
     const found = await deps.stores.users.byLogin(login)
     if (found === undefined) return left(userMissing())
     const name = parseAccountName(newLogin)
@@ -163,14 +186,7 @@ export const makeRenameUser =
       if (user.login === name.right) return right(undefined)
       const renamed = await users.rename(user, name.right)
       if (isLeft(renamed)) return renamed
-      await audit.record({
-        action: 'user.renamed',
-        objectType: 'user',
-        objectId: user.id,
-        objectName: name.right,
-        tenantId: user.id,
-        changes: { from: user.login, to: name.right },
-      })
+      await audit.record(auditOfUser({ id: user.id, login: name.right }, 'user.renamed', { from: user.login, to: name.right }))
       await postIfAddressed(mail, renamedMail(user, user.login, name.right))
       return right(undefined)
     })
@@ -200,13 +216,11 @@ export const makeUnlockUser =
       const isWaiting = (await stores.accountLife.lockState(user.id)) !== undefined
       const wasShut = !isWaiting && (!user.isActive || user.prohibitLogin)
       if (wasShut) await stores.users.update(user.id, { isActive: true, prohibitLogin: false })
-      if (wasShut) await stores.audit.record(entryOf('user.enabled', user))
-      if (wasLocked) await stores.audit.record(entryOf('user.unlocked', user))
+      if (wasShut) await stores.audit.record(auditOfUser(user, 'user.enabled'))
+      if (wasLocked) await stores.audit.record(auditOfUser(user, 'user.unlocked'))
       return right(wasShut || wasLocked)
     })
   }
-
-const entryOf = (action: string, user: User) => ({ action, ...auditedUser(user) })
 
 /** An absent field is unchanged; an empty text clears it. */
 export interface OwnProfileInput
@@ -238,7 +252,7 @@ export const makeEditOwnProfile =
     const changes = read.right
     return deps.unitOfWork.run<ProfileFailure, User>(call, async (stores) => {
       const user = await stores.users.lock(call.principal.userId)
-      if (user === undefined) throw new Error('the account of a proven caller is gone')
+      if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
       if (name !== undefined && name !== user.login) return left(ProfileInvalid('The name cannot be changed here.'))
       // A user without an address is shown an empty one.
       const keepsEmail = email === undefined || email === user.primaryEmail
@@ -247,11 +261,7 @@ export const makeEditOwnProfile =
       const changed = changedFields(user, changes)
       if (isUnchanged(changed) && !moved.right) return right(user)
       if (!isUnchanged(changed)) await stores.users.update(user.id, changes)
-      await stores.audit.record({
-        action: 'user.updated',
-        ...auditedUser(user),
-        changes: { ...changed, ...(moved.right ? { email: 'changed' } : {}) },
-      })
+      await stores.audit.record(auditOfUser(user, 'user.updated', { ...changed, ...(moved.right ? { email: 'changed' } : {}) }))
       const edited = await stores.users.byId(user.id)
       return right(edited ?? user)
     })

@@ -2,18 +2,21 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../kernel/ids.ts'
 import type { Mail } from '../../kernel/mail.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import type { PasswordPolicy } from '../authentication/password-policy.ts'
 import { checkPassword } from '../authentication/password-policy.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
 import { removeExpiredEmailClaim } from '../emails/link-codes.ts'
 import type { DomainNames, IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
 import type { User, UserVisibility } from '../types.ts'
+import { creationTime } from './users.ts'
 
 export const UserNameRefused = defineFailure('UserNameRefused', 'Unprocessable')
 
@@ -34,7 +37,7 @@ export interface CreateUserInput {
   readonly isAdmin?: boolean | undefined
   readonly restricted?: boolean | undefined
   readonly visibility?: UserVisibility | undefined
-  /** For an imported user: when the account was created (`creation-time.ts`). Defaults to now. */
+  /** For an imported user: when the account was created. Defaults to now. */
   readonly createdAt?: Date | undefined
   /** Notifies the user by mail that the account exists. */
   readonly sendsNotice?: boolean | undefined
@@ -98,20 +101,28 @@ export const makeCreateUser =
       await removeExpiredEmailClaim(stores, email.right.key, now)
       const added = await stores.emails.insert(id.right, email.right, true, true, now)
       if (isLeft(added)) return added
-      await stores.audit.record({
-        action: 'user.created',
-        objectType: 'user',
-        objectId: id.right,
-        objectName: input.login,
-        tenantId: id.right,
-        changes: { is_admin: input.isAdmin ?? false, ...(input.createdAt === undefined ? {} : { created_at: input.createdAt.toISOString() }) },
-      })
+      const shown = { is_admin: input.isAdmin ?? false, ...definedFields({ created_at: input.createdAt?.toISOString() }) }
+      await stores.audit.record(auditOfUser({ id: id.right, login: input.login }, 'user.created', shown))
       if (input.sendsNotice === true) await stores.mail.post(noticeMail(email.right.text, input.login, id.right))
       const user = await stores.users.byId(id.right)
       if (user === undefined) throw new Error('a user that was just inserted is not there')
       return right(user)
     })
   }
+
+export interface ImportUserInput extends Omit<CreateUserInput, 'createdAt'> {
+  /** When an imported account was created, as an RFC 3339 instant. Absent: now. */
+  readonly createdAt: string | undefined
+}
+
+/** Like `makeCreateUser`, for a site admin who may also name the creation time of an imported account. */
+export const makeImportUser = (deps: CreateUserDeps) => {
+  const create = makeCreateUser(deps)
+  return async (call: Call<User>, input: ImportUserInput): Outcome<CreateUserFailure | Failure<'CreationTimeRefused'>, User> => {
+    const createdAt = creationTime(input.createdAt, deps.clock.now())
+    return isLeft(createdAt) ? createdAt : create(call, { ...input, createdAt: createdAt.right })
+  }
+}
 
 export interface CreateFirstAdminDeps extends CreateUserDeps {
   readonly stores: IdentityStores

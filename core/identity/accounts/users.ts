@@ -13,12 +13,14 @@ export const UserMissing = defineFailure('UserMissing', 'NotFound')
 export const userMissing = (): Failure<'UserMissing'> => UserMissing('The user does not exist.')
 
 /** Finds a user by name for a viewer. An organization's name does not match. */
-export const makeFindUser =
-  (stores: IdentityStores) =>
-  async (viewer: Viewer, login: string): Outcome<Failure<'UserMissing'>, User> => {
-    const user = await stores.users.byLogin(login)
-    return user !== undefined && maySee(viewer, user) ? right(user) : left(userMissing())
-  }
+export const findUser = async (
+  { users }: Pick<IdentityStores, 'users'>,
+  viewer: Viewer,
+  login: string,
+): Outcome<Failure<'UserMissing'>, User> => {
+  const user = await users.byLogin(login)
+  return user !== undefined && maySee(viewer, user) ? right(user) : left(userMissing())
+}
 
 export const ProfileInvalid = defineFailure('ProfileInvalid', 'Unprocessable')
 

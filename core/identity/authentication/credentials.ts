@@ -3,6 +3,7 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -37,7 +38,7 @@ const maxLoginLength = 254
 export const badCredentials = (userId?: UserId): Failure<'NotAuthenticated'> =>
   NotAuthenticated(
     'The user name or the password is wrong, or there were too many failed attempts; in that case wait before the next one.',
-    { about: { action: 'user.sign_in_refused', objectType: 'user', ...(userId === undefined ? {} : { tenantId: userId, objectId: userId }) } },
+    { about: { action: 'user.sign_in_refused', objectType: 'user', ...definedFields({ tenantId: userId, objectId: userId }) } },
   )
 
 /**

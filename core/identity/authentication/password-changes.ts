@@ -4,6 +4,7 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import { passwordChangedMail, postIfAddressed } from '../emails/account-mail.ts'
 import { parseEmailAddress } from '../emails/email-address.ts'
 import type { AddressClaim, IssueLinkCodeDeps } from '../emails/link-codes.ts'
@@ -19,11 +20,10 @@ import type {
   TokenDigest,
 } from '../ports.ts'
 import type { EmailAddress, EmailRecord, User } from '../types.ts'
-import { auditedUser } from '../types.ts'
 import type { VerifyOwnPasswordDeps } from './credentials.ts'
 import { makeVerifyOwnPassword, OwnPasswordWrong } from './credentials.ts'
 import type { PasswordPolicy } from './password-policy.ts'
-import { checkPassword, PasswordTooWeak } from './password-policy.ts'
+import { checkPassword, isRetyped, PasswordsDiffer, PasswordTooWeak } from './password-policy.ts'
 import type { SetPasswordDeps } from './passwords.ts'
 import type { Allowances } from './ports.ts'
 import type { ThrottledCheckDeps } from './throttle.ts'
@@ -34,10 +34,12 @@ export type ChangeOwnPasswordDeps = SetPasswordDeps & VerifyOwnPasswordDeps
 export interface ChangeOwnPasswordInput {
   readonly oldPassword: Secret
   readonly password: Secret
+  /** If set, it must be the same as the new password. */
+  readonly retyped?: Secret | undefined
   readonly revokesTokens: boolean
 }
 
-export type ChangeOwnPasswordFailure = Failure<'OwnPasswordWrong'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
+export type ChangeOwnPasswordFailure = Failure<'PasswordsDiffer'> | Failure<'OwnPasswordWrong'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
 /**
  * Replaces the caller's password, ends all sessions except the current one and, if requested, deletes all access
@@ -46,11 +48,12 @@ export type ChangeOwnPasswordFailure = Failure<'OwnPasswordWrong'> | Failure<'Pa
 export const makeChangeOwnPassword =
   (deps: ChangeOwnPasswordDeps) =>
   async (call: SignedInCall, input: ChangeOwnPasswordInput): Outcome<ChangeOwnPasswordFailure, void> => {
+    if (!isRetyped(input)) return left(PasswordsDiffer('The two new passwords must not differ.'))
     const { userId, sessionId } = call.principal
     const user = await deps.stores.users.byId(userId)
     const oldPhc = await makeVerifyOwnPassword(deps)(call, input.oldPassword)
     if (isLeft(oldPhc)) return oldPhc
-    if (user === undefined) throw new Error('the account of a proven caller is gone')
+    if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
     const context = { login: user.login, emails: [user.primaryEmail], fullName: user.fullName }
     const password = checkPassword(deps.passwords, input.password, context)
     if (isLeft(password)) return password
@@ -62,11 +65,7 @@ export const makeChangeOwnPassword =
       await stores.linkCodes.closeAll(userId, 'password-reset', undefined, deps.clock.now())
       const sessionsEnded = await stores.sessions.removeAll(userId, sessionId)
       const tokensRemoved = input.revokesTokens ? await stores.tokens.removeAll(userId) : 0
-      await stores.audit.record({
-        action: 'user.password_changed',
-        ...auditedUser(user),
-        changes: { by: 'user', sessions_ended: sessionsEnded, tokens_removed: tokensRemoved },
-      })
+      await stores.audit.record(auditOfUser(user, 'user.password_changed', { by: 'user', sessions_ended: sessionsEnded, tokens_removed: tokensRemoved }))
       await postIfAddressed(stores.mail, passwordChangedMail(user, deps.clock.now(), { kind: 'user', sourceIp: call.sourceIp }))
       return right(undefined)
     })
@@ -101,7 +100,7 @@ export interface AskPasswordResetDeps extends IssueLinkCodeDeps {
  */
 export const makeAskPasswordReset =
   (deps: AskPasswordResetDeps) =>
-  (call: Call, address: string): void => {
+  (call: Call, address: string): Outcome<never, void> => {
     // The response does not wait for this work, so the call has its own signal and no idempotency record.
     const later: Call = {
       principal: undefined,
@@ -111,6 +110,7 @@ export const makeAskPasswordReset =
       signal: new AbortController().signal,
     }
     deps.background.run('posting a password reset', () => postReset(deps, later, address))
+    return Promise.resolve(right(undefined))
   }
 
 const postReset = async (deps: AskPasswordResetDeps, call: Call, address: string): Promise<void> => {
@@ -131,7 +131,7 @@ const postReset = async (deps: AskPasswordResetDeps, call: Call, address: string
     if (user === undefined || own === undefined || !servesReset(user, own, deps.clock.now())) return right(undefined)
     const code = await issue(stores, 'password-reset', { userId, emailKey: email.right.key })
     if (isLeft(code)) return code
-    await stores.audit.record({ action: 'user.password_reset_asked', ...auditedUser({ id: userId, login }) })
+    await stores.audit.record(auditOfUser({ id: userId, login }, 'user.password_reset_asked'))
     await stores.mail.post({
       to: own.email,
       subject: 'Set a new password',
@@ -233,11 +233,7 @@ const replace = (deps: ResetPasswordDeps, call: Call, { user, hash }: Proven, ph
     await stores.users.replacePassword(user.id, phc, undefined, false)
     await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, now)
     const sessionsEnded = await stores.sessions.removeAll(user.id, undefined)
-    await stores.audit.record({
-      action: 'user.password_changed',
-      ...auditedUser(user),
-      changes: { by: 'reset', sessions_ended: sessionsEnded },
-    })
+    await stores.audit.record(auditOfUser(user, 'user.password_changed', { by: 'reset', sessions_ended: sessionsEnded }))
     await stores.mail.post(passwordChangedMail(current, now, { kind: 'reset', sourceIp: call.sourceIp }))
     return right(undefined)
   })

@@ -6,6 +6,12 @@ import type { Secret } from '../../kernel/secret.ts'
 import type { CommonPasswords } from '../ports.ts'
 
 export const PasswordTooWeak = defineFailure('PasswordTooWeak', 'Unprocessable')
+/** The new password and its repetition differ. */
+export const PasswordsDiffer = defineFailure('PasswordsDiffer', 'Unprocessable')
+
+/** Reports whether the repetition of a new password, if any, equals it. */
+export const isRetyped = ({ password, retyped }: { readonly password: Secret; readonly retyped?: Secret | undefined }): boolean =>
+  retyped === undefined || retyped.reveal() === password.reveal()
 
 export const maxPasswordLength = 256
 

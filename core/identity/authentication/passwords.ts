@@ -4,11 +4,11 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import { passwordChangedMail, postIfAddressed } from '../emails/account-mail.ts'
-import { auditedUser } from '../types.ts'
 import { userMissing } from '../accounts/users.ts'
 import type { PasswordPolicy } from './password-policy.ts'
-import { checkPassword } from './password-policy.ts'
+import { checkPassword, isRetyped, PasswordsDiffer } from './password-policy.ts'
 import type { IdentityChanges, IdentityStores, PasswordHasher } from '../ports.ts'
 
 export interface SetPasswordDeps {
@@ -22,15 +22,18 @@ export interface SetPasswordDeps {
 export interface SetPasswordInput {
   readonly login: string
   readonly password: Secret
+  /** If set, it must be the same as the password. */
+  readonly retyped?: Secret | undefined
   readonly mustChangePassword?: boolean | undefined
 }
 
-export type SetPasswordFailure = Failure<'UserMissing'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
+export type SetPasswordFailure = Failure<'UserMissing'> | Failure<'PasswordsDiffer'> | Failure<'PasswordTooWeak'> | Failure<'TooManyAttempts'>
 
 /** Sets a user's password without requiring the old one, and ends all of the user's sessions. Tokens remain. */
 export const makeSetPassword =
   (deps: SetPasswordDeps) =>
   async (call: Call, input: SetPasswordInput): Outcome<SetPasswordFailure, void> => {
+    if (!isRetyped(input)) return left(PasswordsDiffer('The two passwords must not differ.'))
     const user = await deps.stores.users.byLogin(input.login)
     if (user === undefined) return left(userMissing())
     const context = { login: user.login, emails: [user.primaryEmail], fullName: user.fullName }
@@ -43,11 +46,7 @@ export const makeSetPassword =
       if (!isSet) return left(userMissing())
       await stores.linkCodes.closeAll(user.id, 'password-reset', undefined, deps.clock.now())
       const ended = await stores.sessions.removeAll(user.id, undefined)
-      await stores.audit.record({
-        action: 'user.password_changed',
-        ...auditedUser(user),
-        changes: { by: 'administrator', sessions_ended: ended },
-      })
+      await stores.audit.record(auditOfUser(user, 'user.password_changed', { by: 'administrator', sessions_ended: ended }))
       await postIfAddressed(stores.mail, passwordChangedMail(user, deps.clock.now(), { kind: 'administrator' }))
       return right(undefined)
     })

@@ -4,11 +4,13 @@ import { laterBySeconds } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, FailureType, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import type { IdentityChanges, IdentitySettings, PasswordRecord, TokenDigest } from '../ports.ts'
 import { enrolledRef } from '../second-factor/codes.ts'
 import type { UseOneTimeCode } from '../second-factor/ports.ts'
@@ -92,7 +94,7 @@ export const makeSignInBy = (deps: SignInDeps) => {
 }
 
 /** Returns the same message and audit data as a refused Basic header, with this route's own status. */
-const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> => SignInRefused(message, about === undefined ? {} : { about })
+const refusedAs = ({ message, about }: Failure): Failure<'SignInRefused'> => SignInRefused(message, definedFields({ about }))
 
 /** Returns undefined for a user who must change the password first. */
 const passFor = async (deps: SignInDeps, { account: { userId, login, mustChangePassword } }: PasswordRecord): Promise<Secret | undefined> =>
@@ -128,14 +130,8 @@ const open = async (
     const sessionId = await openSession(stores, deps, call, { userId: account.userId, key, remembered, now })
     await stores.users.markLoggedIn(account.userId, now)
     if (newPhc !== undefined) await stores.users.rehashPassword(account.userId, newPhc, phc)
-    await stores.audit.record({
-      action: 'user.signed_in',
-      objectType: 'user',
-      objectId: account.userId,
-      objectName: account.login,
-      tenantId: account.userId,
-      changes: { session: sessionId, remember: remembers, second_factor: record.hasSecondFactor },
-    })
+    const shown = { session: sessionId, remember: remembers, second_factor: record.hasSecondFactor }
+    await stores.audit.record(auditOfUser({ id: account.userId, login: account.login }, 'user.signed_in', shown))
     const kept = remembers ? { value: rememberCookieValue(cookie), validSeconds: deps.settings.rememberSeconds } : undefined
     return right({ sessionKey: secret(key), remembered: kept })
   })

@@ -5,10 +5,10 @@ import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { makeOwnCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import { postIfAddressed } from '../emails/account-mail.ts'
 import type { Background, IdentityChanges } from '../ports.ts'
 import { TooManyAttempts } from '../ports.ts'
-import { auditedUser } from '../types.ts'
 import type { Attempt, AttemptKind, AttemptThrottle, OnLocked } from './ports.ts'
 
 export interface ThrottledCheckDeps {
@@ -74,11 +74,7 @@ export const makeNotifyLocked = (deps: NotifyLockedDeps): OnLocked => {
       const told = await deps.unitOfWork.run({ ...ownCall('identity.lock'), sourceIp }, async (stores) => {
         const user = await stores.users.byId(subject)
         if (user === undefined) return right(undefined)
-        await stores.audit.record({
-          action: 'user.locked',
-          ...auditedUser(user),
-          changes: { attempts: kind },
-        })
+        await stores.audit.record(auditOfUser(user, 'user.locked', { attempts: kind }))
         await postIfAddressed(stores.mail, {
           to: user.primaryEmail,
           subject: 'Sign-in to your account is locked for a while',

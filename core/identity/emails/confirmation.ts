@@ -3,8 +3,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import { emailConfirmedMail, postIfAddressed } from './account-mail.ts'
-import { auditedUser } from '../types.ts'
 import { makeThrottledCheck } from '../authentication/throttle.ts'
 import type { ThrottledCheckDeps } from '../authentication/throttle.ts'
 import { linkCodeHash, linkCodeInvalid } from './link-codes.ts'
@@ -45,11 +45,7 @@ const confirm = async (deps: ConfirmEmailDeps, call: Call, code: string): Outcom
     const isPrimary = user.primaryEmail.toLowerCase() === found.emailKey
     const isAwaited = isPrimary && (await stores.accountLife.confirm(user.id))
     if (!isPrimary) await postIfAddressed(stores.mail, emailConfirmedMail(user, found.emailKey, { at: now, sourceIp: call.sourceIp }))
-    await stores.audit.record({
-      action: 'email.confirmed',
-      ...auditedUser(user),
-      changes: { activated: isAwaited },
-    })
+    await stores.audit.record(auditOfUser(user, 'email.confirmed', { activated: isAwaited }))
     return right(true)
   })
   return isLeft(outcome) ? right(undefined) : outcome

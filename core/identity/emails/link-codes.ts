@@ -8,10 +8,10 @@ import { defineFailure } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
+import { auditOfUser } from '../audit.ts'
 import type { Allowances } from '../authentication/ports.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
 import { randomBase62 } from '../tokens/token-format.ts'
-import { auditedUser } from '../types.ts'
 import type { LinkCode, LinkCodeKind } from './ports.ts'
 
 /** The code is unknown, used, replaced or expired. All cases give the same answer. */
@@ -132,9 +132,5 @@ export const removeExpiredEmailClaim = async (stores: IdentityChanges, key: stri
   const claimantId = await stores.emails.releaseUnconfirmed(key, before)
   const claimant = claimantId === undefined ? undefined : await stores.users.byId(claimantId)
   if (claimant === undefined) return
-  await stores.audit.record({
-    action: 'email.removed',
-    ...auditedUser(claimant),
-    changes: { addresses: 1, by: 'lapse' },
-  })
+  await stores.audit.record(auditOfUser(claimant, 'email.removed', { addresses: 1, by: 'lapse' }))
 }

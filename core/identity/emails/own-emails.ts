@@ -1,15 +1,15 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import { emailDomainRefused, isDomainAllowed } from '../accounts/site-rules.ts'
 import type { Allowances } from '../authentication/ports.ts'
 import type { DomainNames, IdentityChanges } from '../ports.ts'
 import type { EmailAddress, EmailRecord, User } from '../types.ts'
-import { auditedUser } from '../types.ts'
 import { emailsChangedMail, postIfAddressed } from './account-mail.ts'
 import { parseEmailAddress } from './email-address.ts'
 import type { PostConfirmationDeps } from './link-codes.ts'
@@ -29,6 +29,10 @@ export interface ChangeOwnEmailsDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly domains: DomainNames
   readonly clock: Clock
+}
+
+export interface AddOwnEmailsDeps extends ChangeOwnEmailsDeps, PostConfirmationDeps {
+  readonly allowances: Allowances
 }
 
 const parseAll = (texts: readonly string[], domains: DomainNames, field: 'email' | 'emails'): Either<Failure<'EmailInvalid'>, readonly EmailAddress[]> => {
@@ -53,14 +57,14 @@ const recordChange = async (
   texts: readonly string[],
   at: Date,
 ): Promise<void> => {
-  await stores.audit.record({ action: `email.${done}`, ...auditedUser(user), changes: { addresses: texts.length } })
+  await stores.audit.record(auditOfUser(user, `email.${done}`, { addresses: texts.length }))
   if (principal.impersonator !== undefined) await postIfAddressed(stores.mail, emailsChangedMail(user, done, texts, at))
 }
 
 /** Returns the caller's row, locked until the transaction ends. */
 const lockCaller = async (stores: IdentityChanges, { principal }: SignedInCall<never>): Promise<User> => {
   const user = await stores.users.lock(principal.userId)
-  if (user === undefined) throw new Error('the account of a proven caller is gone')
+  if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
   return user
 }
 
@@ -80,13 +84,10 @@ const checkAdded = async (
   return own.length + emails.length <= maxEmails ? right(undefined) : left(tooMany())
 }
 
-/**
- * Adds addresses to the caller's, all or none. They are unverified, and a mail to each asks for confirmation, unless
- * its limit is reached. Returns all of the caller's addresses. `field` is the name of the addresses in failures.
- */
-export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
+/** See `makeAddOwnEmails`. `field` is the name of the addresses in failures. */
+const makeAddEmails = (deps: AddOwnEmailsDeps, field: 'email' | 'emails') => {
   const postConfirmation = makePostConfirmation(deps)
-  return async (call: SignedInCall<readonly EmailRecord[]>, texts: readonly string[], field: 'email' | 'emails' = 'emails'): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
+  return async (call: SignedInCall<readonly EmailRecord[]>, texts: readonly string[]): Outcome<AddEmailsFailure, readonly EmailRecord[]> => {
     const emails = parseAll(texts, deps.domains, field)
     if (isLeft(emails)) return emails
     if (emails.right.length > maxEmails) return left(tooMany())
@@ -108,6 +109,12 @@ export const makeAddOwnEmails = (deps: ChangeOwnEmailsDeps & PostConfirmationDep
     })
   }
 }
+
+/**
+ * Adds addresses to the caller's, all or none. They are unverified, and a mail to each asks for confirmation, unless
+ * its limit is reached. Returns all of the caller's addresses. `field` is the name of the addresses in failures.
+ */
+export const makeAddOwnEmails = (deps: AddOwnEmailsDeps) => makeAddEmails(deps, 'emails')
 
 type RemoveFailure = Failure<'EmailMissing'> | Failure<'EmailIsPrimary'>
 
@@ -149,13 +156,10 @@ const onOwnEmail = <F extends Failure>(
 ): Outcome<F | Failure<'EmailMissing'>, void> =>
   deps.unitOfWork.run<F | Failure<'EmailMissing'>, void>(call, async (stores) => {
     const user = await stores.users.lock(call.principal.userId)
-    if (user === undefined) throw new Error('the account of a proven caller is gone')
+    if (user === undefined) throw new Error('the account of an authenticated caller does not exist')
     const email = (await stores.emails.list(user.id)).find(({ id }) => id === emailId)
     return email === undefined ? left(missing()) : change(stores, user, email)
   })
-
-const record = (stores: IdentityChanges, user: User, action: string): Promise<void> =>
-  stores.audit.record({ action, ...auditedUser(user) })
 
 /** Makes a verified address of the caller the primary one; the old one is notified. */
 export const makeChoosePrimaryEmail =
@@ -164,7 +168,7 @@ export const makeChoosePrimaryEmail =
     onOwnEmail<Failure<'EmailNotVerified'>>(deps, call, emailId, async (stores, user, email) => {
       const moved = await movePrimaryEmail(stores, user, email, { at: deps.clock.now(), sourceIp: call.sourceIp })
       if (isLeft(moved)) return moved
-      if (moved.right) await record(stores, user, 'email.made_primary')
+      if (moved.right) await stores.audit.record(auditOfUser(user, 'email.made_primary'))
       return right(undefined)
     })
 
@@ -179,7 +183,7 @@ export const makeResendConfirmation = (deps: Deps & PostConfirmationDeps & { rea
       if (verified) return left(EmailIsVerified('This address is already confirmed.'))
       const posted = await postConfirmation(stores, { userId: user.id, login: user.login, email })
       if (isLeft(posted)) return posted
-      await record(stores, user, 'email.confirmation_asked')
+      await stores.audit.record(auditOfUser(user, 'email.confirmation_asked'))
       return right(undefined)
     })
   }
@@ -192,6 +196,30 @@ export const makeRemoveOwnEmail =
     onOwnEmail<Failure<'EmailIsPrimary'>>(deps, call, emailId, async (stores, user, email) => {
       if (email.isPrimary) return left(EmailIsPrimary('The primary e-mail address cannot be deleted.'))
       await stores.emails.remove(user.id, [email.id])
-      await record(stores, user, 'email.removed')
+      await stores.audit.record(auditOfUser(user, 'email.removed'))
       return right(undefined)
     })
+
+/** One change of the caller's addresses. */
+export type OwnEmailChange =
+  | { readonly kind: 'add'; readonly email: string }
+  | { readonly kind: 'make-primary' | 'resend-confirmation'; readonly id: number }
+
+export type ChangeOwnEmailFailure = AddEmailsFailure | Failure<'EmailMissing'> | Failure<'EmailNotVerified'> | Failure<'EmailIsVerified'>
+
+/** Adds one address of the caller, makes one the primary one, or sends its confirmation mail again. */
+export const makeChangeOwnEmail = (deps: AddOwnEmailsDeps) => {
+  const add = makeAddEmails(deps, 'email')
+  const choosePrimary = makeChoosePrimaryEmail(deps)
+  const resend = makeResendConfirmation(deps)
+  return async (call: SignedInCall, change: OwnEmailChange): Outcome<ChangeOwnEmailFailure, void> => {
+    switch (change.kind) {
+      case 'add':
+        return map(() => undefined)(await add(call, [change.email]))
+      case 'make-primary':
+        return choosePrimary(call, change.id)
+      case 'resend-confirmation':
+        return resend(call, change.id)
+    }
+  }
+}

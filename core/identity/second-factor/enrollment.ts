@@ -6,11 +6,11 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Secret, SecretBox } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import type { Proof, ProveAgainDeps, ProveAgainFailure } from '../authentication/credentials.ts'
 import { lockProvenUser, makeProveAgain } from '../authentication/credentials.ts'
 import { disabledMail, enrolledMail, postIfAddressed, recoveryCodesReplacedMail } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
-import { auditedUser } from '../types.ts'
 import {
   alreadyEnrolled,
   isEnrolled,
@@ -116,11 +116,7 @@ export const makeEnrollSecondFactor = (deps: EnrollSecondFactorDeps) => {
       }
       await stores.secondFactors.replaceRecoveryCodes(userId, hashes, now)
       const ended = await stores.sessions.removeAll(userId, sessionId)
-      await stores.audit.record({
-        action: 'second_factor.enrolled',
-        ...auditedUser(user),
-        changes: { recovery_codes: codes.length, sessions_ended: ended },
-      })
+      await stores.audit.record(auditOfUser(user, 'second_factor.enrolled', { recovery_codes: codes.length, sessions_ended: ended }))
       await postIfAddressed(stores.mail, enrolledMail(user, { at: now, sourceIp: call.sourceIp }))
       return right(codes.map(secret))
     })
@@ -152,11 +148,7 @@ export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
       if (!isEnrolled(await stores.secondFactors.find(userId))) return left(notEnrolled())
       const now = deps.clock.now()
       await stores.secondFactors.replaceRecoveryCodes(userId, hashes, now)
-      await stores.audit.record({
-        action: 'second_factor.recovery_codes_replaced',
-        ...auditedUser(user),
-        changes: { recovery_codes: codes.length },
-      })
+      await stores.audit.record(auditOfUser(user, 'second_factor.recovery_codes_replaced', { recovery_codes: codes.length }))
       await postIfAddressed(stores.mail, recoveryCodesReplacedMail(user, { at: now, sourceIp: call.sourceIp }))
       return right(codes.map(secret))
     })
@@ -184,7 +176,7 @@ export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
       if (!isEnrolled(await stores.secondFactors.find(userId))) return left(notEnrolled())
       await stores.secondFactors.remove(userId)
       const ended = await stores.sessions.removeAll(userId, sessionId)
-      await stores.audit.record({ action: 'second_factor.disabled', ...auditedUser(user), changes: { by: 'user', sessions_ended: ended } })
+      await stores.audit.record(auditOfUser(user, 'second_factor.disabled', { by: 'user', sessions_ended: ended }))
       await postIfAddressed(stores.mail, disabledMail(user, { at: deps.clock.now(), sourceIp: call.sourceIp }))
       return right(undefined)
     })

@@ -7,6 +7,7 @@ import type { Call, UnspentCode } from '../../kernel/principal.ts'
 import { fullScope } from '../../kernel/principal.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import type { Attempt } from '../authentication/ports.ts'
 import type { ThrottledCheckDeps } from '../authentication/throttle.ts'
 import { makeThrottledCheck } from '../authentication/throttle.ts'
@@ -14,7 +15,6 @@ import { postIfAddressed, recoveryCodeUsedMail } from '../emails/account-mail.ts
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { OneTimeCodeRequired } from '../ports.ts'
 import type { User } from '../types.ts'
-import { auditedUser } from '../types.ts'
 import type { SealedSeeds } from './codes.ts'
 import { recoveryCodeKey } from './codes.ts'
 import type {
@@ -59,11 +59,7 @@ export const makeUseRecoveryCode =
     const used = await deps.unitOfWork.run<Failure<'CodeNotTaken'>, void>(callOf(user, sourceIp), async (stores) => {
       if (!(await stores.secondFactors.useRecoveryCode(userId, deps.digest.digest(key.right), now))) return left(CodeNotTaken('The code is wrong.'))
       const codesLeft = await stores.secondFactors.countRecoveryCodes(userId)
-      await stores.audit.record({
-        action: 'second_factor.recovery_code_used',
-        ...auditedUser(user),
-        changes: { recovery_codes_left: codesLeft },
-      })
+      await stores.audit.record(auditOfUser(user, 'second_factor.recovery_code_used', { recovery_codes_left: codesLeft }))
       await postIfAddressed(stores.mail, recoveryCodeUsedMail(user, { at: now, sourceIp }, codesLeft))
       return right(undefined)
     })

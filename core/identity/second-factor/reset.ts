@@ -5,8 +5,8 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { Call } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import { postIfAddressed, resetByAdminMail } from '../emails/account-mail.ts'
-import { auditedUser } from '../types.ts'
 import { userMissing } from '../accounts/users.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User } from '../types.ts'
@@ -37,11 +37,7 @@ export const resetSecondFactorOf = async (stores: IdentityChanges, user: User, n
   if (!isEnrolled(await stores.secondFactors.find(user.id))) return left(notEnrolled())
   await stores.secondFactors.remove(user.id)
   const ended = await stores.sessions.removeAll(user.id, undefined)
-  await stores.audit.record({
-    action: 'second_factor.disabled',
-    ...auditedUser(user),
-    changes: { by: 'administrator', sessions_ended: ended },
-  })
+  await stores.audit.record(auditOfUser(user, 'second_factor.disabled', { by: 'administrator', sessions_ended: ended }))
   await postIfAddressed(stores.mail, resetByAdminMail(user, now))
   return right(undefined)
 }

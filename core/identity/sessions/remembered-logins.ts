@@ -1,4 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { defineAudit } from '../../kernel/audit.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure } from '../../kernel/failure.ts'
@@ -7,13 +8,13 @@ import { fullScope } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import type { MailOccasion } from '../emails/account-mail.ts'
 import { postIfAddressed, stolenLoginMail } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
 import { NotAuthenticated } from '../ports.ts'
 import { randomBase62 } from '../tokens/token-format.ts'
 import type { User } from '../types.ts'
-import { auditedUser } from '../types.ts'
 import type { BusPasses, RememberedLogin, ResumedSession, SessionResumption } from './ports.ts'
 import { checkRememberSecret } from './session-rules.ts'
 import { newSessionKey, openSession } from './sessions.ts'
@@ -104,6 +105,9 @@ const withBusPass = async (deps: ResumeSessionDeps, resumed: Resumed): Promise<R
   return { ...resumed, busPass: await deps.busPasses.passFor({ userId, login }, deps.settings.sessionSeconds) }
 }
 
+/** The audit rows about a remembered login. The name of its user is not read. */
+const auditOfLogin = defineAudit('user', ['user.session_resumed'], ({ userId }: RememberedLogin) => ({ objectId: userId, tenantId: userId }))
+
 /** Opens a session that replaces the expired ones of this login. */
 const reopen = async (
   stores: IdentityChanges,
@@ -114,24 +118,14 @@ const reopen = async (
   await stores.sessions.removeOver(login.userId, login.id, now)
   const sessionId = await openSession(stores, deps, call, { userId: login.userId, key, remembered: login, now })
   await stores.rememberedLogins.markUsed(login.id, now, call.sourceIp, call.userAgent ?? '')
-  await stores.audit.record({
-    action: 'user.session_resumed',
-    objectType: 'user',
-    objectId: login.userId,
-    tenantId: login.userId,
-    changes: { session: sessionId },
-  })
+  await stores.audit.record(auditOfLogin(login, 'user.session_resumed', { session: sessionId }))
   return sessionId
 }
 
 /** The cookie was copied, and the user cannot be told from the thief: both are signed out. */
 const endEverything = async (stores: IdentityChanges, user: User, occasion: MailOccasion): Promise<'stolen'> => {
   const ended = await stores.sessions.removeAll(user.id, undefined)
-  await stores.audit.record({
-    action: 'user.remembered_login_stolen',
-    ...auditedUser(user),
-    changes: { sessions_ended: ended },
-  })
+  await stores.audit.record(auditOfUser(user, 'user.remembered_login_stolen', { sessions_ended: ended }))
   await postIfAddressed(stores.mail, stolenLoginMail(user, occasion))
   return 'stolen'
 }

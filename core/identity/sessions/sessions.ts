@@ -7,11 +7,11 @@ import { defineFailure } from '../../kernel/failure.ts'
 import type { SessionId, UserId } from '../../kernel/ids.ts'
 import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfUser } from '../audit.ts'
 import { userMissing } from '../accounts/users.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
 import { randomBase62 } from '../tokens/token-format.ts'
 import type { RememberedId, SessionRecord } from '../types.ts'
-import { auditedUser } from '../types.ts'
 import { maxSessionsPerUser, newSessionTimes } from './session-rules.ts'
 
 /** 43 base62 characters are slightly more than 256 bits. */
@@ -67,11 +67,7 @@ export const makeSignOut =
     if (sessionId === undefined) return right(undefined)
     return deps.unitOfWork.run<never, void>(call, async (stores) => {
       await stores.sessions.remove(userId, sessionId)
-      await stores.audit.record({
-        action: 'user.signed_out',
-        ...auditedUser({ id: userId, login }),
-        changes: { session: sessionId },
-      })
+      await stores.audit.record(auditOfUser({ id: userId, login }, 'user.signed_out', { session: sessionId }))
       return right(undefined)
     })
   }
@@ -84,11 +80,7 @@ export const makeRevokeOtherSessions =
       const { userId, login, sessionId } = call.principal
       await stores.users.lock(userId)
       const ended = await (sessionId === undefined ? stores.sessions.removeAll(userId, undefined) : stores.sessions.removeOthers(userId, sessionId))
-      await stores.audit.record({
-        action: 'session.others_revoked',
-        ...auditedUser({ id: userId, login }),
-        changes: { sessions_ended: ended },
-      })
+      await stores.audit.record(auditOfUser({ id: userId, login }, 'session.others_revoked', { sessions_ended: ended }))
       return right(await stores.sessions.list(userId, deps.clock.now()))
     })
 
@@ -102,11 +94,7 @@ export const makeEndUserSessions =
       const user = await stores.users.lock(found.id)
       if (user === undefined) return left(userMissing())
       const ended = await stores.sessions.removeAll(user.id, undefined)
-      await stores.audit.record({
-        action: 'user.sessions_ended',
-        ...auditedUser(user),
-        changes: { sessions_ended: ended },
-      })
+      await stores.audit.record(auditOfUser(user, 'user.sessions_ended', { sessions_ended: ended }))
       return right(undefined)
     })
   }
@@ -118,11 +106,7 @@ export const makeRevokeSession =
     deps.unitOfWork.run<Failure<'SessionMissing'>, readonly SessionRecord[]>(call, async (stores) => {
       const { userId, login } = call.principal
       if (!(await stores.sessions.remove(userId, id))) return left(SessionMissing('The session does not exist.'))
-      await stores.audit.record({
-        action: 'session.revoked',
-        ...auditedUser({ id: userId, login }),
-        changes: { session: id },
-      })
+      await stores.audit.record(auditOfUser({ id: userId, login }, 'session.revoked', { session: id }))
       return right(await stores.sessions.list(userId, deps.clock.now()))
     })
 

@@ -4,11 +4,13 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { OrgId, TokenId, UserId } from '../../kernel/ids.ts'
 import type { Call, Principal, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
-import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import type { AuditEntry, UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfToken } from '../audit.ts'
 import { credentialOutdated, credentialStillValid } from '../authentication/credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import type { AccessTokenRecord } from '../types.ts'
@@ -28,6 +30,7 @@ export interface CreateTokenDeps {
 }
 
 export interface CreateTokenInput {
+  readonly owner: TokenOwner
   readonly name: string
   /** Absent: everything that the caller may do. */
   readonly scopes: readonly string[] | undefined
@@ -61,6 +64,13 @@ export interface CreatedToken {
   /** The plain value. It is available only here. */
   readonly value: Secret
 }
+
+/** Returns what a token may do and how long, for an audit row. */
+const shown = ({ scopeWords, expiresAt, onlyOrgId, onlyOrgName }: AccessTokenRecord): AuditEntry['changes'] => ({
+  scopes: scopeWords,
+  expires_at: expiresAt?.toISOString() ?? null,
+  ...definedFields({ org: onlyOrgName ?? onlyOrgId }),
+})
 
 /** A token created with a token grants no more, and expires no later, than that one. */
 const grantedScopes = (principal: Principal | undefined, asked: readonly string[] | undefined): Either<CreateTokenFailure, readonly string[]> => {
@@ -106,7 +116,7 @@ const grantedReach = async (
  */
 export const makeCreateToken =
   (deps: CreateTokenDeps) =>
-  async (call: Call<CreatedToken>, owner: TokenOwner, input: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
+  async (call: Call<CreatedToken>, { owner, ...input }: CreateTokenInput): Outcome<CreateTokenFailure, CreatedToken> => {
     const name = input.name.trim()
     if (name === '') return left(TokenNameInvalid('A token must have a name.'))
     const now = deps.clock.now()
@@ -127,22 +137,12 @@ export const makeCreateToken =
       if (call.principal !== undefined && !(await credentialStillValid(stores, deps.clock, call.principal))) return left(credentialOutdated())
       const reach = await grantedReach(stores, call.principal?.onlyOrgId, owner, input.org)
       if (isLeft(reach)) return reach
-      const { onlyOrgId, onlyOrgName } = reach.right
+      const { onlyOrgId } = reach.right
       const id = await stores.tokens.insert({ ...facts, onlyOrgId, hash: deps.digest.digest(value), createdBy: call.principal?.userId })
       if (isLeft(id)) return id
-      await stores.audit.record({
-        action: 'token.created',
-        objectType: 'token',
-        objectId: id.right,
-        objectName: name,
-        tenantId: owner.userId,
-        changes: {
-          scopes: facts.scopeWords,
-          expires_at: facts.expiresAt?.toISOString() ?? null,
-          ...(onlyOrgId === undefined ? {} : { org: onlyOrgName ?? onlyOrgId }),
-        },
-      })
-      return right({ record: { id: id.right, ...facts, ...reach.right, lastUsedAt: undefined }, value: secret(value) })
+      const record = { id: id.right, ...facts, ...reach.right, lastUsedAt: undefined }
+      await stores.audit.record(auditOfToken(record, 'token.created', shown(record)))
+      return right({ record, value: secret(value) })
     })
   }
 
@@ -156,7 +156,7 @@ interface Deps {
 const removeOwn = async (stores: IdentityChanges, { principal: { userId } }: SignedInCall<never>, id: TokenId): Promise<boolean> => {
   const name = await stores.tokens.remove(userId, id)
   if (name === undefined) return false
-  await stores.audit.record({ action: 'token.deleted', objectType: 'token', objectId: id, objectName: name, tenantId: userId })
+  await stores.audit.record(auditOfToken({ id, userId, name }, 'token.deleted'))
   return true
 }
 
@@ -226,17 +226,7 @@ export const makeRotateToken =
       const value = makeAccessToken(deps.entropy, deps.digest)
       const life = { lastEight: lastEightOf(value), createdAt, expiresAt: renewedExpiry(principal, token, createdAt) }
       await stores.tokens.replaceValue(principal.userId, id, { ...life, hash: deps.digest.digest(value) })
-      await stores.audit.record({
-        action: 'token.rotated',
-        objectType: 'token',
-        objectId: id,
-        objectName: token.name,
-        tenantId: principal.userId,
-        changes: {
-          scopes: token.scopeWords,
-          expires_at: life.expiresAt?.toISOString() ?? null,
-          ...(token.onlyOrgId === undefined ? {} : { org: token.onlyOrgName ?? token.onlyOrgId }),
-        },
-      })
-      return right({ record: { ...token, ...life, lastUsedAt: undefined }, value: secret(value) })
+      const record = { ...token, ...life, lastUsedAt: undefined }
+      await stores.audit.record(auditOfToken(record, 'token.rotated', shown(record)))
+      return right({ record, value: secret(value) })
     })

@@ -1,24 +1,33 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { defineAudit } from '../../kernel/audit.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { dayMilliseconds } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { Principal, ScopeCategory, ScopeSet, SignedInCall } from '../../kernel/principal.ts'
 import { allows } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfToken, auditOfUser } from '../audit.ts'
 import { userMissing } from '../accounts/users.ts'
 import { credentialOutdated, credentialStillValid } from '../authentication/credentials.ts'
 import type { IdentityChanges, IdentityStores, TokenDigest } from '../ports.ts'
 import { NotPermitted } from '../ports.ts'
-import { auditedUser } from '../types.ts'
 import type { CreateTokenDeps } from './access-tokens.ts'
 import type { ClusterTokens, ConfinedTokens, CustomTokenIssuer, TokenCluster } from './ports.ts'
 import { ConfinedTokenExceeds, ConfinedTokenRefused } from './ports.ts'
 import { exceeds, parseScopeWords, scopeCovers, scopeSetOf, wordsOfScope } from './scopes.ts'
 import { lastEightOf, makeAccessToken } from './token-format.ts'
+
+/** The audit rows about a cluster for which a token was created. They are in the log of the owner of the cluster. */
+const auditOfCluster = defineAudit('cluster', ['cluster.token_created'], ({ id, name, ownerId }: TokenCluster) => ({
+  objectId: id,
+  objectName: name,
+  tenantId: ownerId,
+}))
 
 /** The maximum number of live tokens of one user for one cluster. */
 const mostOfOneCluster = 10
@@ -46,14 +55,7 @@ const makeRoom = async ({ tokens, audit }: IdentityChanges, { principal }: Signe
   const beyond = new Set(living.slice(0, Math.max(0, living.length - mostOfOneCluster + 1)))
   for (const token of all.filter((each) => beyond.has(each) || !living.includes(each))) {
     await tokens.remove(principal.userId, token.id)
-    await audit.record({
-      action: 'token.deleted',
-      objectType: 'token',
-      objectId: token.id,
-      objectName: token.name,
-      tenantId: principal.userId,
-      changes: { by: beyond.has(token) ? 'limit' : 'expiry' },
-    })
+    await audit.record(auditOfToken(token, 'token.deleted', { by: beyond.has(token) ? 'limit' : 'expiry' }))
   }
 }
 
@@ -96,11 +98,11 @@ export const makeClusterTokens = (deps: ClusterTokenDeps): ClusterTokens => {
         const id = await stores.tokens.insert(row)
         if (isLeft(id)) throw new Error('two random tokens have the same end')
         const facts = { scopes: row.scopeWords, expires_at: expiresAt.toISOString(), cluster: `${cluster.ownerName}/${cluster.name}` }
-        await stores.audit.record({ action: 'token.created', objectType: 'token', objectId: id.right, objectName: row.name, tenantId: userId, changes: facts })
+        await stores.audit.record(auditOfToken({ id: id.right, ...row }, 'token.created', facts))
         if (cluster.ownerId !== userId) {
           // The owner of the cluster must see who obtained access.
-          const about = { objectType: 'cluster', objectId: cluster.id, objectName: cluster.name, tenantId: cluster.ownerId }
-          await stores.audit.record({ action: 'cluster.token_created', ...about, changes: { token: row.name, scopes: facts.scopes, expires_at: facts.expires_at } })
+          const { scopes, expires_at } = facts
+          await stores.audit.record(auditOfCluster(cluster, 'cluster.token_created', { token: row.name, scopes, expires_at }))
         }
         return right({ value: secret(value), expiresAt })
       })
@@ -141,7 +143,7 @@ const grantedScopes = (maker: Principal, asked: readonly string[] | undefined): 
   const words = parseScopeWords(asked)
   if (isLeft(words)) {
     const { message, errors } = words.left
-    return left(ConfinedTokenRefused(message, errors === undefined ? {} : { errors }))
+    return left(ConfinedTokenRefused(message, definedFields({ errors })))
   }
   const wanted = scopeSetOf(words.right)
   if (!scopeCovers(ceiling, wanted)) {
@@ -211,7 +213,7 @@ export const makeIssueCustomToken =
     const signed = await issuer.issue({ userId, login: user.login, fullName: user.fullName, email: user.primaryEmail }, now, expiresAt)
     if (isLeft(signed)) return signed
     return unitOfWork.run<never, Secret>(call, async ({ audit }) => {
-      await audit.record({ action: 'user.custom_token_issued', ...auditedUser(user) })
+      await audit.record(auditOfUser(user, 'user.custom_token_issued'))
       return right(signed.right)
     })
   }

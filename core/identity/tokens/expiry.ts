@@ -5,6 +5,7 @@ import { laterByDays, laterBySeconds } from '../../kernel/clock.ts'
 import type { Mail } from '../../kernel/mail.ts'
 import { makeOwnCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
+import { auditOfToken } from '../audit.ts'
 import { keepLinkCodesSeconds } from '../emails/link-codes.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { ExpiringToken } from './ports.ts'
@@ -68,14 +69,7 @@ export const makeRemoveExpiredTokens = (deps: HousekeepingDeps) => async (signal
       for (const token of ended) {
         const name = await stores.tokens.remove(token.userId, token.id)
         if (name === undefined) continue
-        await stores.audit.record({
-          action: 'token.deleted',
-          objectType: 'token',
-          objectId: token.id,
-          objectName: name,
-          tenantId: token.userId,
-          changes: { by: 'expiry' },
-        })
+        await stores.audit.record(auditOfToken({ ...token, name }, 'token.deleted', { by: 'expiry' }))
       }
       return right(undefined)
     })

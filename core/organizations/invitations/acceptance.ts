@@ -3,11 +3,11 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
 import type { Principal, SignedInCall } from '../../kernel/principal.ts'
+import type { PermissionLevels, Rights } from '../../kernel/rights.ts'
+import { noRights, rightsOf } from '../../kernel/rights.ts'
 import { AlreadyMember, InvitationForAnother, InvitationGone } from '../failures.ts'
 import { addToRole } from '../members/memberships.ts'
-import type { Rights } from '../members/rights.ts'
-import { rightsOf } from '../members/rights.ts'
-import type { OrganizationStore, OrganizationStores, PermissionLevels } from '../ports.ts'
+import type { OrganizationStore, OrganizationStores } from '../ports.ts'
 import type { LockedOrganization, TeamChangeDeps } from '../teams/team-rules.ts'
 import type { Organization, Team } from '../types.ts'
 import { mayInvite } from './invitations.ts'
@@ -95,15 +95,10 @@ export const makeAcceptInvitation =
       return right(undefined)
     })
 
-/** Returns what the inviter holds now; undefined if the inviter no longer has any rights. */
-const rightsOfInviter = async (
-  stores: OrganizationStores,
-  catalogue: PermissionLevels,
-  { inviterId, orgId }: Invitation,
-): Promise<Rights | undefined> => {
-  const inviter = await stores.invitations.inviter(inviterId)
-  if (inviter?.isActive !== true) return undefined
-  return rightsOf(inviter.isSiteAdmin, await stores.memberships.standing(orgId, inviterId), catalogue)
+/** Returns what the inviter holds now, in an organization that the transaction has locked. */
+const rightsOfInviter = async (stores: OrganizationStores, catalogue: PermissionLevels, { inviterId, orgId }: Invitation): Promise<Rights> => {
+  const held = await stores.rights.of(orgId, inviterId)
+  return held === undefined ? noRights : rightsOf(held.isSiteAdmin, held.context, catalogue)
 }
 
 const enter = async (
@@ -115,7 +110,6 @@ const enter = async (
   at: Date,
 ): Outcome<Failure<'InvitationGone' | 'TeamNameTaken'>, void> => {
   const rights = await rightsOfInviter(stores, catalogue, invitation)
-  if (rights === undefined) return left(invitationGone())
   const held: LockedOrganization = { stores, organization, rights }
   const teams: Team[] = []
   for (const id of invitation.teamIds) {

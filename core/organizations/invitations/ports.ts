@@ -51,8 +51,6 @@ export interface InvitationStore {
   memberWithAddress(orgId: OrgId, key: string): Promise<{ readonly userId: UserId; readonly showsAddress: boolean } | undefined>
   /** Reports whether the user has the address and has confirmed it. */
   holdsAddress(userId: UserId, key: string): Promise<boolean>
-  /** Returns the inviter's current state, apart from memberships. */
-  inviter(userId: UserId): Promise<{ readonly isSiteAdmin: boolean; readonly isActive: boolean } | undefined>
 }
 export const InvitationStoreToken = token<InvitationStore>('organizations.InvitationStore')
 

@@ -11,7 +11,7 @@ import { makeFindOrganization } from '../organizations/organizations.ts'
 import type { MembershipStore, OrganizationStore, OrganizationStores } from '../ports.ts'
 import type { MemberChangeDeps } from '../teams/team-rules.ts'
 import { withLockedOrganization } from '../teams/team-rules.ts'
-import type { Standing } from '../types.ts'
+import type { MemberRights } from '../types.ts'
 import type { UserRef } from './accounts.ts'
 import { findAccount, isShown, userIdOf } from './accounts.ts'
 import { mayChange, mustHold } from './rights.ts'
@@ -30,7 +30,7 @@ export const makeTellPermissions = (deps: {
     call: SignedInCall,
     login: string,
     orgName: string,
-  ): Outcome<Failure<'OrganizationMissing' | 'MemberMissing'> | EntryRefusal, Standing> => {
+  ): Outcome<Failure<'OrganizationMissing' | 'MemberMissing'> | EntryRefusal, MemberRights> => {
     const found = await findOrganization(call, orgName, 'missing')
     if (isLeft(found)) return found
     const { organization, viewer, isMember, barred } = found.right
@@ -41,8 +41,8 @@ export const makeTellPermissions = (deps: {
     if (!isSelf && !isMember && !viewer.isSiteAdmin) {
       return left(OrganizationMissing('You are not a member of this organization.'))
     }
-    const standing = await deps.memberships.standing(organization.id, userId)
-    return standing.isMember || isShown(call, account) ? right(standing) : left(MemberMissing('The user does not exist.'))
+    const held = await deps.memberships.rights(organization.id, userId)
+    return held.isMember || isShown(call, account) ? right(held) : left(MemberMissing('The user does not exist.'))
   }
 }
 
@@ -103,11 +103,11 @@ export const makeRemoveMember =
         const isAllowed = mustHold(rights, 'remove members')
         if (isLeft(isAllowed)) return isAllowed
       }
-      const standing = await stores.memberships.standing(id, userId)
-      if (!standing.isMember) return left(MemberMissing('The user is not a member of this organization.'))
-      const below = isSelf ? right(undefined) : mayChange(rights, standing.level)
+      const held = await stores.memberships.rights(id, userId)
+      if (!held.isMember) return left(MemberMissing('The user is not a member of this organization.'))
+      const below = isSelf ? right(undefined) : mayChange(rights, held.level)
       if (isLeft(below)) return below
-      if (standing.level === 'owner') {
+      if (held.level === 'owner') {
         const owners = await stores.teams.findByPermission(id, 'owner')
         if (owners !== undefined && (await stores.teams.countMembers(owners.id, 2)) < 2) {
           return left(LastOwner('An organization must have at least one owner. Make another member an owner first.'))

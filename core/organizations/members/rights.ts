@@ -1,53 +1,25 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Level, PermissionRef } from '../../kernel/access.ts'
-import { reaches, permissionKey } from '../../kernel/access.ts'
 import type { Failure } from '../../kernel/failure.ts'
+import type { Rights } from '../../kernel/rights.ts'
+import { excessOf, isBelow } from '../../kernel/rights.ts'
 import { BeyondOwnRights } from '../failures.ts'
-import type { PermissionLevels } from '../ports.ts'
-import type { MembershipRole, Standing, TeamPermission } from '../types.ts'
-
-/** The rights of one caller in one organization, computed once per use case. */
-export interface Rights {
-  /** True for owners, and for site admins in every organization. */
-  readonly isOwner: boolean
-  readonly level: Level
-  holds(permission: PermissionRef): boolean
-}
+import type { MembershipRole, TeamPermission } from '../types.ts'
 
 /** Returns the level of a team's permission. A custom team has no level of its own. */
 export const levelOfTeam = (permission: TeamPermission): Level => (permission === 'custom' ? 'none' : permission)
 
-/** Combines a standing with the catalogue: a level includes every permission of that level and below. */
-export const rightsOf = (isSiteAdmin: boolean, standing: Standing, catalogue: PermissionLevels): Rights => ({
-  isOwner: isSiteAdmin || standing.level === 'owner',
-  level: isSiteAdmin ? 'owner' : standing.level,
-  holds: (permission) => {
-    if (isSiteAdmin || standing.permissions.has(permissionKey(permission))) return true
-    const needed = catalogue.levelOf(permission)
-    return needed !== undefined && reaches(standing.level, needed)
-  },
-})
-
-/**
- * Checks that the caller gives no level above the caller's own, and only permissions that the caller holds. Owners hold
- * all.
- */
-export const mayGive = (
-  rights: Rights,
-  level: Level,
-  permissions: Iterable<PermissionRef>,
-): Either<Failure<'BeyondOwnRights'>, void> => {
-  if (rights.isOwner) return right(undefined)
-  if (!reaches(rights.level, level)) {
-    return left(BeyondOwnRights(`Your own level is "${rights.level}", so you cannot give the level "${level}".`))
+/** Checks that the caller gives no more than the caller holds: a level, and permissions of roles. */
+export const mayGive = (rights: Rights, level: Level, permissions: Iterable<PermissionRef>): Either<Failure<'BeyondOwnRights'>, void> => {
+  const excess = excessOf(rights, level, permissions)
+  if (excess.level !== undefined) {
+    return left(BeyondOwnRights(`Your own level is "${rights.level}", so you cannot give the level "${excess.level}".`))
   }
-  for (const permission of permissions) {
-    if (!rights.holds(permission)) {
-      return left(BeyondOwnRights(`You do not hold "${permission.action}" of ${permission.namespace}, so you cannot give it.`))
-    }
-  }
-  return right(undefined)
+  const [first] = excess.permissions
+  return first === undefined
+    ? right(undefined)
+    : left(BeyondOwnRights(`You do not hold "${first.action}" of ${first.namespace}, so you cannot give it.`))
 }
 
 /**
@@ -55,7 +27,7 @@ export const mayGive = (
  * owners may.
  */
 export const mayChange = (rights: Rights, level: Level): Either<Failure<'BeyondOwnRights'>, void> =>
-  rights.isOwner || level === 'none' || !reaches(level, rights.level)
+  isBelow(rights, level)
     ? right(undefined)
     : left(BeyondOwnRights(`The level "${level}" is not below yours, so only owners may change it.`))
 

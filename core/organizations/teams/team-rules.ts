@@ -5,11 +5,11 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId, UserId } from '../../kernel/ids.ts'
 import type { Principal, SignedInCall } from '../../kernel/principal.ts'
+import type { PermissionLevels, Rights } from '../../kernel/rights.ts'
+import { rightsOfSubject, subjectIn } from '../../kernel/rights.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { LastOwner, OrganizationMissing, OwnersTeamFixed, TeamLevelRefused, TeamMissing, TeamRolesRefused, TeamTypeUnknown } from '../failures.ts'
-import type { Rights } from '../members/rights.ts'
-import { rightsOf } from '../members/rights.ts'
-import type { MembershipStore, OrganizationStores, PermissionLevels, TeamStore } from '../ports.ts'
+import type { OrganizationStores, TeamStore } from '../ports.ts'
 import type { Organization, Team, TeamPermission } from '../types.ts'
 import { teamTypes } from '../types.ts'
 
@@ -66,14 +66,13 @@ export const permissionsOfTeam = async (
   return [...roles.right.values()].flat()
 }
 
-/** Returns the caller's rights as seen inside the transaction. */
+/** Returns the caller's rights as seen inside the transaction, in an organization that it has locked. */
 export const rightsIn = async (
-  stores: { readonly memberships: MembershipStore },
+  stores: Pick<OrganizationStores, 'rights'>,
   catalogue: PermissionLevels,
   principal: Principal,
   orgId: OrgId,
-): Promise<Rights> =>
-  rightsOf(principal.isSiteAdmin, await stores.memberships.standing(orgId, principal.userId), catalogue)
+): Promise<Rights> => rightsOfSubject(await subjectIn(stores.rights, principal, orgId), catalogue)
 
 export interface TeamChangeDeps {
   readonly uow: UnitOfWork<OrganizationStores>

@@ -1,18 +1,20 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { entrantOf } from '../../kernel/access.ts'
+import type { Level } from '../../kernel/access.ts'
+import { entryContext } from '../../kernel/access.ts'
 import { changedFields, isSameSet, isUnchanged } from '../../kernel/fields.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../kernel/ids.ts'
 import type { Page, PageRequest } from '../../kernel/page.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
+import type { PermissionLevels } from '../../kernel/rights.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { OrganizationMissing, OwnersTeamFixed, TeamChanged, TeamMissing } from '../failures.ts'
 import { levelOfTeam, mayChange, mayGive, mustHold } from '../members/rights.ts'
 import { parseTeamName } from '../organizations/names.ts'
-import type { MembershipStore, OrganizationStore, OrganizationStores, PermissionLevels, TeamChanges, TeamStore } from '../ports.ts'
-import type { Organization, Team, TeamInOrganization, TeamPermission } from '../types.ts'
+import type { OrganizationStore, OrganizationStores, TeamChanges, TeamStore } from '../ports.ts'
+import type { TeamInOrganization, TeamPermission } from '../types.ts'
 import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
 import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
 import { definedFields } from '../../kernel/fields.ts'
@@ -98,16 +100,10 @@ const recordCreated = (
 type Stores = {
   readonly organizations: OrganizationStore
   readonly teams: TeamStore
-  readonly memberships: MembershipStore
 }
 
-const within = (page: Page<Team>, organization: Organization): Page<TeamInOrganization> => ({
-  ...page,
-  items: page.items.map((team) => ({ team, organization })),
-})
-
 export const makeFindTeam =
-  (deps: Pick<Stores, 'organizations' | 'teams'>) =>
+  (deps: Stores) =>
   async (id: TeamId): Outcome<Failure<'TeamMissing'>, TeamInOrganization> => {
     const team = await deps.teams.findById(id)
     const organization = team === undefined ? undefined : await deps.organizations.findById(team.orgId)
@@ -117,12 +113,11 @@ export const makeFindTeam =
   }
 
 export const makeListTeams =
-  (deps: Pick<Stores, 'organizations' | 'teams'>) =>
+  (deps: Pick<Stores, 'teams'>) =>
   async (orgId: OrgId, page: PageRequest): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
-    const organization = await deps.organizations.findById(orgId)
-    return organization === undefined
-      ? left(OrganizationMissing('The organization does not exist.'))
-      : right(within(await deps.teams.list(orgId, page), organization))
+    const listed = await deps.teams.list(orgId, page)
+    // Every organization has the team Owners.
+    return listed.total === 0 ? left(OrganizationMissing('The organization does not exist.')) : right(listed)
   }
 
 export interface TeamQuery {
@@ -130,37 +125,22 @@ export interface TeamQuery {
   readonly includesDescription: boolean
 }
 
-/** Searches teams. Owners and site admins search all teams, others their own. */
+/** Searches teams. Owners and site admins search all teams, others their own. `level` is the caller's in the organization. */
 export const makeSearchTeams =
-  (deps: Stores) =>
-  async (
-    call: SignedInCall,
-    orgId: OrgId,
-    query: TeamQuery,
-    page: PageRequest,
-  ): Outcome<Failure<'OrganizationMissing'>, Page<TeamInOrganization>> => {
-    const organization = await deps.organizations.findById(orgId)
-    if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
+  (deps: Pick<Stores, 'teams'>) =>
+  (call: SignedInCall, orgId: OrgId, level: Level, query: TeamQuery, page: PageRequest): Promise<Page<TeamInOrganization>> => {
     const { userId, isSiteAdmin } = call.principal
-    const seesAll = isSiteAdmin || (await deps.memberships.standing(orgId, userId)).level === 'owner'
-    const found = await deps.teams.search(orgId, { ...query, memberId: seesAll ? undefined : userId }, page)
-    return right(within(found, organization))
+    const seesAll = isSiteAdmin || level === 'owner'
+    return deps.teams.search(orgId, { ...query, memberId: seesAll ? undefined : userId }, page)
   }
 
 /** Lists the caller's teams within the token's reach, in the organizations that the caller may enter now. */
 export const makeListOwnTeams =
-  (deps: Pick<Stores, 'organizations' | 'teams'> & { readonly clock: Clock }) =>
-  async (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
+  (deps: Pick<Stores, 'teams'> & { readonly clock: Clock }) =>
+  (call: SignedInCall, page: PageRequest): Promise<Page<TeamInOrganization>> => {
     const { userId, onlyOrgId, scopes } = call.principal
-    const entrant = entrantOf(call.principal, deps.clock.now())
-    const found = await deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entrant }, page)
-    const organizations = await deps.organizations.findByIds([...new Set(found.items.map((team) => team.orgId))])
-    const byId = new Map(organizations.map((organization) => [organization.id, organization]))
-    const items = found.items.flatMap((team) => {
-      const organization = byId.get(team.orgId)
-      return organization === undefined ? [] : [{ team, organization }]
-    })
-    return { ...found, items }
+    const entry = entryContext(call.principal, deps.clock.now())
+    return deps.teams.listOfUser(userId, { onlyOrgId, onlyPublic: scopes.publicOnly, entry }, page)
   }
 
 /** An absent field is unchanged. */

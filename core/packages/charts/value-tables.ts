@@ -57,15 +57,6 @@ export const plainJson = (value: Json): Json => {
   return fromEntries(entriesOf(value as FreeObject).map(([key, item]) => [key, plainJson(item)]))
 }
 
-/** Returns every string and number in a value, as text. */
-export const textsOf = (value: Json | undefined): readonly string[] => {
-  if (typeof value === 'string') return [value]
-  if (typeof value === 'number' || typeof value === 'bigint') return [String(value)]
-  if (Array.isArray(value)) return (value as readonly Json[]).flatMap(textsOf)
-  const table = asTable(value)
-  return table === undefined ? [] : entriesOf(table).flatMap(([, item]) => textsOf(item))
-}
-
 /** Reports whether two values are equal, including the order of keys. */
 export const isSame = (a: Json | undefined, b: Json | undefined): boolean => {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return Object.is(a, b)

@@ -1,4 +1,5 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import type { Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
@@ -64,10 +65,7 @@ const makeLists = (cluster: MemberCluster, signal: AbortSignal): Lists => {
 export const makeApiResources = (cluster: MemberCluster, signal: AbortSignal): ApiResources => {
   const lists = makeLists(cluster, signal)
   return {
-    ofKind: async (apiVersion, kind) => {
-      const list = await lists(apiVersion)
-      return isLeft(list) ? list : right(list.right.find((resource) => resource.kind === kind))
-    },
+    ofKind: async (apiVersion, kind) => pipe(await lists(apiVersion), map((list) => list.find((resource) => resource.kind === kind))),
     complete: async (resource) => {
       const { group, name, kind } = resource
       const versions = resource.version === '' ? await versionsOf(cluster, group, signal) : right([resource.version])

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
@@ -95,16 +96,17 @@ export const makeOpenEditor =
     const resource = version !== '' && name !== '' ? right(subject.resource) : await resources.complete(subject.resource)
     if (isLeft(resource)) return resource
     if (resource.right.version === '' || resource.right.name === '') return left(EditorMissing('There is no editor for it: the cluster does not serve that resource, and the request does not say its version and plural.'))
-    const editor = await editorCatalog.find(cluster, resource.right, signal)
-    return isLeft(editor) ? editor : right({ subject: { ...subject, resource: resource.right }, editor: editor.right, resources })
+    const completed = { ...subject, resource: resource.right }
+    return pipe(await editorCatalog.find(cluster, resource.right, signal), map((editor) => ({ subject: completed, editor, resources })))
   }
 
 const nameOf = ({ resource }: ResourceEditor): string => `${resource.name}${resource.group === '' ? '' : `.${resource.group}`}`
 
-const fetchFor = async (deps: OpenChartsDeps, cluster: MemberCluster, ref: ChartRef, signal: AbortSignal): Outcome<ChartFailure, Chart> => {
-  const fetched = await deps.chartSource.fetch({ ...ref, source: completedSource(ref.source) }, { cluster, tenantId: cluster.ownerId }, signal)
-  return isLeft(fetched) ? fetched : right(fetched.right.chart)
-}
+const fetchFor = async (deps: OpenChartsDeps, cluster: MemberCluster, ref: ChartRef, signal: AbortSignal): Outcome<ChartFailure, Chart> =>
+  pipe(
+    await deps.chartSource.fetch({ ...ref, source: completedSource(ref.source) }, { cluster, tenantId: cluster.ownerId }, signal),
+    map(({ chart }) => chart),
+  )
 
 /** Fetches the chart that turns options into a model. Failures: EditorMissing if the editor has none, ChartFailure. */
 export const fetchOptionsChart = async (deps: OpenChartsDeps, cluster: MemberCluster, { editor }: OpenedEditor, signal: AbortSignal): Outcome<OpenFailure, Chart> =>
@@ -117,8 +119,7 @@ export const fetchEditorChart = async (deps: OpenChartsDeps, cluster: MemberClus
   if (isLeft(chart)) return chart
   const edited = editedResourceOf(chart.right.metadata)
   if (edited?.group !== editor.resource.group || edited.name !== editor.resource.name) return unfit(chart.right, `its annotation meta.x-helm.dev/editor does not name ${nameOf(editor)}`)
-  const facts = readEditorChart(chart.right)
-  return isLeft(facts) ? facts : right({ chart: chart.right, facts: facts.right })
+  return pipe(readEditorChart(chart.right), map((facts) => ({ chart: chart.right, facts })))
 }
 
 export interface RenderChartDeps {

@@ -1,4 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { ClusterTasks, TaskCluster } from '../../cluster-tasks/ports.ts'
+import { failedBeforeChange, inStep } from '../../cluster-tasks/types.ts'
 import type { MemberCluster } from '../../clusters/ports.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -8,8 +10,6 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
 import type { JsonPatches, RecordFailure, ReleaseStore } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
-import type { OpenTaskCluster, TaskCluster } from '../releases/cluster-tasks.ts'
-import { whileAllowed } from '../releases/cluster-tasks.ts'
 import type { HelmFlags, HelmRunner } from '../releases/ports.ts'
 import { HelmMissing, ReleaseNameTaken } from '../releases/ports.ts'
 import type { ApplyChartDeps } from '../releases/prepared-release.ts'
@@ -18,7 +18,6 @@ import type { Standing } from '../releases/release-state.ts'
 import { isPending, pendingElsewhere } from '../releases/release-state.ts'
 import type { OpenedCluster, SubmitReleaseDeps, SubmitReleaseFailure } from '../releases/release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, submitReleaseTask } from '../releases/release-tasks.ts'
-import { failedBefore } from '../releases/task-results.ts'
 import type { UninstallTaskDeps } from '../releases/uninstalls.ts'
 import { removalKind } from '../releases/uninstalls.ts'
 import type { Release } from '../types.ts'
@@ -173,7 +172,7 @@ export const makeApplyModel = (deps: ApplyModelDeps) => {
 }
 
 export interface ApplyEditorTaskDeps extends ApplyChartDeps, ResolveModelDeps {
-  readonly openTaskCluster: OpenTaskCluster
+  readonly clusterTasks: ClusterTasks
 }
 
 interface ApplyInput extends ModelChange {
@@ -189,20 +188,16 @@ const lacksNamespace = async (cluster: MemberCluster, namespace: string, signal:
 const makePrepare = (deps: ApplyEditorTaskDeps) => {
   const resolve = makeResolveModel(deps)
   const fill = makeFillModel(deps)
-  return async (run: TaskRun, cluster: MemberCluster, input: ApplyInput): Outcome<Failure, FilledModel> => {
-    const step = run.progress.step('Prepare the model')
-    const model = await resolve(cluster, input, run.signal)
-    const filled = isLeft(model) ? model : await fill(cluster, model.right, run.signal)
-    if (isLeft(filled)) {
-      step.failed('The model could not be prepared.')
+  return (run: TaskRun, cluster: MemberCluster, input: ApplyInput): Outcome<Failure, FilledModel> =>
+    inStep(run, { title: 'Prepare the model', failed: 'The model could not be prepared.' }, async (step) => {
+      const model = await resolve(cluster, input, run.signal)
+      const filled = isLeft(model) ? model : await fill(cluster, model.right, run.signal)
+      if (isLeft(filled)) return filled
+      const { opened, chart, values } = filled.right
+      const keys = Object.keys(values.resources as FreeObject)
+      step.say(`${opened.editor.origin === 'cluster' ? "The cluster's editor" : 'The built-in editor'} with the chart ${chart.chart.name} ${chart.chart.version}; resources: ${keys.join(', ') || 'none'}`, { data: { resources: keys } })
       return filled
-    }
-    const { opened, chart } = filled.right
-    const keys = Object.keys(filled.right.values.resources as FreeObject)
-    step.say(`${opened.editor.origin === 'cluster' ? "The cluster's editor" : 'The built-in editor'} with the chart ${chart.chart.name} ${chart.chart.version}; resources: ${keys.join(', ') || 'none'}`, { data: { resources: keys } })
-    step.done()
-    return right(filled.right)
-  }
+    })
 }
 
 /** Installs or upgrades a model. The model is the only source of values for the editor's chart. */
@@ -212,7 +207,7 @@ export const applyEditorKind = (deps: ApplyEditorTaskDeps): TaskKind => {
   const work = async (run: TaskRun, { cluster }: TaskCluster): Promise<TaskEnd> => {
     const input = run.input as unknown as ApplyInput
     const prepared = await prepare(run, cluster, input)
-    if (isLeft(prepared)) return failedBefore(run, prepared.left)
+    if (isLeft(prepared)) return failedBeforeChange(run, prepared.left)
     const { values, chart, opened: editor } = prepared.right
     const { release } = editor.subject
     const createNamespace = await lacksNamespace(cluster, release.namespace, run.signal)
@@ -229,7 +224,7 @@ export const applyEditorKind = (deps: ApplyEditorTaskDeps): TaskKind => {
   }
   return {
     kind: applyEditorKindName,
-    run: (asked) => whileAllowed(deps, asked, work),
+    run: (asked) => deps.clusterTasks.run(asked, work),
     recover: makeRecoverReleaseTask(deps, 'upgrade'),
   }
 }

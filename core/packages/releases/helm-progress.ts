@@ -1,7 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import type { MemberCluster } from '../../clusters/ports.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock, Pause } from '../../kernel/clock.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { TaskProgress, TaskRun, TaskStep } from '../../tasks/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
@@ -9,8 +10,8 @@ import type { StorageDriver } from '../types.ts'
 import { pluralOf } from './api-paths.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { askItems, askObject, hasPods, labelOf, ownWarning, pathOf, podReason, queryValue, readinessOf, takesAWhile } from './kubernetes-objects.ts'
-import type { HelmEvent, HelmFailure, HelmObject, Pause } from './ports.ts'
-import type { Redact } from './redaction.ts'
+import type { HelmEvent, HelmFailure, HelmObject } from './ports.ts'
+import type { Redact } from '../../kernel/redaction.ts'
 
 /** A hook, as a rendering declares it. */
 export interface PlannedHook {
@@ -111,7 +112,7 @@ export const followHelm = (progress: TaskProgress, plan: HelmPlan, now: () => Da
     if (lines > maxLines) return
     const label = planned === undefined ? `${object.resource}${object.name === undefined ? '' : ` ${object.name}`}` : labelOf(planned, home)
     objects ??= progress.step(plan.isRemoval === true ? 'Remove the objects' : 'Apply the objects')
-    const data = { resource: object.resource, method, status, ...(planned === undefined ? {} : { kind: planned.kind, name: planned.name }) }
+    const data = { resource: object.resource, method, status, ...definedFields({ kind: planned?.kind, name: planned?.name }) }
     if (isRefused(method, status)) objects.say(`${label}: the cluster answered ${status}`, { level: 'warning', data })
     else objects.say(`${label} ${doneWord(method, status)}`, { data })
     if (lines === maxLines) objects.say('Further objects are not listed.')

@@ -32,12 +32,6 @@ export interface RecordSizes {
 }
 export const RecordSizesToken = token<RecordSizes>('packages.RecordSizes')
 
-/** Waits. Resolves early when the signal is aborted; never rejects. */
-export interface Pause {
-  (milliseconds: number, signal: AbortSignal): Promise<void>
-}
-export const PauseToken = token<Pause>('packages.Pause')
-
 /** No usable helm binary: none was found, or it is older than the minimum version. Reads do not need it. */
 export const HelmMissing = defineFailure('HelmMissing', 'Upstream')
 /** Helm ended with an error; the message is helm's, without the values. */

@@ -1,7 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { cancelledBeforeChange, failedBeforeChange, inStep, succeeded } from '../../cluster-tasks/types.ts'
 import type { MemberCluster } from '../../clusters/ports.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock, Pause } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
@@ -16,13 +17,12 @@ import type { ManifestObject } from './kubernetes-objects.ts'
 import { countByKind, countOf, objectsOf, recreatePods } from './kubernetes-objects.ts'
 import type { ComparedManifests } from './manifest-diff.ts'
 import { chartCrds, compareCrds, compareManifests, describeDiff, diffManifests } from './manifest-diff.ts'
-import type { HelmEvent, HelmFailure, HelmFlags, HelmRendering, HelmRunner, HelmWork, Pause, RecordSizes, TextDiff } from './ports.ts'
+import type { HelmEvent, HelmFailure, HelmFlags, HelmRendering, HelmRunner, HelmWork, RecordSizes, TextDiff } from './ports.ts'
 import { bigFiles, missingRights, recordLimitBytes, storedParts } from './preflight.ts'
-import type { Redact } from './redaction.ts'
-import { redactAll, redactSecrets } from './redaction.ts'
+import type { Redact } from '../../kernel/redaction.ts'
+import { redactAll, redactSecrets } from '../../kernel/redaction.ts'
 import type { Standing } from './release-state.ts'
 import { endOfHelm, isPending, pendingElsewhere, readStanding } from './release-state.ts'
-import { failedBefore, stoppedBefore, succeeded } from './task-results.ts'
 import { definedFields } from '../../kernel/fields.ts'
 
 /** A chart to install or upgrade as a release. */
@@ -96,7 +96,7 @@ export const dryRunApplication = async (deps: ApplyChartDeps, run: TaskRun, prep
     : await compareManifests(deps, former?.manifest ?? '', manifest.right, { home: release.namespace, redact: prepared.redactSecrets })
   if (isLeft(compared)) {
     step.failed('It would not succeed.')
-    return failedBefore(run, compared.left)
+    return failedBeforeChange(run, compared.left)
   }
   step.done(compared.right.text)
   const result = { release: release.name, namespace: release.namespace, dryRun: true, revision: former?.version ?? 0, diff: compared.right.diff }
@@ -121,36 +121,32 @@ const workOf = ({ cluster, driver, tenantId, release, flags }: PreparedApplicati
   ...definedFields({ onEvent }),
 })
 
-const render = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Outcome<Failure, Rendered> => {
-  const step = run.progress.step('Render the chart')
-  const { cluster, chart, archive, effective, flags } = prepared
-  const rendered = await deps.helm.template(workOf(prepared), { archive, values: effective }, run.signal)
-  if (isLeft(rendered)) {
-    step.failed('The chart could not be rendered.')
-    return left({ ...rendered.left, message: prepared.redactAll(rendered.left.message) })
-  }
-  const objects = await objectsOf(deps.chartTexts, rendered.right.manifest)
-  if (isLeft(objects)) {
-    step.failed('What the chart renders cannot be read.')
-    return objects
-  }
-  const { text, counts } = countByKind(objects.right)
-  const hooks = rendered.right.hooks.map(plannedHook)
-  step.say(`${countOf(objects.right.length, 'object')}${text === '' ? '' : `: ${text}`}; ${countOf(hooks.length, 'hook')}`, { data: { objects: objects.right.length, kinds: counts, hooks: hooks.length } })
-  const crds = await chartCrds(deps.chartTexts, chart)
-  if (crds.length > 0) {
-    const standing = await compareCrds(cluster, crds, run.signal)
-    const installs = isNew(prepared) && flags.skipCrds !== true
-    if (installs && standing.missing.length > 0) step.say(`${countOf(standing.missing.length, 'CRD')} will be created: ${standing.missing.join(', ')}`)
-    const notApplied = [...standing.differing, ...(installs ? [] : standing.missing)]
-    if (notApplied.length > 0) {
-      const data = { differing: standing.differing, missing: installs ? [] : standing.missing }
-      step.say(`${notApplied.length === 1 ? '1 CRD differs' : `${notApplied.length} CRDs differ`}, not applied: ${notApplied.join(', ')}. An upgrade changes no CRDs; apply them from the chart's folder crds.`, { level: 'warning', data })
+const render = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Outcome<Failure, Rendered> =>
+  inStep(run, { title: 'Render the chart', failed: 'The chart could not be rendered.' }, async (step) => {
+    const { cluster, chart, archive, effective, flags } = prepared
+    const rendered = await deps.helm.template(workOf(prepared), { archive, values: effective }, run.signal)
+    if (isLeft(rendered)) return left({ ...rendered.left, message: prepared.redactAll(rendered.left.message) })
+    const objects = await objectsOf(deps.chartTexts, rendered.right.manifest)
+    if (isLeft(objects)) {
+      step.failed('What the chart renders cannot be read.')
+      return objects
     }
-  }
-  step.done()
-  return right({ objects: objects.right, hooks, manifest: rendered.right.manifest })
-}
+    const { text, counts } = countByKind(objects.right)
+    const hooks = rendered.right.hooks.map(plannedHook)
+    step.say(`${countOf(objects.right.length, 'object')}${text === '' ? '' : `: ${text}`}; ${countOf(hooks.length, 'hook')}`, { data: { objects: objects.right.length, kinds: counts, hooks: hooks.length } })
+    const crds = await chartCrds(deps.chartTexts, chart)
+    if (crds.length > 0) {
+      const standing = await compareCrds(cluster, crds, run.signal)
+      const installs = isNew(prepared) && flags.skipCrds !== true
+      if (installs && standing.missing.length > 0) step.say(`${countOf(standing.missing.length, 'CRD')} will be created: ${standing.missing.join(', ')}`)
+      const notApplied = [...standing.differing, ...(installs ? [] : standing.missing)]
+      if (notApplied.length > 0) {
+        const data = { differing: standing.differing, missing: installs ? [] : standing.missing }
+        step.say(`${notApplied.length === 1 ? '1 CRD differs' : `${notApplied.length} CRDs differ`}, not applied: ${notApplied.join(', ')}. An upgrade changes no CRDs; apply them from the chart's folder crds.`, { level: 'warning', data })
+      }
+    }
+    return right({ objects: objects.right, hooks, manifest: rendered.right.manifest })
+  })
 
 /** Reports what an upgrade will change before it starts, so that it can still be cancelled. */
 const sayChanges = async (deps: ApplyChartDeps, step: TaskStep, { former, release, redactSecrets }: PreparedApplication, { objects }: Rendered): Promise<void> => {
@@ -163,27 +159,25 @@ const sayChanges = async (deps: ApplyChartDeps, step: TaskStep, { former, releas
   step.say(`Compared with revision ${former.version}: ${describeDiff(diff)}${names}`, { data: { added, changed, removed: diff.removed, kept, unchanged } })
 }
 
-const check = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication, rendered: Rendered): Outcome<Failure, void> => {
-  const step = run.progress.step('Check rights and size')
-  const verb = isNew(prepared) ? 'create' : 'patch'
-  const missing = await missingRights(prepared.cluster, rendered.objects, { home: prepared.release.namespace, verb }, run.signal)
-  if (missing.length > 0 && verb === 'create') {
-    step.failed('Rights are missing.')
-    return left({ tag: 'RightsMissing', kind: 'Forbidden', message: `The cluster does not let you ${missing.join('; ')}.` })
-  }
-  // Rights may be granted for single names, so the check is not conclusive.
-  if (missing.length > 0) step.say(`The cluster may not let you ${missing.join('; ')}`, { level: 'warning', data: { missing } })
-  await sayChanges(deps, step, prepared, rendered)
-  const size = await deps.recordSizes.packed(storedParts(prepared.chart, rendered.manifest, prepared.effective))
-  if (size > recordLimitBytes) {
-    step.failed('The release is too large.')
-    const message = `The record of the release would take ${Math.ceil(size / 1024)} KiB, and a ${prepared.driver} holds 1024 KiB. The largest files of the chart: ${bigFiles(prepared.chart)}.`
-    return left({ tag: 'RecordTooLarge', kind: 'Unprocessable', message })
-  }
-  step.say(`The record takes about ${Math.ceil(size / 1024)} of 1024 KiB`, { data: { bytes: size } })
-  step.done()
-  return right(undefined)
-}
+const check = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication, rendered: Rendered): Outcome<Failure, void> =>
+  inStep(run, { title: 'Check rights and size', failed: 'Rights are missing.' }, async (step) => {
+    const verb = isNew(prepared) ? 'create' : 'patch'
+    const missing = await missingRights(prepared.cluster, rendered.objects, { home: prepared.release.namespace, verb }, run.signal)
+    if (missing.length > 0 && verb === 'create') {
+      return left({ tag: 'RightsMissing', kind: 'Forbidden', message: `The cluster does not let you ${missing.join('; ')}.` })
+    }
+    // Rights may be granted for single names, so the check is not conclusive.
+    if (missing.length > 0) step.say(`The cluster may not let you ${missing.join('; ')}`, { level: 'warning', data: { missing } })
+    await sayChanges(deps, step, prepared, rendered)
+    const size = await deps.recordSizes.packed(storedParts(prepared.chart, rendered.manifest, prepared.effective))
+    if (size > recordLimitBytes) {
+      step.failed('The release is too large.')
+      const message = `The record of the release would take ${Math.ceil(size / 1024)} KiB, and a ${prepared.driver} holds 1024 KiB. The largest files of the chart: ${bigFiles(prepared.chart)}.`
+      return left({ tag: 'RecordTooLarge', kind: 'Unprocessable', message })
+    }
+    step.say(`The record takes about ${Math.ceil(size / 1024)} of 1024 KiB`, { data: { bytes: size } })
+    return right(undefined)
+  })
 
 const callHelm = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication, rendered: Rendered): Outcome<HelmFailure, HelmRendering> => {
   const { cluster, archive, values, release, flags, verb, driver, redactAll, redactSecrets } = prepared
@@ -197,10 +191,10 @@ const callHelm = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplicat
 /** Renders, validates and runs helm. Every step is reported, and the end states which revision is deployed. */
 export const runApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
   const rendered = await render(deps, run, prepared)
-  if (isLeft(rendered)) return failedBefore(run, rendered.left)
+  if (isLeft(rendered)) return failedBeforeChange(run, rendered.left)
   const checked = await check(deps, run, prepared, rendered.right)
-  if (isLeft(checked)) return failedBefore(run, checked.left)
-  if (run.signal.aborted) return stoppedBefore(run)
+  if (isLeft(checked)) return failedBeforeChange(run, checked.left)
+  if (run.signal.aborted) return cancelledBeforeChange(run)
   const done = await callHelm(deps, run, prepared, rendered.right)
   if (!isLeft(done) && prepared.flags.recreate === true && !run.signal.aborted) await recreatePods(deps.helm, run, prepared, rendered.right.objects)
   // Notes may contain values, so they are not repeated here.
@@ -232,14 +226,10 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ChartApp
   const former = await formerOf(deps, application, before.right, run.signal)
   if (isLeft(former)) return former
   const effective = effectiveValues(application, former.right)
-  const step = run.progress.step('Check the values')
-  const judged = await deps.chartTools.checkValues(chart, effective)
-  if (isLeft(judged)) {
-    step.failed('The values do not fit the chart.')
-    return judged
-  }
-  step.done('The values fit the chart')
-  const archive = await deps.chartTools.pack(chart, application.annotations === undefined ? {} : { annotations: application.annotations })
+  const texts = { title: 'Check the values', done: 'The values fit the chart', failed: 'The values do not fit the chart.' }
+  const judged = await inStep(run, texts, () => deps.chartTools.checkValues(chart, effective))
+  if (isLeft(judged)) return judged
+  const archive = await deps.chartTools.pack(chart, definedFields({ annotations: application.annotations }))
   const said = [application.values, effective, former.right?.config]
   return right({ ...application, before: before.right, former: former.right, effective, archive, redactAll: redactAll(...said), redactSecrets: redactSecrets(...said) })
 }
@@ -252,6 +242,6 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ChartApp
 export const makeApplyChart = (deps: ApplyChartDeps) =>
   async (run: TaskRun, application: ChartApplication): Promise<TaskEnd> => {
     const prepared = await prepare(deps, run, application)
-    if (isLeft(prepared)) return failedBefore(run, prepared.left)
+    if (isLeft(prepared)) return failedBeforeChange(run, prepared.left)
     return application.flags.dryRun === undefined ? runApplication(deps, run, prepared.right) : dryRunApplication(deps, run, prepared.right)
   }

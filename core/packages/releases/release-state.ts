@@ -1,14 +1,16 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { whyStoppedBy, wordsOf, workerDied } from '../../cluster-tasks/types.ts'
 import type { MemberCluster } from '../../clusters/ports.ts'
+import type { Pause } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
+import { definedFields } from '../../kernel/fields.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { TaskEnd, TaskRun } from '../../tasks/ports.ts'
 import type { RecordFailure, ReleaseStore } from '../ports.ts'
 import type { HelmVerb, ReleaseKey, ReleaseRecordRef, StorageDriver } from '../types.ts'
-import type { HelmFailure, Pause } from './ports.ts'
+import type { HelmFailure } from './ports.ts'
 import { ReleasePending } from './ports.ts'
-import { whyStoppedBy, wordsOf } from './task-results.ts'
 
 /** The location of a release's records. */
 export interface RecordPlace {
@@ -107,8 +109,6 @@ export interface LostOperation {
   readonly keepsHistory: boolean
 }
 
-const workerDied = 'The process that worked on this task died.'
-
 const judgeUninstall = (lost: LostOperation, standing: Standing): TaskEnd => {
   const { newest } = standing
   if (newest === undefined) return { state: 'succeeded', message: 'The release is uninstalled, and its history removed.' }
@@ -133,6 +133,8 @@ export const judgeLost = (lost: LostOperation, standing: Standing): TaskEnd => {
   return { state: 'failed', message: `${live} Roll back, or try again.`, error: workerDied }
 }
 
+const revisionsOf = ({ newest, live }: Standing): FreeObject => definedFields({ revision: newest?.version, status: newest?.status, live: live?.version })
+
 /**
  * Ends a task whose worker died, without repeating its work: reads the records, sets a revision that the dead helm process
  * left pending to failed, and reports the state. May be repeated.
@@ -141,10 +143,8 @@ export const makeRecoverRelease = (deps: SettleDeps) =>
   async (place: RecordPlace, lost: LostOperation): Promise<TaskEnd> => {
     const settled = await settle(deps, place, lost.beforeRevision)
     if (isLeft(settled)) return unknowable(settled.left.message)
-    const { newest, live } = settled.right
     const end = judgeLost(lost, settled.right)
-    const revision = newest === undefined ? {} : { revision: newest.version, status: newest.status }
-    return { ...end, result: { release: place.release.name, namespace: place.release.namespace, ...revision, ...(live === undefined ? {} : { live: live.version }) } }
+    return { ...end, result: { release: place.release.name, namespace: place.release.namespace, ...revisionsOf(settled.right) } }
   }
 
 /** Returns the end of a task whose worker died and whose result cannot be determined. */
@@ -175,12 +175,11 @@ const reached = (about: HelmAftermath, after: Standing): string => {
   return about.verb === 'install' ? ' Nothing was recorded; a namespace and definitions of the chart may have been created.' : ' Nothing new was recorded.'
 }
 
-const resultOf = ({ release, driver }: HelmAftermath, { newest, live }: Standing): FreeObject => ({
+const resultOf = ({ release, driver }: HelmAftermath, standing: Standing): FreeObject => ({
   release: release.name,
   namespace: release.namespace,
   driver,
-  ...(newest === undefined ? {} : { revision: newest.version, status: newest.status }),
-  ...(live === undefined ? {} : { live: live.version }),
+  ...revisionsOf(standing),
 })
 
 const doneWords: Readonly<Record<HelmVerb, string>> = { install: 'is installed', upgrade: 'is upgraded', rollback: 'is rolled back', uninstall: 'is uninstalled' }

@@ -1,15 +1,15 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { ClusterTasks, ClusterWork } from '../../cluster-tasks/ports.ts'
+import { workerDied } from '../../cluster-tasks/types.ts'
 import type { ClusterMissing, ClusterNotConnected, MemberCluster, MemberClusters } from '../../clusters/ports.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import type { SubmitFailure, SubmittedTask, TaskEnd, TaskRun, Tasks, TaskSubmission } from '../../tasks/ports.ts'
+import type { SubmitFailure, SubmittedTask, TaskEnd, TaskRun } from '../../tasks/ports.ts'
 import type { RecordFailure, ReleaseStore, StorageDriverOf } from '../ports.ts'
 import type { HelmVerb, ReleaseKey, StorageDriver } from '../types.ts'
-import type { OpenTaskCluster } from './cluster-tasks.ts'
-import { clusterRefOf } from './cluster-tasks.ts'
 import type { HelmFlags } from './ports.ts'
 import { ReleaseOptionsRefused } from './ports.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
@@ -35,7 +35,7 @@ export interface SubmitReleaseDeps {
   readonly memberClusters: MemberClusters
   readonly driverOf: StorageDriverOf
   readonly releases: Pick<ReleaseStore, 'index'>
-  readonly tasks: Tasks
+  readonly clusterTasks: ClusterTasks
 }
 
 export type OpenFailure = ReturnType<typeof ClusterMissing> | ReturnType<typeof ClusterNotConnected>
@@ -82,23 +82,16 @@ export interface ReleaseOperation {
   readonly responseId: string | undefined
 }
 
-/**
- * Returns the lock key of a release. While a task with this key is unfinished, no other task on the same release is
- * accepted. The key is scoped to one owner: a cluster that another account imports can claim any UID and must not block this
- * owner's releases.
- */
-export const releaseLockKey = ({ ownerId, uid }: Pick<MemberCluster, 'ownerId' | 'uid'>, { namespace, name }: ReleaseKey): string => `cluster/${ownerId}/${uid}/${namespace}/${name}`
-
-const submissionOf = (cluster: MemberCluster, operation: ReleaseOperation): TaskSubmission => {
-  const { release, verb, isDryRun } = operation
+/** A dry run changes nothing, so it takes no lock. */
+const workOf = (operation: ReleaseOperation): ClusterWork => {
+  const { kind, release, verb, isDryRun, responseId } = operation
   return {
-    kind: operation.kind,
+    kind,
     title: `${operation.title ?? titles[verb]} release ${release.name} in namespace ${release.namespace}${isDryRun ? ' (dry run)' : ''}`,
-    tenantId: cluster.ownerId,
-    about: { cluster: cluster.name, owner: cluster.ownerName, namespace: release.namespace, release: release.name, verb },
-    ...(isDryRun ? {} : { lockKey: releaseLockKey(cluster, release) }),
-    input: { cluster: clusterRefOf(cluster), release: { ...release }, ...operation.input },
-    responseId: operation.responseId,
+    about: { namespace: release.namespace, release: release.name, verb },
+    lock: isDryRun ? undefined : `${release.namespace}/${release.name}`,
+    input: { release: { ...release }, ...operation.input },
+    responseId,
   }
 }
 
@@ -108,40 +101,37 @@ const submissionOf = (cluster: MemberCluster, operation: ReleaseOperation): Task
  * recovery.
  */
 export const submitReleaseTask = async <F extends Failure>(
-  deps: Pick<SubmitReleaseDeps, 'releases' | 'tasks'>,
+  deps: Pick<SubmitReleaseDeps, 'releases' | 'clusterTasks'>,
   call: SignedInCall<SubmittedTask>,
   { cluster, driver }: OpenedCluster,
   operation: ReleaseOperation,
   judge: (standing: Standing) => F | undefined | Promise<F | undefined>,
-): Outcome<RecordFailure | SubmitFailure | F, SubmittedTask> => {
-  const submission = submissionOf(cluster, operation)
-  const foreseen = await deps.tasks.foresee(call, submission)
-  if (isLeft(foreseen)) return foreseen
-  if (foreseen.right !== undefined) return right(foreseen.right)
-  const standing = await readStanding(deps.releases, { cluster, driver, release: operation.release }, call.signal)
-  if (isLeft(standing)) return standing
-  const refused = await judge(standing.right)
-  if (refused !== undefined) return left(refused)
-  const revision = String(standing.right.newest?.version ?? 0)
-  return deps.tasks.submit(call, { ...submission, about: { ...submission.about, revision } })
-}
+): Outcome<RecordFailure | SubmitFailure | F, SubmittedTask> =>
+  deps.clusterTasks.submit<RecordFailure | F>(call, cluster, workOf(operation), async () => {
+    const standing = await readStanding(deps.releases, { cluster, driver, release: operation.release }, call.signal)
+    if (isLeft(standing)) return standing
+    const refused = await judge(standing.right)
+    return refused === undefined ? right({ revision: String(standing.right.newest?.version ?? 0) }) : left(refused)
+  })
 
 /** Returns the newest revision at acceptance, as stored with the task. */
 export const beforeRevisionOf = (run: Pick<TaskRun, 'task'>): number => Number(run.task.about.revision ?? 0) || 0
 
 /** Determines the result of a release operation whose worker died, and ends its task accordingly. */
 export const makeRecoverReleaseTask = (
-  deps: SettleDeps & { readonly openTaskCluster: OpenTaskCluster; readonly driverOf: StorageDriverOf },
+  deps: SettleDeps & { readonly clusterTasks: ClusterTasks; readonly driverOf: StorageDriverOf },
   verb: HelmVerb,
 ) => {
   const recover = makeRecoverRelease(deps)
   return async (run: TaskRun): Promise<TaskEnd> => {
     const flags = (run.input.flags ?? {}) as unknown as HelmFlags
-    if (flags.dryRun !== undefined) return { state: 'failed', message: 'Nothing was changed: it was a dry run.', error: 'The process that worked on this task died.' }
-    const opened = await deps.openTaskCluster(run)
-    if (isLeft(opened)) return unknowable(opened.left.message)
-    const { cluster } = opened.right
-    const place = { cluster, driver: await deps.driverOf(cluster), release: run.input.release as unknown as ReleaseKey }
-    return recover(place, { verb, beforeRevision: beforeRevisionOf(run), keepsHistory: flags.keepHistory === true })
+    if (flags.dryRun !== undefined) return { state: 'failed', message: 'Nothing was changed: it was a dry run.', error: workerDied }
+    return deps.clusterTasks.recover(run, {
+      unknowable,
+      find: async ({ cluster }) => {
+        const place = { cluster, driver: await deps.driverOf(cluster), release: run.input.release as unknown as ReleaseKey }
+        return recover(place, { verb, beforeRevision: beforeRevisionOf(run), keepsHistory: flags.keepHistory === true })
+      },
+    })
   }
 }

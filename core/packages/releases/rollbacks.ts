@@ -1,6 +1,8 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
+import type { ClusterTasks } from '../../cluster-tasks/ports.ts'
+import { cancelledBeforeChange, failedBeforeChange, succeeded } from '../../cluster-tasks/types.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock, Pause } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
@@ -9,25 +11,22 @@ import type { ChartTexts } from '../charts/ports.ts'
 import type { ReleaseStore, StorageDriverOf } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
 import type { Release, ReleaseKey, ReleaseRecordRef } from '../types.ts'
-import type { OpenTaskCluster } from './cluster-tasks.ts'
-import { whileAllowed } from './cluster-tasks.ts'
 import { attendHelm, plannedHook } from './helm-progress.ts'
 import { objectsOf, recreatePods } from './kubernetes-objects.ts'
 import { compareManifests } from './manifest-diff.ts'
-import type { HelmFlags, HelmRunner, Pause, TextDiff } from './ports.ts'
-import { redactAll, redactSecrets } from './redaction.ts'
+import type { HelmFlags, HelmRunner, TextDiff } from './ports.ts'
+import { redactAll, redactSecrets } from '../../kernel/redaction.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import type { RecordPlace, Standing } from './release-state.ts'
 import { endOfHelm, readStanding } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
-import { failedBefore, stoppedBefore, succeeded } from './task-results.ts'
 import { definedFields } from '../../kernel/fields.ts'
 
 export type RollbackFlags = Pick<HelmFlags, 'disableHooks' | 'recreate' | 'wait' | 'force' | 'cleanupOnFail' | 'timeoutSeconds' | 'dryRun'>
 
 export interface RollbackTaskDeps {
-  readonly openTaskCluster: OpenTaskCluster
+  readonly clusterTasks: ClusterTasks
   readonly driverOf: StorageDriverOf
   readonly helm: HelmRunner
   readonly releases: ReleaseStore
@@ -53,10 +52,10 @@ interface Planned extends RecordPlace {
 const tryRollback = async (deps: RollbackTaskDeps, run: TaskRun, { cluster, driver, release, before, target }: Planned): Promise<TaskEnd> => {
   const ref = before.live ?? before.newest
   const read = ref === undefined ? left<Failure>(ReleaseMissing('No revision is live.')) : await deps.releases.read(cluster, driver, ref, run.signal)
-  if (isLeft(read)) return failedBefore(run, read.left)
+  if (isLeft(read)) return failedBeforeChange(run, read.left)
   const redact = redactSecrets(read.right.config, target.config)
   const compared = await compareManifests(deps, read.right.manifest, target.manifest, { home: release.namespace, redact })
-  if (isLeft(compared)) return failedBefore(run, compared.left)
+  if (isLeft(compared)) return failedBeforeChange(run, compared.left)
   const { text, diff } = compared.right
   return succeeded(`Dry run, nothing was changed: going back to revision ${target.version} means ${text}.`, {
     release: release.name, namespace: release.namespace, dryRun: true, revision: read.right.version, target: target.version, diff,
@@ -94,20 +93,20 @@ const rollBack = async (deps: RollbackTaskDeps, run: TaskRun, plan: Planned): Pr
 
 /** The work of a task that rolls a release back, or reports what that would change. */
 export const makeRunRollback = (deps: RollbackTaskDeps) => (asked: TaskRun): Promise<TaskEnd> =>
-  whileAllowed(deps, asked, async (run, { cluster }) => {
+  deps.clusterTasks.run(asked, async (run, { cluster }) => {
     const place = { cluster, driver: await deps.driverOf(cluster), release: run.input.release as unknown as ReleaseKey }
     const before = await readStanding(deps.releases, place, run.signal)
-    if (isLeft(before)) return failedBefore(run, before.left)
+    if (isLeft(before)) return failedBeforeChange(run, before.left)
     const ref = targetOf(before.right, Number(run.input.revision ?? 0))
-    if (ref === undefined) return failedBefore(run, ReleaseMissing('The revision to go back to is not kept any more.'))
+    if (ref === undefined) return failedBeforeChange(run, ReleaseMissing('The revision to go back to is not kept any more.'))
     const target = await deps.releases.read(cluster, place.driver, ref, run.signal)
-    if (isLeft(target)) return failedBefore(run, target.left)
+    if (isLeft(target)) return failedBeforeChange(run, target.left)
     const flags = (run.input.flags ?? {}) as unknown as RollbackFlags
     const description = typeof run.input.description === 'string' ? run.input.description : undefined
     const plan: Planned = { ...place, before: before.right, target: target.right, flags, description }
     run.progress.say(`Back to revision ${ref.version}, from ${before.right.newest?.version ?? 0}`, { data: { target: ref.version } })
     if (flags.dryRun !== undefined) return tryRollback(deps, run, plan)
-    if (run.signal.aborted) return stoppedBefore(run)
+    if (run.signal.aborted) return cancelledBeforeChange(run)
     return rollBack(deps, run, plan)
   })
 

@@ -1,6 +1,8 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
+import type { ClusterTasks } from '../../cluster-tasks/ports.ts'
+import { cancelledBeforeChange, failedBeforeChange } from '../../cluster-tasks/types.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import type { Clock, Pause } from '../../kernel/clock.ts'
 import type { Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
@@ -11,19 +13,16 @@ import { asTable } from '../charts/value-tables.ts'
 import type { ReleaseStore, StorageDriverOf } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
 import type { Release, ReleaseKey } from '../types.ts'
-import type { OpenTaskCluster } from './cluster-tasks.ts'
-import { whileAllowed } from './cluster-tasks.ts'
 import { attendHelm, plannedHook } from './helm-progress.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { labelOf, objectsOf } from './kubernetes-objects.ts'
-import type { HelmFlags, HelmRunner, Pause } from './ports.ts'
-import { redactAll, redactSecrets } from './redaction.ts'
+import type { HelmFlags, HelmRunner } from './ports.ts'
+import { redactAll, redactSecrets } from '../../kernel/redaction.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import type { RecordPlace } from './release-state.ts'
 import { endOfHelm, readStanding } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
-import { failedBefore, stoppedBefore } from './task-results.ts'
 
 /** A release to uninstall. */
 export interface ReleaseRemoval extends RecordPlace {
@@ -51,9 +50,9 @@ export const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
   async (run: TaskRun, removal: ReleaseRemoval): Promise<TaskEnd> => {
     const { cluster, driver, release, tenantId, flags } = removal
     const before = await readStanding(deps.releases, removal, run.signal)
-    if (isLeft(before)) return failedBefore(run, before.left)
+    if (isLeft(before)) return failedBeforeChange(run, before.left)
     const { newest } = before.right
-    if (newest === undefined) return failedBefore(run, ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`))
+    if (newest === undefined) return failedBeforeChange(run, ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`))
     const read = await deps.releases.read(cluster, driver, newest, run.signal)
     // Without a readable record fewer details are reported, but helm may still be able to uninstall.
     const record: Release | undefined = isLeft(read) ? undefined : read.right
@@ -61,7 +60,7 @@ export const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
     const objects = isLeft(parsed) ? [] : parsed.right
     const kept = keptByPolicy(objects, release.namespace)
     if (kept.length > 0) run.progress.say(`As their policy says, ${kept.length === 1 ? 'one object stays' : `${kept.length} objects stay`}: ${kept.slice(0, 20).join(', ')}`, { data: { kept: kept.length } })
-    if (run.signal.aborted) return stoppedBefore(run)
+    if (run.signal.aborted) return cancelledBeforeChange(run)
     const hooks = (record?.hooks ?? []).map(plannedHook)
     const about = {
       cluster,
@@ -98,7 +97,7 @@ export const makeUninstallRelease = (deps: SubmitReleaseDeps) =>
   }
 
 export interface UninstallTaskDeps extends RemoveReleaseDeps {
-  readonly openTaskCluster: OpenTaskCluster
+  readonly clusterTasks: ClusterTasks
   readonly driverOf: StorageDriverOf
 }
 
@@ -108,7 +107,7 @@ export const removalKind = (kind: string, deps: UninstallTaskDeps): TaskKind => 
   return {
     kind,
     run: (asked) =>
-      whileAllowed(deps, asked, async (run, { cluster }) => {
+      deps.clusterTasks.run(asked, async (run, { cluster }) => {
         const release = run.input.release as unknown as ReleaseKey
         const flags = run.input.flags as unknown as ReleaseRemoval['flags']
         return remove(run, { cluster, driver: await deps.driverOf(cluster), release, tenantId: cluster.ownerId, flags })

@@ -1,4 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { ClusterTasks, TaskCluster } from '../../cluster-tasks/ports.ts'
+import { failedBeforeChange, inStep } from '../../cluster-tasks/types.ts'
 import type { MemberCluster } from '../../clusters/ports.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -12,8 +14,6 @@ import { checkValuesSpec, composeOverrides, composeValues, exactValues, saysValu
 import type { JsonPatches, StorageDriverOf } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
 import type { ChartRef, ReleaseKey } from '../types.ts'
-import type { OpenTaskCluster, TaskCluster } from './cluster-tasks.ts'
-import { whileAllowed } from './cluster-tasks.ts'
 import type { HelmFlags } from './ports.ts'
 import { ReleaseNameTaken } from './ports.ts'
 import type { ApplyChartDeps } from './prepared-release.ts'
@@ -23,7 +23,6 @@ import type { Standing } from './release-state.ts'
 import { isPending, pendingElsewhere } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { checkReleaseKey, makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
-import { failedBefore } from './task-results.ts'
 import { definedFields } from '../../kernel/fields.ts'
 
 /** The parameters of an install or upgrade, as stored in the task's input. */
@@ -36,7 +35,7 @@ export interface ChartOrder {
 }
 
 export interface ChartTaskDeps extends ApplyChartDeps {
-  readonly openTaskCluster: OpenTaskCluster
+  readonly clusterTasks: ClusterTasks
   readonly driverOf: StorageDriverOf
   readonly chartSource: ChartSource
   readonly patches: JsonPatches
@@ -50,22 +49,19 @@ const shownSource = ({ source }: ChartRef): string =>
 
 const fetchChart = async (deps: ChartTaskDeps, run: TaskRun, order: ChartOrder, cluster: MemberCluster): Outcome<Failure, FetchedChart> => {
   const ref = refOf(order)
-  const step = run.progress.step(`Fetch the chart ${ref.name}`)
-  step.say(`From ${shownSource(ref)}${ref.version === '' ? ', the newest version' : `, version ${ref.version}`}`)
-  const fetched = await deps.chartSource.fetch(ref, { cluster, tenantId: cluster.ownerId }, run.signal).catch((error: unknown) => {
-    // An aborted fetch throws; a cancelled task is not an internal error.
-    if (!run.signal.aborted) throw error
-    return left(ChartSourceUnreachable('The fetch was broken off.'))
-  })
-  if (isLeft(fetched)) {
-    step.failed('The chart could not be fetched.')
+  return inStep(run, { title: `Fetch the chart ${ref.name}`, failed: 'The chart could not be fetched.' }, async (step) => {
+    step.say(`From ${shownSource(ref)}${ref.version === '' ? ', the newest version' : `, version ${ref.version}`}`)
+    const fetched = await deps.chartSource.fetch(ref, { cluster, tenantId: cluster.ownerId }, run.signal).catch((error: unknown) => {
+      // An aborted fetch throws; a cancelled task is not an internal error.
+      if (!run.signal.aborted) throw error
+      return left(ChartSourceUnreachable('The fetch was broken off.'))
+    })
+    if (isLeft(fetched)) return fetched
+    const { chart, digest, size } = fetched.right
+    step.say(`${chart.name} ${chart.version}, ${Math.ceil(size / 1024)} KiB, ${digest}`, { data: { chart: chart.name, version: chart.version, digest, size } })
+    if (chart.metadata.deprecated === true) step.say('The chart is marked as deprecated.', { level: 'warning' })
     return fetched
-  }
-  const { chart, digest, size } = fetched.right
-  step.say(`${chart.name} ${chart.version}, ${Math.ceil(size / 1024)} KiB, ${digest}`, { data: { chart: chart.name, version: chart.version, digest, size } })
-  if (chart.metadata.deprecated === true) step.say('The chart is marked as deprecated.', { level: 'warning' })
-  step.done()
-  return fetched
+  })
 }
 
 /** Reports whether helm gets only what the caller sets, and merges the previous values below it. */
@@ -89,10 +85,10 @@ export const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade
   const work = async (run: TaskRun, { cluster }: TaskCluster): Promise<TaskEnd> => {
     const order = orderOf(run.input)
     const fetched = await fetchChart(deps, run, order, cluster)
-    if (isLeft(fetched)) return failedBefore(run, fetched.left)
+    if (isLeft(fetched)) return failedBeforeChange(run, fetched.left)
     const { chart } = fetched.right
     const values = await valuesFor(deps, chart, order)
-    if (isLeft(values)) return failedBefore(run, values.left)
+    if (isLeft(values)) return failedBeforeChange(run, values.left)
     const ended = await applyChart(run, {
       cluster, verb, chart,
       driver: await deps.driverOf(cluster),
@@ -100,11 +96,11 @@ export const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade
       release: releaseOf(run.input),
       values: values.right,
       flags: order.flags,
-      ...(order.partOf === undefined ? {} : { annotations: { 'app.kubernetes.io/part-of': order.partOf } }),
+      ...definedFields({ annotations: order.partOf === undefined ? undefined : { 'app.kubernetes.io/part-of': order.partOf } }),
     })
     return ended.result === undefined ? ended : { ...ended, result: { ...ended.result, chart: `${chart.name}-${chart.version}` } }
   }
-  return (run: TaskRun): Promise<TaskEnd> => whileAllowed(deps, run, work)
+  return (run: TaskRun): Promise<TaskEnd> => deps.clusterTasks.run(run, work)
 }
 
 export interface InstallRequest extends ChartOrder {

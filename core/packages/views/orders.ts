@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Entropy } from '../../kernel/entropy.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
@@ -138,17 +139,16 @@ const makeExpand = ({ open, find }: ViewDeps) => {
       return isLeft(shown) ? shown : right({ chart: chartCard(bundle, chart, shown.right, trail.length - 1) })
     }
     if (each.kind === 'bundle') {
-      const view = await openBundle(owner, each.bundle, trail, expansion)
-      return isLeft(view) ? view : right({ bundle: view.right })
+      return pipe(await openBundle(owner, each.bundle, trail, expansion), map((bundle) => ({ bundle })))
     }
-    const views = await openChoice(owner, each.bundles, trail, expansion)
-    return isLeft(views) ? views : right({ oneOf: { description: each.description, bundles: views.right } })
+    const { description } = each
+    return pipe(await openChoice(owner, each.bundles, trail, expansion), map((bundles) => ({ oneOf: { description, bundles } })))
   }
 
   /** @param trail the enclosing bundles, ending with this one. */
   const expand = async (fetched: FetchedChart, bundle: Bundle, trail: readonly string[], expansion: Expansion): Viewed<BundleOptionView> => {
     const cards = await atATime(bundle.packages, trail.length === 1 ? fetchedAtATime : 1, (each) => cardOf(fetched, bundle, each, trail, expansion))
-    return isLeft(cards) ? cards : right(bundleOptionView(fetched, bundle, cards.right))
+    return pipe(cards, map((made) => bundleOptionView(fetched, bundle, made)))
   }
   return expand
 }
@@ -209,8 +209,7 @@ export const makeOrderPackage =
   async (wish: PackageWish, reader: ChartReader, signal: AbortSignal): Outcome<ChartFailure | Failure<'OrderRefused'>, Order> => {
     const opened = await deps.open(wish.ref, reader, signal)
     if (isLeft(opened)) return opened
-    const selection = packageSelection(opened.right, wish)
-    return isLeft(selection) ? selection : right(orderOf(deps, selection.right.releaseName, [selection.right]))
+    return pipe(packageSelection(opened.right, wish), map((selection) => orderOf(deps, selection.releaseName, [selection])))
   }
 
 /** A bundle view with the caller's choices. */
@@ -235,7 +234,6 @@ export const makeOrderBundle = (deps: OrderDeps & { readonly find: FindBundle })
       if (isLeft(author)) return author
       if (author.right !== undefined) authors.set(bundle, author.right)
     }
-    const items = bundleSelections(choices.right, authors, licenseKey)
-    return isLeft(items) ? items : right(orderOf(deps, view.name, items.right))
+    return pipe(bundleSelections(choices.right, authors, licenseKey), map((items) => orderOf(deps, view.name, items)))
   }
 }

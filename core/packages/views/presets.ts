@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { ClusterAnswer, MemberCluster, MemberFailure } from '../../clusters/ports.ts'
 import { ClusterUnreachable } from '../../clusters/ports.ts'
 import type { Failure } from '../../kernel/failure.ts'
@@ -162,5 +163,5 @@ export const findPresets = async (cluster: MemberCluster, wish: VariantWish, sig
   if (isLeft(ofCluster)) return ofCluster
   const inNamespace = `namespaces/${encodeURIComponent(wish.namespace)}/chartpresets`
   const ofNamespace = wish.namespace === '' ? right([]) : await listPresets(cluster, inNamespace, `ChartPresets of the namespace ${wish.namespace}`, signal)
-  return isLeft(ofNamespace) ? ofNamespace : right(presetsInForce(ofCluster.right, ofNamespace.right, isSelected))
+  return pipe(ofNamespace, map((presets) => presetsInForce(ofCluster.right, presets, isSelected)))
 }

@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { Failure } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import type { FetchedChart } from '../charts/ports.ts'
@@ -88,8 +89,7 @@ export const choicesOf = (view: BundleOptionView): Judged<readonly ChosenChart[]
     charts.push({ card, versions: versions.right, within })
     return right(undefined)
   }
-  const walked = walk(view, 0)
-  return isLeft(walked) ? walked : right(charts)
+  return pipe(walk(view, 0), map(() => charts))
 }
 
 /** Returns what the author's bundle says about one version of a chart; undefined if it does not name it. */

@@ -1,22 +1,29 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
+import { makeGetAnyUser, makeListUsers } from '../../../core/identity/accounts/profiles.ts'
 import { makeDeleteUser } from '../../../core/identity/accounts/removal.ts'
-import type { EditUserInput } from '../../../core/identity/accounts/user-changes.ts'
+import type { UserEdit } from '../../../core/identity/accounts/user-changes.ts'
 import { makeEditUser, makeRenameUser, makeUnlockUser } from '../../../core/identity/accounts/user-changes.ts'
-import { makeCreateUser } from '../../../core/identity/accounts/user-creation.ts'
-import { creationTime, ProfileInvalid, userMissing } from '../../../core/identity/accounts/users.ts'
+import { makeImportUser } from '../../../core/identity/accounts/user-creation.ts'
 import { makeSetPassword } from '../../../core/identity/authentication/passwords.ts'
-import type { User } from '../../../core/identity/types.ts'
-import type { UserId } from '../../../core/kernel/ids.ts'
-import { accountNameKey } from '../../../core/kernel/ids.ts'
-import { mapPage } from '../../../core/kernel/page.ts'
-import type { Call } from '../../../core/kernel/principal.ts'
+import { AttemptThrottleToken } from '../../../core/identity/authentication/ports.ts'
+import {
+  CommonPasswordsToken,
+  DomainNamesToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  PasswordHasherToken,
+} from '../../../core/identity/ports.ts'
+import type { User, UserEmail } from '../../../core/identity/types.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
+import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import { secret } from '../../../core/kernel/secret.ts'
-import type { BoundRoute } from '../../kit/route.ts'
-import { handle, handleChange } from '../../kit/route.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
 import type { EditUserOption } from '../codecs.ts'
-import type { IdentityGiven } from '../needs.ts'
-import { passwordPolicyOf } from '../needs.ts'
+import { optionalSecret, passwordPolicyOf } from '../passwords.ts'
 import {
   adminChangePassword,
   adminCreateUser,
@@ -30,16 +37,14 @@ import {
   adminUnlockUser,
   adminUpdateProfile,
 } from './admin.routes.ts'
-import { PasswordsDiffer } from './settings.routes.ts'
 import { listingOf, searchTextOf } from './user-listing.ts'
 import { emailWire, placeOf, profileWire, userWire, viewerOf } from './user-wire.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
 
-const editOf = (body: t.TypeOf<typeof EditUserOption>): EditUserInput =>
+const editOf = (body: t.TypeOf<typeof EditUserOption>): UserEdit =>
   definedFields({
     fullName: body.full_name,
     email: body.email,
-    password: body.password === undefined ? undefined : secret(body.password),
+    password: optionalSecret(body.password),
     mustChangePassword: body.must_change_password,
     website: body.website,
     location: body.location,
@@ -53,91 +58,80 @@ const editOf = (body: t.TypeOf<typeof EditUserOption>): EditUserInput =>
     visibility: body.visibility,
   })
 
-const accountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const { settings, stores } = given
-  const deps = { ...given, passwords: passwordPolicyOf(given) }
-  const create = makeCreateUser(deps)
-  const edit = makeEditUser(deps)
-  const shown = (user: User, { call }: { readonly call: Call<never> }) => userWire(placeOf(settings, call), viewerOf(call.principal), user)
-  return [
-    handle(adminListUsers, async ({ call, query, page }) => {
-      const listing = listingOf(query)
-      if (listing === undefined) return right({ items: [], total: 0 })
-      const viewer = viewerOf(call.principal)
-      return right(mapPage(await stores.users.list(searchTextOf(query.q), page, listing), (user) => userWire(placeOf(settings, call), viewer, user)))
-    }),
-    handleChange(adminCreateUser, shown, async ({ call, body }) => {
-      const createdAt = creationTime(body.created_at, given.clock.now())
-      if (isLeft(createdAt)) return createdAt
-      return create(call, {
-        login: body.username,
-        email: body.email,
-        password: secret(body.password),
-        fullName: body.full_name,
-        mustChangePassword: body.must_change_password ?? false,
-        restricted: body.restricted,
-        visibility: body.visibility,
-        sendsNotice: body.send_notify,
-        createdAt: createdAt.right,
-      })
-    }),
-    handleChange(adminEditUser, shown, ({ call, params, body }) => edit(call, params.username, editOf(body))),
-  ]
-}
+/** The routes of site admins that create, change and delete users. */
+export const adminGroup = defineGroup({
+  needs: {
+    clock: ClockToken,
+    commonPasswords: CommonPasswordsToken,
+    domains: DomainNamesToken,
+    hasher: PasswordHasherToken,
+    settings: IdentitySettingsToken,
+    stores: IdentityStoresToken,
+    throttle: AttemptThrottleToken,
+    unitOfWork: IdentityUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const deps = { ...given, passwords: passwordPolicyOf(given) }
+    const toWire = (user: User, { call }: { readonly call: SignedInCall<never> }) =>
+      userWire(placeOf(given.settings, call), viewerOf(call.principal), user)
+    return [
+      handle(adminListUsers, makeListUsers(given), {
+        input: ({ query, page }) => ({ text: searchTextOf(query.q), page, listing: listingOf(query) }),
+        reply: toWire,
+      }),
+      handle(adminCreateUser, makeImportUser(deps), {
+        input: ({ body }) => ({
+          login: body.username,
+          email: body.email,
+          password: secret(body.password),
+          fullName: body.full_name,
+          mustChangePassword: body.must_change_password ?? false,
+          restricted: body.restricted,
+          visibility: body.visibility,
+          sendsNotice: body.send_notify,
+          createdAt: body.created_at,
+        }),
+        reply: toWire,
+      }),
+      handle(adminEditUser, makeEditUser(deps), {
+        input: ({ params, body }) => ({ login: params.username, ...editOf(body) }),
+        reply: toWire,
+      }),
+      handle(adminDeleteUser, makeDeleteUser(given), {
+        input: ({ params, query }) => ({ login: params.username, leavesOrganizations: query.purge }),
+      }),
+      handle(adminChangePassword, makeSetPassword(deps), {
+        input: ({ params, body }) => ({
+          login: params.username,
+          password: secret(body.password),
+          retyped: optionalSecret(body.retype),
+        }),
+      }),
+      handle(adminUnlockUser, makeUnlockUser(given), { input: ({ params }) => params.username }),
+      handle(adminGetUser, makeGetAnyUser(given), { input: ({ params }) => params.username, reply: toWire }),
+      handle(adminUpdateProfile, makeEditUser(deps), {
+        input: ({ params, body: { full_name: fullName, keep_email_private: hideEmail, ...rest } }) => ({
+          login: params.username,
+          ...definedFields({ fullName, hideEmail, ...rest }),
+        }),
+        reply: profileWire,
+      }),
+      handle(adminRenameUser, makeRenameUser(given), {
+        input: ({ params, body }) => ({ login: params.username, newLogin: body.new_username }),
+      }),
+    ]
+  },
+})
 
-export const adminRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const remove = makeDeleteUser(given)
-  const setPassword = makeSetPassword({ ...given, passwords: passwordPolicyOf(given) })
-  return [
-    ...accountRoutes(given),
-    handle(adminDeleteUser, ({ call, params, query }) => remove(call, params.username, query.purge ?? false)),
-    handle(adminChangePassword, async ({ call, params, body }) => {
-      if (body.retype !== undefined && body.retype !== body.password) return left(PasswordsDiffer('The two passwords must not differ.'))
-      return setPassword(call, { login: params.username, password: secret(body.password) })
-    }),
-  ]
-}
+const userEmailToWire = ({ email, login }: UserEmail) => emailWire(email, login)
 
-/** Returns the id that a text of digits denotes. Returns 0, which no user has, for a text that cannot be an id. */
-const idOf = (text: string): UserId => (/^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : 0) as UserId
-
-const emailRoutes = ({ stores }: IdentityGiven): readonly BoundRoute[] => [
-  handle(adminListEmails, async ({ page }) =>
-    right(mapPage(await stores.emails.listAll('', page), ({ email, login }) => emailWire(email, login))),
-  ),
-  handle(adminSearchEmails, async ({ query, page }) =>
-    right(mapPage(await stores.emails.listAll(searchTextOf(query.q), page), ({ email, login }) => emailWire(email, login))),
-  ),
-]
-
-export const adminAccountRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const { stores, settings } = given
-  const edit = makeEditUser({ ...given, passwords: passwordPolicyOf(given) })
-  const rename = makeRenameUser(given)
-  const find = async (text: string): Promise<User | undefined> => (await stores.users.byId(idOf(text))) ?? stores.users.byLogin(text)
-  return [
-    ...emailRoutes(given),
-    handle(adminGetUser, async ({ call, params }) => {
-      const user = await find(params.username)
-      return user === undefined ? left(userMissing()) : right(userWire(placeOf(settings, call), viewerOf(call.principal), user))
+/** The routes of site admins that read the addresses of all users. */
+export const adminEmailGroup = defineGroup({
+  needs: { stores: IdentityStoresToken },
+  routes: ({ stores }) => [
+    handle(adminListEmails, async (_call, { page }) => right(await stores.emails.listAll('', page)), { reply: userEmailToWire }),
+    handle(adminSearchEmails, async (_call, { query, page }) => right(await stores.emails.listAll(searchTextOf(query.q), page)), {
+      reply: userEmailToWire,
     }),
-    handleChange(adminUpdateProfile, profileWire, async ({ call, params, body }) => {
-      const { name, full_name: fullName, keep_email_private: hideEmail, ...rest } = body
-      if (name !== undefined && name !== '' && accountNameKey(name) !== accountNameKey(params.username)) {
-        return left(ProfileInvalid('The name cannot be changed here.'))
-      }
-      return edit(call, params.username, definedFields({ fullName, hideEmail, ...rest }))
-    }),
-    handle(adminRenameUser, ({ call, params, body }) => rename(call, params.username, body.new_username)),
-  ]
-}
-
-export const unlockRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const unlock = makeUnlockUser(given)
-  return [
-    handle(adminUnlockUser, async ({ call, params }) => {
-      const unlocked = await unlock(call, params.username)
-      return isLeft(unlocked) ? unlocked : right(undefined)
-    }),
-  ]
-}
+  ],
+})

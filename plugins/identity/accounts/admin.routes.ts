@@ -2,13 +2,14 @@ import { UserInUse } from '../../../core/identity/accounts/removal.ts'
 import { LastAdmin } from '../../../core/identity/accounts/user-changes.ts'
 import { UserNameRefused } from '../../../core/identity/accounts/user-creation.ts'
 import { CreationTimeRefused, ProfileInvalid, UserMissing } from '../../../core/identity/accounts/users.ts'
-import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
+import { PasswordsDiffer, PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
-import { read, siteAdmin, write } from '../../kit/access.ts'
+import { siteAdmin } from '../../kit/access.ts'
 import { freeText, optional, QueryBoolean, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
+import { body } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import {
   ChangePasswordParams,
   CreateUserOption,
@@ -22,58 +23,48 @@ import {
   User,
   UserPath,
 } from '../codecs.ts'
-import { PasswordsDiffer } from './settings.routes.ts'
 import { UsersQuery, usersQueryText } from './user-listing.ts'
 
-const tag = 'Administration'
+const common = { tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' } as const
+const route = routesOf(common)
+const userRoute = routesOf({ ...common, params: UserPath, failures: [UserMissing] })
 
-export const adminListUsers = defineRoute({
+export const adminListUsers = route({
   id: 'identity.adminListUsers',
   method: 'GET',
   path: '/admin/users',
   summary: 'List all users',
   description: usersQueryText,
-  tag,
-  access: siteAdmin,
-  scope: read('admin'),
   query: UsersQuery,
   ok: list(User, fullUserExample),
-  failures: [],
 })
 
-export const adminCreateUser = defineRoute({
+export const adminCreateUser = route({
   id: 'identity.adminCreateUser',
   method: 'POST',
   path: '/admin/users',
   summary: 'Make a user',
   description: 'The address is verified. Returns 400 for a password that the policy does not allow. `created_at`, for users who are migrated from another service, must not be in the future.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   body: body(CreateUserOption, { username: 'ada', email: 'ada@example.org', password: 'a long passphrase', full_name: 'Ada Lovelace' }),
   ok: json(201, User, fullUserExample),
   failures: [UserNameRefused, UserNameTaken, CreationTimeRefused, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
   statusOf: { PasswordTooWeak: 400 },
 })
 
-export const adminEditUser = defineRoute({
+export const adminEditUser = userRoute({
   id: 'identity.adminEditUser',
   method: 'PATCH',
   path: '/admin/users/{username}',
   summary: 'Update a user; omitted fields do not change, an empty string clears',
   description:
     'Making a user inactive, prohibiting sign-in and setting a password end all of the user\'s sessions; access tokens of an inactive account are rejected. Returns 409 if it would leave no active site administrator.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
-  params: UserPath,
   body: body(EditUserOption, { full_name: 'Ada King', prohibit_login: false }),
   ok: json(200, User, fullUserExample),
-  failures: [UserMissing, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
   statusOf: { PasswordTooWeak: 400 },
 })
 
-export const adminDeleteUser = defineRoute({
+export const adminDeleteUser = userRoute({
   id: 'identity.adminDeleteUser',
   method: 'DELETE',
   path: '/admin/users/{username}',
@@ -81,113 +72,79 @@ export const adminDeleteUser = defineRoute({
   description:
     'Returns 422 for the caller, for an organization, for the last active site administrator, and while the user is a member of an organization or owns clusters; `errors` names the reasons. ' +
     'With `purge=true` the user first leaves the organizations that have another owner.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
-  params: UserPath,
   query: request({ purge: optional(QueryBoolean) }, 'DeleteUserQuery'),
   ok: empty(204),
-  failures: [UserMissing, UserInUse],
+  failures: [UserInUse],
 })
 
-export const adminChangePassword = defineRoute({
+export const adminChangePassword = userRoute({
   id: 'identity.adminChangePassword',
   method: 'POST',
   path: '/admin/users/{username}/change-password',
   summary: "Set a user's password and end the user's sessions",
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   refusesSudo: true,
-  params: UserPath,
   body: body(ChangePasswordParams, { password: 'another long phrase' }),
   ok: empty(200),
-  failures: [UserMissing, PasswordTooWeak, PasswordsDiffer, TooManyAttempts],
+  failures: [PasswordTooWeak, PasswordsDiffer, TooManyAttempts],
 })
 
 const RenameUserOption = request({ new_username: freeText(255) }, 'RenameUserOption')
 
-export const adminListEmails = defineRoute({
+export const adminListEmails = route({
   id: 'identity.adminListEmails',
   method: 'GET',
   path: '/admin/emails',
   summary: 'List the e-mail addresses of all users',
-  tag,
-  access: siteAdmin,
-  scope: read('admin'),
   ok: list(Email, emailExample),
-  failures: [],
 })
 
-export const adminSearchEmails = defineRoute({
+export const adminSearchEmails = route({
   id: 'identity.adminSearchEmails',
   method: 'GET',
   path: '/admin/emails/search',
   summary: 'Search e-mail addresses',
   description: 'Ignores case. Addresses that start with `q` come first.',
-  tag,
-  access: siteAdmin,
-  scope: read('admin'),
   query: request({ q: optional(freeText(320)) }, 'AdminEmailsQuery'),
   ok: list(Email, emailExample),
-  failures: [],
 })
 
-export const adminGetUser = defineRoute({
+export const adminGetUser = userRoute({
   id: 'identity.adminGetUser',
   method: 'GET',
   path: '/admin/users/{username}',
   summary: 'Get a user, including private ones',
   description: 'By id or by name. Digits are an id, or a name if no user has the id.',
-  tag,
-  access: siteAdmin,
-  scope: read('admin'),
-  params: UserPath,
   ok: json(200, User, fullUserExample),
-  failures: [UserMissing],
 })
 
-export const adminUpdateProfile = defineRoute({
+export const adminUpdateProfile = userRoute({
   id: 'identity.adminUpdateProfile',
   method: 'POST',
   path: '/admin/users/{username}/update',
   summary: "Update a user's profile; omitted fields do not change, an empty string clears",
   description: 'The name must be the present one: this route cannot change it. A new address becomes the primary one and is verified.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
-  params: UserPath,
   body: body(ProfileParams, { full_name: 'Ada King', location: 'London' }),
   ok: json(200, Profile, { ...profileExample, full_name: 'Ada King' }),
-  failures: [UserMissing, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
+  failures: [LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
 })
 
-export const adminRenameUser = defineRoute({
+export const adminRenameUser = userRoute({
   id: 'identity.adminRenameUser',
   method: 'POST',
   path: '/admin/users/{username}/rename',
   summary: 'Rename a user',
   description: 'The old name redirects to the user until another account uses it. Access tokens and sessions stay valid.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
-  params: UserPath,
   body: body(RenameUserOption, { new_username: 'ada-king' }),
   ok: empty(204),
-  failures: [UserMissing, UserNameRefused, UserNameTaken],
+  failures: [UserNameRefused, UserNameTaken],
 })
 
-export const adminUnlockUser = defineRoute({
+export const adminUnlockUser = userRoute({
   id: 'identity.adminUnlockUser',
   method: 'POST',
   path: '/admin/users/{username}/unlock',
   summary: 'Unlock a user',
   description:
     'Ends a lock after failed sign-ins or one-time codes and resets the count of failures; makes an inactive account active and allows it to sign in. An account that was deactivated, or whose address is not confirmed yet, does not change. Takes effect on other instances within five seconds. Returns 204 also if there is nothing to do.',
-  tag: 'Administration',
-  access: siteAdmin,
-  scope: write('admin'),
-  params: UserPath,
   ok: empty(204),
-  failures: [UserMissing],
 })

@@ -1,27 +1,38 @@
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Failure, Outcome } from '../../../core/kernel/failure.ts'
-import type { UserId } from '../../../core/kernel/ids.ts'
-import { laterByDays, unixSeconds } from '../../../core/kernel/clock.ts'
-import { mapPage } from '../../../core/kernel/page.ts'
-import { secret } from '../../../core/kernel/secret.ts'
+import { right } from 'fp-ts/lib/Either.js'
+import type * as t from 'io-ts'
 import type { DeactivatedAccount } from '../../../core/identity/accounts/ports.ts'
-import { makeCreateUser } from '../../../core/identity/accounts/user-creation.ts'
-import { reactivationDays, makeDeleteUser, makePurgeAccounts, makeReactivateAccount } from '../../../core/identity/accounts/removal.ts'
-import { makeEditUser } from '../../../core/identity/accounts/user-changes.ts'
-import { userMissing } from '../../../core/identity/accounts/users.ts'
-import { ownSecondFactorRefusal } from '../../../core/identity/second-factor/reset.ts'
+import { makeListUsers } from '../../../core/identity/accounts/profiles.ts'
+import { makeDeleteUserById, makePurgeAccounts, makeReactivateAccount, reactivationDays } from '../../../core/identity/accounts/removal.ts'
 import { makeSendTestMail } from '../../../core/identity/accounts/site-rules.ts'
-import type { User } from '../../../core/identity/types.ts'
-import type { BoundRoute } from '../../kit/route.ts'
-import { handle, handleChange } from '../../kit/route.ts'
+import { makeEditUserById } from '../../../core/identity/accounts/user-changes.ts'
+import { makeCreateUser } from '../../../core/identity/accounts/user-creation.ts'
 import {
-  consoleCreateUser, consoleDeleteUser, consoleEditUser, consoleListDeleted, consoleListUsers, consolePurge, consoleReactivate,
+  CommonPasswordsToken,
+  DomainNamesToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  PasswordHasherToken,
+} from '../../../core/identity/ports.ts'
+import type { User } from '../../../core/identity/types.ts'
+import { ClockToken, laterByDays, unixSeconds } from '../../../core/kernel/clock.ts'
+import { definedFields } from '../../../core/kernel/fields.ts'
+import { secret } from '../../../core/kernel/secret.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
+import { optionalSecret, passwordPolicyOf } from '../passwords.ts'
+import type { AdminEditUserPayload } from './console.routes.ts'
+import {
+  consoleCreateUser,
+  consoleDeleteUser,
+  consoleEditUser,
+  consoleListDeleted,
+  consoleListUsers,
+  consolePurge,
+  consoleReactivate,
   consoleTestMail,
 } from './console.routes.ts'
-import type { IdentityGiven } from '../needs.ts'
-import { passwordPolicyOf } from '../needs.ts'
 import { listingOf, searchTextOf } from './user-listing.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
 
 const consoleUser = (user: User) => ({
   ID: user.id,
@@ -53,58 +64,59 @@ const deletedAccount = (account: DeactivatedAccount) => ({
   PurgedAfterUnix: unixSeconds(laterByDays(account.deactivatedAt, reactivationDays)),
 })
 
-const loginOf = async ({ stores }: IdentityGiven, id: number): Outcome<Failure<'UserMissing'>, string> => {
-  const user = await stores.users.byId(id as UserId)
-  return user === undefined ? left(userMissing()) : right(user.login)
-}
+/** An empty password does not change the password. All accounts are local, so the type and the name of the login are ignored. */
+const editOf = ({
+  active: isActive,
+  admin: isAdmin,
+  password,
+  disableTwoFactor,
+  loginType: _type,
+  loginName: _name,
+  ...rest
+}: t.TypeOf<typeof AdminEditUserPayload>) => ({
+  ...definedFields({ ...rest, isActive, isAdmin, password: optionalSecret(password === '' ? undefined : password) }),
+  removesSecondFactor: disableTwoFactor === true,
+})
 
-const userRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const deps = { ...given, passwords: passwordPolicyOf(given) }
-  const create = makeCreateUser(deps)
-  const edit = makeEditUser(deps)
-  const remove = makeDeleteUser(given)
-  return [
-    handle(consoleListUsers, async ({ query, page }) => {
-      const listing = listingOf(query)
-      if (listing === undefined) return right({ items: [], total: 0 })
-      return right(mapPage(await given.stores.users.list(searchTextOf(query.q), page, listing), consoleUser))
-    }),
-    handleChange(consoleCreateUser, consoleUser, ({ call, body }) =>
-      create(call, {
-        login: body.userName,
-        email: body.email,
-        password: secret(body.password ?? ''),
-        fullName: body.fullName,
-        mustChangePassword: body.mustChangePassword ?? true,
-        sendsNotice: body.sendNotify,
+export const consoleGroup = defineGroup({
+  needs: {
+    clock: ClockToken,
+    commonPasswords: CommonPasswordsToken,
+    domains: DomainNamesToken,
+    hasher: PasswordHasherToken,
+    settings: IdentitySettingsToken,
+    stores: IdentityStoresToken,
+    unitOfWork: IdentityUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const deps = { ...given, passwords: passwordPolicyOf(given) }
+    return [
+      handle(consoleListUsers, makeListUsers(given), {
+        input: ({ query, page }) => ({ text: searchTextOf(query.q), page, listing: listingOf(query) }),
+        reply: consoleUser,
       }),
-    ),
-    handleChange(consoleEditUser, consoleUser, async ({ call, params, body }) => {
-      const login = await loginOf(given, params.userid)
-      if (isLeft(login)) return login
-      const removesSecondFactor = body.disableTwoFactor === true
-      const refused = removesSecondFactor ? ownSecondFactorRefusal(call, params.userid as UserId) : undefined
-      if (refused !== undefined) return left(refused)
-      const { loginType: _type, loginName: _name, disableTwoFactor: _disables, active: isActive, admin: isAdmin, password, ...rest } = body
-      const newPassword = password === undefined || password === '' ? undefined : secret(password)
-      return edit(call, login.right, { ...definedFields({ ...rest, isActive, isAdmin, password: newPassword }), removesSecondFactor })
-    }),
-    handle(consoleDeleteUser, async ({ call, params }) => {
-      const login = await loginOf(given, params.userid)
-      return isLeft(login) ? login : remove(call, login.right)
-    }),
-  ]
-}
-
-export const consoleRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const reactivate = makeReactivateAccount(given)
-  const purge = makePurgeAccounts(given)
-  const sendTestMail = makeSendTestMail(given)
-  return [
-    ...userRoutes(given),
-    handle(consoleListDeleted, async ({ page }) => right(mapPage(await given.stores.accountLife.deactivated(page), deletedAccount))),
-    handle(consoleReactivate, ({ call, params }) => reactivate(call, params.id as UserId)),
-    handle(consolePurge, async ({ call }) => right(await purge(call, { deactivated: 0, unconfirmed: 1 }))),
-    handle(consoleTestMail, ({ call, query }) => sendTestMail(call, query.email)),
-  ]
-}
+      handle(consoleCreateUser, makeCreateUser(deps), {
+        input: ({ body }) => ({
+          login: body.userName,
+          email: body.email,
+          password: secret(body.password ?? ''),
+          fullName: body.fullName,
+          mustChangePassword: body.mustChangePassword ?? true,
+          sendsNotice: body.sendNotify,
+        }),
+        reply: consoleUser,
+      }),
+      handle(consoleEditUser, makeEditUserById(deps), {
+        input: ({ params, body }) => ({ id: params.userid, ...editOf(body) }),
+        reply: consoleUser,
+      }),
+      handle(consoleDeleteUser, makeDeleteUserById(given), { input: ({ params }) => params.userid }),
+      handle(consoleListDeleted, async (_call, { page }) => right(await given.stores.accountLife.deactivated(page)), {
+        reply: deletedAccount,
+      }),
+      handle(consoleReactivate, makeReactivateAccount(given), { input: ({ params }) => params.id }),
+      handle(consolePurge, makePurgeAccounts(given), { input: () => ({ deactivated: 0, unconfirmed: 1 }), reply: (purged) => purged }),
+      handle(consoleTestMail, makeSendTestMail(given), { input: ({ query }) => query.email }),
+    ]
+  },
+})

@@ -7,13 +7,15 @@ import { UserMissing, ProfileInvalid } from '../../../core/identity/accounts/use
 import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailTaken, TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
 import { OwnSecondFactor } from '../../../core/identity/second-factor/reset.ts'
-import { read, siteAdmin, write } from '../../kit/access.ts'
-import { answer, freeText, optional, PathId, request, SafeInteger } from '../../kit/codecs.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
+import { siteAdmin } from '../../kit/access.ts'
+import { answer, freeText, optional, pathId, request, SafeInteger } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
+import { body } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import { UsersQuery, usersQueryText } from './user-listing.ts'
 
-const tag = 'Administration'
+const route = routesOf({ tag: 'Administration', access: siteAdmin, scopeCategory: 'admin' })
 
 /** A row of the console's list of users. Instants are in Unix seconds; 0 means never. */
 const ConsoleUser = answer(
@@ -71,7 +73,7 @@ const AdminCreateUserPayload = request(
   'AdminCreateUserPayload',
 )
 
-const AdminEditUserPayload = request(
+export const AdminEditUserPayload = request(
   {
     loginType: optional(freeText(32)),
     loginName: optional(freeText(255)),
@@ -89,47 +91,37 @@ const AdminEditUserPayload = request(
   'AdminEditUserPayload',
 )
 
-const UserIdPath = request({ userid: PathId }, 'UserIdPath')
+const UserIdPath = request({ userid: pathId<UserId>() }, 'UserIdPath')
 
-export const consoleListUsers = defineRoute({
+export const consoleListUsers = route({
   id: 'identity.consoleListUsers',
   method: 'GET',
   path: '/accounts/admin/users',
   summary: 'List all users, as rows of a console',
   description: usersQueryText,
-  tag,
-  access: siteAdmin,
-  scope: read('admin'),
   query: UsersQuery,
   ok: list(ConsoleUser, consoleUserExample),
-  failures: [],
 })
 
-export const consoleCreateUser = defineRoute({
+export const consoleCreateUser = route({
   id: 'identity.consoleCreateUser',
   method: 'POST',
   path: '/accounts/admin/users/new',
   summary: 'Make a user',
   description:
     'The address is verified. `loginType` and `loginName` are accepted and ignored: all accounts are local. `sendNotify` sends the user a mail, without the password.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   body: body(AdminCreateUserPayload, { loginType: '0-0', userName: 'ada', email: 'ada@example.org', password: 'a long passphrase' }),
   ok: json(201, ConsoleUser, consoleUserExample),
   failures: [UserNameRefused, UserNameTaken, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
 })
 
-export const consoleEditUser = defineRoute({
+export const consoleEditUser = route({
   id: 'identity.consoleEditUser',
   method: 'POST',
   path: '/accounts/admin/users/{userid}',
   summary: 'Update a user; omitted fields do not change, an empty string clears',
   description:
     'An empty password does not change the password. `disableTwoFactor` removes the second factor and ends the sessions. Returns 409 if it would leave no active site administrator.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   refusesSudo: true,
   params: UserIdPath,
   body: body(AdminEditUserPayload, { loginType: '0-0', email: 'ada@example.org', fullName: 'Ada King', active: true }),
@@ -137,72 +129,55 @@ export const consoleEditUser = defineRoute({
   failures: [UserMissing, OwnSecondFactor, LastAdmin, ProfileInvalid, EmailInvalid, EmailTaken, PasswordTooWeak, TooManyAttempts],
 })
 
-export const consoleDeleteUser = defineRoute({
+export const consoleDeleteUser = route({
   id: 'identity.consoleDeleteUser',
   method: 'POST',
   path: '/accounts/admin/users/{userid}/delete',
   summary: 'Delete a user with all credentials permanently',
   description: 'Refused with 400 for what DELETE /admin/users/{username} refuses with 422.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   params: UserIdPath,
   ok: empty(200),
   failures: [UserMissing, UserInUse],
   statusOf: { UserInUse: 400 },
 })
 
-export const consoleListDeleted = defineRoute({
+export const consoleListDeleted = route({
   id: 'identity.consoleListDeleted',
   method: 'GET',
   path: '/accounts/admin/users/deleted_accounts',
   summary: 'List the deactivated accounts, which can be restored',
-  tag,
-  access: siteAdmin,
-  scope: read('admin'),
   ok: list(DeletedAccount, {
     ID: 7, Name: 'ada', FullName: 'Ada Lovelace', Email: 'ada@example.org', DeactivatedUnix: 1795248000, DeactivatedBy: 'ada', PurgedAfterUnix: 1797840000,
   }),
-  failures: [],
 })
 
-export const consoleReactivate = defineRoute({
+export const consoleReactivate = route({
   id: 'identity.consoleReactivate',
   method: 'POST',
   path: '/accounts/admin/users/deleted_accounts/{id}/reactivate',
   summary: 'Restore a deactivated account',
   description: 'Restores everything except access tokens and sessions.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
-  params: request({ id: PathId }, 'DeletedAccountPath'),
+  params: request({ id: pathId<UserId>() }, 'DeletedAccountPath'),
   ok: empty(200),
   failures: [UserMissing],
 })
 
-export const consolePurge = defineRoute({
+export const consolePurge = route({
   id: 'identity.consolePurge',
   method: 'DELETE',
   path: '/accounts/admin/delete/inactive-users',
   summary: 'Remove deactivated and unconfirmed accounts permanently',
   description:
     'Removes all accounts that were deactivated, and those that were not confirmed within a day. Accounts that an administrator made inactive stay. `kept` is the number of accounts that stay because they are the only owner of an organization, or own a cluster.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   ok: json(200, answer({ removed: SafeInteger, kept: SafeInteger }, 'PurgedAccounts'), { removed: 2, kept: 0 }),
-  failures: [],
 })
 
-export const consoleTestMail = defineRoute({
+export const consoleTestMail = route({
   id: 'identity.consoleTestMail',
   method: 'POST',
   path: '/accounts/admin/config/test_mail',
   summary: 'Send a test mail',
   description: 'The mail is queued like every other mail: it is sent within seconds if mail is configured, and waits otherwise.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   query: request({ email: freeText(320) }, 'TestMailQuery'),
   ok: empty(200, 'Posted'),
   failures: [EmailInvalid],

@@ -1,4 +1,4 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import { makeSignUp } from '../../../core/identity/accounts/sign-up.ts'
 import type { Verdict } from '../../../core/identity/accounts/site-rules.ts'
 import {
@@ -8,11 +8,22 @@ import {
   makeValidateEmail,
   makeValidateName,
 } from '../../../core/identity/accounts/site-rules.ts'
+import { AllowancesToken } from '../../../core/identity/authentication/ports.ts'
+import {
+  CommonPasswordsToken,
+  DomainNamesToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  PasswordHasherToken,
+  TokenDigestToken,
+} from '../../../core/identity/ports.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { EntropyToken } from '../../../core/kernel/entropy.ts'
 import { secret } from '../../../core/kernel/secret.ts'
-import type { BoundRoute } from '../../kit/route.ts'
-import { handle } from '../../kit/route.ts'
-import type { IdentityGiven } from '../needs.ts'
-import { passwordPolicyOf } from '../needs.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
+import { passwordPolicyOf } from '../passwords.ts'
 import {
   allowDomain,
   disallowDomain,
@@ -25,34 +36,51 @@ import {
   validateUsername,
 } from './registration.routes.ts'
 
-export const siteRulesRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const open = makeOpenRegistration(given)
-  const allow = makeAllowDomain(given)
-  const disallow = makeDisallowDomain(given)
-  const join = makeSignUp({ ...given, passwords: passwordPolicyOf(given) })
-  return [
-    handle(getRegistration, async () => right({ disableRegistration: !(await given.stores.siteRules.read()).isRegistrationOpen })),
-    handle(setRegistration, ({ call, body }) => open(call, !body.disableRegistration)),
-    handle(listAllowedDomains, async () => right((await given.stores.siteRules.read()).allowedDomains)),
-    handle(allowDomain, ({ call, body }) => allow(call, body.name)),
-    handle(disallowDomain, ({ call, body }) => disallow(call, body.name)),
-    handle(signUp, ({ call, body }) =>
-      join(call, { login: body.username, email: body.email, password: secret(body.password), fullName: body.full_name ?? '' }),
-    ),
-  ]
-}
-
-const wire = ({ status, message }: Verdict) => right({ Status: status, message })
-
-export const validateRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const name = makeValidateName(given.stores)
-  const email = makeValidateEmail(given)
-  return [
-    handle(validateUsername, async ({ query }) => wire(await name(query.user_name ?? ''))),
-    handle(validateOrgname, async ({ query }) => wire(await name(query.user_name ?? '', query.org))),
-    handle(validateEmail, async ({ call, query }) => {
-      const verdict = await email(call, query.email ?? '')
-      return isLeft(verdict) ? verdict : wire(verdict.right)
+export const siteRulesGroup = defineGroup({
+  needs: {
+    allowances: AllowancesToken,
+    clock: ClockToken,
+    commonPasswords: CommonPasswordsToken,
+    digest: TokenDigestToken,
+    domains: DomainNamesToken,
+    entropy: EntropyToken,
+    hasher: PasswordHasherToken,
+    settings: IdentitySettingsToken,
+    stores: IdentityStoresToken,
+    unitOfWork: IdentityUnitOfWorkToken,
+  },
+  routes: (given) => [
+    handle(getRegistration, async () => right(await given.stores.siteRules.read()), {
+      reply: ({ isRegistrationOpen }) => ({ disableRegistration: !isRegistrationOpen }),
     }),
-  ]
-}
+    handle(setRegistration, makeOpenRegistration(given), { input: ({ body }) => !body.disableRegistration }),
+    handle(listAllowedDomains, async () => right(await given.stores.siteRules.read()), { reply: ({ allowedDomains }) => allowedDomains }),
+    handle(allowDomain, makeAllowDomain(given), { input: ({ body }) => body.name }),
+    handle(disallowDomain, makeDisallowDomain(given), { input: ({ body }) => body.name }),
+    handle(signUp, makeSignUp({ ...given, passwords: passwordPolicyOf(given) }), {
+      input: ({ body }) => ({
+        login: body.username,
+        email: body.email,
+        password: secret(body.password),
+        fullName: body.full_name ?? '',
+      }),
+    }),
+  ],
+})
+
+const verdictToWire = ({ status, message }: Verdict) => ({ Status: status, message })
+
+export const validationGroup = defineGroup({
+  needs: { allowances: AllowancesToken, domains: DomainNamesToken, stores: IdentityStoresToken },
+  routes: (given) => [
+    handle(validateUsername, makeValidateName(given), {
+      input: ({ query }) => ({ name: query.user_name ?? '' }),
+      reply: verdictToWire,
+    }),
+    handle(validateOrgname, makeValidateName(given), {
+      input: ({ query }) => ({ name: query.user_name ?? '', current: query.org }),
+      reply: verdictToWire,
+    }),
+    handle(validateEmail, makeValidateEmail(given), { input: ({ query }) => query.email ?? '', reply: verdictToWire }),
+  ],
+})

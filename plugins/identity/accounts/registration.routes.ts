@@ -11,13 +11,15 @@ import { UserNameRefused } from '../../../core/identity/accounts/user-creation.t
 import { PasswordTooWeak } from '../../../core/identity/authentication/password-policy.ts'
 import { EmailInvalid } from '../../../core/identity/emails/email-address.ts'
 import { TooManyAttempts, UserNameTaken } from '../../../core/identity/ports.ts'
-import { anyone, read, signedIn, siteAdmin, write } from '../../kit/access.ts'
+import { anyone, read, signedIn, siteAdmin } from '../../kit/access.ts'
 import { answer, freeText, optional, request } from '../../kit/codecs.ts'
 import { empty, json } from '../../kit/reply.ts'
 import { body, defineRoute } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import { Validation } from '../codecs.ts'
 
 const tag = 'Administration'
+const route = routesOf({ tag, access: siteAdmin, scopeCategory: 'admin' })
 
 const RegistrationState = answer({ disableRegistration: t.boolean }, 'RegistrationOpts')
 const RegistrationOpts = request({ disableRegistration: t.boolean }, 'RegistrationOptsForm')
@@ -38,18 +40,14 @@ export const getRegistration = defineRoute({
   failures: [],
 })
 
-export const setRegistration = defineRoute({
+export const setRegistration = route({
   id: 'identity.setRegistration',
   method: 'POST',
   path: '/disable-registration',
   summary: 'Close or open sign-up',
   description: 'Closed until a site administrator opens it.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   body: body(RegistrationOpts, { disableRegistration: false }),
   ok: empty(200),
-  failures: [],
 })
 
 export const listAllowedDomains = defineRoute({
@@ -64,29 +62,23 @@ export const listAllowedDomains = defineRoute({
   failures: [],
 })
 
-export const allowDomain = defineRoute({
+export const allowDomain = route({
   id: 'identity.allowDomain',
   method: 'POST',
   path: '/allowed-domains',
   summary: 'Add a domain to the list',
   description: 'The first domain on the list excludes all others. A subdomain is a separate domain. Site administrators may give users any address.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   body: body(DomainOpts, { name: 'example.org' }),
   ok: empty(200),
   failures: [DomainInvalid, DomainThere],
 })
 
-export const disallowDomain = defineRoute({
+export const disallowDomain = route({
   id: 'identity.disallowDomain',
   method: 'PATCH',
   path: '/allowed-domains',
   summary: 'Remove a domain from the list',
   description: 'Accounts keep their addresses of the domain.',
-  tag,
-  access: siteAdmin,
-  scope: write('admin'),
   body: body(DomainOpts, { name: 'example.org' }),
   ok: empty(200),
   failures: [DomainNotThere],
@@ -106,46 +98,36 @@ export const signUp = defineRoute({
   failures: [RegistrationClosed, UserNameRefused, UserNameTaken, EmailInvalid, EmailDomainRefused, PasswordTooWeak, TooManyAttempts],
 })
 
-const usersTag = 'Identity - Users & Settings'
+// The routes only read.
+const checkRoute = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scope: read('user') })
 const ok = json(200, Validation, { Status: 'RESERVED' as const, message: 'The name "api" is reserved.' })
 const Words = optional(freeText(320))
 
-export const validateUsername = defineRoute({
+export const validateUsername = checkRoute({
   id: 'identity.validateUsername',
   method: 'POST',
   path: '/user/validate/username',
   summary: 'Check whether a user name is available',
-  tag: usersTag,
-  access: signedIn,
-  scope: read('user'),
   query: request({ user_name: Words }, 'ValidateUsernameQuery'),
   ok,
-  failures: [],
 })
 
-export const validateOrgname = defineRoute({
+export const validateOrgname = checkRoute({
   id: 'identity.validateOrgname',
   method: 'POST',
   path: '/user/validate/orgname',
   summary: 'Check whether an organization name is available',
   description: '`org` is the present name if an organization is renamed; the new name may differ from it in case only.',
-  tag: usersTag,
-  access: signedIn,
-  scope: read('user'),
   query: request({ org: Words, user_name: Words }, 'ValidateOrgnameQuery'),
   ok,
-  failures: [],
 })
 
-export const validateEmail = defineRoute({
+export const validateEmail = checkRoute({
   id: 'identity.validateEmail',
   method: 'POST',
   path: '/user/validate/email',
   summary: 'Check whether an e-mail address can be added',
   description: 'At most 30 addresses per hour for a user, and 120 for a network.',
-  tag: usersTag,
-  access: signedIn,
-  scope: read('user'),
   query: request({ email: Words }, 'ValidateEmailQuery'),
   ok,
   failures: [TooManyAddressChecks],

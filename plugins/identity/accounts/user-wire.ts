@@ -4,9 +4,6 @@ import { accountNameKey } from '../../../core/kernel/ids.ts'
 import type { Call, Principal } from '../../../core/kernel/principal.ts'
 import type { UserBody } from '../codecs.ts'
 
-/** The instant that older clients read as 'never'. */
-const never = '0001-01-01T00:00:00Z'
-
 /** Returns the domain of a URL. An address literal is not a valid domain of an e-mail address. */
 const domainOf = (baseUrl: string): string => {
   const { hostname } = new URL(baseUrl)
@@ -55,8 +52,8 @@ export const userWire = (place: Place, viewer: Viewer, user: User, isClientOrgUs
     html_url: `${place.ownUrl}/${user.login}`,
     language: isFull ? user.language : '',
     is_admin: isFull && user.isAdmin,
-    last_login: isFull && user.lastLoginAt !== undefined ? user.lastLoginAt.toISOString() : never,
-    created: user.createdAt.toISOString(),
+    last_login: isFull ? user.lastLoginAt : undefined,
+    created: user.createdAt,
     type: 0,
     active: isFull && user.isActive,
     prohibit_login: isFull && user.prohibitLogin,

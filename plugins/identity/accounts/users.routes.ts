@@ -1,30 +1,29 @@
 import * as t from 'io-ts'
 import { AvatarMissing } from '../../../core/identity/accounts/avatars.ts'
 import { UserMissing } from '../../../core/identity/accounts/users.ts'
+import type { UserId } from '../../../core/kernel/ids.ts'
 import { PictureRefused, PicturesBusy, pictureType } from '../../../core/kernel/picture.ts'
-import { anyone, read, signedIn, write } from '../../kit/access.ts'
-import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, patternText, QueryId, request } from '../../kit/codecs.ts'
+import { anyone, signedIn } from '../../kit/access.ts'
+import { answer, Base64Bytes, FreeObjectCodec, freeText, listOf, optional, patternText, queryId, request } from '../../kit/codecs.ts'
 import { pictureBodyBytes, pictureExample, pictureUrlExample } from '../../kit/picture.ts'
 import { binary, empty, json, listWithin, orRedirect } from '../../kit/reply.ts'
 import { body, defineRoute } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import { fullUserExample, User, userExample, UserPath, UserSearchResult } from '../codecs.ts'
 
 const tag = 'Identity - Users & Settings'
+const route = routesOf({ tag, access: signedIn, scopeCategory: 'user' })
 
-export const getCaller = defineRoute({
+export const getCaller = route({
   id: 'identity.getCaller',
   method: 'GET',
   path: '/user',
   summary: 'Get the caller',
-  tag,
-  access: signedIn,
   loads: 'profile',
   servesConfined: true,
   beforePasswordChange: true,
-  scope: read('user'),
   query: request({ check_client_org: optional(t.string) }, 'CallerQuery'),
   ok: json(200, User, fullUserExample),
-  failures: [],
 })
 
 export const searchUsers = defineRoute({
@@ -36,7 +35,7 @@ export const searchUsers = defineRoute({
     'Ignores case. Users whose name starts with `q` come first, by name, then those with `q` elsewhere in the name or at the start of a word of the full name. For site admins the search includes addresses. At most 50 users per page. `uid` selects one user. The count and the pages end at 1,000.',
   tag,
   access: anyone,
-  query: request({ q: optional(freeText(255)), uid: optional(QueryId) }, 'UserSearchQuery'),
+  query: request({ q: optional(freeText(255)), uid: optional(queryId<UserId>()) }, 'UserSearchQuery'),
   ok: listWithin(User, userExample, { codec: UserSearchResult, key: 'data', constants: { ok: true } }),
   failures: [],
 })
@@ -54,23 +53,23 @@ export const getUser = defineRoute({
   failures: [UserMissing],
 })
 
-const noKeys = { tag, access: signedIn, scope: read('user'), ok: json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list'), failures: [] } as const
+const noKeys = json(200, listOf(FreeObjectCodec, 0), [], 'Always an empty list')
 
-export const listPublicKeys = defineRoute({
-  ...noKeys,
+export const listPublicKeys = route({
   id: 'identity.listPublicKeys',
   method: 'GET',
   path: '/user/keys',
   summary: "List the caller's SSH keys: there are none",
+  ok: noKeys,
   description: 'This service does not store SSH keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
 })
 
-export const listSigningKeys = defineRoute({
-  ...noKeys,
+export const listSigningKeys = route({
   id: 'identity.listSigningKeys',
   method: 'GET',
   path: '/user/gpg_keys',
   summary: "List the caller's GPG keys: there are none",
+  ok: noKeys,
   description: 'This service does not store GPG keys. Some clients request them at sign-in and treat an error as a failed sign-in.',
 })
 
@@ -83,69 +82,51 @@ const AvatarUpload = request(
 const AvatarParams = answer({ source: t.string, avatar: t.string, gravatar: t.string, federavatar: t.boolean }, 'AvatarParams')
 const reencoded = 'PNG, JPEG, GIF or WebP. The picture is re-encoded as a square PNG, so that other data of the file is removed.'
 
-export const setAvatar = defineRoute({
+export const setAvatar = route({
   id: 'identity.setAvatar',
   method: 'POST',
   path: '/user/avatar',
   summary: "Set the caller's picture",
   description: reencoded,
-  tag,
-  access: signedIn,
-  scope: write('user'),
   body: body(ImageOption, { image: pictureExample }, { limitBytes: pictureBodyBytes }),
   ok: empty(204),
   failures: [PictureRefused, PicturesBusy],
 })
 
-export const deleteAvatar = defineRoute({
+export const deleteAvatar = route({
   id: 'identity.deleteAvatar',
   method: 'DELETE',
   path: '/user/avatar',
   summary: "Remove the caller's picture",
-  tag,
-  access: signedIn,
-  scope: write('user'),
   ok: empty(204),
-  failures: [],
 })
 
-export const getAvatarSettings = defineRoute({
+export const getAvatarSettings = route({
   id: 'identity.getAvatarSettings',
   method: 'GET',
   path: '/user/settings/avatar',
   summary: "Get the address of the caller's picture",
   description: '`source` is `local` for an uploaded picture and empty for the picture that is generated from the name; `gravatar` and `federavatar` are constant: pictures of other services are not used.',
-  tag,
-  access: signedIn,
-  scope: read('user'),
   ok: json(200, AvatarParams, { source: 'local', avatar: pictureUrlExample, gravatar: '', federavatar: false }),
-  failures: [],
 })
 
-export const uploadAvatar = defineRoute({
+export const uploadAvatar = route({
   id: 'identity.uploadAvatar',
   method: 'POST',
   path: '/user/settings/avatar',
   summary: "Set the caller's picture by a form",
   description: `As multipart/form-data with the file \`avatar\`, or as JSON with its bytes in base64. ${reencoded}`,
-  tag,
-  access: signedIn,
-  scope: write('user'),
   body: body(AvatarUpload, { source: 'local', avatar: pictureExample }, { limitBytes: pictureBodyBytes, orForm: true }),
   ok: empty(200),
   failures: [PictureRefused, PicturesBusy],
 })
 
-export const discardAvatar = defineRoute({
+export const discardAvatar = route({
   id: 'identity.discardAvatar',
   method: 'POST',
   path: '/user/settings/avatar/delete',
   summary: "Remove the caller's picture",
-  tag,
-  access: signedIn,
-  scope: write('user'),
   ok: empty(200),
-  failures: [],
 })
 
 export const showAvatar = defineRoute({

@@ -1,56 +1,59 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
+import { AllowancesToken } from '../../../core/identity/authentication/ports.ts'
+import type { OwnEmailChange } from '../../../core/identity/emails/own-emails.ts'
+import { makeAddOwnEmails, makeChangeOwnEmail, makeRemoveOwnEmail, makeRemoveOwnEmails } from '../../../core/identity/emails/own-emails.ts'
 import {
-  makeAddOwnEmails,
-  makeChoosePrimaryEmail,
-  makeRemoveOwnEmail,
-  makeRemoveOwnEmails,
-  makeResendConfirmation,
-} from '../../../core/identity/emails/own-emails.ts'
-import type { EmailRecord } from '../../../core/identity/types.ts'
-import { mapPage, pageWithin } from '../../../core/kernel/page.ts'
-import type { BoundRoute } from '../../kit/route.ts'
-import { handle, handleChange } from '../../kit/route.ts'
+  DomainNamesToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  TokenDigestToken,
+} from '../../../core/identity/ports.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { EntropyToken } from '../../../core/kernel/entropy.ts'
+import { pageWithin } from '../../../core/kernel/page.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
 import { emailWire } from '../accounts/user-wire.ts'
-import type { IdentityGiven } from '../needs.ts'
 import { addEmails, changeAccountEmail, listAccountEmails, listEmails, removeAccountEmail, removeEmails } from './emails.routes.ts'
-
-export const emailRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const add = makeAddOwnEmails(given)
-  const remove = makeRemoveOwnEmails(given)
-  return [
-    handle(listEmails, async ({ call, page }) => {
-      const { userId, login } = call.principal
-      return right(mapPage(pageWithin(await given.stores.emails.list(userId), page), (email) => emailWire(email, login)))
-    }),
-    handleChange(
-      addEmails,
-      (added: readonly EmailRecord[], { call }) => added.map((email) => emailWire(email, call.principal.login)),
-      ({ call, body }) => add(call, body.emails),
-    ),
-    handle(removeEmails, ({ call, body }) => remove(call, body.emails)),
-  ]
-}
 
 /** No address has this id. */
 const noId = 0
 
-export const accountEmailRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const add = makeAddOwnEmails(given)
-  const choosePrimary = makeChoosePrimaryEmail(given)
-  const resend = makeResendConfirmation(given)
-  const remove = makeRemoveOwnEmail(given)
-  return [
-    handle(listAccountEmails, async ({ call, page }) => {
-      const { userId, login } = call.principal
-      const listed = pageWithin(await given.stores.emails.list(userId), page)
-      return right(mapPage(listed, (email) => ({ id: email.id, ...emailWire(email, login) })))
-    }),
-    handle(changeAccountEmail, async ({ call, query, body }) => {
-      if (query._method === 'PRIMARY') return choosePrimary(call, query.id ?? noId)
-      if (query._method === 'SENDACTIVATION') return resend(call, query.id ?? noId)
-      const added = await add(call, [body.email ?? ''], 'email')
-      return isLeft(added) ? added : right(undefined)
-    }),
-    handle(removeAccountEmail, ({ call, query }) => remove(call, query.id)),
-  ]
+const changeOf = (method: 'PRIMARY' | 'SENDACTIVATION' | undefined, id: number | undefined, email: string | undefined): OwnEmailChange => {
+  if (method === undefined) return { kind: 'add', email: email ?? '' }
+  return { kind: method === 'PRIMARY' ? 'make-primary' : 'resend-confirmation', id: id ?? noId }
 }
+
+export const emailGroup = defineGroup({
+  needs: {
+    allowances: AllowancesToken,
+    clock: ClockToken,
+    digest: TokenDigestToken,
+    domains: DomainNamesToken,
+    entropy: EntropyToken,
+    settings: IdentitySettingsToken,
+    stores: IdentityStoresToken,
+    unitOfWork: IdentityUnitOfWorkToken,
+  },
+  routes: (given) => {
+    const { emails } = given.stores
+    return [
+      handle(listEmails, async ({ principal }, { page }) => right(pageWithin(await emails.list(principal.userId), page)), {
+        reply: (email, { call }) => emailWire(email, call.principal.login),
+      }),
+      handle(addEmails, makeAddOwnEmails(given), {
+        input: ({ body }) => body.emails,
+        reply: (added, { call }) => added.map((email) => emailWire(email, call.principal.login)),
+      }),
+      handle(removeEmails, makeRemoveOwnEmails(given), { input: ({ body }) => body.emails }),
+      handle(listAccountEmails, async ({ principal }, { page }) => right(pageWithin(await emails.list(principal.userId), page)), {
+        reply: (email, { call }) => ({ id: email.id, ...emailWire(email, call.principal.login) }),
+      }),
+      handle(changeAccountEmail, makeChangeOwnEmail(given), {
+        input: ({ query, body }) => changeOf(query._method, query.id, body.email),
+      }),
+      handle(removeAccountEmail, makeRemoveOwnEmail(given), { input: ({ query }) => query.id }),
+    ]
+  },
+})

@@ -5,77 +5,61 @@ import { TooManyMails } from '../../../core/identity/emails/link-codes.ts'
 import { EmailIsPrimary, EmailIsVerified, EmailMissing, TooManyEmails } from '../../../core/identity/emails/own-emails.ts'
 import { EmailNotVerified } from '../../../core/identity/emails/primary-email.ts'
 import { EmailTaken } from '../../../core/identity/ports.ts'
-import { read, signedIn, write } from '../../kit/access.ts'
+import { signedIn } from '../../kit/access.ts'
 import { oneOf, optional, QueryId, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
-import { body, defineRoute } from '../../kit/route.ts'
+import { body } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import { AccountEmail, AddEmailParams, CreateEmailOption, DeleteEmailOption, Email, emailExample } from '../codecs.ts'
 
-const tag = 'Identity - Users & Settings'
+const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })
 const emailsExample = { emails: ['ada@example.net'] }
 
-export const listEmails = defineRoute({
+export const listEmails = route({
   id: 'identity.listEmails',
   method: 'GET',
   path: '/user/emails',
   summary: "List the caller's e-mail addresses, the primary one first",
-  tag,
-  access: signedIn,
-  scope: read('user'),
   ok: list(Email, emailExample),
-  failures: [],
 })
 
-export const addEmails = defineRoute({
+export const addEmails = route({
   id: 'identity.addEmails',
   method: 'POST',
   path: '/user/emails',
   summary: 'Add e-mail addresses, all or none',
   description:
     'New addresses are unverified: they cannot be used for signing in or as the primary address until the code that is mailed to each of them is sent to `/user/activate`. An account has at most ten addresses. If a site admin acts as the user, both are recorded, and the primary address is notified.',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   body: body(CreateEmailOption, emailsExample, { malformedAs: 422 }),
   ok: json(201, t.array(Email), [emailExample, { ...emailExample, email: 'ada@example.net', verified: false, primary: false }]),
   failures: [EmailInvalid, EmailTaken, EmailDomainRefused, TooManyEmails, TooManyMails],
 })
 
-export const removeEmails = defineRoute({
+export const removeEmails = route({
   id: 'identity.removeEmails',
   method: 'DELETE',
   path: '/user/emails',
   summary: 'Remove e-mail addresses, all or none; the primary one stays',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   body: body(DeleteEmailOption, emailsExample, { malformedAs: 422 }),
   ok: empty(204),
   failures: [EmailMissing, EmailIsPrimary],
 })
 
-export const listAccountEmails = defineRoute({
+export const listAccountEmails = route({
   id: 'identity.listAccountEmails',
   method: 'GET',
   path: '/user/settings/account/email',
   summary: "List the caller's e-mail addresses with their ids, the primary one first",
-  tag,
-  access: signedIn,
-  scope: read('user'),
   ok: list(AccountEmail, { id: 3, ...emailExample }),
-  failures: [],
 })
 
-export const changeAccountEmail = defineRoute({
+export const changeAccountEmail = route({
   id: 'identity.changeAccountEmail',
   method: 'POST',
   path: '/user/settings/account/email',
   summary: "Add an e-mail address, make one the primary, or send its confirmation again",
   description:
     'Without `_method` the body contains an address to add, which is unverified until the code of the mail is sent to `/user/activate`. `_method=PRIMARY` makes the verified address `id` the primary one and notifies the old one by mail. `_method=SENDACTIVATION` sends the confirmation of `id` again, at most five mails per hour to one address.',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
   query: request({ _method: optional(oneOf('PRIMARY', 'SENDACTIVATION')), id: optional(QueryId) }, 'AccountEmailQuery'),
   body: body(AddEmailParams, { email: 'ada@example.net' }, { whenAbsent: {} }),
@@ -83,14 +67,11 @@ export const changeAccountEmail = defineRoute({
   failures: [EmailInvalid, EmailTaken, EmailMissing, EmailNotVerified, EmailIsVerified, EmailDomainRefused, TooManyEmails, TooManyMails],
 })
 
-export const removeAccountEmail = defineRoute({
+export const removeAccountEmail = route({
   id: 'identity.removeAccountEmail',
   method: 'POST',
   path: '/user/settings/account/email/delete',
   summary: 'Remove one e-mail address by its id; the primary one stays',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
   query: request({ id: QueryId }, 'RemoveAccountEmailQuery'),
   ok: empty(200),

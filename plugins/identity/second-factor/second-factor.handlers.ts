@@ -1,51 +1,75 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import type * as t from 'io-ts'
-import type { Secret } from '../../../core/kernel/secret.ts'
-import { secret } from '../../../core/kernel/secret.ts'
+import type { Proof } from '../../../core/identity/authentication/credentials.ts'
+import { AttemptThrottleToken, OnLockedToken } from '../../../core/identity/authentication/ports.ts'
+import {
+  CredentialStoreToken,
+  IdentitySettingsToken,
+  IdentityStoresToken,
+  IdentityUnitOfWorkToken,
+  PasswordHasherToken,
+  TokenDigestToken,
+} from '../../../core/identity/ports.ts'
+import { isEnrolled } from '../../../core/identity/second-factor/codes.ts'
 import {
   makeDisableSecondFactor,
   makeEnrollSecondFactor,
   makeOfferSecondFactor,
   makeReplaceRecoveryCodes,
 } from '../../../core/identity/second-factor/enrollment.ts'
-import type { Proof } from '../../../core/identity/authentication/credentials.ts'
+import { OneTimePasswordsToken, QrCodesToken, UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
 import { makeResetSecondFactor } from '../../../core/identity/second-factor/reset.ts'
-import { isEnrolled } from '../../../core/identity/second-factor/codes.ts'
-import type { BoundRoute } from '../../kit/route.ts'
-import { handle, handleChange } from '../../kit/route.ts'
+import { ClockToken } from '../../../core/kernel/clock.ts'
+import { EntropyToken } from '../../../core/kernel/entropy.ts'
+import type { Secret } from '../../../core/kernel/secret.ts'
+import { SecretBoxToken } from '../../../core/kernel/secret.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
 import type { SecondFactorProof } from '../codecs.ts'
-import type { IdentityGiven } from '../needs.ts'
+import { optionalSecret } from '../passwords.ts'
 import {
-  adminResetSecondFactor, disableSecondFactor, enrollSecondFactor, offerSecondFactor, replaceRecoveryCodes, showSecurity,
+  adminResetSecondFactor,
+  disableSecondFactor,
+  enrollSecondFactor,
+  offerSecondFactor,
+  replaceRecoveryCodes,
+  showSecurity,
 } from './second-factor.routes.ts'
 
 const linesOf = (codes: readonly Secret[]): string => codes.map((code) => code.reveal()).join('\n')
 
-const proofOf = ({ password, passCode }: t.TypeOf<typeof SecondFactorProof>): Proof => ({
-  password: password === undefined ? undefined : secret(password),
+const proofOf = ({ body: { password, passCode } }: { readonly body: t.TypeOf<typeof SecondFactorProof> }): Proof => ({
+  password: optionalSecret(password),
   passCode,
 })
 
-export const secondFactorRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const { stores, qrCodes } = given
-  const offer = makeOfferSecondFactor(given)
-  const enroll = makeEnrollSecondFactor(given)
-  const replaceCodes = makeReplaceRecoveryCodes(given)
-  const disable = makeDisableSecondFactor(given)
-  const reset = makeResetSecondFactor(given)
-  return [
-    handle(showSecurity, async ({ call }) =>
-      right({ twoFAEnrolled: isEnrolled(await stores.secondFactors.find(call.principal.userId)) }),
-    ),
-    handle(offerSecondFactor, async ({ call }) => {
-      const offered = await offer(call)
-      if (isLeft(offered)) return offered
-      const { seed, uri } = offered.right
-      return right({ twoFASecret: seed.reveal(), twoFAImageURL: await qrCodes.dataUrl(uri) })
+export const secondFactorGroup = defineGroup({
+  needs: {
+    clock: ClockToken,
+    credentials: CredentialStoreToken,
+    digest: TokenDigestToken,
+    entropy: EntropyToken,
+    hasher: PasswordHasherToken,
+    onLocked: OnLockedToken,
+    oneTimePasswords: OneTimePasswordsToken,
+    qrCodes: QrCodesToken,
+    secretBox: SecretBoxToken,
+    settings: IdentitySettingsToken,
+    stores: IdentityStoresToken,
+    throttle: AttemptThrottleToken,
+    unitOfWork: IdentityUnitOfWorkToken,
+    useOneTimeCode: UseOneTimeCodeToken,
+  },
+  routes: (given) => [
+    handle(showSecurity, async ({ principal }) => right(await given.stores.secondFactors.find(principal.userId)), {
+      reply: (secondFactor) => ({ twoFAEnrolled: isEnrolled(secondFactor) }),
     }),
-    handleChange(enrollSecondFactor, linesOf, ({ call, body }) => enroll(call, body.passCode)),
-    handleChange(replaceRecoveryCodes, linesOf, ({ call, body }) => replaceCodes(call, proofOf(body))),
-    handle(disableSecondFactor, ({ call, body }) => disable(call, proofOf(body))),
-    handle(adminResetSecondFactor, ({ call, params }) => reset(call, params.username)),
-  ]
-}
+    handle(offerSecondFactor, makeOfferSecondFactor(given), {
+      reply: async ({ seed, uri }) => ({ twoFASecret: seed.reveal(), twoFAImageURL: await given.qrCodes.dataUrl(uri) }),
+    }),
+    handle(enrollSecondFactor, makeEnrollSecondFactor(given), { input: ({ body }) => body.passCode, reply: linesOf }),
+    handle(replaceRecoveryCodes, makeReplaceRecoveryCodes(given), { input: proofOf, reply: linesOf }),
+    handle(disableSecondFactor, makeDisableSecondFactor(given), { input: proofOf }),
+    handle(adminResetSecondFactor, makeResetSecondFactor(given), { input: ({ params }) => params.username }),
+  ],
+})

@@ -1,13 +1,13 @@
 import { right } from 'fp-ts/lib/Either.js'
-import type { SessionId } from '../../../core/kernel/ids.ts'
-import { unixSeconds } from '../../../core/kernel/clock.ts'
-import { pageWithin } from '../../../core/kernel/page.ts'
-import type { SignedInCall } from '../../../core/kernel/principal.ts'
+import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../../core/identity/ports.ts'
 import { makeEndUserSessions, makeRevokeOtherSessions, makeRevokeSession } from '../../../core/identity/sessions/sessions.ts'
 import type { SessionRecord } from '../../../core/identity/types.ts'
-import type { BoundRoute } from '../../kit/route.ts'
-import { handle, handleChange } from '../../kit/route.ts'
-import type { IdentityGiven } from '../needs.ts'
+import { ClockToken, unixSeconds } from '../../../core/kernel/clock.ts'
+import type { SessionId } from '../../../core/kernel/ids.ts'
+import { pageWithin } from '../../../core/kernel/page.ts'
+import type { SignedInCall } from '../../../core/kernel/principal.ts'
+import { defineGroup } from '../../kit/group.ts'
+import { handle } from '../../kit/handle.ts'
 import { endUserSessions, listSessions, revokeOtherSessions, revokeSession } from './sessions.routes.ts'
 
 const sessionWire = (session: SessionRecord, current: SessionId | undefined) => ({
@@ -22,19 +22,19 @@ const sessionWire = (session: SessionRecord, current: SessionId | undefined) => 
   user_agent: session.userAgent,
 })
 
-export const sessionRoutes = (given: IdentityGiven): readonly BoundRoute[] => {
-  const { stores, clock } = given
-  const revoke = makeRevokeSession(given)
-  const revokeOthers = makeRevokeOtherSessions(given)
-  const endOfUser = makeEndUserSessions(given)
-  const listed = (sessions: readonly SessionRecord[], { call }: { readonly call: SignedInCall<never> }) =>
-    sessions.map((session) => sessionWire(session, call.principal.sessionId))
-  return [
-    handle(listSessions, async ({ call, page }) =>
-      right(pageWithin(listed(await stores.sessions.list(call.principal.userId, clock.now()), { call }), page)),
+const listed = (sessions: readonly SessionRecord[], { call }: { readonly call: SignedInCall<never> }) =>
+  sessions.map((session) => sessionWire(session, call.principal.sessionId))
+
+export const sessionGroup = defineGroup({
+  needs: { clock: ClockToken, stores: IdentityStoresToken, unitOfWork: IdentityUnitOfWorkToken },
+  routes: (given) => [
+    handle(
+      listSessions,
+      async ({ principal }, { page }) => right(pageWithin(await given.stores.sessions.list(principal.userId, given.clock.now()), page)),
+      { reply: (session, { call }) => sessionWire(session, call.principal.sessionId) },
     ),
-    handleChange(revokeSession, listed, ({ call, params }) => revoke(call, params.sid as SessionId)),
-    handleChange(revokeOtherSessions, listed, ({ call }) => revokeOthers(call)),
-    handle(endUserSessions, ({ call, params }) => endOfUser(call, params.username)),
-  ]
-}
+    handle(revokeSession, makeRevokeSession(given), { input: ({ params }) => params.sid, reply: listed }),
+    handle(revokeOtherSessions, makeRevokeOtherSessions(given), { reply: listed }),
+    handle(endUserSessions, makeEndUserSessions(given), { input: ({ params }) => params.username }),
+  ],
+})

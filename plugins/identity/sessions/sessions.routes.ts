@@ -1,13 +1,15 @@
 import * as t from 'io-ts'
 import { SessionMissing } from '../../../core/identity/sessions/sessions.ts'
 import { UserMissing } from '../../../core/identity/accounts/users.ts'
-import { read, signedIn, siteAdmin, write } from '../../kit/access.ts'
-import { PathId, request } from '../../kit/codecs.ts'
+import type { SessionId } from '../../../core/kernel/ids.ts'
+import { signedIn, siteAdmin, write } from '../../kit/access.ts'
+import { pathId, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { defineRoute } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import { SessionInfoAPIForm, UserPath } from '../codecs.ts'
 
-const tag = 'Identity - Users & Settings'
+const route = routesOf({ tag: 'Identity - Users & Settings', access: signedIn, scopeCategory: 'user' })
 
 const sessionExample = {
   id: 3,
@@ -21,47 +23,36 @@ const sessionExample = {
   user_agent: '',
 }
 
-export const listSessions = defineRoute({
+export const listSessions = route({
   id: 'identity.listSessions',
   method: 'GET',
   path: '/user/settings/security/sessions',
   summary: "List the caller's own sessions, newest first",
   description: 'A session of a remembered login is listed after its end as long as the login opens new sessions; `expiresAt` is the end of the login.',
-  tag,
-  access: signedIn,
-  scope: read('user'),
   refusesSudo: true,
   ok: list(SessionInfoAPIForm, sessionExample),
-  failures: [],
 })
 
-export const revokeSession = defineRoute({
+export const revokeSession = route({
   id: 'identity.revokeSession',
   method: 'DELETE',
   path: '/user/settings/security/sessions/{sid}/revoke',
   summary: "End one of the caller's own sessions",
   description: 'Ends its remembered login as well. Returns the remaining sessions.',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
-  params: request({ sid: PathId }, 'SessionPath'),
+  params: request({ sid: pathId<SessionId>() }, 'SessionPath'),
   ok: json(200, t.array(SessionInfoAPIForm), [sessionExample]),
   failures: [SessionMissing],
 })
 
-export const revokeOtherSessions = defineRoute({
+export const revokeOtherSessions = route({
   id: 'identity.revokeOtherSessions',
   method: 'DELETE',
   path: '/user/settings/security/sessions',
   summary: "End all of the caller's own sessions and remembered logins except the one of this request",
   description: 'Returns the remaining session; none if the request is authenticated by a token or a password.',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
   ok: json(200, t.array(SessionInfoAPIForm), [sessionExample]),
-  failures: [],
 })
 
 export const endUserSessions = defineRoute({

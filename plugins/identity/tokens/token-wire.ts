@@ -11,9 +11,9 @@ export const tokenWire = (token: AccessTokenRecord, value = '') => ({
   scopes: [...token.scopeWords],
   org: token.onlyOrgName,
   cluster: token.onlyClusterName,
-  created_at: token.createdAt.toISOString(),
-  last_used_at: token.lastUsedAt?.toISOString(),
-  expires_at: token.expiresAt?.toISOString(),
+  created_at: token.createdAt,
+  last_used_at: token.lastUsedAt,
+  expires_at: token.expiresAt,
 })
 
 /** Returns a new token with its value. */

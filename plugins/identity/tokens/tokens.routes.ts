@@ -1,13 +1,15 @@
 import { UserMissing } from '../../../core/identity/accounts/users.ts'
 import { NotAuthenticated, TokenNameTaken } from '../../../core/identity/ports.ts'
 import { AccessTokenMissing, TokenExpiryInvalid, TokenNameInvalid, TokenOrgInvalid } from '../../../core/identity/tokens/access-tokens.ts'
+import { NotYourTokens } from '../../../core/identity/tokens/own-tokens.ts'
 import { CustomTokensOff } from '../../../core/identity/tokens/ports.ts'
 import { ScopeExceeded, ScopesEmpty, ScopeUnknown } from '../../../core/identity/tokens/scopes.ts'
-import { defineFailure } from '../../../core/kernel/failure.ts'
-import { read, signedIn, withPassword, write } from '../../kit/access.ts'
-import { freeText, PathId, PathName, request } from '../../kit/codecs.ts'
+import type { TokenId } from '../../../core/kernel/ids.ts'
+import { signedIn, withPassword, write } from '../../kit/access.ts'
+import { freeText, pathId, PathName, request } from '../../kit/codecs.ts'
 import { empty, json, list } from '../../kit/reply.ts'
 import { body, defineRoute } from '../../kit/route.ts'
+import { routesOf } from '../../kit/shared-route.ts'
 import {
   AccessToken,
   AccessTokenIdList,
@@ -20,9 +22,7 @@ import {
 } from '../codecs.ts'
 
 const tag = 'Identity - Users & Settings'
-
-/** The path names a user other than the authenticated one, whose tokens alone are accessible. */
-export const NotYourTokens = defineFailure('NotYourTokens', 'Forbidden')
+const route = routesOf({ tag, access: signedIn, scopeCategory: 'user' })
 
 export const tokenExample = {
   id: 12,
@@ -93,89 +93,70 @@ const settingsTokenExample = {
   scopes: ['all'],
 }
 
-export const listSettingsTokens = defineRoute({
+export const listSettingsTokens = route({
   id: 'identity.listSettingsTokens',
   method: 'GET',
   path,
   summary: "List the caller's own access tokens in the second format",
-  tag,
-  access: signedIn,
-  scope: read('user'),
   refusesSudo: true,
   ok: list(SettingsAccessToken, settingsTokenExample),
-  failures: [],
 })
 
-export const createSettingsToken = defineRoute({
+export const createSettingsToken = route({
   id: 'identity.createSettingsToken',
   method: 'POST',
   path,
   summary: 'Create an access token in the second format',
   description:
     'The response contains the value in `token`; it is never returned again. `expTime` is in Unix seconds, 0 for never. A token creates only tokens that have no more rights, and no longer life, than itself. `org` confines the token to one organization, of which you must be a member.',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
   body: body(NewAccessTokenParam, { name: 'laptop', expTime: 0 }),
   ok: json(201, SettingsAccessToken, { ...settingsTokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }),
   failures: [TokenNameInvalid, TokenNameTaken, TokenExpiryInvalid, TokenOrgInvalid, ScopeUnknown, ScopesEmpty, ScopeExceeded, NotAuthenticated],
 })
 
-export const rotateSettingsToken = defineRoute({
+export const rotateSettingsToken = route({
   id: 'identity.rotateSettingsToken',
   method: 'POST',
   path: `${path}/{id}/rotate`,
   summary: "Rotate one of the caller's own access tokens",
   description:
     'The response contains the new value in `token`; it is never returned again. The former value is rejected from now on. Name, scopes and organization do not change. A token that expires gets the same length of life again, starting now. A token can rotate itself and the tokens that it could have created, none of which then lives longer than itself. A token that rotates itself cannot repeat the request if the response is lost: use another credential if that matters.',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
-  params: request({ id: PathId }, 'RotatedTokenPath'),
+  params: request({ id: pathId<TokenId>() }, 'RotatedTokenPath'),
   ok: json(200, SettingsAccessToken, { ...settingsTokenExample, token: 'moor_0123456789ABCDEFGHIJKLMNOPQRST1aB2cD' }, 'The token with its new value'),
   failures: [AccessTokenMissing, ScopeExceeded, NotAuthenticated],
 })
 
-export const deleteSettingsToken = defineRoute({
+export const deleteSettingsToken = route({
   id: 'identity.deleteSettingsToken',
   method: 'DELETE',
   path: `${path}/{id}`,
   summary: "Delete one of the caller's own access tokens",
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
-  params: request({ id: PathId }, 'SettingsTokenPath'),
+  params: request({ id: pathId<TokenId>() }, 'SettingsTokenPath'),
   ok: empty(200),
   failures: [AccessTokenMissing],
 })
 
-export const deleteSettingsTokens = defineRoute({
+export const deleteSettingsTokens = route({
   id: 'identity.deleteSettingsTokens',
   method: 'POST',
   path: `${path}/delete-records`,
   summary: "Delete several of the caller's own access tokens",
   description: 'Ids of other tokens are ignored.',
-  tag,
-  access: signedIn,
-  scope: write('user'),
   refusesSudo: true,
   body: body(AccessTokenIdList, { tokenIDs: [12, 13] }),
   ok: json(200, ApiResponseMessage, { message: 'Deleted 2 access tokens.' }),
-  failures: [],
 })
 
-export const getExtIdpToken = defineRoute({
+export const getExtIdpToken = route({
   id: 'identity.getExtIdpToken',
   method: 'GET',
   path: '/user/extidp-token',
   summary: 'Sign a token that signs the caller in at the external identity provider',
   description:
     'Available on vendor-hosted deployments only. The token is valid for at most an hour, and not longer than the requesting access token. Returns 503 if the operator has not configured a signing key.',
-  tag: 'Identity - Users & Settings',
-  access: signedIn,
   scope: write('user'),
   gate: 'vendor-hosted',
   refusesSudo: true,

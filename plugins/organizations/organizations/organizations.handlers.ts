@@ -20,7 +20,7 @@ import {
 } from '../../../core/organizations/organizations/organizations.ts'
 import { makeChangePolicy } from '../../../core/organizations/organizations/policies.ts'
 import type { OrganizationPolicy } from '../../../core/organizations/organizations/ports.ts'
-import type { Organization, Standing } from '../../../core/organizations/types.ts'
+import type { Organization, MemberRights } from '../../../core/organizations/types.ts'
 import { avatarUrl, placeOf } from '../../identity/accounts/user-wire.ts'
 import { NoContent, Redirect } from '../../kit/reply.ts'
 import type { BoundRoute } from '../../kit/route.ts'
@@ -54,7 +54,7 @@ const noOrganization = 0 as OrgId
 /** Returns the organization on which a route was granted. */
 export const orgOf = (grant: AccessGrant): OrgId => grant.orgId ?? noOrganization
 
-const permissionsWire = ({ level }: Standing) => ({
+const permissionsWire = ({ level }: MemberRights) => ({
   is_owner: level === 'owner',
   is_admin: reaches(level, 'admin'),
   can_write: reaches(level, 'write'),

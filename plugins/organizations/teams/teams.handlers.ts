@@ -98,8 +98,8 @@ const readRoutes = (given: OrganizationGiven): readonly BoundRoute[] => {
     }),
     handle(searchTeams, async ({ call, grant, query, page }) => {
       const text = { text: query.q ?? '', includesDescription: query.include_desc ?? false }
-      const found = await search(call, orgOf(grant), text, page)
-      return isLeft(found) ? found : right(mapPage(found.right, (team) => teamWire(given, call, team)))
+      const level = grant.context.isMember ? grant.context.level : 'none'
+      return right(mapPage(await search(call, orgOf(grant), level, text, page), (team) => teamWire(given, call, team)))
     }),
     handle(getTeam, async ({ call, params }) => {
       const found = await find(params.teamid as TeamId)

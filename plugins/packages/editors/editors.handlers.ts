@@ -13,7 +13,6 @@ import type { LoadedModel, LoadModelFailure } from '../../../core/packages/edito
 import { makeLoadModel, makeMakeModel, missingOf } from '../../../core/packages/editors/models.ts'
 import type { Preview, PreviewFailure } from '../../../core/packages/editors/previews.ts'
 import { makePreview } from '../../../core/packages/editors/previews.ts'
-import { makeOpenTaskCluster } from '../../../core/packages/releases/cluster-tasks.ts'
 import type { OpenFailure } from '../../../core/packages/releases/release-tasks.ts'
 import type { TaskKind } from '../../../core/tasks/ports.ts'
 import type { BoundRoute } from '../../kit/route.ts'
@@ -109,7 +108,4 @@ export const editorHandlers = (given: PackagesGiven): readonly BoundRoute[] => {
 }
 
 /** The kinds of tasks that apply and remove. */
-export const editorTaskKinds = (given: PackagesGiven): readonly TaskKind[] => {
-  const deps = { ...given, openTaskCluster: makeOpenTaskCluster(given) }
-  return [applyEditorKind(deps), deleteEditorKind(deps)]
-}
+export const editorTaskKinds = (given: PackagesGiven): readonly TaskKind[] => [applyEditorKind(given), deleteEditorKind(given)]

@@ -1,7 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { ValuesSpec } from '../../../core/packages/charts/values.ts'
 import type { DriverConfiguration } from '../../../core/packages/ports.ts'
-import { makeOpenTaskCluster } from '../../../core/packages/releases/cluster-tasks.ts'
 import type { HelmFlags } from '../../../core/packages/releases/ports.ts'
 import type { ReleaseReadDeps } from '../../../core/packages/releases/release-reads.ts'
 import { makeReleaseReads } from '../../../core/packages/releases/release-reads.ts'
@@ -165,10 +164,8 @@ export const releaseTaskHandlers = (given: PackagesGiven): readonly BoundRoute[]
 }
 
 /** The kinds of tasks of these routes. */
-export const releaseTaskKinds = (given: PackagesGiven): readonly TaskKind[] => {
-  const deps = { ...given, openTaskCluster: makeOpenTaskCluster(given) }
-  return [installReleaseKind(deps), upgradeReleaseKind(deps), rollbackReleaseKind(deps), uninstallReleaseKind(deps)]
-}
+export const releaseTaskKinds = (given: PackagesGiven): readonly TaskKind[] =>
+  [installReleaseKind, upgradeReleaseKind, rollbackReleaseKind, uninstallReleaseKind].map((kind) => kind(given))
 
 /** The wire type of the setting that holds the driver of the package manager. */
 const driverSetting = 1

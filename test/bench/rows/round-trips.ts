@@ -33,7 +33,7 @@ export const roundTrips: MeasureRow = async ({ lab, bench }) => {
       row: '4b',
       what: 'SQL with object permission (GET /authz/roles)',
       bar: bars.queriesWithPermission,
-      note: 'the token, the permission, and what the list itself reads (its rows and their number)',
+      note: 'the token, the permission, and the list itself (its rows with their number)',
       ask: () => callApi(service, '/authz/roles?org=bench-queries', { authorization }),
     },
   ]

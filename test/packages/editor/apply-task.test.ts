@@ -1,13 +1,13 @@
 import test from 'ava'
-import { left, right } from 'fp-ts/lib/Either.js'
+import { right } from 'fp-ts/lib/Either.js'
 import { fastJsonPatches } from '../../../adapters/charts/json-patches.ts'
-import { AccessDenied } from '../../../core/authz/ports.ts'
 import type { MemberCluster } from '../../../core/clusters/ports.ts'
 import type { FreeObject } from '../../../core/kernel/json.ts'
 import type { ApplyEditorTaskDeps } from '../../../core/packages/editors/editor-tasks.ts'
 import { applyEditorKind, deleteEditorKind } from '../../../core/packages/editors/editor-tasks.ts'
 import type { ResourceEditor } from '../../../core/packages/editors/types.ts'
 import type { TaskRun } from '../../../core/tasks/ports.ts'
+import { stage as heldCluster } from '../../cluster-tasks/stage.ts'
 import { chartTexts } from '../texts.ts'
 import { about, configMaps } from './editor-world.ts'
 import { chartOf } from './charts.ts'
@@ -38,7 +38,7 @@ const stage = (changes: Partial<Record<keyof ApplyEditorTaskDeps, unknown>> = {}
     appReleases: { find: () => Promise.resolve(right(undefined)) },
     releases: { index: () => Promise.resolve(right([ref])), read: () => Promise.resolve(right(release)) },
     driverOf: () => Promise.resolve('Secret'),
-    openTaskCluster: () => Promise.resolve(right({ cluster })),
+    clusterTasks: { run: (run: TaskRun, work: (run: TaskRun, opened: unknown) => unknown) => work(run, { cluster }) },
     pause: () => new Promise(() => undefined),
     ...changes,
   } as unknown as ApplyEditorTaskDeps
@@ -48,13 +48,14 @@ const stage = (changes: Partial<Record<keyof ApplyEditorTaskDeps, unknown>> = {}
 const runOf = (input: object, failed: (text: string) => void = () => undefined): TaskRun =>
   ({ input: input as FreeObject, progress: { say: () => undefined, step: () => ({ say: () => undefined, done: () => undefined, failed }) }, signal: new AbortController().signal, task: { about: { revision: '1' } } }) as unknown as TaskRun
 
-const lost = { openTaskCluster: () => Promise.resolve(left(AccessDenied('You may no longer connect to this cluster.'))) }
 const input = { release: { name: 'web', namespace: 'shop' }, model: about(configMaps, 'web'), flags: { install: true } }
 
 test('a right that was lost before the start ends both tasks before anything is requested or changed', async (t) => {
-  const { deps, asked } = stage(lost)
+  const held = heldCluster()
+  await held.minute('denied')
+  const { deps, asked } = stage({ clusterTasks: held.deps.clusterTasks })
   for (const kind of [applyEditorKind(deps), deleteEditorKind(deps)]) {
-    t.deepEqual(await kind.run(runOf(input)), { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })
+    t.deepEqual(await kind.run(held.run(input as unknown as FreeObject)), { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })
   }
   t.deepEqual(asked, [])
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { diffManifests, describeDiff, type ManifestDiff } from '../../../core/packages/releases/manifest-diff.ts'
 import { pluralOf } from '../../../core/packages/releases/api-paths.ts'
 import { countByKind, labelOf, objectsOf, type ManifestObject } from '../../../core/packages/releases/kubernetes-objects.ts'
-import { redactAll, redactSecrets } from '../../../core/packages/releases/redaction.ts'
+import { redactAll, redactSecrets } from '../../../core/kernel/redaction.ts'
 import { unwrap } from '../../support/outcome.ts'
 import { chartTexts, textDiff } from '../texts.ts'
 

@@ -1,13 +1,14 @@
-import type { FreeObject, Json } from '../../kernel/json.ts'
-import { asTable, entriesOf, textsOf } from '../charts/value-tables.ts'
+import type { FreeObject, Json } from './json.ts'
+import { isObject } from './json.ts'
 
-/** Removes values that a caller supplied from a text of another origin. */
+/** Removes values from a text of another origin, such as the output of a program that quotes its input. */
 export type Redact = (text: string) => string
 
 /** Shorter values occur in most texts; removing them would make the text unreadable. */
 const shortest = 6
 const mark = '***'
-const secretWords = /pass|secret|token|key|cred|auth|private|cert|dsn|conn|salt|hash/i
+/** The only list of words that mark a key whose value is secret. */
+const secretWords = /pass|secret|token|key|cred|auth|private|cert|dsn|conn|salt|hash|licen[cs]e/i
 
 /** Maximum total characters of the values to find; beyond it, no text is shown. */
 const mostSought = 8 * 1024 * 1024
@@ -55,11 +56,22 @@ const replacer = (sought: Sought): Redact => {
   }
 }
 
-const forms = (text: string): readonly string[] => {
-  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line.length >= shortest)
-  const inJson = JSON.stringify(text).slice(1, -1)
-  return [text, inJson, ...lines]
+const base64Of = (text: string): string => {
+  const bytes = new TextEncoder().encode(text)
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  return btoa(binary)
 }
+
+/** Returns the forms in which a text may be quoted: as a whole and by lines, each as it is, inside JSON and in base64. */
+const formsOf = (text: string, least: number): readonly string[] => {
+  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line.length >= least)
+  return [...new Set([text, ...lines])].flatMap((plain) => [plain, JSON.stringify(plain).slice(1, -1), base64Of(plain)])
+}
+
+/** Returns a string or a number as text. A number that was written with a decimal point may be an object. */
+const asText = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'bigint' || value instanceof Number ? String(value) : undefined
 
 /** Collects the values to find, in their various encodings, up to the limit. */
 const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, isSoughtAtFirst: boolean): Sought => {
@@ -67,17 +79,20 @@ const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, is
   let room = mostSought
   const add = (text: string): void => {
     if (text.length < least || found.has(text)) return
-    for (const form of forms(text)) {
-      room -= form.length
+    for (const form of formsOf(text, least)) {
+      if (!found.has(form)) room -= form.length
       found.add(form)
     }
   }
   const gather = (value: Json | undefined, isSought: boolean): void => {
     if (room < 0) return
     if (Array.isArray(value)) return (value as readonly Json[]).forEach((item) => gather(item, isSought))
-    const table = asTable(value)
-    if (table !== undefined) entriesOf(table).forEach(([key, item]) => gather(item, isSought || secretWords.test(key)))
-    else if (isSought) textsOf(value).forEach(add)
+    const text = asText(value)
+    if (text !== undefined) {
+      if (isSought) add(text)
+    } else if (isObject(value)) {
+      for (const [key, item] of Object.entries(value)) gather(item, isSought || secretWords.test(key))
+    }
   }
   for (const each of values) gather(each, isSoughtAtFirst)
   const byHead = new Map<string, string[]>()
@@ -93,5 +108,5 @@ const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, is
 /** Removes every text among the values, under any key. For output of helm, which may quote a template's result. */
 export const redactAll = (...values: readonly (FreeObject | undefined)[]): Redact => replacer(soughtIn(values, shortest, true))
 
-/** Removes only texts at keys that sound secret. For text that must stay readable. */
+/** Removes only texts at keys that sound secret, and below them. For text that must stay readable. */
 export const redactSecrets = (...values: readonly (FreeObject | undefined)[]): Redact => replacer(soughtIn(values, headLength, false))

@@ -1,0 +1,72 @@
+import type { Knex } from 'knex'
+import type { Page, PageRequest } from '../../../core/kernel/page.ts'
+import { pageOffset } from '../../../core/kernel/page.ts'
+import type { Bind, Num, Params, SqlDatabase, SqlRunner, Statement } from './statement.ts'
+
+/** Counting stops here: an exact number of more rows is of no use and costs a scan. */
+export const countCap = 10_000
+
+/** Counts the rows of a query, up to one beyond the cap. */
+export const countOf = (k: Knex, rows: Knex.QueryBuilder, cap = countCap): Knex.QueryBuilder =>
+  k.from(rows.limit(cap + 1).as('counted')).count({ total: '*' })
+
+/** A row of `countOf`. */
+export interface CountRow {
+  readonly total: Num
+}
+
+/** Cuts the requested page out of a query, which must be ordered. */
+export type Cut = (query: Knex.QueryBuilder) => Knex.QueryBuilder
+
+/** Selects the columns of the rows, orders them and cuts the page out. It may join further tables, one row to each row. */
+export type Shown = (k: Knex, rows: Knex.QueryBuilder, cut: Cut) => Knex.QueryBuilder
+
+/** Returns a page of rows and the number of all of them, up to the cap. */
+export type PageQuery<Names extends string> = <Row>(
+  runner: SqlRunner,
+  binds: Readonly<Record<Names, Bind>>,
+  page: PageRequest,
+) => Promise<Page<Row>>
+
+type WithTotal<Row> = Row & { readonly page_total: Num }
+
+/** The number of all rows is a column of each row, which the database computes once. */
+const withTotal = (k: Knex, matching: () => Knex.QueryBuilder, shown: Shown, cut: Cut): Knex.QueryBuilder =>
+  shown(k, matching(), cut).select(counted(k, matching()).as('page_total'))
+
+const counted = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder => countOf(k, rows.select(k.raw('1')))
+
+/** A page after the last one has no row that carries the number. */
+const pageFrom = async <Row>(rows: readonly WithTotal<Row>[], { page }: PageRequest, count: () => Promise<CountRow | undefined>): Promise<Page<Row>> => {
+  const total = Number(rows[0]?.page_total ?? (page === 1 ? 0 : ((await count())?.total ?? 0)))
+  return total > countCap ? { items: rows, total: countCap, totalIsCapped: true } : { items: rows, total }
+}
+
+/**
+ * Composes the list of the rows that `matching` selects, without columns. A page takes one statement, and a second one if it
+ * is after the last row.
+ */
+export const pageQuery = <Names extends string = never>(
+  db: Pick<SqlDatabase, 'prepare'>,
+  matching: (k: Knex, p: Params<Names>) => Knex.QueryBuilder,
+  shown: Shown,
+): PageQuery<Names> => {
+  const rows: Statement = db.prepare((k, p: Params<Names | 'limit' | 'offset'>) =>
+    withTotal(k, () => matching(k, p), shown, (query) => query.limit(p('limit')).offset(p('offset'))),
+  )
+  const count: Statement = db.prepare((k, p: Params<Names>) => counted(k, matching(k, p)))
+  return async <Row>(runner: SqlRunner, binds: Readonly<Record<Names, Bind>>, page: PageRequest) =>
+    pageFrom(await runner.all<WithTotal<Row>>(rows, { ...binds, limit: page.limit, offset: pageOffset(page) }), page, () => runner.first(count, binds))
+}
+
+/** Like `pageQuery`, for filters that are known only at run time. */
+export const filteredPage = async <Row>(
+  runner: SqlRunner,
+  matching: (k: Knex) => Knex.QueryBuilder,
+  shown: Shown,
+  page: PageRequest,
+): Promise<Page<Row>> => {
+  const cut: Cut = (query) => query.limit(page.limit).offset(pageOffset(page))
+  const rows = await runner.query<WithTotal<Row>>((k) => withTotal(k, () => matching(k), shown, cut))
+  return pageFrom(rows, page, async () => (await runner.query<CountRow>((k) => counted(k, matching(k))))[0])
+}
