@@ -5,6 +5,7 @@ import { chartRepositoriesPlugin } from '../plugins/chart-repositories/plugin.ts
 import { cloudsPlugin } from '../plugins/clouds/plugin.ts'
 import { busPlugin } from '../plugins/bus/plugin.ts'
 import { clustersPlugin } from '../plugins/clusters/plugin.ts'
+import { clusterSetsPlugin } from '../plugins/clustersets/plugin.ts'
 import { identityPlugin } from '../plugins/identity/plugin.ts'
 import { mailPlugin } from '../plugins/mail/plugin.ts'
 import { organizationsPlugin } from '../plugins/organizations/plugin.ts'
@@ -29,7 +30,7 @@ import { providePlatform } from './wiring/platform.ts'
 import { provideTasks } from './wiring/tasks.ts'
 
 /** Every part of the service, in the order in which a part may use the ports of others. MOORAGE_PLUGINS adds a deployer's own parts. */
-export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
+export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, clusterSetsPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
 
 /** The functions that bind the ports of each part to adapters. */
 export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideCharts, provideChartRepositories, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds]

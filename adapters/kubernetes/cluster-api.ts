@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
@@ -45,7 +46,19 @@ const leadsUpwards = (target: string): boolean => {
   return /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)/i.test(path) || /[\t\n\r]/.test(path)
 }
 
-/** Sends one request, bounded in time and size. Any received status is Right, except 401. */
+const longestWaitSeconds = 5
+
+/** Returns the time after which an overloaded server, which did not execute the request, asks to repeat it. */
+const askedToRetryAfter = ({ statusCode, headers }: Dispatcher.ResponseData): number | undefined => {
+  const asked = statusCode === 429 && typeof headers['retry-after'] === 'string' && /^\d{1,3}$/.test(headers['retry-after'])
+  const seconds = asked ? Number(headers['retry-after']) : longestWaitSeconds + 1
+  return seconds <= longestWaitSeconds ? seconds : undefined
+}
+
+/**
+ * Sends one request, bounded in time and size. Any received status is Right, except 401. A 429 with a short Retry-After is
+ * repeated once.
+ */
 export const askCluster = async (
   dispatcher: Dispatcher,
   credential: ClusterCredential,
@@ -56,16 +69,25 @@ export const askCluster = async (
   if (leadsUpwards(asked.target)) return left(ClusterUnreachable('That is no path of a cluster.'))
   const server = new URL(credential.server)
   const deadline = AbortSignal.timeout(timeoutMilliseconds)
-  try {
-    const answer = await request(`${server.origin}${server.pathname.replace(/\/+$/, '')}${asked.target}`, {
+  const until = AbortSignal.any([signal, deadline])
+  const send = () =>
+    request(`${server.origin}${server.pathname.replace(/\/+$/, '')}${asked.target}`, {
       dispatcher,
       method: asked.method,
       headers: [...acceptOf(asked), ...(asked.headers ?? []), ...authorization(credential)].flat(),
       body: asked.body ?? null,
-      signal: AbortSignal.any([signal, deadline]),
+      signal: until,
       headersTimeout: timeoutMilliseconds,
       bodyTimeout: timeoutMilliseconds,
     })
+  try {
+    let answer = await send()
+    const retryAfterSeconds = askedToRetryAfter(answer)
+    if (retryAfterSeconds !== undefined) {
+      await answer.body.dump()
+      await setTimeout(retryAfterSeconds * 1000, undefined, { signal: until })
+      answer = await send()
+    }
     const text = await readText(answer.body as AsyncIterable<Buffer>, asked.limitBytes ?? usualLimitBytes)
     if (answer.statusCode === 401) return left(CredentialRefused('The cluster refused the stored credential.'))
     return right({ status: answer.statusCode, text, json: jsonOf(text) })

@@ -10,6 +10,8 @@ import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.t
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
+import { makeHubs } from '../../core/clusters/hubs/hubs.ts'
+import { HubsToken } from '../../core/clusters/hubs/ports.ts'
 import { makeClustersAsCaller, makeMemberClusters } from '../../core/clusters/member-clusters.ts'
 import { makeClusterConnections } from '../../core/clusters/connections.ts'
 import {
@@ -67,6 +69,7 @@ export const provideClusters: Provide = (container, boot) => {
       transport: resolve(ClusterTransportToken),
     }),
   )
+  container.provide(HubsToken, (resolve) => makeHubs({ connections: connectionsOf(resolve), api: resolve(ClusterApiToken) }))
   container.provide(ClusterUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
   )

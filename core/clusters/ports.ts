@@ -144,7 +144,10 @@ export interface ClusterAnswer {
 export interface ClusterApi {
   /** Surveys the cluster of a credential, which need not be stored. */
   survey(credential: ClusterCredential, signal: AbortSignal): Outcome<ReachFailure, ClusterSurvey>
-  /** Sends one request over the record's pooled connections. Any status except 401 is Right. */
+  /**
+   * Sends one request over the record's pooled connections. Any status except 401 is Right. A 429 with a Retry-After of at most
+   * 5 seconds is repeated once.
+   */
   request(connection: ClusterConnection, request: ClusterRequest, signal: AbortSignal): Outcome<ReachFailure, ClusterAnswer>
 }
 export const ClusterApiToken = token<ClusterApi>('clusters.ClusterApi')

@@ -11,6 +11,22 @@ export interface FreeObject {
 /** Reports whether a value is a JSON object: neither null nor a list. */
 export const isObject = (value: unknown): value is FreeObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Returns the value at a path of keys of a JSON object; undefined for any other value. */
+export const at = (value: unknown, ...keys: readonly string[]): unknown =>
+  keys.reduce<unknown>((from, key) => (typeof from === 'object' && from !== null && Object.hasOwn(from, key) ? (from as Record<string, unknown>)[key] : undefined), value)
+
+/** Returns the text at a path of keys; empty for any other value. */
+export const textAt = (value: unknown, ...keys: readonly string[]): string => {
+  const found = at(value, ...keys)
+  return typeof found === 'string' ? found : ''
+}
+
+/** Returns the list at a path of keys; empty for any other value. */
+export const listAt = (value: unknown, ...keys: readonly string[]): readonly unknown[] => {
+  const found = at(value, ...keys)
+  return Array.isArray(found) ? found : []
+}
+
 /** The result of parsing a JSON text. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }

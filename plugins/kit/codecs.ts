@@ -63,6 +63,13 @@ export const patternText = (pattern: RegExp, max: number, name: string): t.Type<
     pattern: pattern.source,
   })
 
+/** A DNS-1123 label: the name of a namespace, a spoke or a cluster set in a body. */
+export const DnsLabel = patternText(
+  /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+  63,
+  "a DNS label: 1 to 63 lower-case letters, digits and '-', a letter or digit first and last",
+)
+
 /** A JSON integer literal in -(2^53-1)..2^53-1. */
 export const SafeInteger = scalar('an integer', (u): u is number => typeof u === 'number' && Number.isSafeInteger(u), {
   type: 'integer',

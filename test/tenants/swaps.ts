@@ -209,6 +209,11 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'packages.loadEditorResources': () => ({ own: editorModel }),
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
+/** Parts whose bodies name objects of the hub in the path, and nothing of a tenant: the declared example is sent. */
+const hubParts: readonly string[] = ['clustersets']
+/** Whether a route is about objects of a hub. The clusters of both tenants are none. */
+export const isOfHub = (routeId: string): boolean => hubParts.some((part) => routeId.startsWith(`${part}.`))
+
 /** Bodies that speak of the caller alone: they name nothing that somebody else could own. */
 const ownAffairs = [
   'identity.signIn', 'identity.signInWithCode', 'identity.editUserSettings', 'identity.editProfile', 'identity.changePassword', 'identity.deleteAccount', 'identity.changePageSizes', 'identity.addEmails', 'identity.changeAccountEmail',
@@ -241,7 +246,8 @@ const bodiesOf = (route: AssembledRoute, mine: Tenant, theirs: Tenant): ReturnTy
   if (route.bound.kind !== 'json' || route.bound.route.body === undefined) return { own: undefined }
   const { id } = route.bound.route
   if (ownAffairs.includes(id)) return { own: undefined }
-  return (bodies[id] ?? unknown('the body', route))(mine, theirs)
+  const { example } = route.bound.route.body
+  return (bodies[id] ?? (isOfHub(id) ? () => ({ own: example }) : unknown('the body', route)))(mine, theirs)
 }
 
 const subsets = <A>(items: readonly A[]): readonly (readonly A[])[] =>

@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, map, right } from 'fp-ts/lib/Either.js'
 import type { Exchange } from '../../kernel/exchange.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
-import { parseJson, reservedKey } from '../../kernel/json.ts'
+import { at, listAt, parseJson, reservedKey, textAt } from '../../kernel/json.ts'
 import type { ClusterAnswer, ClusterApi, ClusterRequest, ImpersonatedUser, ReachFailure } from '../ports.ts'
 import { ClusterUnreachable, ProxyBodyRefused } from '../ports.ts'
 import type { ClusterConnection } from '../types.ts'
@@ -62,20 +62,6 @@ export const readSmallJson = async (body: AsyncIterable<Uint8Array> | undefined)
   } catch {
     return left(ProxyBodyRefused('The body is not JSON.'))
   }
-}
-
-/** Returns the value at a path of keys of a JSON object; undefined for any other value. */
-export const at = (value: unknown, ...keys: readonly string[]): unknown =>
-  keys.reduce<unknown>((from, key) => (typeof from === 'object' && from !== null && Object.hasOwn(from, key) ? (from as Record<string, unknown>)[key] : undefined), value)
-
-export const textAt = (value: unknown, ...keys: readonly string[]): string => {
-  const found = at(value, ...keys)
-  return typeof found === 'string' ? found : ''
-}
-
-export const listAt = (value: unknown, ...keys: readonly string[]): readonly unknown[] => {
-  const found = at(value, ...keys)
-  return Array.isArray(found) ? found : []
 }
 
 /** Maximum number of items in a list, which is read in one request. */

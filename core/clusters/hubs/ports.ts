@@ -1,0 +1,84 @@
+import type { AccessGrant } from '../../kernel/access.ts'
+import { defineFailure, type Failure, type Outcome } from '../../kernel/failure.ts'
+import type { AccountId, ClusterId } from '../../kernel/ids.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import { token } from '../../kernel/token.ts'
+import { ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../ports.ts'
+
+/** The cluster does not serve the kinds of a hub. */
+export const NotAHub = defineFailure('NotAHub', 'Invalid')
+/** The hub denied a request that was sent with the caller's identity. */
+export const HubDenied = defineFailure('HubDenied', 'Forbidden')
+/** The object was changed on the hub by another request. */
+export const HubConflict = defineFailure('HubConflict', 'Conflict')
+/** The hub found the object invalid. */
+export const HubRefused = defineFailure('HubRefused', 'Unprocessable')
+
+/** The failures of a route that reads from a hub. */
+export const hubReadFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused, NotAHub, HubDenied] as const
+/** The failures of a route that changes objects of a hub. */
+export const hubChangeFailures = [...hubReadFailures, HubConflict, HubRefused] as const
+export type HubReadFailure = ReturnType<(typeof hubReadFailures)[number]>
+export type HubChangeFailure = ReturnType<(typeof hubChangeFailures)[number]>
+
+/** A kind of objects, and the plural under which the API serves it. */
+export interface HubKind {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly plural: string
+}
+
+const clusterApi = 'cluster.open-cluster-management.io/v1beta2'
+export const namespaceKind: HubKind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces' }
+export const clusterSetKind: HubKind = { apiVersion: clusterApi, kind: 'ManagedClusterSet', plural: 'managedclustersets' }
+export const clusterSetBindingKind: HubKind = { apiVersion: clusterApi, kind: 'ManagedClusterSetBinding', plural: 'managedclustersetbindings' }
+
+/** The label on objects that belong to one spoke, such as its namespace; the value is the spoke's name. */
+export const spokeNameLabel = 'open-cluster-management.io/cluster-name'
+
+/** Names an object within its kind. Objects outside of namespaces have no namespace. */
+export interface HubKey {
+  readonly namespace?: string
+  readonly name: string
+}
+
+/** An object as the hub returned it. */
+export interface HubObject extends Required<HubKey> {
+  readonly uid: string
+  /** Deletion was requested; the object still exists. */
+  readonly isDeleting: boolean
+  readonly body: FreeObject
+}
+
+/** What `create` did. `unplaced`: the namespace does not exist, or is being deleted. */
+export type Created = 'created' | 'exists' | 'unplaced'
+
+/**
+ * The objects of one hub, for the duration of one request. Each call to the hub is bounded in time and size. A read ends when the
+ * client disconnects; a change is completed, so that it can be recorded. Failures follow docs/decisions/hub-calls.md: a refused
+ * credential is never the caller's 401 or 403.
+ */
+export interface Hub {
+  readonly id: ClusterId
+  readonly ownerId: AccountId
+  readonly name: string
+  /** Lists all objects of a kind, or those of one namespace, over as many pages as there are. */
+  list(kind: HubKind, within?: { readonly namespace?: string }): Outcome<HubReadFailure, readonly HubObject[]>
+  /** Returns undefined if the object does not exist. */
+  get(kind: HubKind, key: HubKey): Outcome<HubReadFailure, HubObject | undefined>
+  /** Creates an object. An existing one stays as it is: the caller must compare it. */
+  create(kind: HubKind, key: HubKey, content: FreeObject): Outcome<HubChangeFailure, Created>
+  /** Deletes exactly this object, not another one that has its name by now. Returns true if it was deleted by this call. */
+  remove(kind: HubKind, object: HubObject): Outcome<HubChangeFailure, boolean>
+}
+
+/** Opens hubs on behalf of callers, for other parts. */
+export interface Hubs {
+  /**
+   * Opens the cluster that authorization found. Requests have the stored credential, or the caller's identity where the record
+   * asks for impersonation. Whether the cluster is a hub shows in the first answer.
+   */
+  open(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
+}
+export const HubsToken = token<Hubs>('clusters.Hubs')

@@ -1,0 +1,10 @@
+import { definePlugin } from '../kit/plugin.ts'
+import { boundNamespaceGroup } from './bound-namespaces.handlers.ts'
+
+export const clusterSetsPlugin = definePlugin({
+  id: 'clustersets',
+  summary: 'Cluster sets of hubs and the namespaces they are bound to',
+  listener: 'api',
+  gate: 'always',
+  groups: [boundNamespaceGroup],
+})

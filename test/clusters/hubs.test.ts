@@ -1,0 +1,100 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { right } from 'fp-ts/lib/Either.js'
+import { hubPath, makeHubs, statusMessage } from '../../core/clusters/hubs/hubs.ts'
+import { clusterSetBindingKind, clusterSetKind, namespaceKind } from '../../core/clusters/hubs/ports.ts'
+import type { ClusterAnswer, ClusterRequest } from '../../core/clusters/ports.ts'
+import type { AccessGrant } from '../../core/kernel/access.ts'
+import type { SignedInCall } from '../../core/kernel/principal.ts'
+import { DnsLabel } from '../../plugins/kit/codecs.ts'
+import { unwrap } from '../support/outcome.ts'
+
+/** A hub that answers each request so, and what was sent to it. */
+const hubThatAnswers = async (answer: ClusterAnswer, impersonatesUsers = false) => {
+  const client = new AbortController()
+  const sent: { readonly request: ClusterRequest; readonly signal: AbortSignal }[] = []
+  const hubs = makeHubs({
+    connections: { open: async (id) => right({ link: { id, version: 1, ownerId: 2, ownerName: 'quay', impersonatesUsers } } as never) },
+    api: { request: async (_connection, request, signal) => (sent.push({ request, signal }), right(answer)) },
+  })
+  const call = { principal: { userId: 7, login: 'ann' }, signal: client.signal } as unknown as SignedInCall
+  return { client, sent, hub: unwrap(await hubs.open(call, { objectId: 4, objectName: 'wharf' } as unknown as AccessGrant)) }
+}
+const answerOf = (status: number, json: unknown = {}): ClusterAnswer => ({ status, json, text: JSON.stringify(json) })
+const object = { name: 'global', namespace: 'shop', uid: 'uid-1', isDeleting: false, body: {} }
+
+test('a read ends when the client disconnects; a change is completed', async (t) => {
+  const { client, sent, hub } = await hubThatAnswers(answerOf(201))
+  client.abort()
+  await hub.get(namespaceKind, { name: 'shop' })
+  await hub.list(namespaceKind)
+  await hub.create(clusterSetBindingKind, object, {})
+  await hub.remove(clusterSetBindingKind, object)
+  t.deepEqual(sent.map(({ request, signal }) => [request.method, signal.aborted]), [['GET', true], ['GET', true], ['POST', false], ['DELETE', false]])
+})
+
+test('an object is deleted by its UID; another one of its name stays', async (t) => {
+  const { sent, hub } = await hubThatAnswers(answerOf(409, { kind: 'Status', reason: 'Conflict' }))
+  t.false(unwrap(await hub.remove(clusterSetBindingKind, object)))
+  t.like(JSON.parse(new TextDecoder().decode(sent[0]?.request.body)), { kind: 'DeleteOptions', preconditions: { uid: 'uid-1' } })
+})
+
+test('a 403 is that of the caller only if the hub saw the identity of the caller', async (t) => {
+  for (const [impersonates, tag] of [[true, 'HubDenied'], [false, 'CredentialRefused']] as const) {
+    const { sent, hub } = await hubThatAnswers(answerOf(403), impersonates)
+    t.like(await hub.list(namespaceKind), { left: { tag } })
+    t.like(await hub.remove(clusterSetBindingKind, object), { left: { tag } })
+    t.is(sent[0]?.request.headers?.some(([name]) => name.toLowerCase() === 'impersonate-user'), impersonates)
+  }
+})
+
+test('paths of kinds and objects', (t) => {
+  t.is(hubPath(namespaceKind), '/api/v1/namespaces')
+  t.is(hubPath(namespaceKind, { name: 'shop' }), '/api/v1/namespaces/shop')
+  t.is(hubPath(clusterSetKind, { name: 'global' }), '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets/global')
+  t.is(hubPath(clusterSetBindingKind, { namespace: 'shop' }), '/apis/cluster.open-cluster-management.io/v1beta2/namespaces/shop/managedclustersetbindings')
+})
+
+test('no name leaves its segment of the path', (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string({ minLength: 1 }), (namespace, name) => {
+      const path = hubPath(clusterSetBindingKind, { namespace, name })
+      const [, , , , , first = '', , last = '', ...rest] = path.split('/')
+      return rest.length === 0 && decodeURIComponent(first) === namespace && decodeURIComponent(last) === name && !/[?#]/.test(path)
+    }),
+  )
+  t.pass()
+})
+
+test('the message of a Status never contains a token or a certificate', (t) => {
+  const text = fc.string({ maxLength: 40 })
+  const base64Url = fc.stringMatching(/^[A-Za-z0-9_-]{20,40}$/)
+  const secret = fc.oneof(
+    fc.tuple(base64Url, base64Url, base64Url).map(([a, b, c]) => `eyJ${a}.${b}.${c}`),
+    fc.stringMatching(/^[a-z0-9]{6}\.[a-z0-9]{16}$/),
+    base64Url.map((token) => `Bearer ${token}`),
+    base64Url.map((body) => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----`),
+  )
+  fc.assert(
+    fc.property(text, secret, text, (before, hidden, after) => {
+      const said = statusMessage({ kind: 'Status', message: `${before} ${hidden} ${after}` })
+      return !said.includes(hidden) && said.length <= 500
+    }),
+  )
+  t.is(statusMessage({ kind: 'Status', message: 'spec.clusterSet in body should be at least 1 chars long' }), 'spec.clusterSet in body should be at least 1 chars long')
+  t.is(statusMessage({ kind: 'Secret', message: 'text' }), '')
+  t.is(statusMessage('404 page not found'), '')
+})
+
+test('a DNS label: what Kubernetes accepts as the name of a namespace', (t) => {
+  const sign = fc.constantFrom(...'abz019-._A/%é ')
+  fc.assert(
+    fc.property(fc.string({ unit: sign, maxLength: 70 }), (name) => {
+      const parts = [...name]
+      const isLabel = parts.length >= 1 && parts.length <= 63 && parts.every((each) => /[a-z0-9-]/.test(each)) && parts[0] !== '-' && parts.at(-1) !== '-'
+      return DnsLabel.is(name) === isLabel
+    }),
+  )
+  for (const name of ['a', '0', 'a-b', 'x'.repeat(63)]) t.true(DnsLabel.is(name))
+  t.false(DnsLabel.is('a\n'))
+})
