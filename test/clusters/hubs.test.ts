@@ -9,13 +9,14 @@ import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { DnsLabel } from '../../plugins/kit/codecs.ts'
 import { unwrap } from '../support/outcome.ts'
 
-/** A hub that answers each request so, and what was sent to it. */
-const hubThatAnswers = async (answer: ClusterAnswer, impersonatesUsers = false) => {
+/** A hub that gives these answers in turn, the last one forever, and what was sent to it. */
+const hubThatAnswers = async (answers: ClusterAnswer | readonly [ClusterAnswer, ...ClusterAnswer[]], impersonatesUsers = false) => {
   const client = new AbortController()
+  const inTurn = [answers].flat() as ClusterAnswer[]
   const sent: { readonly request: ClusterRequest; readonly signal: AbortSignal }[] = []
   const hubs = makeHubs({
     connections: { open: async (id) => right({ link: { id, version: 1, ownerId: 2, ownerName: 'quay', impersonatesUsers } } as never) },
-    api: { request: async (_connection, request, signal) => (sent.push({ request, signal }), right(answer)) },
+    api: { request: async (_connection, request, signal) => (sent.push({ request, signal }), right((inTurn.length > 1 ? inTurn.shift() : inTurn[0])!)) },
   })
   const call = { principal: { userId: 7, login: 'ann' }, signal: client.signal } as unknown as SignedInCall
   return { client, sent, hub: unwrap(await hubs.open(call, { objectId: 4, objectName: 'wharf' } as unknown as AccessGrant)) }
@@ -31,6 +32,13 @@ test('a read ends when the client disconnects; a change is completed', async (t)
   await hub.create(clusterSetBindingKind, object, {})
   await hub.remove(clusterSetBindingKind, object)
   t.deepEqual(sent.map(({ request, signal }) => [request.method, signal.aborted]), [['GET', true], ['GET', true], ['POST', false], ['DELETE', false]])
+})
+
+test('a list whose next page has expired starts again, and has each object once', async (t) => {
+  const pageOf = (name: string, next?: string): ClusterAnswer => answerOf(200, { metadata: { continue: next }, items: [{ metadata: { name } }, { metadata: {} }, 7] })
+  const { sent, hub } = await hubThatAnswers([pageOf('a', 'b&c'), answerOf(410), pageOf('a', 'next'), pageOf('b')])
+  t.deepEqual(unwrap(await hub.list(namespaceKind)).map(({ name }) => name), ['a', 'b'])
+  t.deepEqual(sent.map(({ request }) => request.target.split('limit=500')[1]), ['', '&continue=b%26c', '', '&continue=next'])
 })
 
 test('an object is deleted by its UID; another one of its name stays', async (t) => {
