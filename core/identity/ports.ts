@@ -271,7 +271,7 @@ export interface AccountHoldings {
   of(id: UserId): Promise<readonly string[]>
   /**
    * Like `of`, restricted to what no other account could take over: organizations without another active owner, and
-   * clusters. Locks the organizations' rows until the transaction ends.
+   * objects of the types that keep their account, such as clusters. Locks the organizations' rows until the transaction ends.
    */
   unattended(id: UserId): Promise<readonly string[]>
   /**

@@ -21,7 +21,7 @@ const undecided = (name: string, type: string, description: string): t.Type<unkn
     { type, description },
   )
 
-const listedTypes = 'user (your own id), organization, team, cluster, contract, robot_ac or token'
+const listedTypes = 'A listed object type, such as organization, team or cluster. For the type user, only your own id is valid'
 
 export const AuthObjectIdentifier = request(
   {

@@ -103,7 +103,7 @@ const accountStatement = (db: SqlDatabase, only: 'organization' | undefined): St
     return joinGrants(k, joinAccess(found, p('userId')), 'organization').select(...objectColumns(k, undefined))
   })
 
-/** Finds objects without regard to what contains them, or together with it. */
+/** Finds an object of a type, together with its container if the type has one. */
 const placedStatement = (db: SqlDatabase, { type, place, container }: PlacedType, rows: ObjectRows): Statement => {
   const outer = container?.rows === undefined ? undefined : { ...container, rows: container.rows }
   if (outer === undefined) {
@@ -145,7 +145,7 @@ const bindsOf = (placed: PlacedType, locator: ObjectLocator): Record<string, Bin
   }
 }
 
-const versionOf = (value: number | null): { readonly version?: number } => (value === null ? {} : { version: Number(value) })
+const versionOf = (value: number | null) => definedFields({ version: value === null ? undefined : Number(value) })
 
 /** Returns relations sorted, each once. */
 export const sorted = (relations: Iterable<string | null>): readonly string[] => [...new Set(relations)].filter((relation) => relation !== null).sort()

@@ -21,8 +21,9 @@ export interface ObjectRows {
 
 /** The rows of every object type. Parts register theirs while their ports are provided. */
 export interface ObjectRowsRegister {
+  /** Throws if a type is registered already, or if the register is closed. */
   add(...rows: readonly ObjectRows[]): void
-  /** Throws if it is called before the last part has registered its rows: `add` then throws. */
+  /** Returns the rows of every type and closes the register: a later `add` throws. */
   all(): readonly ObjectRows[]
 }
 
