@@ -3,7 +3,7 @@ import { TokenDigestToken, IdentityUnitOfWorkToken } from '../../core/identity/p
 import { right } from 'fp-ts/lib/Either.js'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { makeAccessToken } from '../../core/identity/tokens/token-format.ts'
-import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
 import { operatorCall } from '../../composition/service/operator-call.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
