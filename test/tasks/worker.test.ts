@@ -107,7 +107,7 @@ test('a database that answers no renewal ends the work before its lease does, an
   }
   const { worker, lines } = startTestWorker(world.db, {
     kind: { kind: 'tiny.work', run, recover: async () => good() },
-    leaseSeconds: 1,
+    leaseSeconds: 5,
     around: (queue) => ({
       ...queue,
       renew: () => Promise.reject(new Error('away')),
