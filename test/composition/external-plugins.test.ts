@@ -27,7 +27,12 @@ test('a package is found by its name from the folder', async (t) => {
   const place = join(folder, 'node_modules', 'my-plugin')
   mkdirSync(place, { recursive: true })
   writeFileSync(join(place, 'package.json'), '{"name":"my-plugin","type":"module","main":"main.js"}')
-  writeFileSync(join(place, 'main.js'), "export const plugin = { id: 'mine', summary: '', listener: 'api', gate: 'always', needs: {}, routes: () => [] }\n")
+  writeFileSync(
+    join(place, 'main.js'),
+    `import { definePlugin } from 'moorage/plugins/kit/plugin'
+export const plugin = definePlugin({ id: 'mine', summary: '', listener: 'api', gate: 'always', groups: [] })
+`,
+  )
   const [loaded] = await loadExternalPlugins(['my-plugin'], folder)
   t.is(loaded?.plugin.id, 'mine')
 })
@@ -40,15 +45,17 @@ import { right } from 'fp-ts/lib/Either.js'
 import type { Provide } from 'moorage/composition/boot'
 import { releaseVersion } from 'moorage/core/platform/version'
 import { anyone } from 'moorage/plugins/kit/access'
+import { defineGroup } from 'moorage/plugins/kit/group'
+import { handle } from 'moorage/plugins/kit/handle'
 import { definePlugin } from 'moorage/plugins/kit/plugin'
 import { json } from 'moorage/plugins/kit/reply'
-import { defineRoute, handle } from 'moorage/plugins/kit/route'
+import { defineRoute } from 'moorage/plugins/kit/route'
 
 export const provide: Provide = () => undefined
 const tide = defineRoute({ id: 'tide.get', method: 'GET', path: '/tide', summary: 'Tell the tide', tag: 'Tide', access: anyone,
   ok: json(200, t.type({ of: t.string }), { of: 'v1' }), failures: [] })
-export const plugin = definePlugin({ id: 'tide', summary: 'Tides', listener: 'api', gate: 'always', needs: {},
-  routes: () => [handle(tide, async () => right({ of: releaseVersion }))] })
+const tideGroup = defineGroup({ needs: {}, routes: () => [handle(tide, async () => right({ of: releaseVersion }))] })
+export const plugin = definePlugin({ id: 'tide', summary: 'Tides', listener: 'api', gate: 'always', groups: [tideGroup] })
 `,
   )
   const service = await startService({ settings: { MOORAGE_PLUGINS: join(folder, 'outside.ts') } })
@@ -64,11 +71,13 @@ test('what package.json does not export stays closed to plugins', async (t) => {
 
 test('all plugins that cannot be loaded are reported at once', async (t) => {
   writeFileSync(join(folder, 'empty.mjs'), 'export const nothing = 1\n')
+  writeFileSync(join(folder, 'bare.mjs'), "export const plugin = { id: 'bare', summary: '', listener: 'api', gate: 'always', needs: {}, routes: () => [] }\n")
   writeFileSync(join(folder, 'throws.mjs'), "throw new Error('no licence')\n")
-  const error = await t.throwsAsync(loadExternalPlugins(['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package'], folder), { instanceOf: StartRefused })
-  t.is(error.problems.length, 4)
+  const error = await t.throwsAsync(loadExternalPlugins(['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package', './bare.mjs'], folder), { instanceOf: StartRefused })
+  t.is(error.problems.length, 5)
   t.regex(error.problems[0] ?? '', /empty\.mjs must export `plugin`/)
   t.regex(error.problems[1] ?? '', /throws\.mjs cannot be loaded: no licence/)
+  t.regex(error.problems[4] ?? '', /bare\.mjs must export `plugin`, made by definePlugin/)
   t.true(error.problems.every((problem) => !problem.includes('\n')))
 })
 

@@ -2,8 +2,9 @@ import { request } from 'node:http'
 import test from 'ava'
 import * as t from 'io-ts'
 import { read, signedIn } from '../../plugins/kit/access.ts'
+import { handle } from '../../plugins/kit/handle.ts'
 import { json } from '../../plugins/kit/reply.ts'
-import { defineRoute, handle } from '../../plugins/kit/route.ts'
+import { defineRoute } from '../../plugins/kit/route.ts'
 import { startStubServer } from './stub-server.ts'
 
 const waits = defineRoute({ id: 'stub.waits', method: 'GET', path: '/waits', summary: 's', tag: 'Miscellaneous', access: signedIn, scope: read('misc'), failures: [], ok: json(200, t.string, 'x') })
@@ -12,7 +13,7 @@ const waits = defineRoute({ id: 'stub.waits', method: 'GET', path: '/waits', sum
 const leave = async (fail: (signal: AbortSignal) => unknown): Promise<readonly { readonly level: string; readonly fields: Readonly<Record<string, unknown>> }[]> => {
   const begun = Promise.withResolvers<void>()
   const server = await startStubServer([
-    handle(waits, ({ call }) => new Promise((_, reject) => {
+    handle(waits, (call) => new Promise<never>((_, reject) => {
       call.signal.addEventListener('abort', () => reject(fail(call.signal) as Error))
       begun.resolve()
     })),

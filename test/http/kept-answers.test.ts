@@ -30,23 +30,6 @@ test.before(async (t) => {
 })
 test.after.always((t) => t.context.service.stop())
 
-/** Changes that answer with a body although no transaction of theirs could give it. */
-const withoutTransaction: readonly string[] = [
-  // These change nothing.
-  'packages.loadEditorManifest', 'packages.loadEditorModel', 'packages.loadEditorResources', 'packages.makeOptionsModel',
-  'packages.orderBundle', 'packages.orderPackage', 'packages.renderOptionsManifest', 'packages.renderOptionsResources',
-]
-
-test('the answer of every change with a body is made of what its transaction gives', (t) => {
-  const { routes } = t.context.service.running.assembly
-  const others = routes.flatMap(({ bound }) => {
-    if (bound.kind !== 'json' || bound.route.method === 'GET') return []
-    const { id, ok } = bound.route
-    return ok.kind === 'empty' || ok.kind === 'cookies' || bound.reply !== undefined ? [] : [id]
-  })
-  t.deepEqual(others.toSorted(), withoutTransaction.toSorted())
-})
-
 let keys = 0
 
 /** Sends a change under a key of its own, then once more, and compares. Answers the first answer. */
