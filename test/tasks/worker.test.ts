@@ -116,7 +116,7 @@ test('a database that answers no renewal ends the work before its lease does, an
       claim: async (options) => (seen.length === 0 ? queue.claim(options) : undefined),
     }),
   })
-  await until('the worker gave up', () => (lines.some((line) => line.includes('was taken over by another worker')) ? true : undefined))
+  await until('the worker gave up', () => (lines.some((line) => line.includes("another worker's now")) ? true : undefined))
   t.deepEqual(seen, ['lease-lost', 'Left'])
   t.deepEqual(written.filter((what) => what === 'end'), [])
   t.is((await world.tasks.find(task.ref))?.task.state, 'running')
