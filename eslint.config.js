@@ -98,7 +98,7 @@ export default tseslint.config(
         'error',
         ...syntax,
         ...localTime,
-        { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'Randomness comes from the Entropy port (core/kernel/entropy.ts).' },
+        { selector: "MemberExpression[object.name='Math'][property.name='random']", message: 'Randomness comes from the Entropy port (core/kernel/secret.ts).' },
         { selector: 'ThrowStatement > NewExpression[callee.name=/Failure$/]', message: 'A failure is answered on the Left, never thrown.' },
       ],
     },

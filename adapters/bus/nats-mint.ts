@@ -5,7 +5,7 @@ import type { BusKey, BusMint } from '../../core/bus/ports.ts'
 import type { AccountClaims, BusIdentityKind } from '../../core/bus/types.ts'
 import type { Clock } from '../../core/kernel/clock.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import { secret } from '../../core/kernel/secret.ts'
 
 const makers = { operator: createOperator, system: createAccount, platform: createAccount, account: createAccount, user: createUser } as const

@@ -2,13 +2,12 @@ import { gzipSync } from 'node:zlib'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { pack } from 'tar-stream'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
-import { isObject } from '../../core/kernel/json.ts'
+import { isObject, definedFields } from '../../core/kernel/json.ts'
 import type { Chart } from '../../core/packages/charts/ports.ts'
 import type { ArchiveBudget, ArchiveLimits } from './archives.ts'
 import { ArchiveRefused, readArchive, wholeBudget } from './archives.ts'
 import { kubernetesYamlText } from './kubernetes-yaml.ts'
 import { readVersion } from './versions.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

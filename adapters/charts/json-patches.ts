@@ -2,9 +2,8 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import fastJsonPatch, { type Operation } from 'fast-json-patch'
 import type { Failure } from '../../core/kernel/failure.ts'
 import type { FreeObject, Json } from '../../core/kernel/json.ts'
-import { isObject } from '../../core/kernel/json.ts'
+import { isObject, definedFields } from '../../core/kernel/json.ts'
 import { PatchRefused, type JsonPatches } from '../../core/packages/ports.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
 
 const maxOperations = 10_000
 /** The number of values that `copy` and `add` may add in total: repeated copies double the document each time. */

@@ -5,7 +5,7 @@ import type { S3Key } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import type { Door } from './sdk.ts'
 import { toCloudFailure, loadSdk } from './sdk.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 export interface S3Sdk {
   readonly S3Client: typeof S3Client

@@ -7,7 +7,7 @@ import type { ClusterConnection, ClusterCredential } from '../../core/clusters/t
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { EgressRefused } from '../outbound/egress-policy.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 export interface TlsOptions {
   readonly lookup: LookupFunction

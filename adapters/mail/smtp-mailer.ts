@@ -7,7 +7,7 @@ import { MailDelayed, MailRefused } from '../../core/mail/ports.ts'
 import type { SmtpPlace } from './mail-url.ts'
 import { mimeMessage } from './message.ts'
 import type { MailSender } from './message.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 /** The limit for a whole attempt, from name resolution to the server's last reply. */
 const attemptMs = 20_000

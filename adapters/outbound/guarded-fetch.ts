@@ -1,7 +1,7 @@
 import { Agent, request, type Dispatcher } from 'undici'
 import type { UserUrlPolicy } from './egress-policy.ts'
 import { EgressRefused, notReached } from './egress-policy.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 /** Secrets sent to one origin only: a redirect to another origin does not get them. PEM texts. */
 export interface OriginSecrets {

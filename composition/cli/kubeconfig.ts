@@ -9,7 +9,7 @@ import { getClientConfig } from '../../plugins/clusters/clusters.routes.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import type { ServerOptions, TaskServer } from './server-connection.ts'
 import { onServer, told } from './server-connection.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 export interface KubeconfigOptions extends ServerOptions {
   /** The command by which kubectl runs this program. */

@@ -5,7 +5,7 @@ import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import type { CommandContext, ExitCode } from './command-context.ts'
 import { printable } from './task-view.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 /** Options of the commands that call a running server. */
 export interface ServerOptions {

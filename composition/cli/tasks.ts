@@ -8,7 +8,7 @@ import type { ServerOptions, TaskServer } from './server-connection.ts'
 import { onServer, told, unreachable } from './server-connection.ts'
 import type { ShownEvent, TaskView } from './task-view.ts'
 import { drawView, emptyView, plainLine, printable, showEvent } from './task-view.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 type ShownTask = (typeof TaskWire)['_A']
 

@@ -1,6 +1,6 @@
 import type { Log } from '../../core/kernel/log.ts'
 import type { RequestContext } from './request/request-context.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 /** The end of a request: its response, or the connection that left HTTP. */
 export interface Closing {

@@ -16,7 +16,7 @@ import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import type { Settings } from '../config/settings.ts'
 import { settingsTable } from '../config/settings.ts'
 import { StartRefused } from '../start-refused.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 
 /** Opens the database and queries it once, so that a wrong setting is reported here. It is not migrated. */
 export const openStore = async (settings: Settings): Promise<SqlDatabase> => {

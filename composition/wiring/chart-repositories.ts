@@ -6,7 +6,7 @@ import { AuditChainToken } from '../../core/audit/ports.ts'
 import { makeRepositorySafe } from '../../core/chart-repositories/sealed-credentials.ts'
 import { ChartRepositoryStoreToken, ChartRepositoryUnitOfWorkToken, NamedRepositoriesToken, PemReaderToken } from '../../core/chart-repositories/ports.ts'
 import { makeNamedRepositories } from '../../core/chart-repositories/repositories.ts'
-import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
 import type { Provide } from '../boot.ts'
 
 /** Provides the named chart repositories of accounts. */

@@ -13,7 +13,7 @@ import { makeSealedKeys, makePlatformLogin } from '../../core/bus/keys.ts'
 import { BusIdentityStoreToken, BusMintToken } from '../../core/bus/ports.ts'
 import { ActorCallsToken } from '../../core/kernel/principal.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
 import { makeEventPublisher } from '../../core/tasks/event-publisher.ts'
 import type { TaskBus } from '../../core/tasks/ports.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
-import { hex } from '../kernel/entropy.ts'
+import { hex } from '../kernel/secret.ts'
 import type { Log } from '../kernel/log.ts'
 import type { AuditChain, AuditRetention, AuditSettings, KeyedDigest, StoredChain, ToldEntry } from './ports.ts'
 import type { AuditEvent } from './types.ts'

@@ -12,7 +12,7 @@ import { AccessDenied, ObjectHidden } from './ports.ts'
 import type { AuthorizationSchema, CompiledType } from './schema.ts'
 import { relationBit } from './schema.ts'
 import type { ObjectFact, LocatedObject } from './types.ts'
-import { definedFields } from '../kernel/fields.ts'
+import { definedFields } from '../kernel/json.ts'
 
 /** Returns an Authorizer over stored facts: one query, then the pure evaluator. */
 export const makeAuthorizer = (deps: {

@@ -1,6 +1,5 @@
 import type { Clock } from '../kernel/clock.ts'
-import type { Entropy } from '../kernel/entropy.ts'
-import type { SecretBox } from '../kernel/secret.ts'
+import type { Entropy, SecretBox } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { IssueCredentials } from './credentials.ts'

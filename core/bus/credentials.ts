@@ -1,6 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { BusPasses } from '../identity/sessions/ports.ts'
-import { defineAudit } from '../kernel/audit.ts'
+import { defineAudit } from '../kernel/unit-of-work.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -15,7 +15,7 @@ import type { BusIdentityStore, BusKey, BusServer, BusStores, BusUserStore, Live
 import { BusHasNoCredentials, BusRefused, BusTokenMissing } from './ports.ts'
 import { rightsOf } from './rights.ts'
 import type { BusIdentity, BusPurpose, BusUser, BusUserId } from './types.ts'
-import { definedFields } from '../kernel/fields.ts'
+import { definedFields } from '../kernel/json.ts'
 
 /** The objects are identified by their public key. */
 const auditOf = defineAudit(

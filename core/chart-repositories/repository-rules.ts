@@ -3,7 +3,7 @@ import type { Failure } from '../kernel/failure.ts'
 import { optionalSecret } from '../kernel/secret.ts'
 import { ChartRepositoryRefused, type PemReader } from './ports.ts'
 import type { RepositoryCredentials } from './types.ts'
-import { definedFields } from '../kernel/fields.ts'
+import { definedFields } from '../kernel/json.ts'
 
 /** The fields of a request. An absent field keeps its value; an empty one clears it. */
 export interface RepositoryClaim {

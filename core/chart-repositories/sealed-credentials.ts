@@ -1,9 +1,7 @@
 import type { AccountId } from '../kernel/ids.ts'
-import type { Entropy } from '../kernel/entropy.ts'
-import { hex } from '../kernel/entropy.ts'
-import { definedFields } from '../kernel/fields.ts'
-import { optionalSecret, secret } from '../kernel/secret.ts'
-import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
+import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
+import { hex, optionalSecret, secret } from '../kernel/secret.ts'
+import { definedFields } from '../kernel/json.ts'
 import type { RepositoryCredentials, SealedChartRepository } from './types.ts'
 
 interface Plain {

@@ -1,4 +1,4 @@
-import { defineAudit } from '../kernel/audit.ts'
+import { defineAudit } from '../kernel/unit-of-work.ts'
 import type { Cluster } from './types.ts'
 
 /** Returns the audit row of an action on a cluster. */

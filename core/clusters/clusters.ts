@@ -17,7 +17,7 @@ import type { RefreshStatus } from './status.ts'
 import { judge } from './status.ts'
 import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
 import { hostingProviders } from './types.ts'
-import { definedFields } from '../kernel/fields.ts'
+import { definedFields } from '../kernel/json.ts'
 
 /**
  * Checks authorization again after a cluster was queried: the query can take as long as the cluster wants, and the caller

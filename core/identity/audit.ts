@@ -1,4 +1,4 @@
-import { defineAudit } from '../kernel/audit.ts'
+import { defineAudit } from '../kernel/unit-of-work.ts'
 import type { TokenId, UserId } from '../kernel/ids.ts'
 
 /** The audit rows about a user's account. They are in the log of that user. */

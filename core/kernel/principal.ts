@@ -1,12 +1,11 @@
-import type { Entropy } from './entropy.ts'
-import { hex } from './entropy.ts'
+import type { Entropy, Secret } from './secret.ts'
+import { hex } from './secret.ts'
 import type { Failure, Outcome } from './failure.ts'
 import { defineFailure } from './failure.ts'
 import type { KeyedChange } from './idempotency.ts'
 import type { ClusterId, OrgId, SessionId, TokenId, UserId } from './ids.ts'
-import type { Secret } from './secret.ts'
 import { token } from './token.ts'
-import { definedFields } from './fields.ts'
+import { definedFields } from './json.ts'
 
 /** The categories that an access token can be limited to. */
 export const scopeCategories = [

@@ -1,5 +1,5 @@
-import { defineAudit } from '../kernel/audit.ts'
-import { definedFields } from '../kernel/fields.ts'
+import { defineAudit } from '../kernel/unit-of-work.ts'
+import { definedFields } from '../kernel/json.ts'
 import type { OrgId, TokenId } from '../kernel/ids.ts'
 import type { Robot } from './robots/ports.ts'
 import type { Organization, Team } from './types.ts'

@@ -1,10 +1,9 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { FreeObject } from '../kernel/json.ts'
-import { toWireJson } from '../kernel/json.ts'
+import { toWireJson, definedFields } from '../kernel/json.ts'
 import type { NewTaskEvent, TaskProgress, TaskStep } from './ports.ts'
 import { bounded } from './task-rules.ts'
 import type { Task } from './types.ts'
-import { definedFields } from '../kernel/fields.ts'
 
 export interface JournalDeps {
   /** Stores events, in order; returns false if another worker now has the task. */

@@ -1,13 +1,12 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../kernel/clock.ts'
-import type { Entropy } from '../kernel/entropy.ts'
+import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
+import { secret } from '../kernel/secret.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { AccountId, UserId } from '../kernel/ids.ts'
 import { toWireJson } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { actorOf } from '../kernel/principal.ts'
-import type { SealedPlace, SecretBox } from '../kernel/secret.ts'
-import { secret } from '../kernel/secret.ts'
 import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
   EventPublisher,

@@ -1,7 +1,7 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { AuditLogToken } from '../../core/audit/ports.ts'
 import type { AuditEvent, AuditFilter } from '../../core/audit/types.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handle } from '../kit/handle.ts'
 import { exportOrganizationAudit, exportSiteAudit, listOrganizationAudit, listOwnAudit, listSiteAudit } from './audit.routes.ts'

@@ -2,7 +2,7 @@ import { BusToken } from '../../core/bus/bus.ts'
 import { makeRetireCredentials } from '../../core/bus/credentials.ts'
 import { BusIdentityStoreToken, BusServerToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { defineGroup } from '../kit/group.ts'
 

@@ -3,7 +3,7 @@ import { IdentityStoresToken, IdentityUnitOfWorkToken } from '../../core/identit
 import { makeDropOverSessions } from '../../core/identity/sessions/sessions.ts'
 import { makeDropOldLinkCodes, makeRemoveExpiredTokens, makeWarnOfExpiringTokens } from '../../core/identity/tokens/expiry.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { defineGroup } from '../kit/group.ts'
 

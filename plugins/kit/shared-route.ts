@@ -1,6 +1,6 @@
 import type * as t from 'io-ts'
 import type { FailureType } from '../../core/kernel/failure.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import type { RequiredScope, ScopeCategory } from '../../core/kernel/principal.ts'
 import type { Access } from './access.ts'
 import { read, write } from './access.ts'

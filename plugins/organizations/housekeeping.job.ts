@@ -1,6 +1,6 @@
 import { IdentitySettingsToken } from '../../core/identity/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { InvitationStoreToken } from '../../core/organizations/invitations/ports.ts'
 import { makeTellSecondFactor } from '../../core/organizations/organizations/policies.ts'

@@ -1,5 +1,5 @@
 import { right } from 'fp-ts/lib/Either.js'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { defaultPageLimit, maxPageLimit } from '../../core/kernel/page.ts'
 import { makeChangeBranding, plainBranding } from '../../core/platform/branding.ts'

@@ -1,5 +1,5 @@
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { EntropyToken } from '../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
 import { LogToken } from '../../core/kernel/log.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { EventPublisherToken, TaskRetentionToken, TaskUnitOfWorkToken } from '../../core/tasks/ports.ts'

@@ -1,6 +1,6 @@
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
-import { definedFields } from '../../core/kernel/fields.ts'
+import { definedFields } from '../../core/kernel/json.ts'
 import { EventPublisherToken, TaskBusToken, TaskStoreToken, TaskUnitOfWorkToken } from '../../core/tasks/ports.ts'
 import type { FollowTask, ReadEvents } from '../../core/tasks/tasks.ts'
 import { makeCancelTask, makeFindSeenTask, makeFollowTask, makeListTasks, makeReadEvents, makeViewTask } from '../../core/tasks/tasks.ts'

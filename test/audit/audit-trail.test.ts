@@ -1,10 +1,17 @@
+import test from 'ava'
+import fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { makeRetireEvents } from '../../core/audit/audit-chain.ts'
+import { makeAuditDenials } from '../../core/audit/denials.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
+import type { Call } from '../../core/kernel/principal.ts'
+import type { AuditEntry } from '../../core/kernel/unit-of-work.ts'
+import { callBy, principal } from '../authz/callers.ts'
 import { casesOf } from '../support/cases-of.ts'
 import { eachDatabase } from '../support/databases.ts'
 import type { AuditBench } from './audit-bench.ts'
-import { auditBench, entry, otherTenant, someCall, tenant } from './audit-bench.ts'
+import { auditBench, auditKey, entry, otherTenant, someCall, tenant } from './audit-bench.ts'
 
 const firstPage = { page: 1, limit: 30 }
 const Refused = defineFailure('Refused', 'Conflict')
@@ -152,3 +159,144 @@ for (const database of eachDatabase()) {
     t.deepEqual(await bench.verdicts(), { 0: { state: 'whole', rows: 1 } })
   })
 }
+
+const day = 24 * 3600 * 1000
+const auditRetentionFirstPage = { page: 1, limit: 50 }
+
+/** Retires as the job does, `days` after the rows were written. */
+const retireAfter = async (bench: AuditBench, days: number, retentionDays: number): Promise<readonly string[]> => {
+  const lines: string[] = []
+  const note = (_fields: object, message: string) => void lines.push(message)
+  const clock = { now: () => new Date(Date.now() + days * day) }
+  const retire = makeRetireEvents({
+    retention: bench.retention,
+    settings: { retentionDays },
+    key: auditKey,
+    clock,
+    log: { debug: note, info: note, warn: note, error: note },
+  })
+  await retire(new AbortController().signal)
+  return lines
+}
+
+for (const database of eachDatabase()) {
+  const onBench = casesOf(database.name, async () => auditBench(await database.open()))
+
+  onBench('rows that are old enough go, of every account, and what follows still verifies', async (t, bench) => {
+    await bench.record(entry(), entry({ tenantId: otherTenant }), entry())
+    t.is((await retireAfter(bench, 31, 30)).length, 1)
+    t.is((await bench.log.list({}, auditRetentionFirstPage)).total, 0)
+    await bench.record(entry({ objectName: 'later' }), entry({ tenantId: otherTenant }))
+    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 1 }, [otherTenant]: { state: 'whole', rows: 1 } })
+  })
+
+  onBench('younger rows stay, and with 0 days all of them', async (t, bench) => {
+    await bench.record(entry(), entry())
+    await retireAfter(bench, 29, 30)
+    await retireAfter(bench, 10_000, 0)
+    t.is((await bench.log.list({ tenantId: tenant }, auditRetentionFirstPage)).total, 2)
+    t.deepEqual(await bench.verdicts(), { [tenant]: { state: 'whole', rows: 2 } })
+  })
+
+  onBench('more rows than one piece are retired in one run', async (t, bench) => {
+    await bench.record(...Array.from({ length: 3 }, () => entry()))
+    const cutoff = new Date(Date.now() + day)
+    const seal = () => new Uint8Array(32)
+    t.deepEqual(await bench.retention.removeOldest(cutoff, 2, seal), { removed: 2, isDone: false })
+    t.deepEqual(await bench.retention.removeOldest(cutoff, 2, seal), { removed: 1, isDone: false })
+    t.deepEqual(await bench.retention.removeOldest(cutoff, 2, seal), { removed: 0, isDone: true })
+  })
+
+  onBench('someone without the audit key cannot cut a chain and pretend that it was retired', async (t, bench) => {
+    await bench.record(entry(), entry(), entry())
+    const [first] = await bench.db.query<{ id: number; hash: Uint8Array }>((k) => k('audit_events').orderBy('id').select('id', 'hash').limit(1))
+    await bench.db.query((k) => k('audit_events').where('id', first?.id ?? 0).delete())
+    t.is((await bench.verdicts())[tenant]?.state, 'altered')
+    await bench.db.query((k) => k('audit_heads').where('tenant_id', tenant).update({ base_hash: first?.hash, base_seal: new Uint8Array(32) }))
+    t.is((await bench.verdicts())[tenant]?.state, 'base-forged')
+  })
+
+  onBench('a copy of the log continues after the last row that it contains', async (t, bench) => {
+    await bench.record(entry({ objectName: 'one' }), entry({ tenantId: otherTenant, objectName: 'foreign' }), entry({ objectName: 'two' }), entry({ objectName: 'three' }))
+    const first = await bench.log.listAfter({ tenantId: tenant }, 0, 2)
+    t.deepEqual(first.map((event) => event.objectName), ['one', 'two'])
+    const rest = await bench.log.listAfter({ tenantId: tenant }, first.at(-1)?.id ?? 0, 2)
+    t.deepEqual(rest.map((event) => event.objectName), ['three'])
+    t.deepEqual(await bench.log.listAfter({ tenantId: tenant }, rest.at(-1)?.id ?? 0, 2), [])
+  })
+}
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
+const bench = () => {
+  const rows: AuditEntry[] = []
+  let seconds = 0
+  const denials = makeAuditDenials({
+    writer: { write: (_call, entry) => Promise.resolve(void rows.push(entry)) },
+    clock: { now: () => new Date(seconds * 1000) },
+    log: silent,
+  })
+  return { rows, denials, wait: (more: number) => (seconds += more), total: () => rows.reduce((sum, row) => sum + Number(row.changes?.['repeats'] ?? 1), 0) }
+}
+
+const caller = callBy(principal(5), 'authz.deleteRole')
+const denial = { code: 'AccessDenied', objectType: 'role', objectName: 'Viewers' }
+
+test('the first refusal is written at once, equal ones within a minute are counted', async (t) => {
+  const { rows, denials, wait } = bench()
+  for (let times = 0; times < 5; times += 1) await denials.recordDenial(caller, denial)
+  t.deepEqual(rows, [{ action: 'access.denied', objectType: 'role', objectName: 'Viewers', changes: { code: 'AccessDenied' } }])
+  wait(60)
+  await denials.recordDenial(caller, denial)
+  t.deepEqual(rows.map(({ changes }) => changes?.['repeats']), [undefined, 4, undefined])
+})
+
+test('another caller, operation, code or object is another refusal', async (t) => {
+  const { rows, denials } = bench()
+  await denials.recordDenial(caller, denial)
+  await denials.recordDenial(callBy(principal(6), 'authz.deleteRole'), denial)
+  await denials.recordDenial({ ...caller, operation: 'authz.getRole' }, denial)
+  await denials.recordDenial(caller, { ...denial, code: 'NotAuthenticated' })
+  await denials.recordDenial(caller, { ...denial, objectName: 'Editors' })
+  await denials.recordDenial({ ...caller, principal: undefined } as unknown as Call, denial)
+  t.is(rows.length, 6)
+})
+
+test('what is only counted is written at the stop', async (t) => {
+  const { rows, denials } = bench()
+  await denials.recordDenial(caller, denial)
+  await denials.recordDenial(caller, denial)
+  await denials.flush()
+  await denials.flush()
+  t.deepEqual(rows.map(({ changes }) => changes?.['repeats']), [undefined, 1])
+})
+
+test('one caller writes at most 21 rows a minute however the object is varied, all of them at most 1,001, and none is lost', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 60 }), async (callers, objects) => {
+      const { rows, denials } = bench()
+      for (let user = 1; user <= callers; user += 1) {
+        for (let object = 1; object <= objects; object += 1) {
+          await denials.recordDenial(callBy(principal(user)), { ...denial, objectName: `object ${object}` })
+        }
+      }
+      t.true(rows.length <= Math.min(1_001, callers * 21))
+      const firsts = rows.length
+      await denials.flush()
+      const repeats = rows.slice(firsts).reduce((sum, row) => sum + Number(row.changes?.['repeats']), 0)
+      t.is(firsts + repeats, callers * objects)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('a refusal that cannot be written is logged, and the caller is not told', async (t) => {
+  const logged: string[] = []
+  const denials = makeAuditDenials({
+    writer: { write: () => Promise.reject(new Error('the disk is full')) },
+    clock: { now: () => new Date(0) },
+    log: { ...silent, error: (_fields, message) => void logged.push(message) },
+  })
+  await t.notThrowsAsync(denials.recordDenial(caller, denial))
+  t.is(logged.length, 1)
+})

@@ -1,9 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test from 'ava'
+import { openDatabase } from '../../adapters/sql/engine/database.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { AuditDenialsToken } from '../../core/audit/ports.ts'
 import { listOrganizationAudit, listSiteAudit } from '../../plugins/audit/audit.routes.ts'
-import { nameOf } from '../authz/world.ts'
 import type { WorldService } from '../authz/world-service.ts'
 import { people, served, startWorldService } from '../authz/world-service.ts'
+import { nameOf } from '../authz/world.ts'
+import { migratedSqlitePath } from '../support/databases.ts'
+import { startService } from '../support/service.ts'
 
 const orgname = nameOf(served.org)
 const view = { namespace: 'cluster_mgmt', action: 'view clusters' }
@@ -60,5 +67,70 @@ test.serial('a filter that cannot be read is refused', async (t) => {
   for (const filter of ['since=yesterday', 'since=2026-13-01T00:00:00Z', 'action=%27', 'actor=a%20b']) {
     const answer = await service.send('GET', `/api/v1/admin/audit?${filter}`, { token: service.adminToken })
     t.is(answer.status, 400, filter)
+  }
+})
+
+interface Line {
+  readonly id: number
+  readonly action: string
+}
+
+test('the log is copied by route and by command, each from where the last copy ended', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-audit-export-'))
+  const environment = { MOORAGE_DATABASE_URL: `sqlite:${await migratedSqlitePath()}`, MOORAGE_DATA_DIR: folder }
+  const service = await startService({ settings: environment })
+  const byRoute = async (path: string, token = service.adminToken) => {
+    const answer = await fetch(`${service.baseUrl}/api/v1${path}`, { headers: { authorization: `token ${token}` } })
+    const text = await answer.text()
+    return { status: answer.status, type: answer.headers.get('content-type'), lines: text.split('\n').filter((line) => line.startsWith('{"id"')).map((line) => JSON.parse(line) as Line) }
+  }
+  const byCommand = async (...options: readonly string[]) => {
+    const printed: string[] = []
+    const exitCode = await runCommandLine(['audit', 'export', ...options], { environment, print: (text) => void printed.push(text), say: () => undefined })
+    return { exitCode, lines: printed.map((line) => JSON.parse(line) as Line) }
+  }
+  try {
+    const all = await byRoute('/admin/audit/export')
+    t.like(all, { status: 200, type: 'application/x-ndjson' })
+    t.true(all.lines.length > 0)
+    t.deepEqual(all.lines.map(({ id }) => id), all.lines.map(({ id }) => id).toSorted((a, b) => a - b))
+    const last = all.lines.at(-1)?.id ?? 0
+    t.deepEqual((await byRoute(`/admin/audit/export?after=${last}`)).lines, [])
+    t.is((await byRoute(`/admin/audit/export?after=x`)).status, 400)
+    const copied = await byCommand()
+    t.is(copied.exitCode, 0)
+    t.deepEqual(copied.lines.map(({ id }) => id).slice(0, all.lines.length), all.lines.map(({ id }) => id))
+    t.deepEqual((await byCommand('--after', String(copied.lines.at(-1)?.id ?? 0))).lines, [])
+    t.deepEqual((await byCommand('--since', '2999-01-01')).lines, [])
+    for (const wrong of [['--since', 'yesterday'], ['--after', 'x']]) t.is((await byCommand(...wrong)).exitCode, 2)
+  } finally {
+    await service.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('moorage audit verify tells a whole log from an altered one', async (t) => {
+  const url = `sqlite:${await migratedSqlitePath()}`
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-audit-'))
+  const environment = { MOORAGE_DATABASE_URL: url, MOORAGE_DATA_DIR: folder }
+  const service = await startService({ settings: environment })
+  const verify = async () => {
+    const lines: string[] = []
+    const exitCode = await runCommandLine(['audit', 'verify', '--json'], { environment, print: (text) => void lines.push(text), say: () => undefined })
+    const printed: unknown = JSON.parse(lines.join('\n'))
+    return { exitCode, printed: printed as { readonly isWhole: boolean; readonly chains: readonly { readonly rows: number }[] } }
+  }
+  try {
+    const whole = await verify()
+    t.deepEqual([whole.exitCode, whole.printed.isWhole], [0, true])
+    t.true(whole.printed.chains.length > 0)
+    const db = await openDatabase(url)
+    await db.query((k) => k('audit_events').update({ actor_name: 'somebody' }))
+    await db.close()
+    const altered = await verify()
+    t.deepEqual([altered.exitCode, altered.printed.isWhole], [1, false])
+  } finally {
+    await service.stop()
+    rmSync(folder, { recursive: true, force: true })
   }
 })

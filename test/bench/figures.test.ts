@@ -1,8 +1,11 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { verdictOf, type Bar } from './bars.ts'
+import { helpText, parseBenchArguments } from './arguments.ts'
+import type { Bar } from './bars.ts'
+import { rowNumbers, verdictOf } from './bars.ts'
 import { best, median, pairedRatio, percentile, ratio } from './statistics.ts'
-import { formatColumns, formatComparison, formatGoals, showNumber, summary, type BenchLine } from './table.ts'
+import type { BenchLine } from './table.ts'
+import { formatColumns, formatComparison, formatGoals, showNumber, summary } from './table.ts'
 
 const atLeast: Bar = { direction: 'at least', must: 0.7, stretch: 0.85, unit: 'x' }
 const atMost: Bar = { direction: 'at most', must: 7, stretch: 4, unit: ' us' }
@@ -117,4 +120,40 @@ test('the summary counts only lines with a bar and names those that are missed o
     summary([line, { ...line, row: '2', what: 'slow', value: 0.1 }, { ...line, row: '3', value: Number.NaN }]),
     '1 of 3 bars reached. Below the bar: 2 (slow). Not measured: 3.',
   )
+})
+
+const runOf = (...args: string[]) => {
+  const parsed = parseBenchArguments(args)
+  if (parsed.kind !== 'run') throw new Error(`not understood: ${JSON.stringify(parsed)}`)
+  return parsed.run
+}
+
+test('without arguments everything is measured at full size', (t) => {
+  t.deepEqual(runOf(), { rows: rowNumbers, usersView: true, quick: false, size: 'full', json: undefined, profile: undefined })
+})
+
+test('--only takes rows in any order, and the user\'s view by name', (t) => {
+  t.deepEqual(runOf('--only', '5,1, 2').rows, [1, 2, 5])
+  t.false(runOf('--only', '1').usersView)
+  t.deepEqual(runOf('--only=user').rows, [])
+  t.true(runOf('--only=user').usersView)
+})
+
+test('a row that is not measured here is refused with those that are', (t) => {
+  const parsed = parseBenchArguments(['--only', '12'])
+  t.is(parsed.kind, 'refused')
+  t.true(parsed.kind === 'refused' && parsed.reason.includes('"12" is no row; there are 1, 2,'))
+})
+
+test('options without their value, wrong sizes and unknown options are refused', (t) => {
+  for (const args of [['--json'], ['--json', '--quick'], ['--size', 'huge'], ['--fast'], ['rows'], ['--only', ',']]) {
+    t.is(parseBenchArguments(args).kind, 'refused', args.join(' '))
+  }
+})
+
+test('the help names every option and every row', (t) => {
+  t.is(parseBenchArguments(['--quick', '--help']).kind, 'help')
+  for (const word of ['--only', '--quick', '--size small', '--json FILE', '--profile DIR', ...rowNumbers.map((row) => `${row}  `)]) {
+    t.true(helpText().includes(word), word)
+  }
 })

@@ -1,21 +1,37 @@
+import test from 'ava'
+import { right } from 'fp-ts/lib/Either.js'
+import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
+import type { IssueDeps } from '../../core/bus/credentials.ts'
+import { makeIssueCredentials } from '../../core/bus/credentials.ts'
+import { BusIdentityStoreToken, BusUnitOfWorkToken, BusUserStoreToken } from '../../core/bus/ports.ts'
+import { AuthenticatorToken } from '../../core/identity/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import type { AccountId } from '../../core/kernel/ids.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { callOf } from '../sql/call.ts'
 import { needing } from '../support/components/needing.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
+import { plantBusToken } from '../support/plant-bus-token.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { closeClients, connectWith, credentialsFrom, listen, newPerson, publishRefusal, startBusWorld, type BusWorld } from './bus-world.ts'
+import type { BusWorld } from './bus-world.ts'
+import { closeClients, connectWith, credentialsFrom, listen, newPerson, publishRefusal, runJob, startBusWorld } from './bus-world.ts'
 
-const test = needing('nats')
+const withNats = needing('nats')
 
 let world: BusWorld
-test.before(async () => {
+withNats.before(async () => {
   world = await startBusWorld()
 })
-test.after.always(async () => {
+withNats.after.always(async () => {
   await closeClients()
   await world?.stop()
 })
 
 const platform = async () => connectWith(await credentialsFrom(world.service, 'admin_credentials', world.service.adminToken))
 
-test('a user hears the own tenant, without the tenant in the subject, and nothing of another user', async (t) => {
+withNats('a user hears the own tenant, without the tenant in the subject, and nothing of another user', async (t) => {
   const [alice, bob] = [await newPerson(world.service), await newPerson(world.service)]
   const given = await credentialsFrom(world.service, 'credentials', alice.token)
   t.deepEqual(given.endpoints, [world.url])
@@ -35,7 +51,7 @@ test('a user hears the own tenant, without the tenant in the subject, and nothin
   t.deepEqual(foreign.heard, [{ subject: 'natjobs.resp.r1', text: 'for bob' }])
 })
 
-test('a user may publish nowhere and subscribe to nothing but the own subjects', async (t) => {
+withNats('a user may publish nowhere and subscribe to nothing but the own subjects', async (t) => {
   const [alice, bob] = [await newPerson(world.service), await newPerson(world.service)]
   const hers = await connectWith(await credentialsFrom(world.service, 'credentials', alice.token))
   for (const subject of ['natjobs.resp.r1', `natjobs.resp.${bob.id}.r1`, 'notifications', 'anything', '$SYS.REQ.SERVER.PING', '$JS.API.INFO', '_INBOX.x']) {
@@ -57,7 +73,7 @@ test('a user may publish nowhere and subscribe to nothing but the own subjects',
   t.is(form.refused(), undefined)
 })
 
-test('credentials for progress and notifications hear every tenant and may do nothing else', async (t) => {
+withNats('credentials for progress and notifications hear every tenant and may do nothing else', async (t) => {
   const watcher = await connectWith(await credentialsFrom(world.service, 'user_credentials', world.service.adminToken))
   const heard = listen(watcher, 'natjobs.resp.*.*')
   const notices = listen(watcher, 'notifications.*')
@@ -73,7 +89,7 @@ test('credentials for progress and notifications hear every tenant and may do no
   }
 })
 
-test('credentials for the resource history of clusters hear that and may do nothing else', async (t) => {
+withNats('credentials for the resource history of clusters hear that and may do nothing else', async (t) => {
   const watcher = await connectWith(await credentialsFrom(world.service, 'cluster-resource-history', world.service.adminToken))
   const heard = listen(watcher, 'clusters.*.resources.>')
   await watcher.flush()
@@ -86,7 +102,7 @@ test('credentials for the resource history of clusters hear that and may do noth
   }
 })
 
-test("an admin's credentials reach everything of the platform's account, streams included, and no other account", async (t) => {
+withNats("an admin's credentials reach everything of the platform's account, streams included, and no other account", async (t) => {
   const admin = await platform()
   const info = await admin.request('$JS.API.INFO', '', { timeout: 5_000 })
   t.falsy(info.json<{ error?: unknown }>().error)
@@ -101,7 +117,7 @@ test("an admin's credentials reach everything of the platform's account, streams
   t.deepEqual(inbox.heard, [])
 })
 
-test('credentials are issued to the user only: not to ordinary users by the routes of admins, and not under sudo', async (t) => {
+withNats('credentials are issued to the user only: not to ordinary users by the routes of admins, and not under sudo', async (t) => {
   const alice = await newPerson(world.service)
   for (const path of ['admin_credentials', 'user_credentials', 'cluster-resource-history']) {
     t.is((await world.service.send('GET', `/api/v1/user/bus/${path}`, { token: alice.token })).status, 403, path)
@@ -112,4 +128,75 @@ test('credentials are issued to the user only: not to ordinary users by the rout
   }
   const readOnly = await world.service.tokenFor(alice.username, ['read:user'])
   t.is((await world.service.send('GET', '/api/v1/user/bus/credentials', { token: readOnly })).status, 403)
+})
+
+let service: TestService
+test.before(async () => {
+  service = await startService()
+})
+test.after.always(() => service?.stop())
+
+test('nothing is issued for a token that was deleted while its account on the bus was opened', async (t) => {
+  const { container } = service.running
+  const person = await newPerson(service)
+  const authenticated = await container.resolve(AuthenticatorToken).authenticate({ kind: 'token', token: secret(person.token) }, undefined, '192.0.2.1')
+  const principal = unwrap(authenticated)
+  await plantBusToken(service, person.id)
+  const account = await container.resolve(BusIdentityStoreToken).find('account', person.id as AccountId)
+  if (account === undefined) throw new Error('no account was planted')
+  const issued = () => container.resolve(BusUserStoreToken).list(person.id as AccountId, { page: 1, limit: 50 })
+  const before = (await issued()).total
+  const issue = makeIssueCredentials({
+    clock: container.resolve(ClockToken),
+    unitOfWork: container.resolve(BusUnitOfWorkToken),
+    identities: container.resolve(BusIdentityStoreToken),
+    mint: makeNatsMint(container.resolve(ClockToken)),
+    server: { isConfigured: true, endpoints: [] },
+    openAccount: async () => {
+      const path = `/api/v1/users/${person.username}/tokens/${principal.tokenId}`
+      const deleted = await service.send('DELETE', path, { basic: [person.username, person.password] })
+      t.is(deleted.status, 204, deleted.text)
+      return right(account)
+    },
+  } as unknown as IssueDeps)
+  const input = { ownerId: person.id as AccountId, login: person.username, purpose: 'own', lifeSeconds: 60 } as const
+  t.is(tagOf(await issue({ ...callOf(), principal }, input)), 'BusRefused')
+  t.is((await issued()).total, before)
+})
+
+/** Lists and endings work without a bus, on what was issued while there was one. */
+let tokensService: TestService
+test.before(async () => {
+  tokensService = await startService()
+})
+test.after.always(() => tokensService.stop())
+
+test('where messages stay inside the process every credential route says so, naming the setting', async (t) => {
+  for (const path of ['credentials', 'admin_credentials', 'user_credentials', 'cluster-resource-history']) {
+    const answer = await tokensService.send('GET', `/api/v1/user/bus/${path}`, { token: tokensService.adminToken })
+    t.is(answer.status, 404, path)
+    t.like(answer.json, { code: 'BusHasNoCredentials' })
+    t.regex((answer.json as { message: string }).message, /MOORAGE_BUS_URL/)
+  }
+  t.deepEqual((await tokensService.send('GET', '/api/v1/user/settings/tokens/bus-tokens', { token: tokensService.adminToken })).json, [])
+  await runJob(tokensService, 'bus.retireCredentials')
+  await runJob(tokensService, 'bus.reconcileClaims')
+})
+
+test("an organization's bus tokens are its owners' to list and end; another organization's are not there", async (t) => {
+  const [owner, stranger] = [await newPerson(tokensService), await newPerson(tokensService)]
+  const organization = async (person: typeof owner, username: string) =>
+    ((await tokensService.send('POST', '/api/v1/orgs', { token: person.token, body: { username } })).json as { id: number }).id
+  const [id, otherId] = [await organization(owner, 'harbour'), await organization(stranger, 'lagoon')]
+  const [token, otherToken] = [await plantBusToken(tokensService, id), await plantBusToken(tokensService, otherId)]
+  const listed = await tokensService.send('GET', '/api/v1/orgs/harbour/tokens/bus-tokens/', { token: owner.token })
+  t.deepEqual(listed.json, [{ id: token, uid: id, accountType: 'organization', busPubKey: `U-${id}`, clusterID: '', productName: 'own', revoked: false }] as never)
+  const revoke = (person: typeof owner, org: string, tokenId: number) =>
+    tokensService.send('POST', `/api/v1/orgs/${org}/tokens/bus-tokens/${tokenId}/revoke`, { token: person.token })
+  t.is((await revoke(owner, 'harbour', otherToken)).status, 404)
+  t.is((await revoke(stranger, 'harbour', token)).status, 403)
+  t.is((await tokensService.send('GET', '/api/v1/orgs/harbour/tokens/bus-tokens', { token: stranger.token })).status, 403)
+  t.is((await revoke(owner, 'harbour', token)).status, 200)
+  const [after] = (await tokensService.send('GET', '/api/v1/orgs/harbour/tokens/bus-tokens', { token: owner.token })).json as { revoked: boolean }[]
+  t.true(after?.revoked)
 })

@@ -1,14 +1,20 @@
+import { decode } from '@nats-io/jwt'
 import test from 'ava'
 import fc from 'fast-check'
-import { decode } from '@nats-io/jwt'
 import { makeBoundedPasses } from '../../adapters/bus/bounded-passes.ts'
 import { natsServers } from '../../adapters/bus/nats-connection.ts'
 import { makeNatsMint } from '../../adapters/bus/nats-mint.ts'
+import { makeSqlBusIdentityStore } from '../../adapters/sql/bus/identity-store.ts'
+import { makeSqlBusUserStore } from '../../adapters/sql/bus/user-store.ts'
 import { makePushClaims } from '../../core/bus/accounts.ts'
 import { claimsFor, rightsOf } from '../../core/bus/rights.ts'
-import { busPurposes, type BusIdentity, type BusIdentityId } from '../../core/bus/types.ts'
+import type { BusIdentity, BusIdentityId } from '../../core/bus/types.ts'
+import { busPurposes } from '../../core/bus/types.ts'
 import type { AccountId, UserId } from '../../core/kernel/ids.ts'
 import { secret } from '../../core/kernel/secret.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { busStoresSuite } from './bus-stores.suite.ts'
 
 const issuedAt = new Date('2026-03-01T12:00:00.500Z')
 const natsMint = makeNatsMint({ now: () => issuedAt })
@@ -90,3 +96,33 @@ test('a sign-in gets no pass from a bus that does not answer, or fails, and is n
   t.is(await makeBoundedPasses({ passFor: () => Promise.reject(new Error('away')) }, silent).passFor(user, 60), undefined)
   t.is((await makeBoundedPasses({ passFor: () => Promise.resolve(secret('pass')) }, silent).passFor(user, 60))?.reveal(), 'pass')
 })
+
+const minuteLater = Date.parse('2026-05-01T08:01:00Z')
+
+const sessionOf = (userId: number) => ({
+  user_id: userId, session_hash: new Uint8Array(32).fill(userId), source_ip: '', user_agent: '', created_at: 0, last_seen_at: 0,
+  idle_expires_at: minuteLater, expires_at: minuteLater + 1,
+})
+const changes: Readonly<Record<'password' | 'admin' | 'disable', object>> = {
+  password: { password_hash: 'another' },
+  admin: { is_admin: true },
+  disable: { is_active: false },
+}
+
+for (const database of eachDatabase()) {
+  busStoresSuite(database.name, async () => {
+    const db = await database.open()
+    await storeWorld(db, { users: [1, 2], orgs: [{ id: 11, visibility: 'private', members: [1], teams: [], roles: [], grants: [] }], clusters: [], tokens: [] })
+    for (const id of [1, 2]) await db.query((k) => k('users').where({ id }).update({ password_hash: `hash-${id}` }))
+    return {
+      identities: makeSqlBusIdentityStore(db)(db),
+      users: makeSqlBusUserStore(db)(db),
+      change: async (what, ownerId) => {
+        if (what === 'remove') await db.query((k) => k('accounts').where({ id: ownerId }).delete())
+        else if (what === 'sign in for a minute') await db.query((k) => k('sessions').insert(sessionOf(ownerId)))
+        else await db.query((k) => k('users').where({ id: ownerId }).update(changes[what]))
+      },
+      close: () => db.close(),
+    }
+  })
+}

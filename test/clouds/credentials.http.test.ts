@@ -2,9 +2,17 @@ import test from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { credentialTypes } from '../../core/clouds/credential-form.ts'
-import { makePeople, type Person } from '../clusters/cluster-world.ts'
+import type { Person } from '../clusters/cluster-world.ts'
+import { makePeople } from '../clusters/cluster-world.ts'
+import { kubernetes } from '../support/components/available.ts'
+import { untilAllowed } from '../support/components/control-plane-access.ts'
+import { needing } from '../support/components/needing.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import type { MemberCluster } from './buckets-from-secret-cases.ts'
+import { bucketsFromSecretCases } from './buckets-from-secret-cases.ts'
 import type { Emulator } from './emulator.ts'
 import { makeServiceAccount } from './google-emulator.ts'
 import { startS3Emulator } from './s3-emulator.ts'
@@ -233,3 +241,60 @@ test('a token for public objects does not reach the credentials of its owner, an
   t.is((await as(reader, 'GET', `${path}/reach`)).status, 200)
   for (const [method, at, body] of [['POST', path, aws('more')], ['PUT', `${path}/`, aws('reach')], ['DELETE', `${path}/reach`, undefined]] as const) t.is((await as(reader, method, at, body)).status, 403)
 })
+
+const status = (code: number, reason: string): string => JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, code })
+
+/** The fake API server with secrets, which it shows to whom they are opened to, by the name that is impersonated. */
+const fakeMember = async (): Promise<MemberCluster> => {
+  const fake = await startFakeKubernetes()
+  const secrets = new Map<string, Readonly<Record<string, string>>>()
+  const readers = new Set<string>()
+  let namespaces = 0
+  fake.on('/api/v1/namespaces/', (req, res) => {
+    const path = (req.url ?? '').split('?')[0] ?? ''
+    const [, namespace = '', name = ''] = /^\/api\/v1\/namespaces\/([^/]+)\/secrets\/([^/]+)$/.exec(path) ?? []
+    const user = String(req.headers['impersonate-user'] ?? 'nobody')
+    const data = secrets.get(`${namespace}/${name}`)
+    const answer = (code: number, body: string): void => {
+      res.writeHead(code, { 'content-type': 'application/json' })
+      res.end(body)
+    }
+    if (path === '/api/v1/namespaces/kube-system') return answer(200, JSON.stringify({ kind: 'Namespace', metadata: { name: 'kube-system', uid: fake.uid } }))
+    if (!readers.has(`${namespace} ${user}`)) return answer(403, status(403, 'Forbidden'))
+    if (data === undefined) return answer(404, status(404, 'NotFound'))
+    answer(200, JSON.stringify({ kind: 'Secret', apiVersion: 'v1', metadata: { name, namespace }, data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')])) }))
+  })
+  return {
+    kubeconfig: () => fake.kubeconfig(),
+    createNamespace: async () => `vault-${(namespaces += 1)}`,
+    putSecret: async (namespace, name, data) => void secrets.set(`${namespace}/${name}`, data),
+    letRead: async (namespace, user) => void readers.add(`${namespace} ${user}`),
+    stop: () => fake.stop(),
+  }
+}
+
+bucketsFromSecretCases(test, 'fake', fakeMember)
+
+/** A real kube-apiserver, with its own authorization of the impersonated caller. */
+const realMember = async (): Promise<MemberCluster> => {
+  const cluster = (await kubernetes())!
+  const made = async (path: string, body: object): Promise<void> => {
+    const answer = await cluster.request('POST', path, body)
+    if (answer.status !== 201) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  }
+  return {
+    kubeconfig: () => cluster.kubeconfig(),
+    createNamespace: () => cluster.createNamespace('vault'),
+    putSecret: (namespace, name, data) => made(`/api/v1/namespaces/${namespace}/secrets`, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: data }),
+    letRead: async (namespace, user) => {
+      const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+      const name = `read-${user.replaceAll(':', '-')}`
+      await made(`${rbac}/roles`, { metadata: { name }, rules: [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }] })
+      await made(`${rbac}/rolebindings`, { metadata: { name }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name }, subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }] })
+      await untilAllowed(cluster, user, { namespace, verb: 'get', resource: 'secrets' })
+    },
+    stop: async () => undefined,
+  }
+}
+
+bucketsFromSecretCases(needing('kubernetes'), 'kubernetes', realMember)

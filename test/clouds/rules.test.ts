@@ -1,19 +1,25 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
-import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
+import type { Door } from '../../adapters/clouds/sdk.ts'
+import { makeDoor } from '../../adapters/clouds/sdk.ts'
 import { serviceAccountReader } from '../../adapters/clouds/service-account-reader.ts'
+import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
+import { EgressRefused, makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { cloudNamed, cloudOf, cloudWords } from '../../core/clouds/clouds.ts'
-import { makeCompleteCredential } from '../../core/clouds/credentials.ts'
 import type { CredentialField } from '../../core/clouds/credential-form.ts'
-import { toCredentialForm, credentialTypes, credentialTypeWords, readCredential } from '../../core/clouds/credential-form.ts'
+import { credentialTypes, credentialTypeWords, readCredential, toCredentialForm } from '../../core/clouds/credential-form.ts'
+import { makeCompleteCredential } from '../../core/clouds/credentials.ts'
 import { CloudCredentialRefused } from '../../core/clouds/ports.ts'
-import { readSecretData, makeStorageKeys } from '../../core/clouds/storage-keys.ts'
+import { makeStorageKeys, readSecretData } from '../../core/clouds/storage-keys.ts'
 import type { CloudCredentialId, CredentialSpec, StoredCredential } from '../../core/clouds/types.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
 import type { FreeObject } from '../../core/kernel/json.ts'
 import { secret } from '../../core/kernel/secret.ts'
+import type { Emulator } from './emulator.ts'
+import { startEmulator } from './emulator.ts'
 import { makeServiceAccount } from './google-emulator.ts'
+import { surroundWithTraps } from './hostile-surroundings.ts'
 
 const user = 7 as UserId
 const anyDocument = { serviceAccounts: { read: () => right({ projectId: 'p', clientEmail: 'a@b', privateKey: secret('k'), privateKeyId: undefined }) }, kubeconfigs: { parse: () => right({} as never) } }
@@ -227,4 +233,35 @@ test('a Secret is read strictly, and what is no text is left out', (t) => {
   const made = keys.ofSecret(name, cloud, { AWS_ACCESS_KEY_ID: 'a' }, noWish)
   t.true(isLeft(made) && made.left.message === 'The secret has no AWS_SECRET_ACCESS_KEY.')
   t.true(isLeft(makeStorageKeys({ serviceAccounts: { read: () => left(CloudCredentialRefused('no')) } }).ofSecret('google', cloudOf('gce').cloud, { GOOGLE_SERVICE_ACCOUNT_JSON_KEY: 'x' }, noWish)))
+})
+
+surroundWithTraps()
+
+let emulator: Emulator
+const toVendors = makeDoor(makeEgressPolicy(new Set(['public'])), false)
+const toOperators = makeDoor(makeEgressPolicy(new Set(['loopback', 'private', 'public'])), true)
+
+test.before(async () => {
+  emulator = await startEmulator(async (call) => (call.url.pathname === '/moved' ? { status: 302, headers: { location: '/elsewhere' } } : { status: 200, body: '{"ok":true}' }))
+})
+test.after.always(() => Promise.all([emulator.stop(), toVendors.close(), toOperators.close()]))
+
+const refuses = async (t: ExecutionContext, door: Door, url: string): Promise<void> => {
+  t.throws(() => door.check(new URL(url)), { instanceOf: EgressRefused }, url)
+  await t.throwsAsync(door.fetch(url), { instanceOf: EgressRefused }, url)
+}
+
+test.serial('the way to the vendors takes neither plain http, nor a password, nor an address that is not public', async (t) => {
+  for (const url of [emulator.origin, 'http://s3.amazonaws.com', 'https://a:b@s3.amazonaws.com', 'https://127.0.0.1', 'https://[::1]', 'https://10.0.0.1', 'https://169.254.169.254', 'https://[fd00:ec2::254]', 'https://0x7f000001']) await refuses(t, toVendors, url)
+  t.is(emulator.seen.length, 0)
+})
+
+test.serial('an endpoint of the operator may be plain and near, and metadata addresses stay refused', async (t) => {
+  t.deepEqual(await (await toOperators.fetch(emulator.origin)).json(), { ok: true })
+  for (const url of ['http://169.254.169.254/latest/meta-data', 'http://[fd00:ec2::254]', 'http://100.100.100.200', 'ftp://127.0.0.1', 'http://a:b@127.0.0.1']) await refuses(t, toOperators, url)
+})
+
+test.serial('a redirect is an answer, not an order', async (t) => {
+  t.is((await toOperators.fetch(`${emulator.origin}/moved`)).status, 302)
+  t.deepEqual(emulator.seen.filter(({ url }) => url.pathname === '/elsewhere'), [])
 })

@@ -1,12 +1,24 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import type { V1Status } from '@kubernetes/client-node'
+import { CoreV1Api, Exec, KubeConfig, Watch } from '@kubernetes/client-node'
 import test from 'ava'
 import { parse } from 'yaml'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { tokenPlaceholder } from '../../core/clusters/client-config.ts'
+import { kubernetes } from '../support/components/available.ts'
+import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
+import { needing } from '../support/components/needing.ts'
+import type { StubKubelet } from '../support/components/stub-kubelet.ts'
+import { startStubKubelet } from '../support/components/stub-kubelet.ts'
 import { makeCookieJar } from '../support/cookie-jar.ts'
-import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
+import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { SendOptions, ServiceAnswer } from '../support/send-json.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { expectStatus, importCluster, makePeople, peoplesPassword, type Person } from './cluster-world.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import type { Person } from './cluster-world.ts'
+import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassword } from './cluster-world.ts'
 
 /** Kubeconfigs of the service and the tokens in them. */
 let service: TestService
@@ -225,4 +237,184 @@ test('moorage kubeconfig says in plain words what cannot be, and teaches', async
   }
   t.regex((await run([at], 'wrong')).err, /access token is not valid/)
   for (const words of [['--help'], ['credential', '--help']]) for (const part of ['--server', '--token-file', 'MOORAGE_TOKEN', 'Examples:']) t.true((await run(words)).out.includes(part), part)
+})
+
+/** Another client than kubectl, with the service's own kubeconfig: what it sends and expects differs. */
+const withKubernetesAndKubelet = needing('kubernetes', 'kubelet')
+
+let cluster: ControlPlaneAccess
+let kubelet: StubKubelet
+let clientNodeService: TestService
+const config = new KubeConfig()
+const endings: (() => void | Promise<void>)[] = []
+
+withKubernetesAndKubelet.before(async () => {
+  cluster = (await kubernetes())!
+  kubelet = await startStubKubelet(cluster)
+  endings.push(() => kubelet.stop())
+  clientNodeService = await startService()
+  endings.push(() => clientNodeService.stop())
+  await expectStatus(importCluster(clientNodeService.send, clientNodeService.adminToken, 'admin', 'node', cluster.kubeconfig()), 200)
+  const file = await clientKubeconfig(clientNodeService, { login: 'admin', token: clientNodeService.adminToken }, 'admin', 'node')
+  endings.push(file.remove)
+  config.loadFromFile(file.path)
+})
+withKubernetesAndKubelet.after.always(async () => {
+  for (const end of endings.toReversed()) await end()
+})
+
+withKubernetesAndKubelet('lists, creates and deletes', async (t) => {
+  const namespace = await cluster.createNamespace()
+  const api = config.makeApiClient(CoreV1Api)
+  await api.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'a' }, data: { k: 'v' } } })
+  const listed = await api.listNamespacedConfigMap({ namespace })
+  t.deepEqual(listed.items.find((each) => each.metadata?.name === 'a')?.data, { k: 'v' })
+  await api.deleteNamespacedConfigMap({ namespace, name: 'a' })
+  await t.throwsAsync(api.readNamespacedConfigMap({ namespace, name: 'a' }), { message: /404/ })
+})
+
+withKubernetesAndKubelet('watches until it leaves', async (t) => {
+  const namespace = await cluster.createNamespace()
+  const seen = new PassThrough({ objectMode: true })
+  const leaving = await new Watch(config).watch(`/api/v1/namespaces/${namespace}/configmaps`, { fieldSelector: 'metadata.name=w' }, (type: string, object: { metadata: { name: string } }) => void seen.write(`${type} ${object.metadata.name}`), () => undefined)
+  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'w' } })
+  t.is((await once(seen, 'data'))[0], 'ADDED w')
+  leaving.abort()
+})
+
+withKubernetesAndKubelet('executes over WebSocket', async (t) => {
+  const namespace = await cluster.createNamespace()
+  await kubelet.runPod(namespace, 'web')
+  const stdout = new PassThrough()
+  const chunks: Buffer[] = []
+  stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const status = await new Promise<V1Status>((resolve, reject) => {
+    new Exec(config).exec(namespace, 'web', 'main', ['echo', 'high', 'tide'], stdout, null, null, false, resolve).catch(reject)
+  })
+  t.is(status.status, 'Success')
+  t.is(Buffer.concat(chunks).toString(), 'high tide\n')
+})
+
+/** The forms of the wider surface, through the whole service, on a real kube-apiserver. */
+const withKubernetes = needing('kubernetes')
+
+let widerFormsCluster: ControlPlaneAccess
+let widerFormsService: TestService
+
+withKubernetes.before(async () => {
+  widerFormsCluster = (await kubernetes())!
+  widerFormsService = await startService()
+  await expectStatus(importCluster(widerFormsService.send, widerFormsService.adminToken, 'admin', 'wide', widerFormsCluster.kubeconfig()), 200)
+})
+withKubernetes.after.always(() => widerFormsService.stop())
+
+const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ServiceAnswer> =>
+  widerFormsService.send(method, `/api/v1/clusters/admin/wide/proxy${path}`, { token: widerFormsService.adminToken, headers, ...(body === undefined ? {} : { body }) })
+
+const configMap = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { k: 'v' } })
+const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'web' }] } }
+const deployment = (name: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template } })
+
+withKubernetes('create answers 200, get carries a tag, plain JSON patches, delete answers 200', async (t) => {
+  const at = `/core/v1/namespaces/${await widerFormsCluster.createNamespace()}/configmaps`
+  t.is((await send('POST', `${at}/`, configMap('a'))).status, 200)
+  const read = await send('GET', `${at}/a`)
+  t.is(read.status, 200)
+  t.is((await send('GET', `${at}/a`, undefined, { 'If-None-Match': String(read.headers['etag']) })).status, 304)
+  t.deepEqual((await send('PATCH', `${at}/a`, { data: { x: 'y', k: null } })).json.data, { x: 'y' })
+  const table = await send('GET', `${at}?convertToTable=true&labelSelector=none%3Dsuch`)
+  t.like(table.json, { kind: 'Table', rows: [] })
+  t.is((await send('DELETE', `${at}/a`)).status, 200)
+  const gone = await send('GET', `${at}/a`)
+  t.is(gone.status, 404)
+  t.is(gone.json.reason, 'NotFound')
+})
+
+withKubernetes('selfsubjectaccessreviews and cluster-scoped resources', async (t) => {
+  const review = await send('POST', '/authorization.k8s.io/v1/selfsubjectaccessreviews', { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } })
+  t.is(review.status, 200)
+  t.true(review.json.status.allowed)
+  t.is((await send('GET', '/rbac.authorization.k8s.io/v1/clusterroles/system:node')).json.metadata.name, 'system:node')
+  t.is((await send('GET', '/core/v1/nodes/none/metrics')).status, 404)
+})
+
+withKubernetes('scale takes the bare number of replicas', async (t) => {
+  const at = `/apps/v1/namespaces/${await widerFormsCluster.createNamespace()}/deployments`
+  await expectStatus(send('POST', at, deployment('web')), 200)
+  t.is((await send('GET', `${at}/web/scale`)).json.spec.replicas, 1)
+  const scaled = await send('PUT', `${at}/web/scale`, { replicas: 4 })
+  t.is(scaled.status, 200, scaled.text)
+  t.is(scaled.json.spec.replicas, 4)
+  const whole = { ...scaled.json, spec: { replicas: 2 } }
+  t.is((await send('PUT', `${at}/web/scale`, whole)).json.spec.replicas, 2)
+  for (const body of [{ replicas: -1 }, { replicas: 1.5 }, {}, 'no json']) t.is((await send('PUT', `${at}/web/scale`, body)).status, 422)
+  t.is((await send('PUT', `${at}/none/scale`, { replicas: 1 })).status, 404)
+})
+
+withKubernetes('events, controller and autoscalers of an object', async (t) => {
+  const namespace = await widerFormsCluster.createNamespace()
+  const at = `/apps/v1/namespaces/${namespace}`
+  const web = (await expectStatus(send('POST', `${at}/deployments`, deployment('web')), 200)).json
+  const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: web.metadata.uid, controller: true }
+  const replicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name: 'web-1', ownerReferences: [owner] }, spec: { selector: { matchLabels: { app: 'web' } }, template } }
+  await expectStatus(send('POST', `${at}/replicasets`, replicaSet), 200)
+  t.is((await send('GET', `${at}/replicasets/web-1/controller`)).json.metadata.uid, web.metadata.uid)
+  t.is((await send('GET', `${at}/deployments/web/controller`)).status, 404)
+  t.is((await send('GET', `${at}/deployments/none/controller`)).status, 404)
+  const event = (name: string, uid: string) => ({ apiVersion: 'v1', kind: 'Event', metadata: { name }, involvedObject: { kind: 'Deployment', namespace, name: 'web', uid }, reason: name, type: 'Normal' })
+  await expectStatus(send('POST', `/core/v1/namespaces/${namespace}/events`, event('mine', web.metadata.uid)), 200)
+  await expectStatus(send('POST', `/core/v1/namespaces/${namespace}/events`, event('foreign', 'other')), 200)
+  t.deepEqual((await send('GET', `${at}/deployments/web/events`)).json.items.map((each: { reason: string }) => each.reason), ['mine'])
+  const scaler = (name: string, target: string) => ({ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', metadata: { name }, spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: target } } })
+  for (const [name, target] of [['for-web', 'web'], ['for-db', 'db']] as const) await expectStatus(send('POST', `/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers`, scaler(name, target)), 200)
+  t.deepEqual((await send('GET', `${at}/deployments/web/horizontalpodautoscalers`)).json.items.map((each: { metadata: { name: string } }) => each.metadata.name), ['for-web'])
+})
+
+withKubernetes('all-available names objects by kind', async (t) => {
+  const namespace = await widerFormsCluster.createNamespace()
+  await expectStatus(send('POST', `/apps/v1/namespaces/${namespace}/deployments`, deployment(`d-${namespace}`)), 200)
+  const { json, status } = await send('GET', '/apps/v1/all-available')
+  t.is(status, 200)
+  t.true(json.Deployment.includes(`d-${namespace}`))
+  t.is((await send('POST', '/apps/v1/all-available', {})).status, 400)
+})
+
+withKubernetes('batch-delete tells a Status for each, and takes nothing that is no object', async (t) => {
+  const namespace = await widerFormsCluster.createNamespace()
+  await expectStatus(send('POST', `/core/v1/namespaces/${namespace}/configmaps`, configMap('a')), 200)
+  const item = (name: string) => ({ namespace, name, group: '', version: 'v1', resource: 'configmaps' })
+  const { json, status } = await send('POST', '/batch-delete', { resources: [item('a'), item('missing')] })
+  t.is(status, 200)
+  t.like(json.resourcesStatus[0], { ...item('a'), status: { kind: 'Status', status: 'Success' } })
+  t.like(json.resourcesStatus[1], { ...item('missing'), status: { kind: 'Status', status: 'Failure', code: 404 } })
+  t.is((await send('GET', `/core/v1/namespaces/${namespace}/configmaps/a`)).status, 404)
+  for (const bad of [{}, { resources: [] }, { resources: [item('../../secrets')] }, { resources: [item('a%2fb')] }, { resources: [{ ...item('a'), resource: '' }] }, { resources: [{ ...item(''), name: '' }] }, { resources: [{ ...item('a'), version: 'v1/namespaces' }] }, { resources: Array.from({ length: 101 }, () => item('a')) }]) {
+    t.is((await send('POST', '/batch-delete', bad)).status, 422, JSON.stringify(bad).slice(0, 100))
+  }
+})
+
+withKubernetes('with impersonation the cluster’s own rights decide, also in computed forms', async (t) => {
+  await expectStatus(importCluster(widerFormsService.send, widerFormsService.adminToken, 'admin', 'wide-as-user', widerFormsCluster.kubeconfig(), { impersonateUsers: true }), 422)
+  const org = await expectStatus(widerFormsService.send('POST', '/api/v1/orgs', { token: widerFormsService.adminToken, body: { username: 'as-users' } }), 201)
+  t.truthy(org.json.id)
+  await expectStatus(importCluster(widerFormsService.send, widerFormsService.adminToken, 'as-users', 'wide', widerFormsCluster.kubeconfig(), { impersonateUsers: true }), 200)
+  const asUser = (method: string, path: string, body?: unknown): Promise<ServiceAnswer> =>
+    widerFormsService.send(method, `/api/v1/clusters/as-users/wide/proxy${path}`, { token: widerFormsService.adminToken, ...(body === undefined ? {} : { body }) })
+  const namespace = await widerFormsCluster.createNamespace()
+  const who = await asUser('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' })
+  t.is(who.status, 201, who.text)
+  t.like(who.json.status.userInfo, { username: 'moorage:admin', extra: { 'moorage-user-id': ['1'] } })
+  t.deepEqual(who.json.status.userInfo.groups.toSorted(), ['moorage:authenticated', 'moorage:org:as-users', 'system:authenticated'])
+  t.is((await asUser('GET', `/api/v1/namespaces/${namespace}/configmaps`)).status, 403)
+  const deleted = await asUser('POST', '/batch-delete', { resources: [{ namespace, name: 'a', version: 'v1', resource: 'configmaps' }] })
+  t.is(deleted.json.resourcesStatus[0].status.code, 403)
+  const binding = { roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }, subjects: [{ kind: 'Group', name: 'moorage:org:as-users', apiGroup: 'rbac.authorization.k8s.io' }], metadata: { name: 'org' } }
+  t.is((await widerFormsCluster.request('POST', `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, binding)).status, 201)
+  let allowed = await asUser('GET', `/api/v1/namespaces/${namespace}/configmaps`)
+  // The API server learns of a binding by its own watch.
+  for (let left = 50; left > 0 && allowed.status === 403; left -= 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    allowed = await asUser('GET', `/api/v1/namespaces/${namespace}/configmaps`)
+  }
+  t.is(allowed.status, 200)
 })

@@ -1,13 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'ava'
 import { parse } from 'yaml'
 import { credentialPlace } from '../../core/clusters/connections.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
-import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
+import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { expectStatus, importCluster, makePeople, type Person } from './cluster-world.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import type { Person } from './cluster-world.ts'
+import { expectStatus, importCluster, makePeople } from './cluster-world.ts'
 
 /** The cluster routes through the whole service. Each tenant case has its other-organization twin. */
 let service: TestService
@@ -282,4 +286,59 @@ test('the stored credential cannot be read without its key, nor put into another
   const box = service.running.container.resolve(SecretBoxToken)
   t.true((await box.open(one.box, credentialPlace(one.ownerId, one.ref))).reveal().includes(fake.token))
   await t.throwsAsync(box.open(one.box, credentialPlace(other.ownerId, other.ref)))
+})
+
+/** A cluster that answers slowly must not carry its owner over the moment in which they are shut out. */
+let rightLostDuringChangeService: TestService
+test.before(async () => {
+  rightLostDuringChangeService = await startService()
+})
+test.after.always(() => rightLostDuringChangeService.stop())
+
+/** An organization with two owners, and a cluster whose look lasts until it is told to end. */
+const makeWorld = async (): Promise<{ fake: FakeKubernetes; keeper: Person; leaver: Person; org: string; hold: () => { reached: () => boolean; release: () => void } }> => {
+  const people = makePeople(rightLostDuringChangeService)
+  const [keeper, leaver] = [await people.person('keeper'), await people.person('leaver')]
+  const org = await people.organization(keeper)
+  await expectStatus(rightLostDuringChangeService.send('PUT', `/api/v1/orgs/${org}/memberships/${leaver.login}`, { token: keeper.token, body: { role: 'owner' } }), 200)
+  const fake = await startFakeKubernetes()
+  const hold = () => {
+    const waiting: (() => void)[] = []
+    fake.on('/version', (_req, res) => {
+      waiting.push(() => {
+        res.writeHead(200, { 'content-type': 'application/json' })
+        res.end('{"gitVersion":"v1.34.2"}')
+      })
+    })
+    return { reached: () => waiting.length > 0, release: () => waiting.forEach((answer) => answer()) }
+  }
+  return { fake, keeper, leaver, org, hold }
+}
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await sleep(20)
+}
+
+test('an import by someone who is removed while the cluster is looked at records nothing', async (t) => {
+  const { fake, keeper, leaver, org, hold } = await makeWorld()
+  t.teardown(() => fake.stop())
+  const { reached, release } = hold()
+  const imported = importCluster(rightLostDuringChangeService.send, leaver.token, org, 'planted', fake.kubeconfig())
+  await until(reached)
+  await expectStatus(rightLostDuringChangeService.send('DELETE', `/api/v1/orgs/${org}/members/${leaver.login}`, { token: keeper.token }), 204)
+  release()
+  t.is((await imported).status, 403)
+  t.deepEqual((await rightLostDuringChangeService.send('GET', `/api/v1/clustersv2/${org}`, { token: keeper.token })).json, [])
+})
+
+test('nor does a new access config by such a one replace the old', async (t) => {
+  const { fake, keeper, leaver, org, hold } = await makeWorld()
+  t.teardown(() => fake.stop())
+  await expectStatus(importCluster(rightLostDuringChangeService.send, keeper.token, org, 'prod', fake.kubeconfig()), 200)
+  const { reached, release } = hold()
+  const changed = rightLostDuringChangeService.send('POST', `/api/v1/clustersv2/${org}/prod/connect`, { token: leaver.token, body: { accessConfig: fake.kubeconfig() } })
+  await until(reached)
+  await expectStatus(rightLostDuringChangeService.send('DELETE', `/api/v1/orgs/${org}/members/${leaver.login}`, { token: keeper.token }), 204)
+  release()
+  t.is((await changed).status, 403)
 })

@@ -1,26 +1,21 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeMemberClusters } from '../../core/clusters/member-clusters.ts'
-import {
-  AddressRefused,
-  ClusterMissing,
-  ClusterNotConnected,
-  ClusterUnreachable,
-  CredentialRefused,
-  type ClusterConnections,
-  type ClusterRequest,
-  type MemberCluster,
-  type ReachFailure,
-  type UpstreamRequest,
-} from '../../core/clusters/ports.ts'
+import type { ClusterConnections, ClusterRequest, MemberCluster, ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
+import { AddressRefused, ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
 import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { fullScope } from '../../core/kernel/principal.ts'
+import { storeWorld } from '../authz/stored-world.ts'
+import type { World } from '../authz/world.ts'
 import { recordedExchange } from '../kubernetes/recorded-exchange.ts'
+import { eachDatabase } from '../support/databases.ts'
 import { unwrap } from '../support/outcome.ts'
+import { clusterStoreSuite } from './cluster-store.suite.ts'
 
 const call = (login = 'ann'): SignedInCall =>
   ({ principal: { userId: 7 as UserId, login, isSiteAdmin: false, method: 'token', scopes: fullScope }, signal: new AbortController().signal }) as unknown as SignedInCall
@@ -28,7 +23,7 @@ const grant = { objectId: 4, objectVersion: 3 } as unknown as AccessGrant
 const record = { id: 4, ownerId: 2, ownerName: 'quay', name: 'wharf', uid: 'uid-4', hasCredential: true } as unknown as Cluster
 const signal = new AbortController().signal
 
-interface World {
+interface MemberClustersWorld {
   cluster: Cluster | undefined
   version: number
   impersonatesUsers: boolean
@@ -36,8 +31,8 @@ interface World {
   failure: ReachFailure | undefined
 }
 
-const world = (start: Partial<World> = {}) => {
-  const state: World = { cluster: record, version: 3, impersonatesUsers: true, opening: 'open', failure: undefined, ...start }
+const world = (start: Partial<MemberClustersWorld> = {}) => {
+  const state: MemberClustersWorld = { cluster: record, version: 3, impersonatesUsers: true, opening: 'open', failure: undefined, ...start }
   const asked: { readonly version: number; readonly request: ClusterRequest; readonly signal: AbortSignal }[] = []
   const relayed: { readonly version: number; readonly upstream: UpstreamRequest; readonly signal: AbortSignal }[] = []
   const opened: (number | undefined)[] = []
@@ -136,7 +131,7 @@ test('what was asked keeps its limit, body and signal', async (t) => {
 })
 
 test('whatever goes wrong is said as a member cluster’s failure', async (t) => {
-  const tagsOf = async (start: Partial<World>): Promise<readonly string[]> => {
+  const tagsOf = async (start: Partial<MemberClustersWorld>): Promise<readonly string[]> => {
     const { open } = world(start)
     const cluster = await open()
     const asked = await cluster.request({ method: 'GET', target: '/version' }, signal)
@@ -163,3 +158,35 @@ test('a path that the proxy routes refuse, or compute, is refused here too', asy
   t.is(await tagOf('GET', '/api/v1/pods', 'a=#b'), 'ProxyPathRefused')
   t.is(relayed.length, 0)
 })
+
+const organization = (id: number, members: readonly number[]): World['orgs'][number] => ({ id, visibility: 'private', members, teams: [], roles: [], grants: [] })
+
+const clusterStoreWorld: World = {
+  users: [1, 2, 3],
+  orgs: [
+    organization(11, [1, 2]),
+    organization(12, [2]),
+    {
+      ...organization(13, [1, 2]),
+      teams: [{ id: 131, permission: 'none', members: [1, 3], roleIds: [] }],
+      grants: [
+        { objectType: 'cluster', objectId: 501, relation: 'viewer', subjectType: 'user', subjectId: 2 },
+        { objectType: 'cluster', objectId: 501, relation: 'viewer', subjectType: 'user', subjectId: 3 },
+        { objectType: 'cluster', objectId: 502, relation: 'viewer', subjectType: 'team', subjectId: 131 },
+      ],
+    },
+  ],
+  clusters: [
+    { id: 501, ownerId: 13 },
+    { id: 502, ownerId: 13 },
+  ],
+  tokens: [],
+}
+
+for (const database of eachDatabase()) {
+  clusterStoreSuite(database.name, async () => {
+    const db = await database.open()
+    await storeWorld(db, clusterStoreWorld)
+    return { store: makeSqlClusterStore(db)(db), close: () => db.close() }
+  })
+}

@@ -1,15 +1,25 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { parse } from 'yaml'
+import { AccessDenied, ObjectHidden } from '../../core/authz/ports.ts'
 import { shortAge } from '../../core/clusters/age.ts'
 import { clientConfig, tokenPlaceholder } from '../../core/clusters/client-config.ts'
+import { steadyConnections } from '../../core/clusters/connections.ts'
+import { detectLocation, detectManagers, detectProject, detectProvider, factsOf } from '../../core/clusters/facts.ts'
 import { checkClusterName } from '../../core/clusters/imports.ts'
-import { detectManagers, factsOf, detectLocation, detectProject, detectProvider } from '../../core/clusters/facts.ts'
-import { judge } from '../../core/clusters/status.ts'
+import { makeClustersAsCaller } from '../../core/clusters/member-clusters.ts'
+import type { ClusterConnections, ClusterRequest } from '../../core/clusters/ports.ts'
+import { ClusterMissing } from '../../core/clusters/ports.ts'
 import { acceptedHeaders, clientHeaders, upgradeHeaders, upstreamHeaders } from '../../core/clusters/proxy/headers.ts'
-import { fromManagerMask, managerBits, toManagerMask, type ClusterFacts, type ClusterManager } from '../../core/clusters/types.ts'
-import type { UserId } from '../../core/kernel/ids.ts'
+import { checkProxyQuery, parseProxyPath } from '../../core/clusters/proxy/path.ts'
+import { judge } from '../../core/clusters/status.ts'
+import type { Cluster, ClusterConnection, ClusterFacts, ClusterManager } from '../../core/clusters/types.ts'
+import { fromManagerMask, managerBits, toManagerMask } from '../../core/clusters/types.ts'
+import { SecondFactorDemanded } from '../../core/kernel/access.ts'
+import type { AccountId, ClusterId, UserId } from '../../core/kernel/ids.ts'
+import type { ScopeSet, SignedInCall } from '../../core/kernel/principal.ts'
+import { fullScope } from '../../core/kernel/principal.ts'
 
 test('a cluster name is a DNS label and no word of the interface', (t) => {
   for (const name of ['a', 'prod', 'prod-1', '1', 'a'.repeat(63), 'importer', 'check-1']) t.true(isRight(checkClusterName(name)), name)
@@ -119,4 +129,200 @@ test('answers carry what is listed and nothing else', (t) => {
   for (const elsewhere of ['https://169.254.169.254/x', '//evil.example/x', '/\\evil.example', 'relative']) t.false(clientHeaders({ location: elsewhere }).some(([name]) => name === 'location'), elsewhere)
   t.deepEqual(clientHeaders({ location: '/api/v1/x/' })[0], ['location', '/api/v1/x/'])
   t.deepEqual(acceptedHeaders({ upgrade: 'websocket', connection: 'Upgrade', 'sec-websocket-accept': 'k', 'set-cookie': ['x'] }), [['connection', 'Upgrade'], ['upgrade', 'websocket'], ['sec-websocket-accept', 'k']])
+})
+
+const cluster = (id: number, ownerName: string, uid = 'uid-1') => ({ id, ownerId: id, ownerName, name: `c${id}`, uid }) as unknown as Cluster
+const callWith = (scopes: ScopeSet = fullScope) =>
+  ({ principal: { userId: 1 as UserId, login: 'ann', isSiteAdmin: false, method: 'token', scopes }, signal: new AbortController().signal }) as unknown as SignedInCall
+const get: ClusterRequest = { method: 'GET', target: '/api/v1/namespaces/a/secrets/b' }
+
+type Verdict = 'allowed' | 'denied' | 'hidden' | 'barred'
+
+/** A world of clusters by account, those granted directly, and what the authorizer says of each owner. */
+const world = (owned: Readonly<Record<number, Cluster>>, granted: readonly Cluster[], verdicts: Readonly<Record<string, Verdict>>, impersonatesUsers = true) => {
+  const asked: { readonly object: unknown; readonly relation: string }[] = []
+  const sent: { readonly id: number; readonly request: ClusterRequest }[] = []
+  const asCaller = makeClustersAsCaller({
+    clusters: {
+      accountsOf: async () => Object.keys(owned).map((id) => ({ id: Number(id) as AccountId, name: `account-${id}`, isOrganization: true })),
+      findByUid: async (ownerId, uid) => (owned[ownerId]?.uid === uid ? owned[ownerId] : undefined),
+      listGranted: async () => granted,
+    },
+    authorizer: {
+      authorize: async (_principal, object, relation) => {
+        asked.push({ object, relation })
+        if (object.type !== 'cluster' || !('name' in object)) throw new Error('only clusters are asked about')
+        const verdict = verdicts[object.account ?? '']
+        if (verdict === 'denied') return left(AccessDenied('no'))
+        if (verdict === 'barred') return left(SecondFactorDemanded('no'))
+        return verdict === 'allowed' ? right({ objectId: Number(object.name.slice(1)), objectVersion: 3 } as never) : left(ObjectHidden('no'))
+      },
+    },
+    connections: { open: async (id: ClusterId, version) => right({ link: { id, version, ownerName: 'quay', impersonatesUsers } } as never) },
+    api: { request: async (connection, request) => (sent.push({ id: connection.link.id, request }), right({ status: 200, json: {}, text: '{}' })) },
+  })
+  const tagOf = async (uid: string, request = get, call = callWith()): Promise<string> => {
+    const answer = await asCaller.request(call, uid, request)
+    return isLeft(answer) ? answer.left.tag : 'asked'
+  }
+  return { asked, sent, tagOf }
+}
+
+test('the cluster is asked that the caller may connect to, by the relation of the proxy', async (t) => {
+  const { asked, sent, tagOf } = world({ 1: cluster(1, 'ann'), 2: cluster(2, 'quay') }, [], { ann: 'hidden', quay: 'allowed' })
+  t.is(await tagOf('uid-1'), 'asked')
+  t.deepEqual(sent.map(({ id }) => id), [2])
+  t.deepEqual([...new Set(asked.map(({ relation }) => relation))], ['can_connect'])
+})
+
+test('a cluster that was granted directly is found, and only by its UID', async (t) => {
+  const { sent, tagOf } = world({}, [cluster(4, 'quay', 'uid-4'), cluster(5, 'quay', 'uid-5')], { quay: 'allowed' })
+  t.is(await tagOf('uid-5'), 'asked')
+  t.deepEqual(sent.map(({ id }) => id), [5])
+})
+
+test('nothing is sent to a cluster that is unknown, hidden, denied or behind an entry requirement', async (t) => {
+  const of = async (verdict: Verdict): Promise<string> => {
+    const { sent, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: verdict })
+    const tag = await tagOf('uid-1')
+    return `${tag} ${sent.length}`
+  }
+  t.is(await of('hidden'), 'ClusterMissing 0')
+  t.is(await of('denied'), 'AccessDenied 0')
+  t.is(await of('barred'), 'SecondFactorDemanded 0')
+  const { asked, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' })
+  t.is(await tagOf('uid-2'), 'ClusterMissing')
+  t.is(await tagOf('x'.repeat(65)), 'ClusterMissing')
+  t.is(asked.length, 0)
+})
+
+test('a token reaches as far into clusters as its scope says', async (t) => {
+  const scope = (levels: ScopeSet['levels']): SignedInCall => callWith({ all: false, sudo: false, publicOnly: false, levels })
+  const { sent, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' })
+  t.is(await tagOf('uid-1', get, scope({ user: 'write' })), 'AccessDenied')
+  t.is(await tagOf('uid-1', { ...get, method: 'POST' }, scope({ cluster: 'read' })), 'AccessDenied')
+  t.is(sent.length, 0)
+  t.is(await tagOf('uid-1', get, scope({ cluster: 'read' })), 'asked')
+  t.is(await tagOf('uid-1', { ...get, method: 'POST' }, scope({ cluster: 'write' })), 'asked')
+})
+
+test('a cluster gets the identity of the caller only if it impersonates users', async (t) => {
+  for (const knows of [true, false]) {
+    const { sent, tagOf } = world({ 2: cluster(2, 'quay') }, [], { quay: 'allowed' }, knows)
+    await tagOf('uid-1')
+    const names = (sent[0]?.request.headers ?? []).map(([name, value]) => `${name}: ${value}`)
+    t.is(names.includes('impersonate-user: moorage:ann'), knows)
+    t.is(names.length > 0, knows)
+  }
+})
+
+const upstream = (path: string): string => {
+  const parsed = parseProxyPath(path)
+  if (isLeft(parsed)) return `refused: ${parsed.left.message}`
+  return parsed.right.form === 'raw' || parsed.right.form === 'resource' ? parsed.right.path : parsed.right.form
+}
+
+const forwarded: readonly (readonly [string, string])[] = [
+  ['/', '/'],
+  ['/api', '/api'],
+  ['/api/v1/namespaces/default/pods/web', '/api/v1/namespaces/default/pods/web'],
+  ['/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node', '/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode'],
+  ['/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3anode', '/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode'],
+  ['/version', '/version'],
+  ['/openapi/v3/apis/apps/v1', '/openapi/v3/apis/apps/v1'],
+  ['/.well-known/openid-configuration', '/.well-known/openid-configuration'],
+  ['/api/v1/namespaces/a/services/https:web:443/proxy', '/api/v1/namespaces/a/services/https%3Aweb%3A443/proxy/'],
+  ['/core/v1/namespaces', '/api/v1/namespaces'],
+  ['/core/v1/namespaces/a', '/api/v1/namespaces/a'],
+  ['/core/v1/namespaces/a/status', '/api/v1/namespaces/a/status'],
+  ['/core/v1/namespaces/a/events', '/api/v1/namespaces/a/events'],
+  ['/core/v1/namespaces/a/secrets/', '/api/v1/namespaces/a/secrets'],
+  ['/core/v1/namespaces/a/pods/web/log', '/api/v1/namespaces/a/pods/web/log'],
+  ['/apps/v1/namespaces/a/deployments/web/scale', '/apis/apps/v1/namespaces/a/deployments/web/scale'],
+  ['/storage.k8s.io/v1/storageclasses', '/apis/storage.k8s.io/v1/storageclasses'],
+  ['/core/v1/nodes/n1/metrics', '/apis/metrics.k8s.io/v1beta1/nodes/n1'],
+  ['/core/v1/namespaces/a/pods/web/metrics', '/apis/metrics.k8s.io/v1beta1/namespaces/a/pods/web'],
+  ['/core/v1/all-available', 'all-available'],
+  ['/batch-delete', 'batch-delete'],
+]
+for (const [path, expected] of forwarded) test(`${path} is forwarded as ${expected}`, (t) => t.is(upstream(path), expected))
+
+const refused = [
+  '', 'api', '//', '/api//v1', '/api/v1/', '/api/./v1', '/api/../v1', '/api/%2e/v1', '/api/%2e%2e/v1', '/api/%2E%2e/v1', '/api/v1/a%2fb', '/api/v1/a%2Fb', '/api/v1/a%5cb',
+  '/api/v1/a\\b', '/api/v1/a%00', '/api/v1/a%0ab', '/api/v1/a%20b', '/api/v1/a b', '/api/v1/%', '/api/v1/%e', '/api/v1/%252e', '/api/v1/%25', '/api/v1/%c0%ae', '/api/v1/%ff', '/api/v1/é', '/api/v1/%c3%a9',
+  '/api/v1/a;b', '/api/v1/a%3bb', '/api/v1/a%3fb', '/api/v1/a%23b', '/api/v1/a#b', '/api/v1/a?b', '/api/v1/a"b', '/api/v1/<a>', '/api/v1/a|b', '/api/v1/a^b', '/api/v1/`a`', '/api/v1/{a}',
+  `/api/v1/${'a'.repeat(254)}`, '/apiz', '/core', '/core/x1/pods', '/core/v1/Pods', '/core/v1/namespaces/a/PODS', '/Core/v1/pods', '/ap_ps/v1/pods', '/apps/v1/namespaces//pods', '/../api', '/%2e%2e/api', '/ui', '/debug/pprof', '/logs', '/swagger-ui',
+].filter((path) => path !== '/api/v1/')
+for (const path of refused) test(`refused: ${path.slice(0, 40)}`, (t) => t.true(isLeft(parseProxyPath(path))))
+
+const hostile = fc.array(fc.constantFrom('/', '.', '..', '%2f', '%2F', '%5c', '\\', '%00', '%252f', '%2e', ';', ':', 'api', 'apis', 'v1', 'core', 'pods', 'a', '%', '%zz', '//', '?', '#', 'é', '%c0%af', ' '), { maxLength: 12 }).map((parts) => `/${parts.join('')}`)
+
+test('a forwarded path has the same meaning and only one reading', (t) => {
+  fc.assert(
+    fc.property(fc.oneof(hostile, fc.webPath(), fc.string().map((s) => `/api/${s}`)), (path) => {
+      const parsed = parseProxyPath(path)
+      if (isLeft(parsed) || (parsed.right.form !== 'raw' && parsed.right.form !== 'resource')) return
+      const { path: made, segments } = parsed.right
+      // A decoder that runs once more, or a resolver of dots, must find nothing left to do.
+      if (new URL(`https://cluster${made}`).pathname !== made) throw new Error(`${made} is resolved further`)
+      const words = made.split('/').slice(1).filter((word) => word !== '')
+      if (words.map(decodeURIComponent).join('\0') !== segments.join('\0')) throw new Error(`${made} is not ${segments.join(' ')}`)
+      if (segments.some((segment) => decodeURIComponent(segment) !== segment || /[/\\]/.test(segment) || /^\.{1,2}$/.test(segment))) throw new Error('a segment hides another')
+      const again = parseProxyPath(made)
+      if (!isRight(again) || again.right.form !== 'raw' || again.right.path !== made) throw new Error(`${made} parses otherwise`)
+    }),
+    { numRuns: 3000 },
+  )
+  t.pass()
+})
+
+test('a query passes unless it holds what no HTTP parser would let through', (t) => {
+  t.true(isRight(checkProxyQuery('')))
+  t.true(isRight(checkProxyQuery('labelSelector=a%3Db&watch=true&fieldSelector=x!=y')))
+  for (const query of ['a b', 'a\r\nb', 'a#b', 'é', 'a\0']) t.true(isLeft(checkProxyQuery(query)))
+})
+
+const id = 4 as ClusterId
+const away = new Error('the database is away')
+
+const start = () => {
+  const state: { now: number; answer: 'missing' | 'away' | number } = { now: 0, answer: 1 }
+  const connections: ClusterConnections = {
+    async open() {
+      if (state.answer === 'away') throw away
+      return state.answer === 'missing' ? left(ClusterMissing('gone')) : right({ link: { version: state.answer } } as ClusterConnection)
+    },
+  }
+  const steady = steadyConnections(connections, () => state.now)
+  const versionNow = async (): Promise<number> => {
+    const opened = await steady.open(id)
+    return isRight(opened) ? opened.right.link.version : Number.NaN
+  }
+  return { state, versionNow }
+}
+
+test('a changed credential counts at once while the database answers, the last one while it is away for a moment', async (t) => {
+  const { state, versionNow } = start()
+  t.is(await versionNow(), 1)
+  state.answer = 2
+  t.is(await versionNow(), 2)
+  state.answer = 'away'
+  state.now = 25_000
+  t.is(await versionNow(), 2)
+  state.now = 25_001
+  await t.throwsAsync(versionNow, { is: away })
+  state.answer = 3
+  t.is(await versionNow(), 3)
+})
+
+test('what was never opened, or is gone, is not remembered', async (t) => {
+  const { state, versionNow } = start()
+  state.answer = 'away'
+  await t.throwsAsync(versionNow, { is: away })
+  state.answer = 1
+  t.is(await versionNow(), 1)
+  state.answer = 'missing'
+  t.is(await versionNow(), Number.NaN)
+  state.answer = 'away'
+  await t.throwsAsync(versionNow, { is: away })
 })

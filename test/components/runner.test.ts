@@ -57,7 +57,7 @@ test('a changed rule touches its own tests and those of everything above it, and
   const touched = testsTouchedBy(root, ['core/authz/role-rules.ts'])
   t.true(touched.includes('test/authz/role-rules.test.ts'), 'imports it')
   t.true(touched.includes('test/authz/roles.http.test.ts'), 'reaches it through the service')
-  t.false(touched.includes('test/charts/version-rules.test.ts'))
+  t.false(touched.includes('test/charts/rules.test.ts'))
   t.deepEqual(testsTouchedBy(root, ['docs/tasks.md']), [])
 })
 

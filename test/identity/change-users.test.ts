@@ -1,17 +1,18 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { makeAddOwnEmails, makeRemoveOwnEmails } from '../../core/identity/emails/own-emails.ts'
-import { makeChangeOwnPassword } from '../../core/identity/authentication/password-changes.ts'
-import { makeCreateFirstAdmin } from '../../core/identity/accounts/user-creation.ts'
-import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
-import { makeDeleteUser } from '../../core/identity/accounts/removal.ts'
-import { makeEditOwnProfile, makeEditUser, makeUnlockUser } from '../../core/identity/accounts/user-changes.ts'
 import { makeFollowUser } from '../../core/identity/accounts/follows.ts'
+import { makeChangePageSizes } from '../../core/identity/accounts/page-sizes.ts'
+import { makeDeleteUser } from '../../core/identity/accounts/removal.ts'
+import { makeValidateEmail, makeValidateName } from '../../core/identity/accounts/site-rules.ts'
+import { makeEditOwnProfile, makeEditUser, makeUnlockUser } from '../../core/identity/accounts/user-changes.ts'
+import { makeCreateFirstAdmin } from '../../core/identity/accounts/user-creation.ts'
+import { makeChangeOwnPassword } from '../../core/identity/authentication/password-changes.ts'
 import { makeSetPassword } from '../../core/identity/authentication/passwords.ts'
 import { makeSignIn } from '../../core/identity/authentication/sign-in.ts'
-import { makeValidateEmail, makeValidateName } from '../../core/identity/accounts/site-rules.ts'
+import { makeAddOwnEmails, makeRemoveOwnEmails } from '../../core/identity/emails/own-emails.ts'
+import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { callOf } from '../sql/call.ts'
-import { shown, unwrap } from '../support/outcome.ts'
+import { shown, tagOf, unwrap } from '../support/outcome.ts'
 import type { IdentityWorld } from './identity-world.ts'
 import { callBy, makeIdentityWorld, password } from './identity-world.ts'
 import { onEachDatabase } from './on-each-database.ts'
@@ -230,4 +231,25 @@ onEachDatabase('each change leaves its audit row, a refused one none, and no row
   for (const value of [created.value.reveal(), session, password, newPassword, 'plain:', 'x.org']) t.false(text.includes(value), value)
   t.true(text.includes('Ada L'))
   t.is(Number(rows[2]?.tenant_id), ada.id)
+})
+
+onEachDatabase('page sizes are stored for each user, are recorded in the log, and are deleted with the account', async (t, world) => {
+  const [ada, bob] = [await world.user('ada'), await world.user('bob')]
+  const { pageSizes, users } = world.deps.stores
+  const change = makeChangePageSizes(world.deps)
+  t.is(await pageSizes.find(ada.id), undefined)
+  unwrap(await change(callBy(ada), { platformUi: 25 }))
+  unwrap(await change(callBy(ada), { consoleUi: 1_000 }))
+  unwrap(await change(callBy(bob), { productUi: 1 }))
+  t.is(tagOf(await change(callBy(bob), { productUi: 5, consoleUi: 0 })), 'PageSizeInvalid')
+  t.deepEqual(await pageSizes.find(ada.id), { productUi: 10, consoleUi: 1_000, platformUi: 25 })
+  t.deepEqual(await pageSizes.find(bob.id), { productUi: 1, consoleUi: 10, platformUi: 10 })
+  const told = (await world.auditRows()).filter(({ action }) => action === 'user.page_sizes_changed')
+  t.deepEqual(told.map(({ tenant_id, changes }) => [Number(tenant_id), JSON.parse(changes)]), [
+    [ada.id, { platformUi: 25 }],
+    [ada.id, { consoleUi: 1_000 }],
+    [bob.id, { productUi: 1 }],
+  ])
+  await users.remove(ada.id)
+  t.is(await pageSizes.find(ada.id), undefined)
 })

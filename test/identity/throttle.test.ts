@@ -1,9 +1,18 @@
 import test from 'ava'
+import fc from 'fast-check'
 import { left, right } from 'fp-ts/lib/Either.js'
+import { makeSqlAttemptCounters } from '../../adapters/sql/identity/attempt-counters.ts'
+import { allowanceLimits, makeAllowances } from '../../adapters/throttle/allowances.ts'
 import { attemptLimits, lockSeconds } from '../../adapters/throttle/attempt-throttle.ts'
+import type { AttemptCounters } from '../../core/identity/authentication/ports.ts'
 import type { UserId } from '../../core/kernel/ids.ts'
-import { ada, makeThrottleBench, throttleOver } from './throttle-bench.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { testAttemptCounters } from './attempt-counters.suite.ts'
+import { passForAttempts } from './pass-for-attempts.ts'
 import type { ThrottleBench } from './throttle-bench.ts'
+import { ada, makeThrottleBench, throttleOver } from './throttle-bench.ts'
 
 const wrongGuesses = async (bench: ThrottleBench, count: number, attempt: Parameters<ThrottleBench['guess']>[1] = {}): Promise<readonly string[]> => {
   const answers: string[] = []
@@ -197,3 +206,132 @@ test('what is kept says neither name nor address', async (t) => {
   t.is(bench.memory.keys().length, 2)
   for (const key of bench.memory.keys()) t.regex(key, /^[0-9a-f]{64}$/)
 })
+
+type Step = { readonly kind: 'wrong' | 'right' | 'unlock' } | { readonly kind: 'pass'; readonly seconds: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.constant<Step>({ kind: 'wrong' }) },
+  { weight: 2, arbitrary: fc.constant<Step>({ kind: 'right' }) },
+  { weight: 1, arbitrary: fc.constant<Step>({ kind: 'unlock' }) },
+  {
+    weight: 5,
+    arbitrary: fc
+      .oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1, max: 7200 }), fc.constantFrom(30, 60, 900, 3600, 24 * 3600, 26 * 3600))
+      .map((seconds): Step => ({ kind: 'pass', seconds })),
+  },
+)
+
+/** The rules of docs/decisions/lockout.md for one subject, in plain words of arithmetic. */
+const makeModel = () => {
+  let now = 0
+  let failures = 0
+  let failuresUntil = 0
+  let lockedUntil = 0
+  let locks = 0
+  let locksUntil = 0
+  const { subject, lock } = attemptLimits
+  const wrong = (): string => {
+    if (failuresUntil <= now) [failures, failuresUntil] = [0, now + subject.seconds]
+    failures += 1
+    if (failures < subject.points) return 'wrong'
+    if (locksUntil <= now) locks = 0
+    locks += 1
+    lockedUntil = now + lockSeconds(locks)
+    locksUntil = lockedUntil + lock.quietSeconds
+    ;[failures, failuresUntil] = [0, 0]
+    return 'wrong, locks'
+  }
+  return {
+    run(taken: Step): string {
+      if (taken.kind === 'pass') {
+        now += taken.seconds
+        return ''
+      }
+      if (taken.kind === 'unlock') {
+        const wasLocked = lockedUntil > now
+        ;[failures, failuresUntil, lockedUntil, locks, locksUntil] = [0, 0, 0, 0, 0]
+        return String(wasLocked)
+      }
+      if (lockedUntil > now) return 'subject-locked'
+      if (taken.kind === 'wrong') return wrong()
+      ;[failures, failuresUntil] = [0, 0]
+      return 'right'
+    },
+  }
+}
+
+test('whatever happens in whatever order, the lock is what the rules say', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const bench = makeThrottleBench(1)
+      const model = makeModel()
+      let attempts = 0
+      for (const taken of steps) {
+        const expected = model.run(taken)
+        if (taken.kind === 'pass') bench.passSeconds(taken.seconds)
+        else if (taken.kind === 'unlock') t.is(String(await bench.on(0).unlock(ada)), expected)
+        // A new address each time: its own limit is another rule.
+        else t.is(await bench.guess(taken.kind === 'right', { sourceIp: `198.51.100.${(attempts += 1)}` }), expected)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('from any state the right password works at the latest an hour later', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const bench = makeThrottleBench()
+      for (const [i, taken] of steps.entries()) {
+        if (taken.kind === 'pass') bench.passSeconds(taken.seconds)
+        else if (taken.kind === 'unlock') await bench.on(i).unlock(ada)
+        else await bench.guess(taken.kind === 'right', { instance: i, sourceIp: `198.51.100.${i}` })
+      }
+      bench.passSeconds(attemptLimits.lock.longestSeconds)
+      t.is(await bench.guess(true, { sourceIp: '203.0.113.1' }), 'right')
+    }),
+    { numRuns: 100 },
+  )
+})
+
+const told: string[] = []
+const silent = { error: (_fields: object, message: string) => void told.push(message) } as unknown as Log
+const allowancesOn = (counters: AttemptCounters) => makeAllowances({ counters, key: secret(new Uint8Array(32).fill(7)), log: silent })
+const { points } = allowanceLimits['sign-up']
+
+for (const database of eachDatabase()) {
+  test(`${database.name}: several instances give out one allowance together, each network its own`, async (t) => {
+    const db = await database.open()
+    t.teardown(() => db.close())
+    const instances = [allowancesOn(makeSqlAttemptCounters(db)), allowancesOn(makeSqlAttemptCounters(db))] as const
+    const taken = await Promise.all(Array.from({ length: points + 4 }, (_, n) => instances[n % 2 === 0 ? 0 : 1].take('sign-up', `2001:db8:1:2::${n}`)))
+    t.is(taken.filter((wait) => wait === undefined).length, points)
+    for (const wait of taken.filter((wait) => wait !== undefined)) t.true(wait > 0 && wait <= 3600)
+    t.is(await instances[0].take('sign-up', '2001:db8:1:3::1'), undefined)
+    t.is(await instances[1].take('sign-up', '192.0.2.1'), undefined)
+    for (let n = 0; n < 3; n++) t.is(await instances[0].take('sign-up-notice', 'ada@example.org'), undefined)
+    t.true(Number(await instances[1].take('sign-up-notice', 'ada@example.org')) > 3600)
+    t.is(await instances[1].take('sign-up-notice', 'bob@example.org'), undefined)
+  })
+}
+
+test('while the store is away this process gives out half of it, and says so', async (t) => {
+  const away = () => Promise.reject(new Error('away'))
+  const allowances = allowancesOn({ find: away, add: away, put: away, remove: away, purge: away })
+  const taken: (number | undefined)[] = []
+  for (let n = 0; n < points; n++) taken.push(await allowances.take('sign-up', '192.0.2.1'))
+  t.is(taken.filter((wait) => wait === undefined).length, points / 2)
+  t.true(told.length > 0)
+})
+
+for (const database of eachDatabase()) {
+  testAttemptCounters(database.name, async () => {
+    const db = await database.open()
+    return {
+      counters: makeSqlAttemptCounters(db),
+      others: makeSqlAttemptCounters(db),
+      pass: (milliseconds) => passForAttempts(db, milliseconds),
+      close: () => db.close(),
+    }
+  })
+}

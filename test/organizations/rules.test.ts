@@ -1,18 +1,32 @@
+import { createHash } from 'node:crypto'
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../core/kernel/ids.ts'
 import type { Level } from '../../core/kernel/access.ts'
-import { levels, reaches, permissionKey } from '../../core/kernel/access.ts'
+import { levels, permissionKey, reaches } from '../../core/kernel/access.ts'
+import type { TokenId, UserId } from '../../core/kernel/ids.ts'
+import { accountNamePattern, maxAccountNameLength, parseAccountName } from '../../core/kernel/ids.ts'
+import { rightsOf } from '../../core/kernel/rights.ts'
+import { makeRemoveMember } from '../../core/organizations/members/members.ts'
+import { mayChange, mayGive } from '../../core/organizations/members/rights.ts'
 import { parseTeamName } from '../../core/organizations/organizations/names.ts'
+import { makeCreateOrganization, makeDeleteOrganization } from '../../core/organizations/organizations/organizations.ts'
 import type { ProfileInput } from '../../core/organizations/organizations/profile.ts'
 import { ordinaryOrgType, parseProfile, profileLimits } from '../../core/organizations/organizations/profile.ts'
-import { rightsOf } from '../../core/kernel/rights.ts'
-import { mayChange, mayGive } from '../../core/organizations/members/rights.ts'
-import { canSee, viewerIn, visibleWithoutMembership } from '../../core/organizations/organizations/visibility.ts'
 import type { Viewer } from '../../core/organizations/organizations/visibility.ts'
+import { canSee, viewerIn, visibleWithoutMembership } from '../../core/organizations/organizations/visibility.ts'
+import { makeAddTeamMember, makeRemoveTeamMember } from '../../core/organizations/teams/team-members.ts'
 import { visibilities } from '../../core/organizations/types.ts'
-import { catalogue } from './bench.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { tagOf, unwrap } from '../support/outcome.ts'
+import { callBy, catalogue, firstPage, makeBench, onEachDatabase } from './bench.ts'
+import { invitationStoreSuite } from './invitation-store.suite.ts'
+import { membershipStoreSuite } from './membership-store.suite.ts'
+import { organizationStoreSuite } from './organization-store.suite.ts'
+import { policyStoreSuite } from './policy-store.suite.ts'
+import { robotStoreSuite } from './robot-store.suite.ts'
+import type { StoreBench } from './store-bench.ts'
+import { teamStoreSuite } from './team-store.suite.ts'
 
 const parseOrdinary = (input: ProfileInput) => parseProfile(input, ordinaryOrgType)
 
@@ -134,3 +148,134 @@ test('visibility: a token that is confined to one organization is a stranger in 
   t.deepEqual(visibleWithoutMembership(confined), ['public'])
   t.deepEqual(visibleWithoutMembership(viewer({ isSiteAdmin: true })), ['public', 'limited', 'private'])
 })
+
+const rounds = 8
+const people = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `user${n}`)
+
+onEachDatabase('of owners who all leave at once, one stays', async (t, bench) => {
+  const owners: UserId[] = []
+  for (const name of people(4)) owners.push(await bench.user(name))
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, owners[0] as UserId)
+    const team = await bench.team(id, 'Owners')
+    for (const name of people(4)) unwrap(await makeAddTeamMember(bench)(callBy(owners[0] as UserId), { teamId: team.id, user: { name }, whenMember: 'done' }))
+    const outcomes = await Promise.all(
+      owners.map((owner, n) =>
+        n % 2 === 0
+          ? makeRemoveTeamMember(bench)(callBy(owner), { teamId: team.id, user: { id: owner } })
+          : makeRemoveMember(bench)(callBy(owner), { orgId: id, member: { id: owner } }),
+      ),
+    )
+    t.deepEqual(outcomes.map(tagOf).sort(), ['LastOwner', 'done', 'done', 'done'])
+    t.is((await bench.teams.listMembers(team.id, firstPage)).total, 1)
+  }
+})
+
+onEachDatabase('of two owners who remove each other at once, one stays', async (t, bench) => {
+  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, ada)
+    const team = await bench.team(id, 'Owners')
+    unwrap(await makeAddTeamMember(bench)(callBy(ada), { teamId: team.id, user: { name: 'bob' }, whenMember: 'done' }))
+    const remove = makeRemoveMember(bench)
+    const outcomes = await Promise.all([remove(callBy(ada), { orgId: id, member: { name: 'bob' } }), remove(callBy(bob), { orgId: id, member: { name: 'ada' } })])
+    t.is(outcomes.filter((outcome) => tagOf(outcome) === 'done').length, 1)
+    t.is((await bench.memberships.list(id, 'all', firstPage)).total, 1)
+  }
+})
+
+onEachDatabase('a user who leaves the last two teams at once is no longer a member', async (t, bench) => {
+  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, ada)
+    const teams = [await bench.newTeam(id, 'A', 'read', [bob]), await bench.newTeam(id, 'B', 'read', [bob])]
+    const outcomes = await Promise.all(teams.map((team) => makeRemoveTeamMember(bench)(callBy(bob), { teamId: team.id, user: { name: 'bob' } })))
+    t.deepEqual(outcomes.map(tagOf), ['done', 'done'])
+    t.is(await bench.memberships.find(id, bob), undefined)
+  }
+})
+
+onEachDatabase('adding to a team while the organization is deleted leaves no half', async (t, bench) => {
+  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, ada)
+    const viewers = await bench.team(id, 'Viewers')
+    const [added, deleted] = await Promise.all([
+      makeAddTeamMember(bench)(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' }),
+      makeDeleteOrganization(bench)(callBy(ada), id),
+    ])
+    t.is(tagOf(deleted), 'done')
+    t.true(['done', 'TeamMissing'].includes(tagOf(added)), tagOf(added))
+    t.is(await bench.memberships.find(id, bob), undefined)
+    t.is(await bench.teams.findById(viewers.id), undefined)
+  }
+})
+
+onEachDatabase('a cluster that comes while its organization goes keeps it, or is refused', async (t, bench) => {
+  const ada = await bench.user('ada')
+  const cluster = { provider: 'Generic', uid: 'u', endpoint: 'e', phase: 'Active', ref: 'r', display_name: 'c', created_at: 1 }
+  for (let round = 0; round < rounds; round++) {
+    const id = await bench.organization(`org${round}`, ada)
+    const coming = bench.database.query((k) => k('clusters').insert({ ...cluster, owner_id: id, name: 'prod' })).then(
+      () => 'kept',
+      () => 'refused',
+    )
+    const [came, gone] = await Promise.all([coming, makeDeleteOrganization(bench)(callBy(ada), id)])
+    t.is(tagOf(gone), came === 'kept' ? 'OrganizationInUse' : 'done')
+    t.is((await bench.organizations.findById(id)) !== undefined, came === 'kept')
+  }
+})
+
+onEachDatabase('of many who take one name at once, one gets it', async (t, bench) => {
+  const ada = await bench.user('ada')
+  const create = makeCreateOrganization(bench)
+  const outcomes = await Promise.all(Array.from({ length: 6 }, () => create(callBy(ada), { name: 'acme' })))
+  t.deepEqual(outcomes.map(tagOf).sort(), [...Array.from({ length: 5 }, () => 'OrganizationNameTaken'), 'done'])
+  t.is((await bench.organizations.listOfUser(ada, firstPage)).total, 1)
+})
+
+onEachDatabase('adding one user to one team many times at once adds once', async (t, bench) => {
+  const [ada, bob] = [await bench.user('ada'), await bench.user('bob')]
+  const id = await bench.organization('acme', ada)
+  const viewers = await bench.team(id, 'Viewers')
+  const add = makeAddTeamMember(bench)
+  const outcomes = await Promise.all(Array.from({ length: 6 }, () => add(callBy(ada), { teamId: viewers.id, user: { name: 'bob' }, whenMember: 'done' })))
+  t.deepEqual([...new Set(outcomes.map(tagOf))], ['done'])
+  t.deepEqual((await bench.teams.listMembers(viewers.id, firstPage)).items, [bob])
+})
+
+for (const { name, open } of eachDatabase()) {
+  const openBench = async (): Promise<StoreBench> => {
+    const database = await open()
+    return {
+      ...makeBench(database),
+      removeUser: async (userId) => void (await database.query((k) => k('accounts').where('id', userId).delete())),
+      email: async (userId, email, verified) => {
+        const columns = { user_id: userId, email, lower_email: email.toLowerCase(), verified: verified ? 1 : 0, is_primary: 1, created_at: 1 }
+        await database.query((k) => k('emails').insert(columns))
+      },
+      factor: async (userId, isEnrolled) => {
+        await database.query((k) => k('two_factors').where('user_id', userId).delete())
+        const columns = { user_id: userId, sealed_seed: Buffer.from([1]), ref: 'r', offered_at: 1, enrolled_at: isEnrolled ? 2 : null }
+        await database.query((k) => k('two_factors').insert(columns))
+      },
+      cluster: async (ownerId, cluster) => {
+        const fixed = { provider: 'Generic', uid: 'u', endpoint: 'e', phase: 'Active', ref: 'r', display_name: 'c', created_at: 1 }
+        await database.query((k) => k('clusters').insert({ ...fixed, owner_id: ownerId, name: cluster }))
+      },
+      token: async (userId, tokenName, onlyOrgId) => {
+        const token_hash = createHash('sha256').update(`${userId} ${tokenName}`).digest()
+        const columns = { user_id: userId, name: tokenName, token_hash, last_eight: 'abcdefgh', scopes: 'all', created_at: 1 }
+        await database.query((k) => k('access_tokens').insert({ ...columns, only_org_id: onlyOrgId ?? null }))
+        const [row] = await database.query<{ id: number }>((k) => k('access_tokens').where({ user_id: userId, name: tokenName }).select('id'))
+        return Number(row?.id) as TokenId
+      },
+    }
+  }
+  organizationStoreSuite(`${name} organizations`, openBench)
+  teamStoreSuite(`${name} teams`, openBench)
+  invitationStoreSuite(`${name} invitations`, openBench)
+  policyStoreSuite(`${name} policies`, openBench)
+  robotStoreSuite(`${name} robots`, openBench)
+  membershipStoreSuite(`${name} memberships`, openBench)
+}

@@ -1,7 +1,14 @@
 import type { ExecutionContext } from 'ava'
+import { AttemptThrottleToken } from '../../core/identity/authentication/ports.ts'
+import type { UserId } from '../../core/kernel/ids.ts'
+import { codeAt, codeOfStep, stepAt } from '../identity/one-time-code-of.ts'
 import { needing } from '../support/components/needing.ts'
+import type { CookieJar } from '../support/cookie-jar.ts'
+import { makeCookieJar } from '../support/cookie-jar.ts'
+import type { ServiceAnswer } from '../support/send-json.ts'
 import { brokenInvariants } from './invariants.ts'
-import { must, personPassword, startTwoInstances, statusesOf, type TwoInstances } from './two-instances.ts'
+import type { Person, TwoInstances } from './two-instances.ts'
+import { must, personPassword, startTwoInstances, statusesOf } from './two-instances.ts'
 
 const test = needing('mariadb')
 
@@ -66,4 +73,234 @@ race('of two admins who delete, demote or shut each other out on two instances o
   const left = answers[0].status < 300 ? x : y
   await must(200, world.instances[0].send('PATCH', '/api/v1/admin/users/admin', { token: left.token, body: { prohibit_login: false } }))
   await must(200, world.instances[0].send('PATCH', `/api/v1/admin/users/${left.login}`, { token: world.adminToken, body: { admin: false } }))
+})
+
+let oneTimeCodesWorld: TwoInstances
+test.before(async () => {
+  oneTimeCodesWorld = await startTwoInstances()
+})
+test.after.always(() => oneTimeCodesWorld?.stop())
+
+const enrollPath = '/api/v1/user/settings/security/twofa/enroll'
+const atOnce = 20
+
+/** A person with an authenticator app and recovery codes. The step before the current one is used. */
+const enrolled = async (name: string): Promise<{ person: Person; seed: string; recoveryCodes: readonly string[] }> => {
+  const person = await oneTimeCodesWorld.person(name)
+  const [first] = oneTimeCodesWorld.instances
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    const seed = (await must(200, first.send('GET', enrollPath, { token: person.token }))).json.twoFASecret as string
+    const body = { passCode: codeOfStep(seed, stepAt(new Date()) - 1) }
+    const answer = await first.send('POST', enrollPath, { token: person.token, body })
+    // A step ended in between.
+    if (answer.status === 422) continue
+    return { person, seed, recoveryCodes: (answer.json as string).split('\n') }
+  }
+  throw new Error('could not enroll')
+}
+
+/** Wrong codes lock the account and, in the end, the address: what is asked here is whether a code is taken, not that. */
+const forgetFailures = async ({ id }: Person): Promise<void> => {
+  await oneTimeCodesWorld.database.query((k) => k('identity_attempts').delete())
+  await Promise.all(oneTimeCodesWorld.instances.map(({ running }) => running.container.resolve(AttemptThrottleToken).unlock(id as UserId)))
+}
+
+type Act = (person: Person, tokenId: number) => readonly [method: string, path: string, body?: object]
+
+/** One code many times at once over both instances: it counts once, wherever and whenever it is sent again. */
+const onceOnly = (title: string, name: string, statuses: { readonly first: number; readonly again: number }, act: Act): void => {
+  test.serial(`${title}: one code 20 times at once on two instances counts once`, async (t) => {
+    const { person, seed, recoveryCodes } = await enrolled(name)
+    const [own] = await oneTimeCodesWorld.database.query<{ id: number }>((k) => k('access_tokens').where('user_id', person.id).select('id'))
+    const storm = (code: string, times: number): Promise<readonly ServiceAnswer[]> =>
+      Promise.all(
+        Array.from({ length: times }, (_, i) => {
+          const [method, path, body] = act(person, own?.id ?? 0)
+          const options = { basic: [person.login, personPassword] as const, headers: { 'X-OTP': code }, body }
+          return oneTimeCodesWorld.instances[i % 2 === 0 ? 0 : 1].send(method, `/api/v1/users/${name}/tokens${path}`, options)
+        }),
+      )
+    const refused = (count: number) => Array.from({ length: count }, () => 401)
+    const once = (status: number) => [status, ...refused(atOnce - 1)].sort((a, b) => a - b)
+    const step = stepAt(new Date()) + 1
+
+    t.deepEqual(statusesOf(await storm(codeOfStep(seed, step), atOnce)), once(statuses.first))
+    await forgetFailures(person)
+    t.deepEqual(statusesOf(await storm(codeOfStep(seed, step), 2)), refused(2), 'later')
+    t.deepEqual(statusesOf(await storm(codeOfStep(seed, step - 1), 2)), refused(2), 'of an older step that was not used')
+    await forgetFailures(person)
+    t.deepEqual(statusesOf(await storm(recoveryCodes[0] ?? '', atOnce)), once(statuses.again), 'a recovery code')
+    await forgetFailures(person)
+    const unused = await oneTimeCodesWorld.database.query((k) => k('recovery_codes').where('user_id', person.id).whereNull('used_at').select('user_id'))
+    t.is(unused.length, recoveryCodes.length - 1)
+    t.true(await oneTimeCodesWorld.isAuditWhole())
+  })
+}
+
+let oneTimeCodesNamed = 0
+onceOnly('making a token', 'code-create', { first: 201, again: 201 }, () => ['POST', '', { name: `token-${(oneTimeCodesNamed += 1)}`, scopes: ['read:user'] }])
+onceOnly('listing tokens', 'code-list', { first: 200, again: 200 }, () => ['GET', ''])
+onceOnly('deleting a token', 'code-delete', { first: 204, again: 404 }, (_person, id) => ['DELETE', `/${id}`])
+
+test.serial('one code at once on every way in, on two instances: one of them takes it', async (t) => {
+  for (let round = 0; round < 6; round++) {
+    const { person, seed, recoveryCodes } = await enrolled(`code-mixed-${round}`)
+    const passCode = round % 2 === 0 ? codeOfStep(seed, stepAt(new Date()) + 1) : (recoveryCodes[0] ?? '')
+    const { login, token } = person
+    const basic = { basic: [login, personPassword] as const, headers: { 'X-OTP': passCode } }
+    const proof = { token, body: { password: personPassword, passCode } }
+    const ways = [0, 1].flatMap((instance) => {
+      const { send } = oneTimeCodesWorld.instances[instance as 0 | 1]
+      return [
+        () => send('POST', `/api/v1/users/${login}/tokens`, { ...basic, body: { name: `mixed-${instance}` } }),
+        () => send('GET', '/api/v1/user', basic),
+        () => send('POST', '/api/v1/user/signin/twofa', { body: { username: login, password: personPassword, passCode } }),
+        () => send('POST', '/api/v1/user/settings/security/twofa/regenerate_scratch', proof),
+        () => send('POST', '/api/v1/user/settings/security/twofa/disable', proof),
+      ]
+    })
+    const answers = await Promise.all(ways.map((way) => way()))
+    const taken = answers.filter(({ status }) => status < 300).length
+    // Once it was the one that switched the factor off, whoever comes later with the password is asked for no code.
+    const isOff = (await oneTimeCodesWorld.count('two_factors', { user_id: person.id })) === 0
+    t.true(isOff ? taken >= 1 : taken === 1, JSON.stringify(answers.map(({ status }) => status)))
+    await forgetFailures(person)
+  }
+})
+
+/** Remembered logins and sessions over two instances: no tab of one browser is a thief, and a thief is out on both. */
+let rememberedWorld: TwoInstances
+test.before(async () => {
+  rememberedWorld = await startTwoInstances()
+})
+test.after.always(() => rememberedWorld?.stop())
+
+let rememberedNamed = 0
+const someone = (): Promise<Person> => rememberedWorld.person(`keeper-${(rememberedNamed += 1)}`)
+const send = (instance: 0 | 1, jar: CookieJar, method: string, path: string, body?: unknown): Promise<ServiceAnswer> =>
+  rememberedWorld.instances[instance].send(method, `/api/v1${path}`, { headers: jar.headers(), ...(body === undefined ? {} : { body }) })
+const signedIn = async ({ login }: Person, remember: boolean, instance: 0 | 1 = 0): Promise<CookieJar> => {
+  const jar = makeCookieJar()
+  jar.take((await must(200, send(instance, jar, 'POST', '/user/signin', { username: login, password: personPassword, remember }))).headers)
+  return jar
+}
+const onBoth = (jar: CookieJar) => Promise.all([send(0, jar, 'GET', '/user'), send(1, jar, 'GET', '/user')])
+const goIdle = ({ id }: Person) => rememberedWorld.database.query((k) => k('sessions').where('user_id', id).update({ idle_expires_at: 1 }))
+const graceEnds = ({ id }: Person) => rememberedWorld.database.query((k) => k('remembered_logins').where('user_id', id).update({ rotated_at: 1 }))
+const stolen = ({ id }: Person) => rememberedWorld.count('audit_events', { action: 'user.remembered_login_stolen', tenant_id: id })
+const rememberOf = (answer: ServiceAnswer): boolean => [answer.headers['set-cookie'] ?? []].flat().some((cookie) => /^moorage_session_remember=[^;]/.test(cookie))
+
+test('many tabs on two instances resume at once: all are signed in, the secret changes once, no theft is reported', async (t) => {
+  for (let round = 0; round < 10; round += 1) {
+    const person = await someone()
+    const jar = await signedIn(person, true)
+    await goIdle(person)
+    const answers = (await Promise.all([onBoth(jar), onBoth(jar), onBoth(jar)])).flat()
+    t.deepEqual(statusesOf(answers), [200, 200, 200, 200, 200, 200])
+    t.is(answers.filter(rememberOf).length, 1, 'one of them brings the new secret')
+    t.is(await stolen(person), 0)
+    t.is(await rememberedWorld.count('remembered_logins', { user_id: person.id }), 1)
+    for (const answer of answers) {
+      const tab = makeCookieJar()
+      tab.take(answer.headers)
+      t.deepEqual(statusesOf(await onBoth(tab)), [200, 200])
+    }
+    const winner = jar.copy()
+    for (const answer of answers.filter(rememberOf)) winner.take(answer.headers)
+    await goIdle(person)
+    await graceEnds(person)
+    t.deepEqual(statusesOf([await send(1, winner, 'GET', '/user')]), [200], 'and the new secret opens the next')
+  }
+  t.true(await rememberedWorld.isAuditWhole())
+})
+
+test('a secret that is shown again after the grace time, also on both instances at once: everything ends on both, told once', async (t) => {
+  for (let round = 0; round < 5; round += 1) {
+    const person = await someone()
+    const owner = await signedIn(person, true)
+    const elsewhere = await signedIn(person, true, 1)
+    const thief = owner.copy()
+    await goIdle(person)
+    thief.take((await must(200, send(1, thief, 'GET', '/user'))).headers)
+    await graceEnds(person)
+    t.deepEqual(statusesOf(await onBoth(owner)), [401, 401])
+    for (const jar of [thief, elsewhere]) t.deepEqual(statusesOf(await onBoth(jar)), [401, 401])
+    t.is(await stolen(person), 1)
+    t.is(await rememberedWorld.count('sessions', { user_id: person.id }), 0)
+    t.is(await rememberedWorld.count('remembered_logins', { user_id: person.id }), 0)
+  }
+})
+
+const endings: readonly (readonly [string, (person: Person, jar: CookieJar) => Promise<ServiceAnswer>])[] = [
+  ['a sign-out', (_person, jar) => send(1, jar, 'GET', '/user/signout')],
+  ['an administrator who ends all sessions', ({ login }) => rememberedWorld.instances[1].send('DELETE', `/api/v1/admin/users/${login}/sessions`, { token: rememberedWorld.adminToken })],
+  ['a changed password', (person) =>
+    rememberedWorld.instances[1].send('POST', '/api/v1/user/settings/account/password', {
+      basic: [person.login, personPassword], body: { old_password: personPassword, password: 'another-lantern-over-water-18', retype: 'another-lantern-over-water-18' },
+    })],
+  ['a disabled account', ({ login }) => rememberedWorld.instances[1].send('PATCH', `/api/v1/admin/users/${login}`, { token: rememberedWorld.adminToken, body: { prohibit_login: true } })],
+]
+for (const [what, end] of endings) {
+  test(`${what} ends a session and its remembered login at the next request on both instances`, async (t) => {
+    const person = await someone()
+    const jar = await signedIn(person, true)
+    t.deepEqual(statusesOf(await onBoth(jar)), [200, 200])
+    const answer = await end(person, jar)
+    t.true(answer.status >= 200 && answer.status < 300, answer.text)
+    t.deepEqual(statusesOf(await onBoth(jar)), [401, 401])
+    t.is(await stolen(person), 0)
+    t.is(await rememberedWorld.count('remembered_logins', { user_id: person.id }), 0)
+  })
+
+  test(`${what} at the same moment as a resumed session: nothing is left alive`, async (t) => {
+    for (let round = 0; round < 5; round += 1) {
+      const person = await someone()
+      const jar = await signedIn(person, true)
+      const other = await signedIn(person, true)
+      const isForAll = what !== 'a sign-out'
+      if (isForAll) await goIdle(person)
+      else await rememberedWorld.database.query((k) => k('sessions').where({ user_id: person.id }).orderBy('id').limit(1).update({ idle_expires_at: 1 }))
+      const resuming = jar.copy()
+      if (!isForAll) resuming.drop('moorage_session')
+      const [resumed, ended] = await Promise.all([send(0, isForAll ? other : resuming, 'GET', '/user'), end(person, jar)])
+      t.true(ended.status >= 200 && ended.status < 300, `${ended.status} ${ended.text}`)
+      t.true([200, 401].includes(resumed.status), resumed.text)
+      const after = (isForAll ? other : resuming).copy()
+      after.take(resumed.headers)
+      t.deepEqual(statusesOf(await onBoth(after)), [401, 401])
+      t.is(await stolen(person), 0)
+    }
+  })
+}
+
+test('a password is changed while its old one signs in on the other instance: no session of the old one is left', async (t) => {
+  for (let round = 0; round < 10; round += 1) {
+    const person = await someone()
+    const jar = makeCookieJar()
+    const next = 'another-lantern-over-water-18'
+    const [signIn, changed] = await Promise.all([
+      send(0, jar, 'POST', '/user/signin', { username: person.login, password: personPassword, remember: true }),
+      rememberedWorld.instances[1].send('POST', `/api/v1/admin/users/${person.login}/change-password`, { token: rememberedWorld.adminToken, body: { password: next, retype: next } }),
+    ])
+    t.is(changed.status, 200, changed.text)
+    t.true([200, 404].includes(signIn.status), signIn.text)
+    jar.take(signIn.headers)
+    t.deepEqual(statusesOf(await onBoth(jar)), [401, 401])
+    t.is(await rememberedWorld.count('sessions', { user_id: person.id }), 0)
+    t.is(await rememberedWorld.count('remembered_logins', { user_id: person.id }), 0)
+  }
+})
+
+test('one code signs in once, on whichever instance comes first', async (t) => {
+  const path = '/api/v1/user/settings/security/twofa/enroll'
+  for (let round = 0; round < 3; round += 1) {
+    const { id, login } = await someone()
+    const basic = { basic: [login, personPassword] } as const
+    const seed = (await must(200, rememberedWorld.instances[0].send('GET', path, basic))).json.twoFASecret as string
+    await must(200, rememberedWorld.instances[0].send('POST', path, { ...basic, body: { passCode: codeAt(seed, new Date()) } }))
+    const body = { username: login, password: personPassword, passCode: codeAt(seed, new Date(), 1) }
+    const answers = await Promise.all([0, 1, 0, 1].map((instance) => rememberedWorld.instances[instance as 0 | 1].send('POST', '/api/v1/user/signin/twofa', { body })))
+    t.deepEqual(statusesOf(answers), [200, 401, 401, 401])
+    t.is(await rememberedWorld.count('sessions', { user_id: id }), 1)
+  }
 })

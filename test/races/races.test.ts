@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
 import { needing } from '../support/components/needing.ts'
 import type { SendOptions } from '../support/send-json.ts'
 import { brokenInvariants } from './invariants.ts'
-import { must, personPassword, startTwoInstances, statusesOf, type Person, type TwoInstances } from './two-instances.ts'
+import type { Person, TwoInstances } from './two-instances.ts'
+import { must, personPassword, startTwoInstances, statusesOf } from './two-instances.ts'
 
 const test = needing('mariadb')
 
@@ -149,4 +151,126 @@ race('one Idempotency-Key on both instances at once: one effect, one answer', 50
 
 test.serial('after all that every audit chain is whole', async (t) => {
   t.true(await world.isAuditWhole())
+})
+
+let organizationSecurityWorld: TwoInstances
+let organizationSecurityAda: Person
+let organizationSecurityBob: Person
+let eve: Person
+test.before(async () => {
+  organizationSecurityWorld = await startTwoInstances()
+  organizationSecurityAda = await organizationSecurityWorld.person('ada')
+  organizationSecurityBob = await organizationSecurityWorld.person('bob')
+  eve = await organizationSecurityWorld.person('eve')
+})
+test.after.always(() => organizationSecurityWorld?.stop())
+
+const organizationSecurityAs = (person: Person, body?: unknown): SendOptions => ({ token: person.token, ...(body === undefined ? {} : { body }) })
+let made = 0
+/** An organization that Ada owns alone. */
+const organization = async (): Promise<{ readonly name: string; readonly id: number }> => {
+  const name = `org${(made += 1)}`
+  return { name, id: await organizationSecurityWorld.organization(organizationSecurityAda, name) }
+}
+/** Puts an invitation by Ada into the database; answers its token. */
+const plant = async (orgId: number, email: string, role: string): Promise<string> => {
+  const token = `invited${(made += 1)}`.padEnd(32, 'x')
+  const columns = { org_id: orgId, email, lower_email: email, role, inviter_id: organizationSecurityAda.id, created_at: 1, expires_at: Date.now() + 3_600_000 }
+  await organizationSecurityWorld.database.query((k) => k('org_invitations').insert({ ...columns, token_hash: createHash('sha256').update(token).digest() }))
+  return token
+}
+const each = <A>(count: number, ask: (index: number) => Promise<A>): Promise<readonly A[]> => Promise.all(Array.from({ length: count }, (_, index) => ask(index)))
+const instance = (index: number) => organizationSecurityWorld.instances[index % 2 === 0 ? 0 : 1]
+
+test.serial('one invitation accepted by two people twenty times at once makes one member, once', async (t) => {
+  for (let round = 0; round < 10; round++) {
+    const { id } = await organization()
+    const token = await plant(id, 'bob@example.com', 'admin')
+    const answers = await each(20, (index) => instance(index).send('PUT', `/api/v1/user/invitations/${token}`, organizationSecurityAs(Math.floor(index / 2) % 2 === 0 ? organizationSecurityBob : eve)))
+    const statuses = statusesOf(answers)
+    t.is(statuses.filter((status) => status === 204).length, 1, String(statuses))
+    t.true(statuses.every((status) => [204, 403, 410].includes(status)), String(statuses))
+    t.deepEqual([await organizationSecurityWorld.count('org_members', { org_id: id, user_id: organizationSecurityBob.id }), await organizationSecurityWorld.count('org_members', { org_id: id, user_id: eve.id })], [1, 0])
+    t.is(await organizationSecurityWorld.count('org_invitations', { org_id: id }), 0)
+  }
+  t.deepEqual(await brokenInvariants(organizationSecurityWorld.database), [])
+})
+
+test.serial('the last owner leaves while the next one accepts: there is always an owner', async (t) => {
+  const seen = new Set<string>()
+  for (let round = 0; round < 20; round++) {
+    const { name, id } = await organization()
+    const token = await plant(id, 'bob@example.com', 'owner')
+    const [left, accepted] = await Promise.all([
+      instance(round).send('DELETE', `/api/v1/orgs/${name}/members/ada`, organizationSecurityAs(organizationSecurityAda)),
+      instance(round + 1).send('PUT', `/api/v1/user/invitations/${token}`, organizationSecurityAs(organizationSecurityBob)),
+    ])
+    seen.add(`${left.status} ${accepted.status}`)
+    t.is(accepted.status, 204)
+    t.true([204, 409].includes(left.status))
+    const [row] = await organizationSecurityWorld.database.query<{ owners: number }>((k) =>
+      k('team_members as m').join('teams as t', 't.id', 'm.team_id').where({ 't.org_id': id, 't.permission': 'owner' }).count({ owners: '*' }))
+    t.is(Number(row?.owners), left.status === 204 ? 1 : 2)
+  }
+  t.log([...seen].join(', '))
+  t.deepEqual(await brokenInvariants(organizationSecurityWorld.database), [])
+})
+
+test.serial('an invitation is withdrawn or accepted, never both', async (t) => {
+  for (let round = 0; round < 20; round++) {
+    const { name, id } = await organization()
+    const token = await plant(id, 'bob@example.com', 'member')
+    const [row] = await organizationSecurityWorld.database.query<{ id: number }>((k) => k('org_invitations').where('org_id', id).select('id'))
+    const [withdrawn, accepted] = await Promise.all([
+      instance(round).send('DELETE', `/api/v1/orgs/${name}/invitations/${Number(row?.id)}`, organizationSecurityAs(organizationSecurityAda)),
+      instance(round + 1).send('PUT', `/api/v1/user/invitations/${token}`, organizationSecurityAs(organizationSecurityBob)),
+    ])
+    t.true(['204 410', '404 204'].includes(`${withdrawn.status} ${accepted.status}`), `${withdrawn.status} ${accepted.status}`)
+    t.is(await organizationSecurityWorld.count('org_members', { org_id: id, user_id: organizationSecurityBob.id }), accepted.status === 204 ? 1 : 0)
+  }
+})
+
+test.serial('of concurrent invitations to one address, one is kept; at most five per day are sent', async (t) => {
+  const { name, id } = await organization()
+  const answers = await each(10, (index) => instance(index).send('POST', `/api/v1/orgs/${name}/invitations`, organizationSecurityAs(organizationSecurityAda, { email: 'grace@example.com', role: 'member' })))
+  t.deepEqual(statusesOf(answers), [...Array.from({ length: 5 }, () => 201), ...Array.from({ length: 5 }, () => 429)])
+  t.true(answers.every(({ status, headers }) => status === 201 || Number(headers['retry-after']) > 0))
+  t.is(await organizationSecurityWorld.count('org_invitations', { org_id: id }), 1)
+})
+
+test.serial('a policy holds for every request that starts after the answer to its change, on each instance', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const { name } = await organization()
+    await must(200, organizationSecurityWorld.instances[0].send('PUT', `/api/v1/orgs/${name}/memberships/bob`, organizationSecurityAs(organizationSecurityAda, { role: 'member' })))
+    let switchedAt = Number.POSITIVE_INFINITY
+    const admitted: number[] = []
+    const asking = each(6, async (index) => {
+      for (let n = 0; n < 20; n++) {
+        const startedAt = performance.now()
+        const { status } = await instance(index).send('GET', `/api/v1/orgs/${name}/teams`, organizationSecurityAs(organizationSecurityBob))
+        if (status === 200) admitted.push(startedAt)
+        else t.is(status, 403)
+      }
+    })
+    await must(200, organizationSecurityWorld.instances[1].send('PATCH', `/api/v1/orgs/${name}/policies`, organizationSecurityAs(organizationSecurityAda, { max_token_life_days: 1 })))
+    switchedAt = performance.now()
+    await asking
+    t.deepEqual(admitted.filter((at) => at > switchedAt), [])
+    for (const one of organizationSecurityWorld.instances) t.is((await one.send('GET', `/api/v1/orgs/${name}/teams`, organizationSecurityAs(organizationSecurityBob))).json.code, 'TokenLifeTooLong')
+  }
+})
+
+test.serial('a robot that is deleted while tokens are made for it leaves none that opens anything', async (t) => {
+  for (let round = 0; round < 10; round++) {
+    const { name, id } = await organization()
+    await must(201, organizationSecurityWorld.instances[0].send('POST', `/api/v1/orgs/${name}/robots`, organizationSecurityAs(organizationSecurityAda, { name: 'ci' })))
+    const tokens = each(5, (index) => instance(index).send('POST', `/api/v1/orgs/${name}/robots/ci/tokens`, organizationSecurityAs(organizationSecurityAda, { name: `t${index}` })))
+    const gone = organizationSecurityWorld.instances[1].send('DELETE', `/api/v1/orgs/${name}/robots/ci`, organizationSecurityAs(organizationSecurityAda))
+    const answers = await tokens
+    t.is((await gone).status, 204)
+    t.true(answers.every(({ status }) => status === 201 || status === 404), String(statusesOf(answers)))
+    for (const { json, status } of answers) if (status === 201) t.is((await organizationSecurityWorld.instances[0].send('GET', '/api/v1/user', { token: json.sha1 })).status, 401)
+    t.deepEqual([await organizationSecurityWorld.count('access_tokens', { only_org_id: id }), await organizationSecurityWorld.count('robot_accounts', { org_id: id })], [0, 0])
+  }
+  t.deepEqual(await brokenInvariants(organizationSecurityWorld.database), [])
 })

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 /** Which test files a run consists of. Paths are relative to the root of the repository, with slashes. */
 
 /** Life cycles, faults, races and the fresh clone, which start processes, kill them and wait for them; and what a thorough run repeats. */
-const slow = /^test\/(?:faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:stop|lifecycle|command-process)\.|^test\/(?:tasks|packages\/tasks)\/(?:crash|instances)|^test\/sql\/mysql-(?:crash|faults)|^test\/inputs\/(?:addresses|bodies)/
+const slow = /^test\/(?:faults|races|fresh-clone|quick-start|packages\/faults)\/|^test\/packages\/life-cycle|^test\/composition\/(?:jobs|command-process)\.|^test\/tasks\/crash|^test\/sql\/mysql-(?:crash|faults)|^test\/inputs\/(?:addresses|bodies)/
 
 export const isSlow = (file: string): boolean => slow.test(file)
 

@@ -2,18 +2,30 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test from 'ava'
-import { runCommandLine } from '../../composition/cli/command-line.ts'
+import test, { type ExecutionContext } from 'ava'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import type { CommandContext } from '../../composition/cli/command-context.ts'
-import { makePeople } from '../clusters/cluster-world.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { AuthenticatorToken, IdentityStoresToken } from '../../core/identity/ports.ts'
+import type { Actor, Principal } from '../../core/kernel/principal.ts'
+import { ActorCallsToken, actorOf } from '../../core/kernel/principal.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import { TaskStoreToken } from '../../core/tasks/ports.ts'
+import { isFinal } from '../../core/tasks/types.ts'
+import { moorage } from '../bus/bus-world.ts'
 import type { Person } from '../clusters/cluster-world.ts'
+import { makePeople } from '../clusters/cluster-world.ts'
+import { startNats } from '../support/components/nats-server.ts'
+import { needing } from '../support/components/needing.ts'
+import { reservedPort } from '../support/components/reserved-port.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
+import { unwrap } from '../support/outcome.ts'
 import { cleanEnvironment, mainFile } from '../support/service-process.ts'
 import type { TestService } from '../support/service.ts'
-import { startService } from '../support/service.ts'
+import { startService, testEnvironment } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { order, untilEnd, untilState } from './task-client.ts'
-import { makeTinyPlugin } from './tiny-plugin.ts'
+import { makeTinyPlugin, orderWork } from './tiny-plugin.ts'
 
 let service: TestService
 let ada: Person
@@ -160,4 +172,110 @@ test('an interrupted watch ends with 130 and leaves the task alone', async (t) =
   t.regex(err, /the task continues/)
   await run(['tasks', 'cancel', id])
   await untilEnd(service, ada.token, id)
+})
+
+const withNats = needing('nats')
+
+withNats('the doctor says whether the bus keeps the progress of tasks', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-tasks-doctor-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const port = await reservedPort()
+  const settings = { ...(await testEnvironment(folder, 'sqlite')), MOORAGE_BUS_URL: `nats://127.0.0.1:${port}` }
+  const { printed } = await moorage(settings, 'bus', 'init', '--listen', `127.0.0.1:${port}`, '--websocket', `127.0.0.1:${await reservedPort()}`, '--store', '/STORE')
+  const line = async (): Promise<string> => (await moorage(settings, 'doctor')).printed.split('\n').find((each) => each.includes(`nats://127.0.0.1:${port}`)) ?? ''
+  const whole = await startNats(port, (store) => printed.replaceAll('/STORE', store))
+  t.regex(await line(), /answers and knows the account/)
+  await whole.stop()
+  const poor = await startNats(port, (store) => printed.replaceAll('/STORE', store).replace(/^jetstream: \{[^}]*\}$/m, ''))
+  t.teardown(() => poor.stop())
+  t.regex(await line(), /keeps no streams/)
+})
+
+for (const database of ['sqlite', 'mysql'] as const)
+  test(`${database}: a submitted task is done and told`, async (t) => {
+    const service = await startService({ database, plugins: [makeTinyPlugin()] })
+    try {
+      const reply = await service.client.call(orderWork, { body: { title: 'Count' }, headers: { authorization: `Bearer ${service.adminToken}` } })
+      if (!reply.ok) throw new Error(reply.text)
+      const store = service.running.container.resolve(TaskStoreToken)
+      const task = await until('its end', async () => {
+        const found = await store.find(reply.value.id)
+        return found !== undefined && isFinal(found.task.state) ? found.task : undefined
+      })
+      t.is(task.state, 'succeeded')
+      const events = await store.events(task.id, 0, 100)
+      t.deepEqual(events.map(({ seq, status, msg }) => `${seq} ${status} ${msg}`), [
+        '1 Pending Count: waits for a worker', '2 Started Count started!', '3 Started Counting', '4 Running line 1', '5 Running line 2', '6 Running line 3',
+        '7 Success Counting', '8 Success Count completed successfully!',
+      ])
+    } finally {
+      await service.stop()
+    }
+  })
+
+const about = { operation: 'tiny.work', requestId: 'r-1', sourceIp: '10.0.0.1' }
+
+const principalOf = async (service: TestService, token: string, sudo?: string): Promise<Principal> =>
+  unwrap(await service.running.container.resolve(AuthenticatorToken).authenticate({ kind: 'token', token: secret(token) }, sudo, '127.0.0.1', undefined))
+
+const onEach = (title: string, body: (t: ExecutionContext, service: TestService, callOf: (actor: Actor) => Promise<Principal | string>) => Promise<void>): void => {
+  for (const database of ['sqlite', 'mysql'] as const)
+    test(`${database}: ${title}`, async (t) => {
+      const service = await startService({ database })
+      const calls = service.running.container.resolve(ActorCallsToken)
+      try {
+        await body(t, service, async (actor) => {
+          const call = await calls.callOf(actor, about, new AbortController().signal)
+          return isLeft(call) ? call.left.tag : call.right.principal
+        })
+      } finally {
+        await service.stop()
+      }
+    })
+}
+
+onEach('a call is made with the rights of this moment and the limits of the token that asked', async (t, service, callOf) => {
+  const ada = await makePeople(service).person('ada')
+  const narrow = await service.tokenFor(ada.login, ['read:cluster'])
+  const actor = actorOf(await principalOf(service, narrow))
+  const before = (await callOf(actor)) as Principal
+  t.like(before, { login: ada.login, isSiteAdmin: false, method: 'token', tokenId: actor.tokenId })
+  t.deepEqual(before.scopes, actor.scopes)
+  t.truthy(before.tokenCreatedAt)
+  const promoted = await service.send('PATCH', `/api/v1/admin/users/${ada.login}`, { token: service.adminToken, body: { login_name: ada.login, source_id: 0, admin: true } })
+  t.is(promoted.status, 200, promoted.text)
+  t.true(((await callOf(actor)) as Principal).isSiteAdmin)
+})
+
+onEach('once the token that asked is gone or has run out, so is the actor; another token of theirs is none of it', async (t, service, callOf) => {
+  const ada = await makePeople(service).person('ada')
+  const actor = actorOf(await principalOf(service, await service.tokenFor(ada.login)))
+  const other = actorOf(await principalOf(service, ada.token))
+  t.is(typeof actor.tokenId, 'number')
+  await service.running.container.resolve(IdentityStoresToken).tokens.remove(actor.userId, actor.tokenId!)
+  t.is(await callOf(actor), 'ActorGone')
+  t.not(await callOf(other), 'ActorGone')
+  t.is(await callOf({ ...other, userId: 99_999_999 as never }), 'ActorGone')
+  const { tokenId: _none, ...withoutToken } = actor
+  t.not(await callOf({ ...withoutToken, method: 'session' }), 'ActorGone', 'a session proves a moment')
+})
+
+onEach('a disabled account is gone, and an impersonator who is no site admin any more', async (t, service, callOf) => {
+  const people = makePeople(service)
+  const [ada, boss] = [await people.person('ada'), await people.person('boss')]
+  const edit = async (login: string, body: object) => {
+    const answer = await service.send('PATCH', `/api/v1/admin/users/${login}`, { token: service.adminToken, body: { login_name: login, source_id: 0, ...body } })
+    t.is(answer.status, 200, answer.text)
+  }
+  await edit(boss.login, { admin: true })
+  const acting = actorOf(await principalOf(service, boss.token, ada.login))
+  t.like(await callOf(acting), { login: ada.login, impersonator: { login: boss.login }, isSiteAdmin: false })
+  await edit(boss.login, { admin: false })
+  t.is(await callOf(acting), 'ActorGone')
+  await edit(boss.login, { admin: true })
+  t.not(await callOf(acting), 'ActorGone')
+  const own = actorOf(await principalOf(service, ada.token))
+  await edit(ada.login, { prohibit_login: true })
+  t.is(await callOf(own), 'ActorGone')
+  t.is(await callOf(acting), 'ActorGone')
 })

@@ -1,14 +1,30 @@
+import { randomUUID } from 'node:crypto'
 import test from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import { makeSqlTaskOutbox } from '../../adapters/sql/tasks/task-outbox.ts'
+import { makeSqlTaskQueues } from '../../adapters/sql/tasks/task-queue.ts'
+import { endedStatements, makeSqlTaskRetention } from '../../adapters/sql/tasks/task-retention.ts'
+import { makeSqlTaskChanges, makeSqlTaskStore } from '../../adapters/sql/tasks/task-store.ts'
+import { systemClock } from '../../adapters/system/system-clock.ts'
 import { systemEntropy } from '../../adapters/system/system-entropy.ts'
-import type { TaskEnd, NewTaskEvent } from '../../core/tasks/ports.ts'
+import type { ShownEvent } from '../../composition/cli/task-view.ts'
+import { drawView, emptyView, plainLine, printable, showEvent } from '../../composition/cli/task-view.ts'
+import type { AccountId, OrgId, UserId } from '../../core/kernel/ids.ts'
+import type { Log } from '../../core/kernel/log.ts'
+import { makeEventPublisher } from '../../core/tasks/event-publisher.ts'
+import type { NewTaskEvent, OutboxItem, TaskEnd, TaskOutbox, TaskRetention } from '../../core/tasks/ports.ts'
 import { makeJournal, makeProgress } from '../../core/tasks/progress.ts'
+import { makeRetireTasks } from '../../core/tasks/retention.ts'
 import { bounded, boundedEnd, cancelDecision, endEvent, mayBecome, subjectOf } from '../../core/tasks/task-rules.ts'
 import { isFinal, taskStates } from '../../core/tasks/types.ts'
-import { emptyView, plainLine, printable, showEvent, drawView } from '../../composition/cli/task-view.ts'
 import { ResponseId } from '../../plugins/kit/codecs.ts'
-import type { ShownEvent } from '../../composition/cli/task-view.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { until } from '../support/until.ts'
+import { aMessage } from './task-bus.suite.ts'
+import { taskStoresSuite } from './task-stores.suite.ts'
+import type { TaskWorld } from './task-world.ts'
 
 const state = fc.constantFrom(...taskStates)
 const task = { ref: '6f1cbb1e-52c8-4b7a-9d0e-0c3f0f6f2a11', title: 'Work', fence: 3 }
@@ -144,4 +160,174 @@ test('whatever events come, the display fits its terminal and prints no control 
     const drawn = drawView(view, Date.parse('2026-05-01T09:00:00Z'), columns, height)
     return drawn.length <= Math.max(height, 4) && drawn.every((line) => line.length <= columns && line === printable(line)) && lines.every((line) => line === printable(line))
   })))
+})
+
+const instants = { tasks: ['created_at', 'started_at', 'ended_at', 'lease_until'], task_outbox: ['held_until'] } as const
+
+const endedRow = (tenantId: number, ref: string, second: number) => ({
+  ref, response_id: ref, subject: ref, kind: 'tiny.work', title: 'Work', tenant_id: tenantId, actor_id: tenantId, actor_login: 'ada', actor: '{}', about: '{}',
+  state: 'succeeded', digest: Buffer.alloc(32), message: 'done', created_at: Date.now(), ended_at: Date.now() - 3_600_000 + second * 1000,
+})
+
+const worldOf = (db: SqlDatabase): TaskWorld => {
+  const changes = new Map<string, ReturnType<typeof makeSqlTaskChanges>>()
+  let accounts = 0
+  return {
+    tasks: makeSqlTaskStore(db),
+    queues: makeSqlTaskQueues(db),
+    retention: makeSqlTaskRetention(db),
+    outbox: (holder = 'own') => makeSqlTaskOutbox(db, holder),
+    change: (work, holder = 'own') => {
+      const bind = changes.get(holder) ?? makeSqlTaskChanges(db, holder)
+      changes.set(holder, bind)
+      return db.transaction((tx) => work(bind(tx)))
+    },
+    account: async () => {
+      accounts += 1
+      const name = `account-${accounts}`
+      await db.query((k) => k('accounts').insert({ kind: 'user', name, lower_name: name, created_at: 0 }))
+      const [row] = await db.query<{ id: number }>((k) => k('accounts').where({ name }).select('id'))
+      return Number(row?.id) as UserId
+    },
+    removeAccount: async (id) => {
+      await db.query((k) => k('accounts').where({ id }).delete())
+    },
+    organization: async (...members) => {
+      accounts += 1
+      const name = `org-${accounts}`
+      await db.query((k) => k('accounts').insert({ kind: 'organization', name, lower_name: name, created_at: 0 }))
+      const [row] = await db.query<{ id: number }>((k) => k('accounts').where({ name }).select('id'))
+      const id = Number(row?.id) as OrgId
+      await db.query((k) => k('organizations').insert({ id, created_at: 0 }))
+      for (const user_id of members) {
+        await db.query((k) => k('users').insert({ id: user_id, password_hash: '', created_at: 0 }))
+        await db.query((k) => k('org_members').insert({ org_id: id, user_id, created_at: 0 }))
+      }
+      return id
+    },
+    leave: async (org_id, user_id) => {
+      await db.query((k) => k('org_members').where({ org_id, user_id }).delete())
+    },
+    demandSecondFactor: async (id) => {
+      await db.query((k) => k('organizations').where({ id }).update({ two_factor_from: 1 }))
+    },
+    endedTasks: async (tenantId, count) => {
+      const refs = Array.from({ length: count }, () => randomUUID())
+      const rows = refs.map((ref, index) => endedRow(tenantId, ref, index))
+      for (let at = 0; at < count; at += 40) await db.query((k) => k('tasks').insert(rows.slice(at, at + 40)))
+      return refs
+    },
+    planOfSurplus: async (tenantId) => {
+      if (db.dialect === 'mysql') await db.query((k) => k.raw('analyze table tasks'))
+      const { count, oldest } = endedStatements(db)
+      const binds: Readonly<Record<string, number>> = { tenantId, most: 1002, limit: 2 }
+      const plans: string[] = []
+      for (const { sql, order } of [count, oldest]) {
+        const values = order.map((slot) => (typeof slot === 'string' ? (binds[slot] ?? null) : slot.constant))
+        plans.push(JSON.stringify(await db.query((k) => k.raw(`${db.dialect === 'mysql' ? 'explain' : 'explain query plan'} ${sql}`, values as never))))
+      }
+      return plans
+    },
+    age: async (seconds) => {
+      for (const [table, columns] of Object.entries(instants)) {
+        await db.query((k) => k(table).update(Object.fromEntries(columns.map((column) => [column, k.raw('?? - ?', [column, seconds * 1000])]))))
+      }
+    },
+    close: () => db.close(),
+  }
+}
+
+for (const database of eachDatabase()) taskStoresSuite(database.name, async () => worldOf(await database.open()))
+
+const makeWorld = () => {
+  const waiting: OutboxItem[] = []
+  const published: number[] = []
+  const lines: string[] = []
+  const world = { isAway: false, left: [] as OutboxItem[], waiting, published, lines }
+  const outbox: TaskOutbox = {
+    mine: async (limit) => waiting.slice(0, limit),
+    published: async (ids) => void waiting.splice(0, waiting.length, ...waiting.filter(({ id }) => !ids.includes(id))),
+    adopt: async () => waiting.push(...world.left.splice(0)) && 0,
+  }
+  const keep = (_: object, message: string): void => void lines.push(message)
+  const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
+  const bus = {
+    publish: async ({ event }: { readonly event: { readonly seq: number } }) => {
+      if (world.isAway) throw new Error('away')
+      published.push(event.seq)
+    },
+  }
+  const add = (...seqs: readonly number[]): void => void waiting.push(...seqs.map((seq) => ({ id: seq, message: aMessage('t', seq) })))
+  return { ...world, world, add, publisher: makeEventPublisher({ outbox, bus, log }) }
+}
+
+test('what a commit left behind is published at once, in order, and once', async (t) => {
+  const { add, publisher, published, waiting } = makeWorld()
+  add(...Array.from({ length: 250 }, (_, i) => i + 1))
+  publisher.kick()
+  publisher.kick()
+  await until('all of it', () => (waiting.length === 0 ? true : undefined))
+  publisher.kick()
+  await publisher.stop()
+  t.deepEqual(published, Array.from({ length: 250 }, (_, i) => i + 1))
+})
+
+test('while the bus is away nothing is lost and nothing overtakes; it is logged once', async (t) => {
+  const { world, add, publisher, published, waiting, lines } = makeWorld()
+  world.isAway = true
+  add(1, 2)
+  publisher.kick()
+  await until('it was noticed', () => (lines.length > 0 ? true : undefined))
+  add(3)
+  publisher.kick()
+  t.deepEqual(published, [])
+  world.isAway = false
+  await until('all of it', () => (waiting.length === 0 ? true : undefined))
+  await publisher.stop()
+  t.deepEqual(published, [1, 2, 3])
+  t.is(lines.filter((line) => line.includes('cannot be published')).length, 1)
+})
+
+test('after a stop nothing more is begun', async (t) => {
+  const { add, publisher, published } = makeWorld()
+  await publisher.stop()
+  add(1)
+  publisher.kick()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.deepEqual(published, [])
+})
+
+/** Accounts with so many ended tasks each. */
+const retentionOf = (counts: Map<AccountId, number>): TaskRetention => ({
+  removeEnded: async () => 0,
+  abandoned: async () => [],
+  tenantsBeyond: async (kept, limit) => [...counts].filter(([, count]) => count > kept).map(([id]) => id).slice(0, limit),
+  removeEndedBeyond: async (id, kept, limit) => {
+    const count = counts.get(id) ?? 0
+    const removed = Math.min(limit, Math.max(0, count - kept))
+    counts.set(id, count - removed)
+    return removed
+  },
+})
+
+const retireOver = (retention: TaskRetention) => {
+  const lines: object[] = []
+  const log = { info: (fields: object) => void lines.push(fields), warn: () => undefined } as unknown as Log
+  const unused = (): never => { throw new Error('nothing is abandoned here') }
+  const retire = makeRetireTasks({ retention, log, clock: systemClock, ownCall: unused, unitOfWork: { run: unused }, publisher: { kick: unused } })
+  return { retire, lines }
+}
+
+test('every account is brought down to a thousand ended tasks', async (t) => {
+  const counts = new Map([[1, 1_000], [2, 1_001], [3, 2_400], [4, 1_200]].map(([id, count]) => [id as AccountId, count as number]))
+  const { retire, lines } = retireOver(retentionOf(counts))
+  await retire(new AbortController().signal)
+  t.deepEqual([...counts.values()], [1_000, 1_000, 1_000, 1_000])
+  t.deepEqual(lines, [{ removed: 1_601, keptEnded: 1_000 }])
+})
+
+test('a service that stops removes nothing more', async (t) => {
+  const counts = new Map([[1 as AccountId, 5_000]])
+  await retireOver(retentionOf(counts)).retire(AbortSignal.abort())
+  t.deepEqual([...counts.values()], [5_000])
 })

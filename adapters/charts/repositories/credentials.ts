@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { PemReader } from '../../../core/chart-repositories/ports.ts'
 import type { RepositoryCredentials } from '../../../core/chart-repositories/types.ts'
 import type { OriginSecrets } from '../../outbound/guarded-fetch.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 const basic = (username: string, password: string): string => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 

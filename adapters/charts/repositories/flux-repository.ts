@@ -3,7 +3,7 @@ import type { RepositoryAccess, RepositoryCredentials } from '../../../core/char
 import type { MemberCluster, MemberFailure } from '../../../core/clusters/ports.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { missing, refusedSource } from './source-errors.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 /** The cluster itself did not answer. */
 export class MemberError extends Error {

@@ -7,7 +7,7 @@ import { chooseVersion } from '../versions.ts'
 import { originSecrets } from './credentials.ts'
 import type { ChartArchive, IndexedVersion, Repository, RepositoryIndex } from './repository-index.ts'
 import { answeredBy, missing, refusedSource } from './source-errors.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 const indexBytes = 50 * 1024 * 1024
 const indexMilliseconds = 60_000

@@ -15,7 +15,7 @@ import { makeSlots, wallSecondsOf } from './limits.ts'
 import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
 import type { WorkFolder } from './work-folder.ts'
 import { environmentOf, makeWorkFolder } from './work-folder.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { Redact } from '../../../core/kernel/redaction.ts'
 
 /** Limits that the operating system enforces, if the programs for them are installed (Linux). */

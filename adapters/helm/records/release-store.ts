@@ -8,7 +8,7 @@ import { makeHeaderDecoder } from './header-decoder.ts'
 import type { RecordObject } from './record-objects.ts'
 import { readIndex, objectPath, refusalOf, orUnreadable, payloadOf, readObject } from './record-objects.ts'
 import { headerOf, parseRecord, releaseOf, pack, unpack } from './record-payload.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 /** Characters of cached headers: about ten thousand headers. */
 const cacheChars = 32 * 1024 * 1024

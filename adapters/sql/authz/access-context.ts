@@ -4,7 +4,7 @@ import { levels, permissionKey, reaches } from '../../../core/kernel/access.ts'
 import type { AccountId, TeamId, UserId } from '../../../core/kernel/ids.ts'
 import type { RightsStore } from '../../../core/kernel/rights.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 /** One row of a look-up: the account, and one combination of the person's team, role permission and grant. */
 export interface AccessRow extends EntryRow {

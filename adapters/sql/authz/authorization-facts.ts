@@ -1,7 +1,7 @@
 import type { AuthorizationFacts } from '../../../core/authz/ports.ts'
 import type { ObjectFact, ObjectId } from '../../../core/authz/types.ts'
 import type { ObjectTypeDefinition, AccessContext } from '../../../core/kernel/access.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { UserId } from '../../../core/kernel/ids.ts'
 import { chunksOf, listSlots, paddedList } from '../kit/fragments.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import { Unavailable } from '../../../core/kernel/failure.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { isAlreadyDone } from '../kit/driver-errors.ts'
 import type { Bind, SchemaSession, SqlDatabase } from '../kit/statement.ts'
 import type { SchemaParameters } from '../migrations/columns.ts'

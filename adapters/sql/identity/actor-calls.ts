@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/kernel/clock.ts'
 import type { Num, Params, SqlDatabase } from '../kit/statement.ts'
 import type { StateRow } from './rows.ts'
 import { optionalInstant, stateColumns, stateOf } from './rows.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 interface ActorRow extends StateRow {
   readonly token_id: Num | null

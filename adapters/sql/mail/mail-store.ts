@@ -9,7 +9,7 @@ import type { SealedPlace, Secret, SecretBox } from '../../../core/kernel/secret
 import { secret } from '../../../core/kernel/secret.ts'
 import type { ClaimedMail, MailQueue } from '../../../core/mail/ports.ts'
 import type { SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 const SealedMail = t.intersection([
   t.type({ to: t.string, subject: t.string, paragraphs: t.readonlyArray(t.string) }),

@@ -11,7 +11,7 @@ import type { TokenRow } from '../identity/rows.ts'
 import { tokenColumns, tokenOf } from '../identity/rows.ts'
 import { pageQuery } from '../kit/page-query.ts'
 import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 type Place = 'orgId' | 'userId'
 

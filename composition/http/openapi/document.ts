@@ -12,7 +12,7 @@ import type { Responses } from './responses.ts'
 import { responsesOf, streamResponsesOf } from './responses.ts'
 import type { Schema, SchemaRegistry } from './schema.ts'
 import { makeSchemaRegistry, schemaOf } from './schema.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 /** A tag group of the document. */
 export interface Tag {

@@ -1,5 +1,5 @@
 import { left, right } from 'fp-ts/lib/Either.js'
-import { changedFields, isUnchanged } from '../../kernel/fields.ts'
+import { changedFields, isUnchanged } from '../../kernel/json.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'

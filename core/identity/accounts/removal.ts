@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isRight, left, map, right } from 'fp-ts/lib/Either.js'
-import { defineAudit } from '../../kernel/audit.ts'
+import { defineAudit } from '../../kernel/unit-of-work.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { laterByDays } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'

@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { changedFields, definedFields, isUnchanged } from '../../kernel/fields.ts'
+import { changedFields, definedFields, isUnchanged } from '../../kernel/json.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'

@@ -15,7 +15,7 @@ import { hasAccessTokenForm } from '../tokens/token-format.ts'
 import type { User } from '../types.ts'
 import type { CheckCredentialsDeps } from './credentials.ts'
 import { badCredentials, credentialOutdated, makeCheckCredentials } from './credentials.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 /** The number of marked credentials kept in memory. A forgotten one is marked again, which is harmless. */
 const maxMarked = 10_000

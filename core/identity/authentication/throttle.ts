@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Entropy } from '../../kernel/entropy.ts'
+import type { Entropy } from '../../kernel/secret.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { makeOwnCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'

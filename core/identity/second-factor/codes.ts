@@ -1,11 +1,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Entropy } from '../../kernel/entropy.ts'
-import { hex } from '../../kernel/entropy.ts'
+import type { Entropy, SealedPlace, Secret, SecretBox } from '../../kernel/secret.ts'
+import { hex } from '../../kernel/secret.ts'
 import type { Failure } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { UserId } from '../../kernel/ids.ts'
-import type { SealedPlace, Secret, SecretBox } from '../../kernel/secret.ts'
 import type { TokenDigest } from '../ports.ts'
 import type { SecondFactorRecord } from './ports.ts'
 

@@ -1,7 +1,7 @@
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
 import { laterByDays } from '../../kernel/clock.ts'
-import type { Entropy } from '../../kernel/entropy.ts'
+import type { Entropy } from '../../kernel/secret.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import { defineFailure } from '../../kernel/failure.ts'
 import type { SessionId, UserId } from '../../kernel/ids.ts'

@@ -1,6 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Entropy } from '../../kernel/entropy.ts'
+import type { Entropy } from '../../kernel/secret.ts'
 import { laterByDays, laterBySeconds } from '../../kernel/clock.ts'
 import type { Mail } from '../../kernel/mail.ts'
 import { makeOwnCall } from '../../kernel/principal.ts'

@@ -1,4 +1,4 @@
-import type { Entropy } from '../../kernel/entropy.ts'
+import type { Entropy } from '../../kernel/secret.ts'
 import type { TokenDigest } from '../ports.ts'
 
 const prefix = 'moor_'

@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { EntryRefusal } from '../../kernel/access.ts'
 import { entryRefusal } from '../../kernel/access.ts'
-import { changedFields, isUnchanged } from '../../kernel/fields.ts'
+import { changedFields, isUnchanged, definedFields } from '../../kernel/json.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, UserId } from '../../kernel/ids.ts'
@@ -25,7 +25,6 @@ import type { ProfileInput } from './profile.ts'
 import { emptyProfile, ordinaryOrgType, parseProfile } from './profile.ts'
 import type { Viewer } from './visibility.ts'
 import { canSee, viewerIn, viewerOf, visibleWithoutMembership } from './visibility.ts'
-import { definedFields } from '../../kernel/fields.ts'
 
 export interface CreateOrganizationInput extends ProfileInput {
   readonly name: string

@@ -1,6 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { changedFields, isUnchanged } from '../../kernel/fields.ts'
+import { changedFields, isUnchanged } from '../../kernel/json.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, TeamId, UserId } from '../../kernel/ids.ts'

@@ -2,7 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Level } from '../../kernel/access.ts'
 import { entryContext } from '../../kernel/access.ts'
-import { changedFields, isSameSet, isUnchanged } from '../../kernel/fields.ts'
+import { changedFields, isSameSet, isUnchanged, definedFields } from '../../kernel/json.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { OrgId, RoleId, TeamId } from '../../kernel/ids.ts'
@@ -18,7 +18,6 @@ import type { OrganizationStore, OrganizationStores, TeamChanges, TeamStore } fr
 import type { TeamInOrganization, TeamPermission } from '../types.ts'
 import type { LockedTeam, TeamChangeDeps } from './team-rules.ts'
 import { defaultTeamType, guardOwnersTeam, withLockedTeam, isOwnersTeam, parseNewPermission, parseTeamType, readRoles, rightsIn } from './team-rules.ts'
-import { definedFields } from '../../kernel/fields.ts'
 
 export interface CreateTeamInput {
   readonly orgId: OrgId

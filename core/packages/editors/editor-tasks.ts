@@ -5,7 +5,7 @@ import type { MemberCluster } from '../../clusters/ports.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
-import { isObject } from '../../kernel/json.ts'
+import { isObject, definedFields } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
 import type { JsonPatches, RecordFailure, ReleaseStore } from '../ports.ts'
@@ -30,7 +30,6 @@ import type { FilledModel, FillFailure } from './previews.ts'
 import { makeFillModel } from './previews.ts'
 import { readSubject } from './subjects.ts'
 import type { EditorSubject } from './types.ts'
-import { definedFields } from '../../kernel/fields.ts'
 
 export interface DeleteEditorDeps extends SubmitReleaseDeps {
   readonly releases: ReleaseStore

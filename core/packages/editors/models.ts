@@ -4,7 +4,7 @@ import { ClusterUnreachable } from '../../clusters/ports.ts'
 import type { AccessGrant } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
-import { isObject } from '../../kernel/json.ts'
+import { isObject, definedFields } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import { atATime } from '../charts/concurrency.ts'
 import type { OpenReaderFailure, ReadChartDeps } from '../charts/chart-cache.ts'
@@ -27,7 +27,6 @@ import { EditorUnfit, ObjectRefused } from './ports.ts'
 import { resourceKey } from './resource-keys.ts'
 import { isFeatureSet, readSubject } from './subjects.ts'
 import type { AppRelease, MissingObject } from './types.ts'
-import { definedFields } from '../../kernel/fields.ts'
 
 /** The live objects of a release, as visible to the caller. */
 export interface LiveObjects {

@@ -8,7 +8,7 @@ import type { ManifestObject } from './kubernetes-objects.ts'
 import { askObject, labelOf, objectsOf } from './kubernetes-objects.ts'
 import type { TextDiff } from './ports.ts'
 import type { Redact } from '../../kernel/redaction.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 export type ObjectChange = 'added' | 'changed' | 'removed' | 'kept'
 

@@ -23,7 +23,7 @@ import type { Redact } from '../../kernel/redaction.ts'
 import { redactAll, redactSecrets } from '../../kernel/redaction.ts'
 import type { Standing } from './release-state.ts'
 import { endOfHelm, isPending, pendingElsewhere, readStanding } from './release-state.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 /** A chart to install or upgrade as a release. */
 export interface ChartApplication {

@@ -21,7 +21,7 @@ import type { RecordPlace, Standing } from './release-state.ts'
 import { endOfHelm, readStanding } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 export type RollbackFlags = Pick<HelmFlags, 'disableHooks' | 'recreate' | 'wait' | 'force' | 'cleanupOnFail' | 'timeoutSeconds' | 'dryRun'>
 

@@ -1,6 +1,6 @@
 import { isLeft, left, map, right, type Either } from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import { defineAudit } from '../../kernel/audit.ts'
+import { defineAudit } from '../../kernel/unit-of-work.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'

@@ -23,7 +23,7 @@ import type { Standing } from './release-state.ts'
 import { isPending, pendingElsewhere } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { checkReleaseKey, makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 /** The parameters of an install or upgrade, as stored in the task's input. */
 export interface ChartOrder {

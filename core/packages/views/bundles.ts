@@ -7,7 +7,7 @@ import { asTable } from '../charts/value-tables.ts'
 import type { ChartRef, SourceRef } from '../types.ts'
 import { descriptorOf, givenDescriptor, humanised } from './descriptors.ts'
 import type { BundleOptionView, ChartCard, Feature, PackageCard, PackageDescriptor, VersionedRef, VersionOption } from './types.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 /** API groups of bundles: the current one and a former one. */
 const bundleGroups: ReadonlySet<string> = new Set(['releases.x-helm.dev', 'kubepack.com'])

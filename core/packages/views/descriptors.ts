@@ -1,7 +1,7 @@
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { asTable } from '../charts/value-tables.ts'
 import type { Contact, Icon, Link, PackageDescriptor } from './types.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 // Limits for third-party text in a chart; the excess is never shown.
 const maxText = 4096

@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { Failure } from '../../kernel/failure.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 import type { Json } from '../../kernel/json.ts'
 import { completedSource } from '../charts/source-refs.ts'
 import { OrderRefused } from './ports.ts'

@@ -12,7 +12,7 @@ import { versionedRef } from './bundles.ts'
 import { descriptorOf, pictureTypeOf } from './descriptors.ts'
 import { ChartFileMissing, FormatRefused } from './ports.ts'
 import type { PackageView, ValuesFile } from './types.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 type Read<A> = Outcome<Failure<'ChartRefused'>, A>
 type Texts = Pick<ChartTexts, 'parseAll'>

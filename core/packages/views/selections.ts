@@ -10,7 +10,7 @@ import { versionedRef } from './bundles.ts'
 import type { Bundle, BundleVersion } from './bundles.ts'
 import { OrderRefused } from './ports.ts'
 import type { BundleOptionView, ChartCard, ChartSelection, VersionOption } from './types.ts'
-import { definedFields } from '../../kernel/fields.ts'
+import { definedFields } from '../../kernel/json.ts'
 
 type Judged<A> = Either<Failure<'OrderRefused'>, A>
 

@@ -17,7 +17,7 @@ import {
 } from '../../../core/identity/ports.ts'
 import type { User, UserEmail } from '../../../core/identity/types.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { SignedInCall } from '../../../core/kernel/principal.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'

@@ -16,7 +16,7 @@ import {
 } from '../../../core/identity/ports.ts'
 import type { User } from '../../../core/identity/types.ts'
 import { ClockToken, laterByDays, unixSeconds } from '../../../core/kernel/clock.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'

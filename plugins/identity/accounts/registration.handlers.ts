@@ -19,8 +19,7 @@ import {
   TokenDigestToken,
 } from '../../../core/identity/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken } from '../../../core/kernel/entropy.ts'
-import { secret } from '../../../core/kernel/secret.ts'
+import { EntropyToken, secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { passwordPolicyOf } from '../passwords.ts'

@@ -17,7 +17,7 @@ import {
 import { UseOneTimeCodeToken } from '../../../core/identity/second-factor/ports.ts'
 import type { User } from '../../../core/identity/types.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { secret } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'

@@ -3,7 +3,7 @@ import type { UserListing, UserOrder } from '../../../core/identity/types.ts'
 import { userOrders } from '../../../core/identity/types.ts'
 import { freeText, optional, QueryBoolean, QueryId, request } from '../../kit/codecs.ts'
 import { UserVisibilityWord } from '../codecs.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 /** The filters and the order of an administrator's list of all users. */
 export const UsersQuery = request(

@@ -10,7 +10,7 @@ import {
   TokenDigestToken,
 } from '../../../core/identity/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken } from '../../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
 import { pageWithin } from '../../../core/kernel/page.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'

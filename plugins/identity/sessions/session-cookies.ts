@@ -2,7 +2,7 @@ import type { Secret } from '../../../core/kernel/secret.ts'
 import type { CsrfTokens, IdentitySettings } from '../../../core/identity/ports.ts'
 import type { RememberedCookie } from '../../../core/identity/sessions/ports.ts'
 import type { CookieChange } from '../../kit/reply.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 
 /** Readable by scripts, which repeat its value in `X-Csrf-Token`. */
 const csrfCookie = '_csrf'

@@ -6,7 +6,7 @@ import { makeIssueCustomToken } from '../../../core/identity/tokens/delegated-to
 import { makeCreateOwnToken, makeCreateTokenUntil, makeDeleteOwnToken, makeListOwnTokens } from '../../../core/identity/tokens/own-tokens.ts'
 import { CustomTokenIssuerToken } from '../../../core/identity/tokens/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
-import { EntropyToken } from '../../../core/kernel/entropy.ts'
+import { EntropyToken } from '../../../core/kernel/secret.ts'
 import { defineGroup } from '../../kit/group.ts'
 import { handle } from '../../kit/handle.ts'
 import { createdWire, settingsTokenWire, tokenWire } from './token-wire.ts'

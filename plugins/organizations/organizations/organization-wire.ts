@@ -1,6 +1,6 @@
 import type { IdentitySettings } from '../../../core/identity/ports.ts'
 import type { User } from '../../../core/identity/types.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { Call } from '../../../core/kernel/principal.ts'
 import type { ProfileInput } from '../../../core/organizations/organizations/profile.ts'
 import { viewerOf } from '../../../core/organizations/organizations/visibility.ts'

@@ -1,6 +1,6 @@
 import { IdentitySettingsToken, IdentityStoresToken } from '../../../core/identity/ports.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import { PermissionLevelsToken } from '../../../core/kernel/rights.ts'
 import {
   MembershipStoreToken,

@@ -1,10 +1,9 @@
-import { definedFields } from '../../../core/kernel/fields.ts'
 import type { FreeObject, Json } from '../../../core/kernel/json.ts'
+import { definedFields, toWireJson } from '../../../core/kernel/json.ts'
 import type { ChartTexts } from '../../../core/packages/charts/ports.ts'
 import type { ObjectPrinter } from '../../../core/packages/editors/manifests.ts'
 import { plainJson } from '../../../core/packages/charts/value-tables.ts'
 import { YamlAnswer } from '../../kit/reply.ts'
-import { toWireJson } from '../../../core/kernel/json.ts'
 import type { EditorRemoval } from './codecs.ts'
 
 /** Returns `json` or `yaml`, or the default of the route for any other value. */

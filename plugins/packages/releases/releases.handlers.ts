@@ -3,7 +3,7 @@ import { ChartSourceToken, ChartTextsToken, ChartToolsToken } from '../../../cor
 import { ClusterTasksToken } from '../../../core/cluster-tasks/ports.ts'
 import { ClusterStoreToken, MemberClustersToken } from '../../../core/clusters/ports.ts'
 import { ClockToken, PauseToken, unixSeconds } from '../../../core/kernel/clock.ts'
-import { definedFields } from '../../../core/kernel/fields.ts'
+import { definedFields } from '../../../core/kernel/json.ts'
 import type { ClusterId } from '../../../core/kernel/ids.ts'
 import type { DriverConfiguration } from '../../../core/packages/ports.ts'
 import {

@@ -1,16 +1,31 @@
 import { randomUUID } from 'node:crypto'
+import test from 'ava'
+import { right } from 'fp-ts/lib/Either.js'
+import { fastJsonPatches } from '../../../adapters/charts/json-patches.ts'
+import type { MemberCluster } from '../../../core/clusters/ports.ts'
+import type { FreeObject } from '../../../core/kernel/json.ts'
+import type { ApplyEditorTaskDeps } from '../../../core/packages/editors/editor-tasks.ts'
+import { applyEditorKind, deleteEditorKind } from '../../../core/packages/editors/editor-tasks.ts'
+import type { ResourceEditor } from '../../../core/packages/editors/types.ts'
+import type { TaskRun } from '../../../core/tasks/ports.ts'
+import { stage as heldCluster } from '../../cluster-tasks/stage.ts'
 import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
 import { needing } from '../../support/components/needing.ts'
 import { startFakeApi } from '../../support/fake-api.ts'
+import { startService } from '../../support/service.ts'
 import { chartSource, packageClient } from '../package-world.ts'
-import { about, configMaps, deployments, openEditorWorld, userOf, type EditorWorld } from './editor-world.ts'
+import { recordObject } from '../reads/records.ts'
+import { chartTexts } from '../texts.ts'
+import { chartOf } from './charts.ts'
+import type { EditorWorld } from './editor-world.ts'
+import { about, configMaps, deployments, openEditorWorld, userOf } from './editor-world.ts'
 
-const test = needing('helm')
+const withHelm = needing('helm')
 let world: EditorWorld
-test.before(async () => {
+withHelm.before(async () => {
   world = await openEditorWorld()
 })
-test.after.always(() => world.stop())
+withHelm.after.always(() => world.stop())
 
 const modelOf = (name: string, data: Readonly<Record<string, string>>) => ({ ...about(configMaps, name), resources: { configMap: { data } } })
 const dataOf = (name: string): unknown => world.api.find('v1', 'ConfigMap', 'shop', name)?.['data']
@@ -21,7 +36,7 @@ const applied = async (name: string, data: Readonly<Record<string, string>>): Pr
   if (task.state !== 'succeeded') throw new Error(`${task.message} ${task.error ?? ''}`)
 }
 
-test.serial('a model is installed, shown, changed by a patch, and removed', async (t) => {
+withHelm.serial('a model is installed, shown, changed by a patch, and removed', async (t) => {
   const client = world.as(world.owner)
   const installed = await client.done('PUT', '/editor/', modelOf('tides', { high: '4.1', low: '0.3' }))
   t.is(installed.state, 'succeeded', `${installed.message} ${installed.error}`)
@@ -48,7 +63,7 @@ test.serial('a model is installed, shown, changed by a patch, and removed', asyn
   t.deepEqual(records('tides'), [])
 })
 
-test.serial('what is installed is shown as text and as files', async (t) => {
+withHelm.serial('what is installed is shown as text and as files', async (t) => {
   await applied('charts', { a: '1' })
   const manifest = await expectStatus(world.put('/editor/manifest', about(configMaps, 'charts')), 200)
   t.is(manifest.headers['content-type'], 'text/plain; charset=utf-8')
@@ -61,7 +76,7 @@ test.serial('what is installed is shown as text and as files', async (t) => {
   t.true(yaml.text.includes('resources:\n  configMap:\n    apiVersion: v1\n'))
 })
 
-test.serial('three ways to say what is to be removed', async (t) => {
+withHelm.serial('three ways to say what is to be removed', async (t) => {
   const client = world.as(world.owner)
   const ways: readonly (readonly [string, string, unknown?])[] = [
     ['way-a', '/editor', { group: 'core', version: 'v1', name: 'configmaps', releaseName: 'way-a', namespace: 'shop' }],
@@ -76,7 +91,7 @@ test.serial('three ways to say what is to be removed', async (t) => {
   }
 })
 
-test.serial('only what the editor made is removed by it', async (t) => {
+withHelm.serial('only what the editor made is removed by it', async (t) => {
   const client = world.as(world.owner)
   const other = await client.done('POST', '/v3/releases', { ...chartSource(world.charts, 'minimal'), releaseName: 'plain', namespace: 'shop' })
   t.is(other.state, 'succeeded', `${other.message} ${other.error}`)
@@ -100,7 +115,7 @@ test.serial('only what the editor made is removed by it', async (t) => {
   t.deepEqual([records('plain'), records('kept')], [['1 deployed'], ['1 deployed']])
 })
 
-test.serial('bodies that cannot be applied are refused before a task is made', async (t) => {
+withHelm.serial('bodies that cannot be applied are refused before a task is made', async (t) => {
   await applied('firm', { a: '1' })
   const tasks = async (): Promise<number> => Number((await expectStatus(world.service.send('GET', '/api/v1/tasks', { token: world.owner.token }), 200)).headers['x-total-count'])
   const before = await tasks()
@@ -129,7 +144,7 @@ test.serial('bodies that cannot be applied are refused before a task is made', a
   t.deepEqual(records('firm'), ['1 deployed'])
 })
 
-test.serial('a response-id makes a repetition the same task', async (t) => {
+withHelm.serial('a response-id makes a repetition the same task', async (t) => {
   const id = randomUUID()
   const first = await expectStatus(world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '1' })), 200)
   const again = await expectStatus(world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '1' })), 200)
@@ -140,7 +155,7 @@ test.serial('a response-id makes a repetition the same task', async (t) => {
   t.is((await world.put(`/editor?response-id=${id}`, modelOf('echo', { a: '2' }))).status, 422)
 })
 
-test.serial('the cluster sees the caller alone, in the request and in the task', async (t) => {
+withHelm.serial('the cluster sees the caller alone, in the request and in the task', async (t) => {
   const before = world.api.calls.length
   const task = await world.as(world.member).done('PUT', '/editor', modelOf('mine', { a: '1' }))
   t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
@@ -148,7 +163,7 @@ test.serial('the cluster sees the caller alone, in the request and in the task',
   t.deepEqual([...new Set(world.api.calls.slice(before).map(({ user }) => user))], [userOf(world.member)])
 })
 
-test.serial('an object that the caller may not read is named, and its content is nowhere', async (t) => {
+withHelm.serial('an object that the caller may not read is named, and its content is nowhere', async (t) => {
   await applied('shy', { word: 'halyard-7731' })
   const allow = world.api.rules.forbid({ user: userOf(world.member), verb: 'get', resource: 'configmaps', name: 'shy' })
   const model = await expectStatus(world.put('/editor/model', about(configMaps, 'shy'), world.member), 200)
@@ -167,7 +182,7 @@ test.serial('an object that the caller may not read is named, and its content is
   t.is(gone.json.missing[0].reason, 'not-found')
 })
 
-test.serial('a caller who may not read the records gets a message', async (t) => {
+withHelm.serial('a caller who may not read the records gets a message', async (t) => {
   await applied('sealed', { a: '1' })
   const allow = world.api.rules.forbid({ user: userOf(world.member), resource: 'secrets' })
   for (const path of ['/editor/model', '/editor/manifest', '/editor/resources']) t.is((await world.put(path, about(configMaps, 'sealed'), world.member)).status, 403, path)
@@ -176,7 +191,7 @@ test.serial('a caller who may not read the records gets a message', async (t) =>
   t.deepEqual(records('sealed'), ['1 deployed'])
 })
 
-test.serial('outsiders, and who may only look, change and see nothing', async (t) => {
+withHelm.serial('outsiders, and who may only look, change and see nothing', async (t) => {
   await applied('walled', { a: '1' })
   const before = world.api.calls.length
   const requests: readonly (readonly [string, string])[] = [['PUT', '/editor'], ['DELETE', '/editor'], ['PUT', '/editor/model'], ['PUT', '/editor/manifest'], ['PUT', '/editor/resources']]
@@ -192,7 +207,7 @@ test.serial('outsiders, and who may only look, change and see nothing', async (t
   await expectStatus(world.put('/editor/model', about(configMaps, 'walled'), reading), 200)
 })
 
-test.serial("another organization's cluster of the same name has nothing of it", async (t) => {
+withHelm.serial("another organization's cluster of the same name has nothing of it", async (t) => {
   await applied('ours', { a: '1' })
   const twin = await startFakeApi()
   t.teardown(() => twin.stop())
@@ -205,4 +220,97 @@ test.serial("another organization's cluster of the same name has nothing of it",
   t.is(made.state, 'succeeded', `${made.message} ${made.error}`)
   t.deepEqual([dataOf('ours'), twin.find('v1', 'ConfigMap', 'shop', 'ours')?.['data']], [{ a: '1' }, { a: 'theirs' }])
   t.is((await world.service.send('GET', `/api/v1/tasks/${made.id}`, { token: world.owner.token })).status, 404)
+})
+
+const editorChart = chartOf('editor', { metadata: { resource: configMaps }, resources: { configMap: { apiVersion: 'v1', kind: 'ConfigMap' } } }, { 'meta.x-helm.dev/editor': '{"group":"","version":"v1","resource":"configmaps"}' })
+const source = { apiGroup: '', kind: 'Embed', namespace: '', name: 'editors' }
+const editor: ResourceEditor = { resource: configMaps, options: undefined, editor: { name: 'editor', version: '', source }, instanceLabelPaths: [], origin: 'built-in' }
+const ref = { namespace: 'shop', name: 'web', version: 1, status: 'deployed', objectName: 'x', uid: 'u', resourceVersion: '1' }
+const release = { name: 'web', namespace: 'shop', version: 1, info: { status: 'deployed' }, chart: {}, manifest: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n' }
+
+/** A cluster that hides the object, and what it was asked to do. */
+const stage = (changes: Partial<Record<keyof ApplyEditorTaskDeps, unknown>> = {}) => {
+  const asked: string[] = []
+  const cluster = {
+    request: ({ method, target }: { method: string; target: string }) => {
+      asked.push(`${method} ${target}`)
+      const isList = target === '/api/v1'
+      return Promise.resolve(right({ status: isList ? 200 : 403, json: isList ? { resources: [{ name: 'configmaps', kind: 'ConfigMap', namespaced: true }] } : {}, text: '' }))
+    },
+  } as unknown as MemberCluster
+  const never = new Proxy({}, { get: (_, name) => () => { throw new Error(`helm was asked to ${String(name)}`) } })
+  const deps = {
+    helm: never,
+    chartTexts,
+    patches: fastJsonPatches,
+    editorCatalog: { find: () => Promise.resolve(right(editor)) },
+    chartSource: { fetch: () => Promise.resolve(right({ chart: editorChart, ref: editor.editor, digest: '', size: 1 })) },
+    appReleases: { find: () => Promise.resolve(right(undefined)) },
+    releases: { index: () => Promise.resolve(right([ref])), read: () => Promise.resolve(right(release)) },
+    driverOf: () => Promise.resolve('Secret'),
+    clusterTasks: { run: (run: TaskRun, work: (run: TaskRun, opened: unknown) => unknown) => work(run, { cluster }) },
+    pause: () => new Promise(() => undefined),
+    ...changes,
+  } as unknown as ApplyEditorTaskDeps
+  return { deps, asked }
+}
+
+const runOf = (input: object, failed: (text: string) => void = () => undefined): TaskRun =>
+  ({ input: input as FreeObject, progress: { say: () => undefined, step: () => ({ say: () => undefined, done: () => undefined, failed }) }, signal: new AbortController().signal, task: { about: { revision: '1' } } }) as unknown as TaskRun
+
+const input = { release: { name: 'web', namespace: 'shop' }, model: about(configMaps, 'web'), flags: { install: true } }
+
+test('a right that was lost before the start ends both tasks before anything is requested or changed', async (t) => {
+  const held = heldCluster()
+  await held.minute('denied')
+  const { deps, asked } = stage({ clusterTasks: held.deps.clusterTasks })
+  for (const kind of [applyEditorKind(deps), deleteEditorKind(deps)]) {
+    t.deepEqual(await kind.run(held.run(input as unknown as FreeObject)), { state: 'failed', message: 'Nothing was changed.', error: 'You may no longer connect to this cluster.' })
+  }
+  t.deepEqual(asked, [])
+})
+
+test('a patch is not applied once an object that it must keep is hidden', async (t) => {
+  const { deps } = stage()
+  const steps: string[] = []
+  const end = await applyEditorKind(deps).run(runOf({ ...input, patch: [{ op: 'add', path: '/resources/x', value: {} }] }, (text) => void steps.push(text)))
+  t.deepEqual([end.state, end.message], ['failed', 'Nothing was changed.'])
+  t.regex(end.error ?? '', /does not let you read ConfigMap web/)
+  t.deepEqual(steps, ['The model could not be prepared.'])
+})
+
+test('a model that the editor of this moment does not take is not applied', async (t) => {
+  const { deps } = stage()
+  const end = await applyEditorKind(deps).run(runOf({ ...input, model: { ...about(configMaps, 'web'), resources: { service: {} } } }))
+  t.deepEqual([end.state, end.message], ['failed', 'Nothing was changed.'])
+  t.regex(end.error ?? '', /resources\.service/)
+})
+
+/** A service that may use no helm, and a release that an editor made before. */
+const openWorld = async (t: { teardown(end: () => Promise<void>): void }) => {
+  const [api, service] = await Promise.all([startFakeApi(), startService({ settings: { MOORAGE_HELM: 'off' } })])
+  t.teardown(async () => {
+    await service.stop()
+    await api.stop()
+  })
+  const manifest = '---\n# Source: a/b.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: tides\n'
+  api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
+  api.put(await recordObject('Secret', { name: 'tides', namespace: 'shop', version: 1, manifest }))
+  api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'tides', namespace: 'shop' }, data: { high: '4.1' } })
+  await expectStatus(importCluster(service.send, service.adminToken, 'admin', 'prod', api.kubeconfig()), 200)
+  return packageClient(service.send, service.adminToken, 'admin/prod')
+}
+
+test('without helm what is installed is shown, and the rest says what is missing', async (t) => {
+  const client = await openWorld(t)
+  const { json } = await expectStatus(client.send('PUT', '/editor/model', about(configMaps, 'tides')), 200)
+  t.deepEqual(json.resources.configMap.data, { high: '4.1' })
+  await expectStatus(client.send('PUT', '/editor/manifest', about(configMaps, 'tides')), 200)
+  await expectStatus(client.send('PUT', '/editor/resources', about(configMaps, 'tides')), 200)
+  const model = { ...about(configMaps, 'new'), resources: { configMap: {} } }
+  for (const path of ['/options/model', '/options/manifest', '/options/resources', '/editor']) {
+    const refused = await client.send('PUT', path, model)
+    t.deepEqual([refused.status, refused.json.code], [500, 'HelmMissing'], `${path} ${refused.text}`)
+    t.regex(refused.json.message, /helm/)
+  }
 })

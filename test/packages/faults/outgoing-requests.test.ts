@@ -1,10 +1,18 @@
-import type { ExecutionContext } from 'ava'
-import { needing } from '../../support/components/needing.ts'
+import test, { type ExecutionContext } from 'ava'
+import { expectStatus } from '../../clusters/cluster-world.ts'
 import { inTime } from '../../faults/linked-service.ts'
+import { needing } from '../../support/components/needing.ts'
+import { startFakeApi } from '../../support/fake-api.ts'
+import { startService } from '../../support/service.ts'
+import { chartOf } from '../chart-archive.ts'
+import { startChartServer } from '../chart-server.ts'
+import { chartSource, importedAs, packageClient, startCharts } from '../package-world.ts'
+import { recordObject } from '../reads/records.ts'
 import { hostileChart } from './hostile-archives.ts'
-import { offered, startHostileWorld, startTrap, type HostileWorld, type Trap } from './hostile-world.ts'
+import type { HostileWorld, Trap } from './hostile-world.ts'
+import { offered, startHostileWorld, startTrap } from './hostile-world.ts'
 
-const test = needing('helm')
+const withHelm = needing('helm')
 
 const from = (sourceName: string, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => ({
   name: 'hostile', version: '1.0.0', sourceApiGroup: '', sourceKind: 'Legacy', sourceNamespace: '', sourceName, ...more,
@@ -25,7 +33,7 @@ const isRefused = async (t: ExecutionContext, world: HostileWorld, trap: Trap, s
   t.is(trap.connections, 0, JSON.stringify(source))
 }
 
-test('addresses that were not opened are not reached, however they are spelled', async (t) => {
+withHelm('addresses that were not opened are not reached, however they are spelled', async (t) => {
   const world = await startHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
@@ -43,7 +51,7 @@ test('addresses that were not opened are not reached, however they are spelled',
   t.is(trap.connections, 1, 'the trap itself works')
 })
 
-test('a repository that may be reached leads nowhere else', async (t) => {
+withHelm('a repository that may be reached leads nowhere else', async (t) => {
   const world = await startHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
@@ -69,7 +77,7 @@ test('a repository that may be reached leads nowhere else', async (t) => {
   t.deepEqual(world.changes(), [])
 })
 
-test('a Flux source of the cluster is held to the same rules', async (t) => {
+withHelm('a Flux source of the cluster is held to the same rules', async (t) => {
   const world = await startHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
@@ -86,7 +94,7 @@ test('a Flux source of the cluster is held to the same rules', async (t) => {
   t.deepEqual(world.changes(), [])
 })
 
-test('icons and links of a chart are shown, never fetched', async (t) => {
+withHelm('icons and links of a chart are shown, never fetched', async (t) => {
   const world = await startHostileWorld(t)
   const trap = await startTrap()
   t.teardown(() => trap.stop())
@@ -102,7 +110,7 @@ test('icons and links of a chart are shown, never fetched', async (t) => {
   t.is(trap.connections, 0)
 })
 
-test('an index that never ends is given up', async (t) => {
+withHelm('an index that never ends is given up', async (t) => {
   const world = await startHostileWorld(t)
   const chunk = Buffer.alloc(1024 * 1024, ' ')
   let sent = 0
@@ -122,3 +130,93 @@ test('an index that never ends is given up', async (t) => {
   t.true(sent < 2_000, 'it was not read to its end')
   t.false(endless.text.includes('  '))
 })
+
+const password = 'tide-table-9317'
+
+/** A repository by name, that asks for a password, and another server that the service may reach too. */
+const startNamed = async (t: Parameters<typeof startHostileWorld>[0]) => {
+  const elsewhere = await startChartServer(await chartOf('minimal'))
+  const world = await startHostileWorld(t, { alsoOpen: [elsewhere.url] })
+  t.teardown(() => elsewhere.stop())
+  world.charts.add(await chartOf('minimal'))
+  const token = world.service.adminToken
+  const named = (method: string, path: string, body?: unknown) => world.service.send(method, `/api/v1/orgs/admin/chartrepositories${path}`, { token, ...(body === undefined ? {} : { body }) })
+  await expectStatus(named('POST', '', { name: 'internal', url: world.charts.url, username: 'reader', password }), 201)
+  const source = { name: 'minimal', version: '', sourceApiGroup: '', sourceKind: 'ChartRepository', sourceNamespace: '', sourceName: 'internal' }
+  return { world, elsewhere, named, source, token }
+}
+
+const expected = `Basic ${Buffer.from(`reader:${password}`).toString('base64')}`
+
+test('a chart of a named repository is installed with its credentials, which no answer shows', async (t) => {
+  const { world, named, source } = await startNamed(t)
+  const task = await world.client.done('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace: 'default' })
+  t.is(task.state, 'succeeded', `${task.message} ${task.error}`)
+  t.deepEqual([...new Set(world.charts.authorizations)], [expected])
+  const shown = await named('GET', '/internal')
+  t.is(shown.status, 200)
+  const everything = [shown.text, (await named('GET', '')).text, JSON.stringify(task), world.service.logText(), JSON.stringify(world.api.all('v1', 'Secret', 'default'))].join('\n')
+  t.false(everything.includes(password) || everything.includes(expected))
+})
+
+test('credentials stay with their host, where an index or a redirect leads away', async (t) => {
+  const { world, elsewhere, source } = await startNamed(t)
+  world.charts.on('/index.yaml', (_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/yaml' })
+    res.end(`apiVersion: v1\nentries:\n  minimal:\n    - {apiVersion: v2, name: minimal, version: 1.0.0, urls: ["${elsewhere.url}/minimal-1.0.0.tgz"]}\n`)
+  })
+  await world.client.done('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace: 'default' })
+  world.charts.on('/index.yaml', (_req, res) => {
+    res.writeHead(302, { location: `${elsewhere.url}/index.yaml` })
+    res.end()
+  })
+  await world.client.done('POST', '/v3/releases/', { ...source, releaseName: 'other', namespace: 'default' })
+  t.true(elsewhere.requests.length > 0, 'the other server is one that may be reached')
+  t.deepEqual([...new Set(elsewhere.authorizations)], [''])
+})
+
+test('the routes for repositories are no open proxy', async (t) => {
+  const { world, token, named } = await startNamed(t)
+  const trap = await startTrap()
+  t.teardown(() => trap.stop())
+  for (const url of [`http://127.0.0.1:${trap.port}`, `http://localhost:${trap.port}/`, 'http://169.254.169.254/latest', 'file:///etc', `oci://127.0.0.1:${trap.port}/x`]) {
+    for (const path of ['/charts', '/charts/minimal/versions']) {
+      const answer = await world.service.send('GET', `/api/v1/chartrepositories${path}?url=${encodeURIComponent(url)}`, { token })
+      t.true(answer.status >= 400 && answer.status < 500, `${path} ${url}: ${answer.status} ${answer.text}`)
+    }
+    const made = await named('POST', '', { name: `trap-${trap.port}`, url, plain_http: url.startsWith('oci:') })
+    if (made.status === 201) {
+      t.true((await named('GET', `/trap-${trap.port}/charts`)).status >= 400)
+      t.is((await named('DELETE', `/trap-${trap.port}`)).status, 204)
+    } else {
+      t.is(made.status, 422, made.text)
+    }
+  }
+  t.is(trap.connections, 0)
+})
+
+for (const setting of ['off', '/nowhere/helm']) {
+  test(`without a helm (${setting}) releases are read, and what needs one says how to get it`, async (t) => {
+    const api = await startFakeApi()
+    const { charts, settings } = await startCharts(await chartOf('minimal'))
+    const service = await startService({ settings: { ...settings, MOORAGE_HELM: setting } })
+    t.teardown(async () => {
+      await service.stop()
+      await charts.stop()
+      await api.stop()
+    })
+    api.put(await recordObject('Secret', { name: 'web', namespace: 'default', version: 1 }))
+    const client = packageClient(service.send, service.adminToken, await importedAs(service.send, service.adminToken, 'admin', api.kubeconfig()))
+    const list = await client.send('GET', '/v3/releases/')
+    t.is(list.status, 200)
+    t.like(list.json, [{ name: 'web', version: 1 }])
+    const source = chartSource(charts, 'minimal')
+    t.is((await client.send('GET', `/packageview?${new URLSearchParams(source).toString()}`)).status, 200)
+    const before = api.calls.length
+    const answer = await client.send('POST', '/v3/releases/', { ...source, releaseName: 'other', namespace: 'default' })
+    const words = answer.status === 200 ? await client.follow((answer.json as { id: string }).id) : { state: 'failed', error: answer.text }
+    t.is(words.state, 'failed')
+    t.regex(words.error ?? '', /moorage helm install/)
+    t.deepEqual(api.calls.slice(before).filter(({ verb, resource }) => ['create', 'patch', 'update', 'delete'].includes(verb) && resource !== '').map(({ url }) => url), [])
+  })
+}

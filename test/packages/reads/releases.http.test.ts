@@ -1,8 +1,12 @@
 import test from 'ava'
 import type { StorageDriver } from '../../../core/packages/types.ts'
-import { expectStatus } from '../../clusters/cluster-world.ts'
-import { openReadsWorld, type ReadsWorld } from './reads-world.ts'
-import { recordObject, releaseJson, type RecordOf } from './records.ts'
+import type { Person } from '../../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
+import { startFakeApi } from '../../support/fake-api.ts'
+import type { ReadsWorld } from './reads-world.ts'
+import { openReadsWorld } from './reads-world.ts'
+import type { RecordOf } from './records.ts'
+import { recordObject, releaseJson } from './records.ts'
 
 /** Lists, history, content and status through the whole service, on a cluster that any test may fill in namespaces of its own. */
 let world: ReadsWorld
@@ -124,4 +128,218 @@ test('an answer that the client holds already is not sent again', async (t) => {
   await put([{ name: 'web', namespace: 'etag', version: 2 }])
   const changed = await world.service.send('GET', path, { token: world.owner.token, headers: { 'If-None-Match': etag } })
   t.is(changed.status, 200)
+})
+
+/** Whose rights count: those in the organization, those of the token, and those that the cluster gives the person. */
+let readsRightsWorld: ReadsWorld
+test.before(async () => {
+  readsRightsWorld = await openReadsWorld()
+  readsRightsWorld.fake.put(await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1 }))
+})
+test.after.always(() => readsRightsWorld.stop())
+
+/** What the cluster is told that a person is. */
+const userOf = ({ login }: Person): string => `moorage:${login}`
+const reads = ['/v3/releases', '/v3/releases/web', '/v3/releases/web/content', '/v3/releases/web/status']
+const driverReads = ['/tiller-config', '/tiller-config/default']
+
+test.serial('who may connect to the cluster reads its releases, as themselves', async (t) => {
+  for (const person of [readsRightsWorld.owner, readsRightsWorld.member]) {
+    const before = readsRightsWorld.fake.calls.length
+    for (const path of reads) await expectStatus(readsRightsWorld.get(path, person), 200)
+    const users = new Set(readsRightsWorld.fake.calls.slice(before).map(({ user }) => user))
+    t.deepEqual([...users], [userOf(person)])
+  }
+})
+
+test.serial('who may only see the cluster, or nothing of it, is refused before it is asked', async (t) => {
+  const before = readsRightsWorld.fake.calls.length
+  for (const path of [...reads, ...driverReads]) {
+    t.is((await readsRightsWorld.get(path, readsRightsWorld.viewer)).status, 403, path)
+    t.is((await readsRightsWorld.get(path, readsRightsWorld.stranger)).status, 404, path)
+    t.is((await readsRightsWorld.service.send('GET', `${readsRightsWorld.helm}${path}`)).status, 401, path)
+    const narrow = await readsRightsWorld.service.tokenFor(readsRightsWorld.owner.login, ['read:user'])
+    t.is((await readsRightsWorld.get(path, { ...readsRightsWorld.owner, token: narrow })).status, 403, path)
+  }
+  t.is(readsRightsWorld.fake.calls.length, before)
+})
+
+test.serial('a caller whom the cluster refuses gets no row, also of what is kept for others', async (t) => {
+  const warm = await expectStatus(readsRightsWorld.get('/v3/releases', readsRightsWorld.owner), 200)
+  t.is(warm.json.length, 1)
+  const allow = readsRightsWorld.fake.rules.forbid({ user: userOf(readsRightsWorld.member), resource: 'secrets' })
+  for (const path of reads) {
+    const refused = await readsRightsWorld.get(path, readsRightsWorld.member)
+    t.is(refused.status, 403, path)
+    t.true(refused.json.message.includes(`User "${userOf(readsRightsWorld.member)}" cannot list resource "secrets"`), refused.text)
+    t.false(refused.text.includes('Release of web'))
+    await expectStatus(readsRightsWorld.get(path, readsRightsWorld.owner), 200)
+  }
+  allow()
+  t.deepEqual((await expectStatus(readsRightsWorld.get('/v3/releases', readsRightsWorld.member), 200)).json, warm.json)
+})
+
+test.serial('who has rights in one namespace reads there, and is refused elsewhere', async (t) => {
+  readsRightsWorld.fake.put(await recordObject('Secret', { name: 'web', namespace: 'vault', version: 1 }))
+  await expectStatus(readsRightsWorld.get('/v3/releases', readsRightsWorld.owner), 200)
+  const rules = [readsRightsWorld.fake.rules.forbid({ user: userOf(readsRightsWorld.member), namespace: '' }), readsRightsWorld.fake.rules.forbid({ user: userOf(readsRightsWorld.member), namespace: 'vault' })]
+  t.is((await readsRightsWorld.get('/v3/releases', readsRightsWorld.member)).status, 403)
+  t.is((await readsRightsWorld.get('/v3/releases?namespace=vault', readsRightsWorld.member)).status, 403)
+  t.is((await readsRightsWorld.get('/v3/releases/web/content?namespace=vault', readsRightsWorld.member)).status, 403)
+  t.deepEqual((await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.member), 200)).json.map(({ namespace }: { namespace: string }) => namespace), ['shop'])
+  await expectStatus(readsRightsWorld.get('/v3/releases/web/content?namespace=shop', readsRightsWorld.member), 200)
+  for (const allow of rules) allow()
+})
+
+test.serial("another organization's cluster shows its own releases, also where it claims to be the same one", async (t) => {
+  const twin = await startFakeApi({ progresses: false })
+  t.teardown(() => twin.stop())
+  twin.rules.answer({ path: '/api/v1/namespaces/kube-system', method: 'GET' }, (_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.end(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kube-system', uid: readsRightsWorld.fake.uid } }))
+  })
+  await expectStatus(importCluster(readsRightsWorld.service.send, readsRightsWorld.stranger.token, readsRightsWorld.otherOrg, 'prod', twin.kubeconfig()), 200)
+  const theirs = (path: string) => readsRightsWorld.service.send('GET', `/api/v1/clusters/${readsRightsWorld.otherOrg}/prod/helm${path}`, { token: readsRightsWorld.stranger.token })
+  t.is((await expectStatus(theirs('/tiller-config'), 200)).json.clusterID, readsRightsWorld.fake.uid)
+  t.deepEqual((await expectStatus(theirs('/v3/releases'), 200)).json, [])
+  // The same object by uid and version, with another content.
+  await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.owner), 200)
+  const known = readsRightsWorld.fake.find('v1', 'Secret', 'shop', 'sh.helm.release.v1.web.v1')
+  const forged = await recordObject('Secret', { name: 'web', namespace: 'shop', version: 1, description: 'Forged' })
+  const object = { ...forged, metadata: { ...forged.metadata, uid: known?.metadata.uid, resourceVersion: known?.metadata.resourceVersion } }
+  twin.rules.answer({ resource: 'secrets' }, (_req, res, { verb }) => {
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.end(JSON.stringify(verb === 'list' ? { items: [object], metadata: {} } : object))
+  })
+  t.is((await expectStatus(theirs('/v3/releases?namespace=shop'), 200)).json[0].info.description, 'Forged')
+  t.is((await expectStatus(readsRightsWorld.get('/v3/releases?namespace=shop', readsRightsWorld.owner), 200)).json[0].info.description, 'Release of web')
+  t.is((await readsRightsWorld.service.send('GET', `/api/v1/clusters/${readsRightsWorld.otherOrg}/prod/helm/v3/releases`, { token: readsRightsWorld.owner.token })).status, 404)
+})
+
+test.serial('a cluster that does not answer is reported', async (t) => {
+  const stop = readsRightsWorld.fake.rules.fail({ resource: 'secrets' }, 503, 'ServiceUnavailable', 'not now')
+  const answer = await readsRightsWorld.get('/v3/releases')
+  t.is(answer.status, 500)
+  t.true(answer.json.message.includes('not now'))
+  stop()
+})
+
+/** The driver of a cluster: its default, its setting, and what reads make of it. */
+let driverWorld: ReadsWorld
+test.before(async () => { driverWorld = await openReadsWorld() })
+test.after.always(() => driverWorld.stop())
+
+const path = '/tiller-config'
+const set = (driverName: unknown, person = driverWorld.owner) =>
+  driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: person.token, body: { driver: { pkg3: { driverName } } } })
+const nameOf = (answer: { readonly json: unknown }): unknown => (answer.json as { data: { driver: { pkg3: { driverName: string } } } }).data.driver.pkg3.driverName
+
+test.serial('nothing set is the default, with id 0', async (t) => {
+  const got = await expectStatus(driverWorld.get(path), 200)
+  const orgId = (await expectStatus(driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.org}`, { token: driverWorld.owner.token }), 200)).json.id
+  t.deepEqual(got.json, { id: 0, userID: orgId, clusterID: driverWorld.fake.uid, type: 1, data: { driver: { pkg3: { driverName: 'Secret' } } }, createdUnix: 0, updatedUnix: 0 })
+  t.deepEqual((await expectStatus(driverWorld.get(`${path}/default`), 200)).json, got.json)
+})
+
+test.serial('a driver is set in any case, singular or plural, in one row', async (t) => {
+  const ids = new Set<number>()
+  for (const [sent, stored] of [['ConfigMap', 'ConfigMap'], ['secrets', 'Secret'], ['CONFIGMAPS', 'ConfigMap'], ['Secret', 'Secret'], ['', 'Secret'], ['configmap', 'ConfigMap']] as const) {
+    const answer = await expectStatus(set(sent), 200)
+    t.is(nameOf(answer), stored, sent)
+    t.deepEqual((await expectStatus(driverWorld.get(path), 200)).json, answer.json)
+    t.true(answer.json.updatedUnix >= answer.json.createdUnix && answer.json.createdUnix > 0)
+    ids.add(answer.json.id)
+  }
+  t.is(ids.size, 1)
+  t.is(nameOf(await expectStatus(driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body: {} }), 200)), 'Secret')
+  t.is(nameOf(await expectStatus(driverWorld.get(`${path}/default`), 200)), 'Secret')
+})
+
+test.serial('what is no driver for a cluster is refused and changes nothing', async (t) => {
+  await expectStatus(set('ConfigMap'), 200)
+  for (const name of ['memory', 'sql', 'Secret ', 'file', 7, {}, 'x'.repeat(100)]) t.is((await set(name)).status, 422, JSON.stringify(name))
+  for (const body of [{ driver: 'Secret' }, { driver: { pkg3: 'Secret' } }, [], 'text']) {
+    t.is((await driverWorld.service.send('PUT', `${driverWorld.helm}${path}`, { token: driverWorld.owner.token, body })).status, body === 'text' ? 400 : 422, JSON.stringify(body))
+  }
+  t.is(nameOf(await expectStatus(driverWorld.get(path), 200)), 'ConfigMap')
+})
+
+test.serial('who may not connect to the cluster sets nothing', async (t) => {
+  await expectStatus(set('ConfigMap'), 200)
+  t.is((await set('Secret', driverWorld.viewer)).status, 403)
+  t.is((await set('Secret', driverWorld.stranger)).status, 404)
+  const readOnly = await driverWorld.service.tokenFor(driverWorld.owner.login, ['read:cluster'])
+  t.is((await set('Secret', { ...driverWorld.owner, token: readOnly })).status, 403)
+  t.is(nameOf(await expectStatus(driverWorld.get(path, { ...driverWorld.owner, token: readOnly }), 200)), 'ConfigMap')
+  t.is(nameOf(await expectStatus(set('Secret', driverWorld.member), 200)), 'Secret')
+})
+
+test.serial('reads use the driver of the cluster, and another owner of the same cluster has another', async (t) => {
+  driverWorld.fake.put(await recordObject('Secret', { name: 'in-secret', namespace: 'drivers', version: 1 }))
+  driverWorld.fake.put(await recordObject('ConfigMap', { name: 'in-map', namespace: 'drivers', version: 1 }))
+  await expectStatus(importCluster(driverWorld.service.send, driverWorld.stranger.token, driverWorld.otherOrg, 'same', driverWorld.fake.kubeconfig()), 200)
+  const names = async (token: string, at: string): Promise<unknown> =>
+    (await expectStatus(driverWorld.service.send('GET', `/api/v1/clusters/${at}/helm/v3/releases?namespace=drivers`, { token }), 200)).json.map(({ name }: { name: string }) => name)
+  for (const [driver, shown] of [['ConfigMap', 'in-map'], ['Secret', 'in-secret'], ['ConfigMap', 'in-map']] as const) {
+    await expectStatus(set(driver), 200)
+    t.deepEqual(await names(driverWorld.owner.token, `${driverWorld.org}/prod`), [shown])
+    t.deepEqual(await names(driverWorld.stranger.token, `${driverWorld.otherOrg}/same`), ['in-secret'])
+  }
+  t.is((await driverWorld.get('/v3/releases/in-secret/content?namespace=drivers')).status, 404)
+  await expectStatus(driverWorld.get('/v3/releases/in-map/content?namespace=drivers'), 200)
+})
+
+test.serial('each setting is in the audit log of the owner', async (t) => {
+  await expectStatus(set('ConfigMap'), 200)
+  const audit = await expectStatus(driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.org}/audit`, { token: driverWorld.owner.token }), 200)
+  const rows = JSON.stringify(audit.json)
+  t.true(rows.includes('package_driver.set'), rows.slice(0, 500))
+  const theirs = await expectStatus(driverWorld.service.send('GET', `/api/v1/orgs/${driverWorld.otherOrg}/audit`, { token: driverWorld.stranger.token }), 200)
+  t.false(JSON.stringify(theirs.json).includes('package_driver.set'))
+})
+
+/** Two thousand records: 400 releases in 20 namespaces with five revisions each. */
+let bigListWorld: ReadsWorld
+const records: readonly RecordOf[] = Array.from({ length: 2000 }, (_, index) => {
+  const release = Math.floor(index / 5)
+  const version = (index % 5) + 1
+  const status = version < 5 ? 'superseded' : release % 10 === 0 ? 'failed' : release % 10 === 1 ? 'pending-upgrade' : 'deployed'
+  return { name: `release-${release}`, namespace: `team-${release % 20}`, version, status, lastDeployed: new Date(Date.UTC(2026, 0, 1) + ((release * 7919) % 400) * 1000).toISOString() }
+})
+const newest = records.filter(({ version }) => version === 5)
+
+test.before(async () => {
+  bigListWorld = await openReadsWorld()
+  for (const record of records) bigListWorld.fake.put(await recordObject('Secret', record))
+})
+test.after.always(() => bigListWorld.stop())
+
+interface BigListRow { readonly name: string; readonly version: number; readonly info: { readonly status: string } }
+const fetched = (): number => bigListWorld.fake.calls.filter(({ verb, resource }) => verb === 'get' && resource === 'secrets').length
+const rows = async (query: string): Promise<readonly BigListRow[]> => (await expectStatus(bigListWorld.get(`/v3/releases${query}`), 200)).json as readonly BigListRow[]
+const names = (list: readonly { readonly name: string }[]): readonly string[] => list.map(({ name }) => name)
+const byName = (list: readonly RecordOf[]): readonly RecordOf[] => list.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+const byDate = (list: readonly RecordOf[]): readonly RecordOf[] => list.toSorted((a, b) => Date.parse(a.lastDeployed ?? '') - Date.parse(b.lastDeployed ?? ''))
+
+test.serial('a page of a long list fetches what it shows, once', async (t) => {
+  const shown = byName(newest.filter(({ status }) => status !== 'pending-upgrade')).slice(30, 55)
+  t.deepEqual(names(await rows('?limit=25&offset=30')), names(shown))
+  t.is(fetched(), 25)
+  t.deepEqual(names(await rows('?limit=25&offset=30&sort=name')), names(shown))
+  t.is(fetched(), 25)
+})
+
+test.serial('a whole list has each release once, in the order that was asked for, and is asked from the cluster once', async (t) => {
+  const all = await rows('?all=true')
+  t.deepEqual(all.map(({ name, version, info }) => [name, version, info.status]), byName(newest).map(({ name, version, status }) => [name, version, status]))
+  t.is(fetched(), 400)
+  const before = bigListWorld.fake.calls.length
+  t.deepEqual(names(await rows('?all=true&sort=date')), names(byDate(newest)))
+  t.deepEqual(names(await rows('?all=true&sort=date-desc')), names(byDate(newest).toReversed()))
+  t.deepEqual(names(await rows('?all=true&sort=name-desc&filter=7%24')), names(byName(newest.filter(({ name }) => name.endsWith('7'))).toReversed()))
+  t.deepEqual(names(await rows('?pending=true')), names(byName(newest.filter(({ status }) => status === 'pending-upgrade'))))
+  t.deepEqual(names(await rows('?namespace=team-3&all=true')), names(byName(newest.filter(({ namespace }) => namespace === 'team-3'))))
+  // Four pages of metadata for each list of all namespaces, one for the namespace.
+  t.deepEqual(bigListWorld.fake.calls.slice(before).map(({ verb }) => verb), Array.from({ length: 4 * 4 + 1 }, () => 'list'))
+  t.is((await rows('?superseded=true')).length, 1600)
 })

@@ -1,8 +1,10 @@
 import test from 'ava'
 import { parse } from 'yaml'
-import { expectStatus } from '../../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../../clusters/cluster-world.ts'
+import type { KubeObject } from '../../support/fake-api/kube-object.ts'
 import { ferryFiles } from './view-charts-served.ts'
-import { startViewsWorld, type ViewsWorld } from './views-world.ts'
+import type { ViewsWorld } from './views-world.ts'
+import { startViewsWorld } from './views-world.ts'
 
 /** Package views through the whole service, with charts of a repository on loopback. */
 let world: ViewsWorld
@@ -188,4 +190,150 @@ test('a token that only reads looks, and orders nothing', async (t) => {
   t.is((await world.ask('POST', '/packageview/orders', { body: world.source('ferry', '1.4.0'), token })).status, 403)
   const other = await world.service.tokenFor(world.owner.login, ['read:user'])
   t.is((await world.ask('GET', '/packageview', { query: world.source('ferry', '1.4.0'), token: other })).status, 403)
+})
+
+/** Values with the presets of a variant, and charts of a Flux repository: what a cluster holds, read as the caller. */
+let presetWorld: ViewsWorld
+test.before(async () => {
+  presetWorld = await startViewsWorld()
+  for (const [group, version, plural, kind, scope] of definitions) {
+    presetWorld.api.put({
+      apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name: `${plural}.${group}` },
+      spec: { group, scope, names: { plural, kind }, versions: [{ name: version, served: true, storage: true, schema: {} }] },
+    } as unknown as KubeObject)
+  }
+  for (const object of objects()) presetWorld.api.put(object as unknown as KubeObject)
+})
+test.after.always(() => presetWorld?.stop())
+
+const definitions = [
+  ['ui.k8s.appscode.com', 'v1alpha1', 'resourceeditors', 'ResourceEditor', 'Cluster'],
+  ['charts.x-helm.dev', 'v1alpha1', 'clusterchartpresets', 'ClusterChartPreset', 'Cluster'],
+  ['charts.x-helm.dev', 'v1alpha1', 'chartpresets', 'ChartPreset', 'Namespaced'],
+  ['source.toolkit.fluxcd.io', 'v1', 'helmrepositories', 'HelmRepository', 'Namespaced'],
+] as const
+
+const preset = (kind: string, name: string, namespace: string | undefined, size: string, values: object) => ({
+  apiVersion: 'charts.x-helm.dev/v1alpha1', kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }), labels: { size } }, spec: { values },
+})
+const objects = () => [
+  {
+    apiVersion: 'ui.k8s.appscode.com/v1alpha1', kind: 'ResourceEditor', metadata: { name: 'apps-v1-deployments' },
+    spec: { resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' }, variants: [{ name: 'small', selector: { matchLabels: { size: 'small' } } }, { name: 'empty' }] },
+  },
+  preset('ClusterChartPreset', 'b-replicas', undefined, 'small', { replicas: 2, image: { pull: null } }),
+  preset('ClusterChartPreset', 'a-replicas', undefined, 'small', { replicas: 9, image: { tag: 'cluster' } }),
+  preset('ClusterChartPreset', 'large', undefined, 'large', { replicas: 50 }),
+  preset('ChartPreset', 'a-replicas', 'shop', 'other', { image: { tag: 'shop' } }),
+  preset('ChartPreset', 'z-extra', 'shop', 'small', { extra: [1] }),
+  preset('ChartPreset', 'y-elsewhere', 'other', 'small', { replicas: 77 }),
+  { apiVersion: 'source.toolkit.fluxcd.io/v1', kind: 'HelmRepository', metadata: { name: 'harbour', namespace: 'kubeops' }, spec: { url: presetWorld.charts.url } },
+]
+
+const values = (changes: Readonly<Record<string, string>>) =>
+  presetWorld.ask('GET', '/packageview/values', { query: { ...presetWorld.source('ferry', '1.4.0'), group: 'apps', resource: 'deployments', kind: 'Deployment', variant: 'small', ...changes } })
+
+test('presets of the cluster are laid over the defaults by name, then those of the namespace', async (t) => {
+  t.deepEqual((await expectStatus(values({}), 200)).json, { replicas: 2, image: { tag: 'cluster', pull: null }, license: 'none' })
+  t.deepEqual((await expectStatus(values({ namespace: 'shop' }), 200)).json, { replicas: 2, image: { tag: 'shop', pull: null }, license: 'none', extra: [1] })
+  t.deepEqual((await expectStatus(values({ namespace: 'bare' }), 200)).json, { replicas: 2, image: { tag: 'cluster', pull: null }, license: 'none' })
+  t.deepEqual((await expectStatus(values({ resource: '' }), 200)).json.replicas, 2, 'by kind alone')
+  t.deepEqual((await expectStatus(values({ variant: 'empty' }), 200)).json, { replicas: 1, image: { tag: 'a', pull: 'Always' }, license: 'none' })
+  const body = { ...presetWorld.source('ferry', '1.4.0'), group: 'apps', resource: 'deployments', variant: 'small', namespace: 'shop' }
+  t.is((await expectStatus(presetWorld.ask('GET', '/packageview/values', { body }), 200)).json.image.tag, 'shop')
+  t.regex((await expectStatus(values({ format: 'yaml' }), 200)).text, /^replicas: 2\n/)
+})
+
+test.serial('what the cluster holds is read as the caller', async (t) => {
+  await expectStatus(values({ namespace: 'shop' }), 200)
+  await expectStatus(presetWorld.ask('GET', '/packageview', { query: { name: 'ferry', sourceName: 'harbour', sourceNamespace: 'kubeops' } }), 200)
+  const users = new Set(presetWorld.api.calls.filter(({ resource }) => ['resourceeditors', 'clusterchartpresets', 'chartpresets', 'helmrepositories'].includes(resource)).map(({ user }) => user))
+  t.deepEqual([...users], [`moorage:${presetWorld.owner.login}`])
+})
+
+const refused: readonly (readonly [string, Readonly<Record<string, string>>, number, string])[] = [
+  ['an unknown variant', { variant: 'huge' }, 404, 'VariantMissing'],
+  ['an unknown resource', { resource: 'boats', kind: '' }, 404, 'VariantMissing'],
+  ['a resource without an editor', { resource: 'statefulsets' }, 404, 'VariantMissing'],
+  ['a group that is none', { group: '../../api' }, 422, 'InvalidBody'],
+  ['a resource that is a path', { resource: 'pods/log' }, 422, 'InvalidBody'],
+  ['a kind that is none', { kind: 'a b' }, 422, 'InvalidBody'],
+  ['a namespace that is none', { namespace: 'shop/../x' }, 422, 'InvalidBody'],
+]
+for (const [what, changes, status, code] of refused) {
+  test(`values are refused with ${status} for ${what}`, async (t) => {
+    const answer = await values(changes)
+    t.deepEqual([answer.status, answer.json?.code], [status, code], answer.text)
+  })
+}
+
+test('presets that the caller may not read are reported, and not ignored', async (t) => {
+  const other = await startViewsWorld()
+  t.teardown(() => other.stop())
+  for (const object of presetWorld.api.all('apiextensions.k8s.io/v1', 'CustomResourceDefinition')) other.api.put(object)
+  for (const object of objects()) other.api.put(object as unknown as KubeObject)
+  const query = { ...other.source('ferry'), group: 'apps', resource: 'deployments', variant: 'small', namespace: 'shop' }
+  t.is((await other.ask('GET', '/packageview/values', { query })).status, 200)
+  other.api.rules.forbid({ resource: 'chartpresets' })
+  const answer = await other.ask('GET', '/packageview/values', { query })
+  t.deepEqual([answer.status, answer.json.code], [403, 'PresetsRefused'], answer.text)
+})
+
+test('a chart of a Flux repository: found with its defaults, refused where the caller may not read it', async (t) => {
+  const query = { name: 'ferry', version: '1.4.0', sourceApiGroup: '', sourceKind: '', sourceNamespace: 'kubeops', sourceName: 'harbour' }
+  const { json } = await expectStatus(presetWorld.ask('GET', '/packageview', { query }), 200)
+  t.deepEqual(json.sourceRef, { apiGroup: 'source.toolkit.fluxcd.io', kind: 'HelmRepository', namespace: 'kubeops', name: 'harbour' })
+  t.is((await presetWorld.ask('GET', '/packageview', { query: { ...query, sourceNamespace: 'other' } })).status, 404)
+})
+
+test('a chart that one member could fetch from the cluster is not shown to another who may not', async (t) => {
+  const colleague = await presetWorld.people.person('colleague')
+  const [, , , , org = ''] = presetWorld.helm.split('/')
+  await presetWorld.people.teamWithRole(presetWorld.owner, org, [colleague], [{ namespace: 'cluster_mgmt', action: 'view clusters' }, { namespace: 'cluster_mgmt', action: 'connect to clusters' }])
+  const query = { name: 'ferry', version: '1.3.0', sourceNamespace: 'kubeops', sourceName: 'harbour' }
+  presetWorld.api.rules.forbid({ resource: 'helmrepositories', user: `moorage:${colleague.login}` })
+  t.is((await presetWorld.ask('GET', '/packageview', { query })).status, 200)
+  const answer = await presetWorld.ask('GET', '/packageview', { query, token: colleague.token })
+  t.deepEqual([answer.status, answer.json.code], [422, 'ChartSourceRefused'], answer.text)
+})
+
+/** Charts of named repositories: whose credentials fetch them, and who never sees them. */
+let namedRepositoriesWorld: ViewsWorld
+let org: string
+test.before(async () => {
+  namedRepositoriesWorld = await startViewsWorld()
+  org = namedRepositoriesWorld.helm.split('/')[4] ?? ''
+  const repository = { name: 'private', url: namedRepositoriesWorld.charts.url, username: 'reader', password: 'anchor-and-chain' }
+  await expectStatus(namedRepositoriesWorld.service.send('POST', `/api/v1/orgs/${org}/chartrepositories`, { token: namedRepositoriesWorld.owner.token, body: repository }), 201)
+})
+test.after.always(() => namedRepositoriesWorld?.stop())
+
+const source = { name: 'ferry', version: '1.4.0', sourceKind: 'ChartRepository', sourceName: 'private' }
+const namedRepositoriesViews = ['/packageview', '/packageview/files', '/packageview/files/Chart.yaml', '/packageview/values', '/bundleview']
+
+test.serial('a chart of a named repository is fetched with its credentials, once', async (t) => {
+  for (const path of namedRepositoriesViews) {
+    const answer = await expectStatus(namedRepositoriesWorld.ask('GET', path, { query: source }), 200)
+    t.false(answer.text.includes('anchor-and-chain'))
+  }
+  const expected = `Basic ${Buffer.from('reader:anchor-and-chain').toString('base64')}`
+  t.true(namedRepositoriesWorld.charts.authorizations.length > 0)
+  t.deepEqual([...new Set(namedRepositoriesWorld.charts.authorizations)], [expected])
+  t.is(namedRepositoriesWorld.charts.requests.filter((line) => line.endsWith('.tgz')).length, 1, 'what was fetched for one view serves the next')
+  t.false(namedRepositoriesWorld.service.logText().includes('anchor-and-chain'))
+})
+
+test.serial('another organization has no repository of that name, whatever was fetched before', async (t) => {
+  await expectStatus(namedRepositoriesWorld.ask('GET', '/packageview', { query: source }), 200)
+  const theirs = await namedRepositoriesWorld.people.organization(namedRepositoriesWorld.stranger)
+  await expectStatus(importCluster(namedRepositoriesWorld.service.send, namedRepositoriesWorld.stranger.token, theirs, 'own', namedRepositoriesWorld.api.kubeconfig()), 200)
+  const asked = namedRepositoriesWorld.charts.requests.length
+  for (const path of namedRepositoriesViews) {
+    const query = new URLSearchParams({ ...source, sourceNamespace: org }).toString()
+    const answer = await namedRepositoriesWorld.service.send('GET', `/api/v1/clusters/${theirs}/own/helm${path}?${query}`, { token: namedRepositoriesWorld.stranger.token })
+    t.deepEqual([answer.status, answer.json?.code], [404, 'ChartMissing'], answer.text)
+  }
+  const ordered = await namedRepositoriesWorld.service.send('POST', `/api/v1/clusters/${theirs}/own/helm/packageview/orders`, { token: namedRepositoriesWorld.stranger.token, body: source })
+  t.is(ordered.status, 404)
+  t.is(namedRepositoriesWorld.charts.requests.length, asked)
 })

@@ -1,0 +1,422 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Duplex } from 'node:stream'
+import { connect as tlsConnect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import { kubectl, kubernetes } from '../support/components/available.ts'
+import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
+import { needing } from '../support/components/needing.ts'
+import type { CommandResult } from '../support/components/run-command.ts'
+import { runCommand } from '../support/components/run-command.ts'
+import type { StubKubelet } from '../support/components/stub-kubelet.ts'
+import { echoPort, startStubKubelet } from '../support/components/stub-kubelet.ts'
+import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { cleanEnvironment } from '../support/service-process.ts'
+import type { TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import type { Person } from './cluster-world.ts'
+import { clientKubeconfig, expectStatus, importCluster, makePeople, peoplesPassword } from './cluster-world.ts'
+
+/** An unmodified kubectl, a kubeconfig from the service, the whole service, a real kube-apiserver behind it. */
+const withKubernetesAndKubeletAndKubectl = needing('kubernetes', 'kubelet', 'kubectl')
+
+const clusterName = 'harbour'
+const connectPermissions = ['view clusters', 'connect to clusters', 'view accessconfig'].map((action) => ({ namespace: 'cluster_mgmt', action }))
+
+let cluster: ControlPlaneAccess
+let kubelet: StubKubelet
+let service: TestService
+let owner: Person
+let org: string
+let kubectlPath: string
+let kubeconfigPath: string
+let people: ReturnType<typeof makePeople>
+const endings: (() => void | Promise<void>)[] = []
+
+withKubernetesAndKubeletAndKubectl.before(async () => {
+  cluster = (await kubernetes())!
+  kubectlPath = (await kubectl())!
+  kubelet = await startStubKubelet(cluster)
+  endings.push(() => kubelet.stop())
+  service = await startService()
+  endings.push(() => service.stop())
+  people = makePeople(service)
+  owner = await people.person('owner')
+  org = await people.organization(owner)
+  await expectStatus(importCluster(service.send, owner.token, org, clusterName, cluster.kubeconfig()), 200)
+  const file = await clientKubeconfig(service, owner, org, clusterName)
+  endings.push(file.remove)
+  kubeconfigPath = file.path
+})
+
+withKubernetesAndKubeletAndKubectl.after.always(async () => {
+  for (const end of endings.toReversed()) await end()
+})
+
+const args = (namespace: string, ...words: string[]): string[] => ['--kubeconfig', kubeconfigPath, '--namespace', namespace, ...words]
+const run = (namespace: string, words: readonly string[], input?: string): Promise<CommandResult> =>
+  runCommand(kubectlPath, args(namespace, ...words), { timeoutMilliseconds: 60_000, ...(input === undefined ? {} : { input }) })
+
+const configMap = (data: object): string => JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'chart' }, data })
+
+const untilNoStreams = async (): Promise<number> => {
+  for (let left = 100; left > 0 && (await kubelet.openStreams()) > 0; left -= 1) await new Promise((resolve) => setTimeout(resolve, 50))
+  return kubelet.openStreams()
+}
+
+withKubernetesAndKubeletAndKubectl('get, apply, patch and delete', async (t) => {
+  const namespace = await cluster.createNamespace()
+  const applied = await run(namespace, ['apply', '-f', '-'], configMap({ depth: '3' }))
+  t.is(applied.stdout, 'configmap/chart created\n', applied.stderr)
+  t.is((await run(namespace, ['apply', '-f', '-'], configMap({ depth: '4' }))).stdout, 'configmap/chart configured\n')
+  t.is((await run(namespace, ['apply', '--server-side', '--force-conflicts', '-f', '-'], configMap({ depth: '5' }))).stdout, 'configmap/chart serverside-applied\n')
+  t.is((await run(namespace, ['patch', 'configmap', 'chart', '-p', '{"data":{"tide":"low"}}'])).stdout, 'configmap/chart patched\n')
+  t.is((await run(namespace, ['get', 'configmap', 'chart', '-o', 'jsonpath={.data}'])).stdout, '{"depth":"5","tide":"low"}')
+  t.deepEqual((await cluster.request('GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).body as object, {
+    ...((await cluster.request('GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).body as object),
+    data: { depth: '5', tide: 'low' },
+  })
+  t.is((await run(namespace, ['delete', 'configmap', 'chart'])).status, 0)
+  t.is((await cluster.request('GET', `/api/v1/namespaces/${namespace}/configmaps/chart`)).status, 404)
+  const gone = await run(namespace, ['get', 'configmap', 'chart'])
+  t.is(gone.status, 1)
+  t.regex(gone.stderr, /NotFound/)
+})
+
+withKubernetesAndKubeletAndKubectl('moorage kubeconfig: kubectl runs it for a credential, which is used again while it is valid; no lasting secret is in a file', async (t) => {
+  const namespace = await cluster.createNamespace()
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-exec-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const member = await people.person('operator')
+  await people.teamWithRole(owner, org, [member], connectPermissions)
+  const environment = cleanEnvironment({ PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`, MOORAGE_SERVER: service.baseUrl, MOORAGE_TOKEN: member.token, XDG_CACHE_HOME: join(folder, 'cache') })
+  const bin = fileURLToPath(new URL('../../composition/bin/moorage.mjs', import.meta.url))
+  const printed = await runCommand(process.execPath, [bin, 'kubeconfig', `${org}/${clusterName}`, '--command', bin], { environment, timeoutMilliseconds: 60_000 })
+  t.is(printed.status, 0, printed.stderr)
+  t.false(printed.stdout.includes('moor_'))
+  const path = join(folder, 'config')
+  writeFileSync(path, printed.stdout)
+  const kubectlAs = (words: readonly string[], input?: string): Promise<CommandResult> =>
+    runCommand(kubectlPath, ['--kubeconfig', path, '--namespace', namespace, ...words], { environment, timeoutMilliseconds: 60_000, ...(input === undefined ? {} : { input }) })
+  const made = async (): Promise<readonly number[]> => {
+    const { json } = await expectStatus(service.send('GET', `/api/v1/users/${member.login}/tokens`, { basic: [member.login, peoplesPassword] }), 200)
+    return (json as { id: number; cluster?: string }[]).filter((token) => token.cluster === `${org}/${clusterName}`).map(({ id }) => id)
+  }
+  const applied = await kubectlAs(['apply', '-f', '-'], configMap({ depth: '3' }))
+  t.is(applied.stdout, 'configmap/chart created\n', applied.stderr)
+  t.is((await kubectlAs(['get', 'configmap', 'chart', '-o', 'jsonpath={.data.depth}'])).stdout, '3')
+  const [first, ...others] = await made()
+  t.deepEqual(others, [])
+  await expectStatus(service.send('DELETE', `/api/v1/users/${member.login}/tokens/${first}`, { basic: [member.login, peoplesPassword] }), 204)
+  const again = await kubectlAs(['get', 'configmap', 'chart', '-o', 'jsonpath={.data.depth}'])
+  t.is(again.stdout, '3', again.stderr)
+  t.is((await made()).length, 1)
+  for (const name of readdirSync(join(folder, 'cache'), { recursive: true, withFileTypes: true })) {
+    if (!name.isFile()) continue
+    const file = join(name.parentPath, name.name)
+    t.is(statSync(file).mode & 0o777, 0o600)
+    t.false(readFileSync(file, 'utf8').includes(member.token))
+  }
+  const refused = await runCommand(kubectlPath, ['--kubeconfig', path, 'get', 'namespaces'], { environment: { ...environment, MOORAGE_TOKEN: '' }, timeoutMilliseconds: 60_000 })
+  t.is(refused.status, 1)
+  t.regex(refused.stderr, /Set MOORAGE_TOKEN/)
+})
+
+withKubernetesAndKubeletAndKubectl('get --watch sees changes as they come', async (t) => {
+  const namespace = await cluster.createNamespace()
+  const child = spawn(kubectlPath, args(namespace, 'get', 'configmaps', '--watch', '-o', 'jsonpath={.metadata.name}={.data.tide}{"\\n"}'), { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  t.teardown(() => void child.kill())
+  await cluster.request('POST', `/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name: 'watched' }, data: { tide: 'low' } })
+  t.is((await lines.next()).value, 'watched=low')
+  await cluster.request('PATCH', `/api/v1/namespaces/${namespace}/configmaps/watched`, { data: { tide: 'high' } }, { contentType: 'application/merge-patch+json' })
+  t.is((await lines.next()).value, 'watched=high')
+})
+
+withKubernetesAndKubeletAndKubectl.serial('logs, and logs --follow until the reader leaves; then nothing is left open at the kubelet', async (t) => {
+  const namespace = await cluster.createNamespace()
+  await kubelet.runPod(namespace, 'web')
+  t.regex((await run(namespace, ['logs', 'web', '--tail=2'])).stdout, /^\S+\/web\/main line 4\n\S+\/web\/main line 5\n$/)
+  const child = spawn(kubectlPath, args(namespace, 'logs', 'web', '--follow'), { stdio: ['ignore', 'pipe', 'inherit'] })
+  for await (const line of createInterface({ input: child.stdout })) if (line.endsWith('line 8')) break
+  child.kill()
+  t.is(await untilNoStreams(), 0)
+})
+
+for (const [protocol, environment] of [['WebSocket', {}], ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }]] as const) {
+  withKubernetesAndKubeletAndKubectl.serial(`exec carries stdin, stdout, stderr and the exit status over ${protocol}`, async (t) => {
+    const namespace = await cluster.createNamespace()
+    await kubelet.runPod(namespace, 'web')
+    const exec = (words: readonly string[], input = ''): Promise<CommandResult> =>
+      runCommand(kubectlPath, args(namespace, 'exec', '-i', 'web', '--', ...words), { input, environment: { ...process.env, ...environment }, timeoutMilliseconds: 60_000 })
+    const much = 'tide '.repeat(200_000)
+    t.like(await exec(['cat'], much), { status: 0, stdout: much, stderr: '' })
+    t.like(await exec(['complain', 'no', 'wind']), { stdout: '', stderr: 'no wind\n' })
+    t.is((await exec(['exit', '3'])).status, 3)
+    // kubectl falls back to SPDY by itself, so what was really used is looked at.
+    const traced = await runCommand(kubectlPath, args(namespace, '-v=8', 'exec', 'web', '--', 'echo', 'hi'), { environment: { ...process.env, ...environment }, timeoutMilliseconds: 60_000 })
+    t.is(traced.stdout, 'hi\n')
+    t.is(/^\s*Upgrade: websocket/im.test(traced.stderr), protocol === 'WebSocket', traced.stderr)
+    t.is(/^\s*Upgrade: SPDY/im.test(traced.stderr), protocol === 'SPDY', traced.stderr)
+    t.is(await untilNoStreams(), 0)
+  })
+
+  withKubernetesAndKubeletAndKubectl.serial(`port-forward carries bytes both ways over ${protocol}`, async (t) => {
+    const namespace = await cluster.createNamespace()
+    await kubelet.runPod(namespace, 'web')
+    const child = spawn(kubectlPath, args(namespace, 'port-forward', 'pod/web', `:${echoPort}`), { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment } })
+    let port = 0
+    for await (const line of createInterface({ input: child.stdout })) {
+      port = Number(/127\.0\.0\.1:(\d+) ->/.exec(line)?.[1] ?? 0)
+      if (port > 0) break
+    }
+    child.stdout.resume()
+    const sent = Buffer.alloc(300_000, 'wave ')
+    const echoed = await new Promise<Buffer>((resolve, reject) => {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      const socket = connect(port, '127.0.0.1', () => socket.write(sent))
+      socket.on('data', (chunk) => {
+        chunks.push(chunk)
+        bytes += chunk.byteLength
+        if (bytes >= sent.byteLength) {
+          socket.destroy()
+          resolve(Buffer.concat(chunks))
+        }
+      })
+      socket.on('error', reject)
+    })
+    child.kill()
+    t.true(echoed.equals(sent))
+    t.is(await untilNoStreams(), 0)
+  })
+}
+
+withKubernetesAndKubeletAndKubectl('take the role away: the next request is 403', async (t) => {
+  const member = await people.person('member')
+  await people.teamWithRole(owner, org, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
+  const { teamId } = await people.teamWithRole(owner, org, [member], connectPermissions)
+  const file = await clientKubeconfig(service, member, org, clusterName)
+  t.teardown(file.remove)
+  const get = (): Promise<CommandResult> => runCommand(kubectlPath, ['--kubeconfig', file.path, 'get', 'namespaces', '-o', 'name'], { timeoutMilliseconds: 60_000 })
+  const allowed = await get()
+  t.is(allowed.status, 0, allowed.stderr)
+  t.regex(allowed.stdout, /^namespace\/kube-system$/m)
+  await expectStatus(service.send('PATCH', `/api/v1/teams/${teamId}`, { token: owner.token, body: { assignedRoleIDs: [] } }), 200)
+  const direct = await service.send('GET', `/api/v1/clusters/${org}/${clusterName}/proxy/api/v1/namespaces`, { token: member.token })
+  t.is(direct.status, 403, direct.text)
+  const refused = await get()
+  t.is(refused.status, 1)
+  t.regex(refused.stderr, /Forbidden|forbidden/)
+})
+
+withKubernetesAndKubeletAndKubectl('a member who may view but not connect gets 403, an outsider 404', async (t) => {
+  const viewer = await people.person('viewer')
+  await people.teamWithRole(owner, org, [viewer], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
+  const stranger = await people.person('stranger')
+  const path = `/api/v1/clusters/${org}/${clusterName}/proxy/version`
+  t.is((await service.send('GET', path, { token: viewer.token })).status, 403)
+  t.is((await service.send('GET', path, { token: stranger.token })).status, 404)
+  t.is((await service.send('GET', path)).status, 401)
+})
+
+/** Connections that leave HTTP, through the whole service. */
+let proxyUpgradeService: TestService
+let fake: FakeKubernetes
+
+test.before(async () => {
+  fake = await startFakeKubernetes()
+  proxyUpgradeService = await startService()
+})
+
+test.after.always(async () => {
+  await proxyUpgradeService.stop()
+  await fake.stop()
+})
+
+let clusters = 0
+/** A record of its own, so that tests do not cut each other's connections. */
+const makeProxy = async (target: FakeKubernetes = fake): Promise<{ name: string; proxy: string }> => {
+  const name = `up-${(clusters += 1)}`
+  const owner = await proxyUpgradeService.send('POST', '/api/v1/orgs', { token: proxyUpgradeService.adminToken, body: { username: `org-${name}` } })
+  if (owner.status !== 201) throw new Error(owner.text)
+  await expectStatus(importCluster(proxyUpgradeService.send, proxyUpgradeService.adminToken, `org-${name}`, name, target.kubeconfig()), 200)
+  return { name: `org-${name}/${name}`, proxy: `/api/v1/clusters/org-${name}/${name}/proxy` }
+}
+
+const open = (): Socket => connect(Number(new URL(proxyUpgradeService.baseUrl).port), '127.0.0.1')
+const head = (path: string, lines: readonly string[], method = 'GET'): string =>
+  [`${method} ${path} HTTP/1.1`, `Host: ${new URL(proxyUpgradeService.baseUrl).host}`, `Authorization: Bearer ${proxyUpgradeService.adminToken}`, ...lines, '', ''].join('\r\n')
+const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']
+const exec = '/api/v1/namespaces/default/pods/web/exec?command=sh'
+
+const readAll = async (socket: Socket): Promise<string> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('latin1')
+}
+
+const accept = (socket: Duplex): void => {
+  socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSet-Cookie: a=b\r\n\r\n')
+}
+
+for (const [status, reason] of [[200, 'OK'], [403, 'Forbidden'], [404, 'Not Found'], [500, 'Internal Server Error']] as const) {
+  test(`an upgrade answered ${status} is an ordinary response, and later bytes of the connection are dropped`, async (t) => {
+    const own = await startFakeKubernetes()
+    t.teardown(() => own.stop())
+    own.onUpgrade((_req, socket) => {
+      // Node hands the connection over whatever the answer is; a naive relay would leave it open and authenticated.
+      socket.write(`HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{"kind":"Status"}`)
+      socket.on('data', (chunk: Buffer) => smuggled.push(chunk.toString('latin1')))
+    })
+    const smuggled: string[] = []
+    const { proxy } = await makeProxy(own)
+    const socket = open()
+    socket.write(head(`${proxy}${exec}`, upgrade) + 'GET /api/v1/secrets HTTP/1.1\r\nHost: x\r\n\r\n')
+    const text = await readAll(socket)
+    t.regex(text, new RegExp(`^HTTP/1\\.1 ${status} `))
+    t.regex(text, /\r\nX-Request-Id: [\w-]{36}\r\n/i)
+    t.regex(text, /\r\nConnection: close\r\n/i)
+    t.true(text.endsWith('{"kind":"Status"}'))
+    t.is(text.match(/HTTP\/1\.1 /g)?.length, 1)
+    t.deepEqual(smuggled, [])
+    t.false(own.seen.some(({ url }) => url.includes('secrets')))
+  })
+}
+
+test('an upgrade that the cluster refuses for our credential is our fault', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  const { proxy } = await makeProxy(own)
+  own.onUpgrade((_req, socket) => void socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n'))
+  const socket = open()
+  socket.write(head(`${proxy}${exec}`, upgrade))
+  const text = await readAll(socket)
+  t.regex(text, /^HTTP\/1\.1 5\d\d /)
+  t.regex(text, /refused the stored credential/)
+})
+
+test('bytes pass both ways, also those that came with the head, and identity is ours', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  own.onUpgrade((_req, socket, early) => {
+    accept(socket)
+    socket.write(Buffer.concat([Buffer.from('early:'), early]))
+    socket.on('data', (chunk: Buffer) => socket.write(chunk))
+    socket.on('end', () => socket.end())
+    socket.on('error', () => undefined)
+  })
+  const { proxy } = await makeProxy(own)
+  const socket = open()
+  socket.write(
+    head(`${proxy}${exec}`, [...upgrade, 'Cookie: moorage_session=x', 'Impersonate-User: root', `Sec-WebSocket-Protocol: v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0, v4.channel.k8s.io`]),
+  )
+  const sent = Buffer.alloc(3_000_000, 'wave-')
+  const done = readAll(socket)
+  await once(socket, 'data')
+  socket.end(sent)
+  const text = await done
+  const seen = own.seen.find(({ url }) => url.startsWith('/api/v1/namespaces/default/pods/web/exec'))!
+  t.is(seen.url, exec)
+  const values = Object.fromEntries(seen.headers)
+  t.is(values['authorization'], `Bearer ${own.token}`)
+  t.is(values['sec-websocket-protocol'], 'v5.channel.k8s.io, v4.channel.k8s.io')
+  t.is(values['cookie'], undefined)
+  t.is(values['impersonate-user'], undefined)
+  t.regex(text, /^HTTP\/1\.1 101 |^early:/)
+  t.false(text.toLowerCase().includes('set-cookie'))
+  t.is(text.match(/wave-/g)?.length, sent.byteLength / 5)
+})
+
+test('the client’s leaving ends the stream at the cluster, and the cluster’s ending it ends the client’s', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  const inside: Duplex[] = []
+  own.onUpgrade((_req, socket) => {
+    socket.on('error', () => undefined)
+    // As Kubernetes does: the end of one direction is the end of both.
+    socket.on('end', () => socket.end())
+    socket.resume()
+    inside.push(socket)
+    accept(socket)
+  })
+  const { proxy } = await makeProxy(own)
+  const first = open()
+  first.write(head(`${proxy}${exec}`, upgrade))
+  await once(first, 'data')
+  const ended = once(inside[0]!, 'close')
+  first.destroy()
+  await ended
+  const second = open()
+  second.write(head(`${proxy}${exec}`, upgrade))
+  await once(second, 'data')
+  const closed = once(second, 'close')
+  second.on('error', () => undefined)
+  inside[1]!.destroy()
+  await closed
+  t.pass()
+})
+
+test('what the cluster says last arrives whole, though the client talks on while it closes', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  const last = Buffer.alloc(200_000, 'last-')
+  own.onUpgrade((_req, socket) => {
+    socket.on('error', () => undefined)
+    accept(socket)
+    // Whatever is sent to it from now on fails on our side.
+    socket.end(last, () => socket.destroy())
+  })
+  const { proxy } = await makeProxy(own)
+  for (let round = 0; round < 40; round += 1) {
+    const socket = tlsConnect({ port: Number(new URL(proxyUpgradeService.baseUrl).port), host: '127.0.0.1', rejectUnauthorized: false })
+    socket.write(head(`${proxy}${exec}`, upgrade))
+    const whole = readAll(socket)
+    socket.once('readable', () => void (talking = setInterval(() => socket.write('bye'), 0)))
+    let talking: NodeJS.Timeout | undefined
+    const text = await whole.finally(() => clearInterval(talking))
+    t.is(text.match(/last-/g)?.length, last.byteLength / 5)
+  }
+})
+
+test('removing the cluster cuts its open streams and watches', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  own.onUpgrade((_req, socket) => {
+    socket.on('error', () => undefined)
+    accept(socket)
+  })
+  const { name, proxy } = await makeProxy(own)
+  const [stream, watch] = [open(), open()]
+  for (const socket of [stream, watch]) socket.on('error', () => undefined)
+  stream.write(head(`${proxy}${exec}`, upgrade))
+  watch.write(head(`${proxy}/api/v1/namespaces/default/configmaps?watch=true`, []))
+  await Promise.all([once(stream, 'data'), once(watch, 'data')])
+  const closed = Promise.all([once(stream, 'close'), once(watch, 'close')])
+  for (const socket of [stream, watch]) socket.resume()
+  await expectStatus(proxyUpgradeService.send('POST', `/api/v1/clustersv2/${name}/remove`, { token: proxyUpgradeService.adminToken, body: {} }), 200)
+  await closed
+  t.is((await proxyUpgradeService.send('GET', `${proxy}/version`, { token: proxyUpgradeService.adminToken })).status, 404)
+})
+
+test('other protocols are plain requests, and no unauthorized caller reaches the cluster', async (t) => {
+  const own = await startFakeKubernetes()
+  t.teardown(() => own.stop())
+  const { proxy } = await makeProxy(own)
+  const h2c = open()
+  h2c.write(head(`${proxy}/version`, ['Connection: Upgrade, close', 'Upgrade: h2c']))
+  t.regex(await readAll(h2c), /^HTTP\/1\.1 200 /)
+  const before = own.seen.length
+  const stranger = open()
+  stranger.write(head(`${proxy}${exec}`, upgrade).replace(proxyUpgradeService.adminToken, 'moor_wrong'))
+  t.regex(await readAll(stranger), /^HTTP\/1\.1 401 /)
+  t.is(own.seen.length, before)
+})

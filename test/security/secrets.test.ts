@@ -1,0 +1,310 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { getPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { hash } from '@node-rs/argon2'
+import test from 'ava'
+import fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { hashingConcurrency, makeArgon2PasswordHasher } from '../../adapters/security/argon2-password-hasher.ts'
+import { KeyringUnusable, newKeyring, openKeyring, openOrMakeKeyringFile, readKeyringFile, withNewKey } from '../../adapters/security/keyring.ts'
+import { makeSecretBox } from '../../adapters/security/secret-box.ts'
+import { makeWorkQueue } from '../../adapters/security/work-queue.ts'
+import type { SealedPlace } from '../../core/kernel/secret.ts'
+import { secret } from '../../core/kernel/secret.ts'
+
+const hasher = makeArgon2PasswordHasher()
+const rightOf = async <A>(outcome: Promise<{ _tag: 'Right'; right: A } | { _tag: 'Left' }>): Promise<A> => {
+  const answer = await outcome
+  if (answer._tag === 'Left') throw new Error('expected a Right')
+  return answer.right
+}
+
+test('a password matches its hash and no other does, to the last character', async (t) => {
+  const phc = await rightOf(hasher.hash(secret('correct horse battery')))
+  t.regex(phc, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+  t.true(await rightOf(hasher.verify(phc, secret('correct horse battery'))))
+  t.false(await rightOf(hasher.verify(phc, secret('correct horse batterY'))))
+  t.false(await rightOf(hasher.verify(phc, secret('correct horse battery '))))
+})
+
+test('nothing is cut: passwords that differ only at the end of 256 characters differ', async (t) => {
+  const long = 'ö'.repeat(255)
+  const phc = await rightOf(hasher.hash(secret(`${long}a`)))
+  t.false(await rightOf(hasher.verify(phc, secret(`${long}b`))))
+})
+
+test('a malformed hash is no match and wants a new one', async (t) => {
+  for (const phc of ['', 'plain', '$argon2id$v=19$m=1', '$2b$10$abcdefghijklmnopqrstuv']) {
+    t.false(await rightOf(hasher.verify(phc, secret('x'))))
+    t.true(hasher.needsRehash(phc))
+  }
+})
+
+test('hashes of other parameters want a new one', async (t) => {
+  t.false(hasher.needsRehash(await rightOf(hasher.hash(secret('x')))))
+  t.true(hasher.needsRehash(await hash('x', { algorithm: 2, memoryCost: 12_288, timeCost: 3, parallelism: 1 })))
+  t.true(hasher.needsRehash(await hash('x', { algorithm: 1, memoryCost: 19_456, timeCost: 2, parallelism: 1 })))
+})
+
+test('the dummy hash has the current parameters and matches nothing', async (t) => {
+  const phc = await hasher.dummyPhc()
+  t.false(hasher.needsRehash(phc))
+  t.is(phc, await hasher.dummyPhc())
+  t.not(phc, await makeArgon2PasswordHasher().dummyPhc())
+  t.false(await rightOf(hasher.verify(phc, secret(''))))
+})
+
+test('when the queue is full the answer is TooManyAttempts with a time to retry', async (t) => {
+  const narrow = makeArgon2PasswordHasher(makeWorkQueue({ concurrency: 1, maxWaiting: 1 }))
+  const answers = await Promise.all([1, 2, 3].map(() => narrow.hash(secret('x'))))
+  t.is(answers.filter(isRight).length, 2)
+  const refused = answers.find(isLeft)
+  t.is(refused?.left.tag, 'TooManyAttempts')
+  t.is(refused?.left.retryAfterSeconds, 1)
+  t.true(isRight(await narrow.hash(secret('x'))))
+})
+
+test('never more than two at once, and one on a machine with one core', (t) => {
+  t.deepEqual([1, 2, 3, 64].map((cores) => hashingConcurrency(cores)), [1, 2, 2, 2])
+})
+
+test('hashes and checks that run side by side get their own answers', async (t) => {
+  const words = ['quay', 'mole', 'pier', 'dock', 'slip', 'berth']
+  const phcs = await Promise.all(words.map((word) => rightOf(hasher.hash(secret(word)))))
+  const matches = await Promise.all(words.map((word, index) => rightOf(hasher.verify(phcs[(index + 1) % words.length] ?? '', secret(word)))))
+  t.deepEqual(matches, words.map(() => false))
+  const own = await Promise.all(words.map((word, index) => rightOf(hasher.verify(phcs[index] ?? '', secret(word)))))
+  t.deepEqual(own, words.map(() => true))
+})
+
+test('on Linux the hashing threads yield to the rest of the process', async (t) => {
+  if (process.platform !== 'linux') return t.pass('priorities of threads are a matter of Linux')
+  await rightOf(hasher.hash(secret('x')))
+  const niceness = readdirSync('/proc/self/task').map((thread) => Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]))
+  t.true(niceness.includes(10), niceness.join())
+  t.is(niceness[0], getPriority(process.pid))
+})
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const product = ['core', 'plugins', 'adapters', 'composition']
+  .flatMap((folder) => readdirSync(root + folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`))
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => ({ path, text: readFileSync(root + path, 'utf8') }))
+
+const all = (pattern: RegExp): readonly string[] => [...new Set(product.flatMap(({ text }) => [...text.matchAll(pattern)].map((match) => match[1] ?? '')))].toSorted()
+
+test('one cipher, one hash function, two kinds of signing keys, and no random number but the system’s', (t) => {
+  t.deepEqual(all(/'((?:aes|aria|camellia|chacha20|des|rc4|id-aes)-?\d*-[\w-]*)'/gi), ['aes-256-gcm'])
+  t.deepEqual(all(/\b(?:createHash|createHmac|hkdfSync|hash)\('([\w-]+)'/g), ['sha256', 'sha512'], 'SHA-512 of npm packages alone, as npm notes them')
+  t.deepEqual(all(/'((?:SHA-?|MD)\d+)'/g), ['SHA-256', 'SHA1'], 'SHA-1 of one-time codes alone, as RFC 6238 and every app have it')
+  t.deepEqual(all(/'((?:RS|ES|PS|HS)\d{3}|P-\d{3}|none)'/g).filter((name) => name !== 'none'), ['ES256', 'P-256', 'RS256'])
+  t.deepEqual(all(/\b(publicEncrypt|privateDecrypt|createDiffieHellman|pseudoRandomBytes)\b/g), [])
+  const jitter = ['adapters/sql/engine/sqlite-database.ts', 'adapters/sql/engine/unit-of-work.ts', 'composition/service/jobs.ts']
+  t.deepEqual(product.filter(({ text }) => text.includes('Math.random')).map(({ path }) => path).toSorted(), jitter, 'the length of waits alone')
+})
+
+test('docs/security.md names every file that uses cryptography', (t) => {
+  const inventory = readFileSync(`${root}docs/security.md`, 'utf8')
+  const users = product.filter(({ text }) => /from '(?:node:crypto|@node-rs\/argon2|@peculiar\/x509|jose|otpauth|@nats-io\/(?:jwt|nkeys))'/.test(text) && !/^import \{ randomUUID \} from 'node:crypto'$/m.test(text))
+  t.true(users.length > 15)
+  t.deepEqual(users.map(({ path }) => path).filter((path) => !inventory.includes(path)), [])
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'moorage-keyring-'))
+test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+let count = 0
+const freshPath = (): string => {
+  const own = join(folder, `ring-${(count += 1)}`)
+  mkdirSync(own)
+  return join(own, 'keyring.json')
+}
+
+test('the first start makes it with mode 0600, the second reads the same keys', (t) => {
+  const path = join(folder, 'made', 'deep', 'keyring.json')
+  t.is(readKeyringFile(path), undefined)
+  const made = openOrMakeKeyringFile(path)
+  t.is(statSync(path).mode & 0o777, 0o600)
+  t.deepEqual(readdirSync(join(folder, 'made', 'deep')), ['keyring.json'])
+  const again = openOrMakeKeyringFile(path)
+  t.is(again.wrapper.currentKeyId, made.wrapper.currentKeyId)
+  t.deepEqual(again.auditKey.reveal(), made.auditKey.reveal())
+  t.notDeepEqual(again.auditKey.reveal(), again.csrfKey.reveal())
+})
+
+test('a file that others can reach is refused with the command that helps', (t) => {
+  const path = freshPath()
+  openOrMakeKeyringFile(path)
+  for (const mode of [0o644, 0o604, 0o606, 0o620]) {
+    chmodSync(path, mode)
+    const error = t.throws(() => openOrMakeKeyringFile(path), { instanceOf: KeyringUnusable })
+    t.true(error.message.includes(`chmod 600 ${path}`), error.message)
+  }
+  chmodSync(path, 0o440)
+  t.notThrows(() => openOrMakeKeyringFile(path))
+})
+
+test('a damaged file is refused, and the message holds none of it', (t) => {
+  const path = freshPath()
+  const content = newKeyring()
+  const damaged: readonly string[] = [
+    '',
+    `{"auditKey": "${content.auditKey}" "`,
+    JSON.stringify({ ...content, version: 2 }),
+    JSON.stringify({ ...content, keys: [] }),
+    JSON.stringify({ ...content, currentKeyId: 'other' }),
+    JSON.stringify({ ...content, auditKey: content.auditKey.slice(4) }),
+    JSON.stringify({ ...content, keys: [...content.keys, ...content.keys] }),
+  ]
+  for (const text of damaged) {
+    writeFileSync(path, text, { mode: 0o600 })
+    const error = t.throws(() => openOrMakeKeyringFile(path), { instanceOf: KeyringUnusable })
+    t.regex(error.message, /cannot be used: .*Restore it from a backup/)
+    t.false(error.message.includes(content.auditKey.slice(0, 10)))
+    t.is(readFileSync(path, 'utf8'), text, 'a damaged key ring is never overwritten')
+  }
+})
+
+test('several processes that start at once get one key ring', async (t) => {
+  const path = freshPath()
+  const module = JSON.stringify(new URL('../../adapters/security/keyring.ts', import.meta.url).href)
+  const start = new Int32Array(new SharedArrayBuffer(4))
+  const code = `
+    const { parentPort, workerData } = require('node:worker_threads')
+    import(${module}).then((m) => {
+      parentPort.postMessage('ready')
+      Atomics.wait(workerData.start, 0, 0)
+      parentPort.postMessage(m.openOrMakeKeyringFile(workerData.path).wrapper.currentKeyId)
+    })`
+  const workers = Array.from({ length: 4 }, () => new Worker(code, { eval: true, workerData: { start, path } }))
+  const ready = workers.map((worker) => new Promise((resolve) => worker.once('message', resolve)))
+  await Promise.all(ready)
+  const ids = workers.map((worker) => new Promise((resolve) => worker.once('message', resolve)))
+  Atomics.store(start, 0, 1)
+  Atomics.notify(start, 0)
+  t.is(new Set(await Promise.all(ids)).size, 1)
+  t.deepEqual(readdirSync(join(path, '..')), ['keyring.json'])
+  await Promise.all(workers.map((worker) => worker.terminate()))
+})
+
+test('a new key becomes the current one and the old stay', (t) => {
+  const first = newKeyring()
+  const second = withNewKey(first)
+  const opened = openKeyring(second)
+  t.not(second.currentKeyId, first.currentKeyId)
+  t.deepEqual(opened.keyIds, [first.currentKeyId, second.currentKeyId])
+  t.is(opened.wrapper.currentKeyId, second.currentKeyId)
+})
+
+const ring = newKeyring()
+const box = makeSecretBox(openKeyring(ring).wrapper)
+const place: SealedPlace = { table: 'clusters', column: 'kubeconfig', tenantId: 7, rowRef: 'a1b2' }
+const wellFormed = fc.string({ unit: 'grapheme' })
+const places = fc.record({ table: wellFormed, column: wellFormed, tenantId: fc.nat(), rowRef: wellFormed })
+
+test('what was sealed opens at its place', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(wellFormed, places, async (text, at) => {
+      const opened = await box.open(await box.seal(secret(text), at), at)
+      return opened.reveal() === text
+    }),
+  )
+  t.pass()
+})
+
+test('any changed byte is refused', async (t) => {
+  const sealed = await box.seal(secret('the token'), place)
+  for (const [index] of sealed.entries()) {
+    const changed = Uint8Array.from(sealed)
+    changed[index] = (changed[index] ?? 0) ^ 1
+    await t.throwsAsync(box.open(changed, place), undefined, `byte ${index}`)
+  }
+})
+
+test('any cut is refused', async (t) => {
+  const sealed = await box.seal(secret('the token'), place)
+  for (let length = 0; length < sealed.length; length += 1) {
+    await t.throwsAsync(box.open(sealed.slice(0, length), place), undefined, `length ${length}`)
+  }
+})
+
+test('a value opens at no other place, also where the parts only join to the same text', async (t) => {
+  const sealed = await box.seal(secret('the token'), place)
+  const others: readonly SealedPlace[] = [
+    { ...place, tenantId: 8 },
+    { ...place, rowRef: 'a1b3' },
+    { ...place, column: 'token' },
+    { ...place, table: 'clustersk', column: 'ubeconfig' },
+    { ...place, tenantId: 77, rowRef: 'a1b2' },
+  ]
+  for (const other of others) await t.throwsAsync(box.open(sealed, other))
+})
+
+test('the same value is sealed differently each time', async (t) => {
+  const [one, two] = await Promise.all([box.seal(secret('x'), place), box.seal(secret('x'), place)])
+  t.notDeepEqual(one, two)
+})
+
+test('rewrapping moves to the current key and leaves the value untouched', async (t) => {
+  const sealed = await box.seal(secret('the token'), place)
+  const grown = withNewKey(ring)
+  const later = makeSecretBox(openKeyring(grown).wrapper)
+  const rewrapped = await later.rewrap(sealed)
+  t.is(later.keyIdOf(sealed), ring.currentKeyId)
+  t.is(later.keyIdOf(rewrapped), grown.currentKeyId)
+  t.deepEqual(rewrapped.slice(-30), sealed.slice(-30))
+  t.is((await later.open(rewrapped, place)).reveal(), 'the token')
+  t.is((await later.open(sealed, place)).reveal(), 'the token')
+  const onlyNew = openKeyring({ ...grown, keys: grown.keys.slice(1) }).wrapper
+  t.is((await makeSecretBox(onlyNew).open(rewrapped, place)).reveal(), 'the token')
+  await t.throwsAsync(makeSecretBox(onlyNew).open(sealed, place), { message: new RegExp(ring.currentKeyId) })
+})
+
+test('nothing of the value is in the box, and the overhead is small', async (t) => {
+  const text = 'a kubeconfig with a client key'
+  const sealed = await box.seal(secret(text), place)
+  t.false(Buffer.from(sealed).includes(text.slice(0, 8)))
+  t.true(sealed.length - text.length <= 92 + ring.currentKeyId.length)
+})
+
+test('work runs in order, never more at once than allowed', async (t) => {
+  const queue = makeWorkQueue({ concurrency: 2, maxWaiting: 10 })
+  const order: number[] = []
+  let running = 0
+  let most = 0
+  const work = (id: number) => async () => {
+    running += 1
+    most = Math.max(most, running)
+    order.push(id)
+    await new Promise((resolve) => setImmediate(resolve))
+    running -= 1
+    return id
+  }
+  const ids = [0, 1, 2, 3, 4, 5]
+  t.deepEqual(await Promise.all(ids.map(async (id) => queue.tryRun(work(id)))), ids)
+  t.deepEqual(order, ids)
+  t.is(most, 2)
+})
+
+test('what finds no place is turned away without being started', async (t) => {
+  const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 1 })
+  let started = 0
+  const work = async (): Promise<void> => void (started += 1)
+  const first = queue.tryRun(work)
+  const second = queue.tryRun(work)
+  t.is(queue.tryRun(work), undefined)
+  await Promise.all([first, second])
+  t.is(started, 2)
+})
+
+test('a failing work fails its caller only, and gives its place back', async (t) => {
+  const queue = makeWorkQueue({ concurrency: 1, maxWaiting: 5 })
+  const failing = queue.tryRun(async () => Promise.reject(new Error('no')))
+  const waiting = queue.tryRun(async () => Promise.reject(new Error('neither')))
+  const fine = queue.tryRun(async () => 'fine')
+  await t.throwsAsync(async () => failing, { message: 'no' })
+  await t.throwsAsync(async () => waiting, { message: 'neither' })
+  t.is(await fine, 'fine')
+  t.is(queue.waiting, 0)
+})
