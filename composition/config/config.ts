@@ -69,7 +69,7 @@ export const loadConfig = async (input: ConfigInput): Promise<LoadedConfig> => {
     if (isLeft(value)) problems.push(`${given?.label ?? row.env} must be ${value.left}.`)
     else values[name] = pathSettings.has(name) ? absolutePath(String(value.right)) : value.right
   }
-  const settings = values as unknown as Settings
+  const settings = values as Settings
   if (problems.length === 0) problems.push(...contradictions(settings))
   if (problems.length > 0) throw new StartRefused(problems)
   return { settings, sources, file }

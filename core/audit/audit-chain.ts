@@ -6,7 +6,7 @@ import type { AuditChain, AuditRetention, AuditSettings, KeyedDigest, StoredChai
 import type { AuditEvent } from './types.ts'
 
 /** The hash before a chain's first row. */
-export const chainStart: Uint8Array = new Uint8Array(32)
+const chainStart: Uint8Array = new Uint8Array(32)
 
 // The widths of the columns. A longer value is truncated, because a row that cannot be written would undo the change.
 const maxRequestIdLength = 64
@@ -25,7 +25,7 @@ export const makeAuditChain = (key: KeyedDigest): AuditChain => ({
  * Returns the text that a row's hash is computed from: the previous hash, then every column except the row number, in
  * this order. The JSON array separates neighbouring fields. The order must never change: old rows must still verify.
  */
-export const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id'>): string =>
+const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id'>): string =>
   JSON.stringify([
     hex(previousHash),
     event.at.getTime(),
@@ -48,7 +48,7 @@ export const sealedText = (previousHash: Uint8Array, event: Omit<AuditEvent, 'id
   ])
 
 /** Returns the seal of a removed prefix. Without the audit key it is not possible to claim that a chain starts later. */
-export const sealOfBase = (key: KeyedDigest, tenantId: number, hash: Uint8Array): Uint8Array =>
+const sealOfBase = (key: KeyedDigest, tenantId: number, hash: Uint8Array): Uint8Array =>
   key.digest(JSON.stringify(['retained from', tenantId, hex(hash)]))
 
 const eventOf = ({ call, entry, result, at }: ToldEntry): Omit<AuditEvent, 'id'> => ({

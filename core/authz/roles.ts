@@ -48,7 +48,7 @@ export const RoleMissing = defineFailure('RoleMissing', 'NotFound')
 /** The role has changed since the version that the caller named. */
 export const RoleChanged = defineFailure('RoleChanged', 'StaleVersion')
 
-export const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`The role ${id} does not exist in the organization.`)
+const roleMissing = (id: RoleId): Failure<'RoleMissing'> => RoleMissing(`The role ${id} does not exist in the organization.`)
 
 export type GetRole = (call: SignedInCall, input: { readonly orgId: OrgId; readonly id: RoleId }) => Outcome<Failure<'RoleMissing'>, Role>
 
@@ -64,7 +64,7 @@ export const makeGetRole =
  * Returns the role to change, locked until the transaction ends. `expectedVersion` is the version that the change
  * applies to.
  */
-export const takeRole = async (
+const takeRole = async (
   roles: RoleStore,
   { orgId, id, expectedVersion }: { readonly orgId: OrgId; readonly id: RoleId; readonly expectedVersion: number | undefined },
 ): Promise<Either<Failure<'RoleMissing' | 'RoleChanged'>, Role>> => {
@@ -82,7 +82,7 @@ export const RoleTeamUnknown = defineFailure('RoleTeamUnknown', 'Invalid')
  * Returns the teams of a role, each once, ascending. All belong to the organization and are locked until the
  * transaction ends.
  */
-export const takeRoleTeams = async (
+const takeRoleTeams = async (
   roles: RoleStore,
   orgId: OrgId,
   wanted: readonly TeamId[],

@@ -9,7 +9,7 @@ const notificationsOfAll = 'notifications.*'
 const historyOfAll = 'clusters.*.resources.>'
 
 /** Returns an account's id as one token of a subject: it contains no dot. */
-export const tenantOf = (ownerId: AccountId): string => String(ownerId)
+const tenantOf = (ownerId: AccountId): string => String(ownerId)
 
 const own: BusRights = { publish: [], subscribe: ['natjobs.resp.>', 'notifications', '_INBOX.>'] }
 

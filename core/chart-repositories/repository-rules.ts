@@ -42,7 +42,7 @@ export const repositoryUrl = (text: string): string | undefined => {
 }
 
 /** Returns the scope of credentials: scheme, host and port. */
-export const originOf = (url: string): string => {
+const originOf = (url: string): string => {
   const { protocol, host } = new URL(url.replace(/^oci:/, 'https:'))
   return url.startsWith('oci:') ? `oci://${host}` : `${protocol}//${host}`
 }
@@ -56,7 +56,7 @@ const choose = (sent: string | undefined, before: string | undefined): string | 
 }
 
 /** Returns the credentials to store: those of the request, and the previous ones that the request does not mention. */
-export const mergedCredentials = (pem: PemReader, claim: RepositoryClaim, before: RepositoryCredentials): Checked<RepositoryCredentials> => {
+const mergedCredentials = (pem: PemReader, claim: RepositoryClaim, before: RepositoryCredentials): Checked<RepositoryCredentials> => {
   const username = choose(claim.username, before.username)
   const password = choose(claim.password, before.password?.reveal())
   const token = choose(claim.token, before.token?.reveal())

@@ -81,7 +81,7 @@ export const makeCompleteCredential = (deps: { readonly serviceAccounts: Service
 export type CompleteCredential = ReturnType<typeof makeCompleteCredential>
 
 /** Returns the endpoint by which lists find a fleet manager's credentials; empty for other types. */
-export const fleetEndpointOf = ({ type, fields }: CredentialSpec): string => (type === fleetType && typeof fields['endpoint'] === 'string' ? fields['endpoint'] : '')
+const fleetEndpointOf = ({ type, fields }: CredentialSpec): string => (type === fleetType && typeof fields['endpoint'] === 'string' ? fields['endpoint'] : '')
 
 interface ReadDeps {
   readonly credentials: Pick<CloudCredentialStore, 'find' | 'list'>

@@ -11,7 +11,7 @@ import type { Cluster } from './types.ts'
 export const tokenPlaceholder = 'PUT-YOUR-ACCESS-TOKEN-HERE'
 
 /** The name of the kubeconfig extension that contains the token's expiry. */
-export const expiryExtension = 'moorage.token'
+const expiryExtension = 'moorage.token'
 
 /** The address of this service for Kubernetes clients. */
 export interface KubernetesAddress {

@@ -71,7 +71,7 @@ export type ImportFailure =
   | Failure<'AccessDenied'>
 
 /** Checks that the values repeated in the body are correct. */
-export const agrees = (claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 'claimedUid'>, uid: string): Either<Failure<'ClusterMismatch'>, void> => {
+const agrees = (claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 'claimedUid'>, uid: string): Either<Failure<'ClusterMismatch'>, void> => {
   if (claim.claimedOwnerId !== undefined && claim.claimedOwnerId !== claim.ownerId)
     return left(ClusterMismatch('basicInfo.ownerID is not the account in the path.'))
   if (claim.claimedUid !== undefined && claim.claimedUid !== uid)
@@ -80,7 +80,7 @@ export const agrees = (claim: Pick<ClusterClaim, 'ownerId' | 'claimedOwnerId' | 
 }
 
 /** Returns the record that an import of the claim would create. */
-export const candidate = (claim: ClusterClaim, name: string, { credential, facts }: Identified, at: Date) => ({
+const candidate = (claim: ClusterClaim, name: string, { credential, facts }: Identified, at: Date) => ({
   ownerId: claim.ownerId,
   name,
   displayName: claim.displayName === undefined || claim.displayName === '' ? name : claim.displayName,

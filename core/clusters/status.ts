@@ -26,7 +26,7 @@ export const judge = (recordedUid: string, seen: Observation): ClusterStatus => 
 }
 
 /** A record without a credential, which is not connected yet. */
-export const registered: ClusterStatus = {
+const registered: ClusterStatus = {
   phase: 'Registered',
   reason: 'MissingComponent',
   message: 'No credential is stored; connect the cluster with an access config.',

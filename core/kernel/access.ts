@@ -194,7 +194,7 @@ export interface AccessContext {
   readonly entry?: EntryRules
 }
 
-/** The facts that authorization has loaded, so that a handler does not load them again. */
+/** The facts that authorization has loaded, so that a use case does not load them again. */
 export interface AccessGrant {
   readonly objectType: string
   /** The object's id. For an organization or account, its AccountId; for an object without a row, its container's id. */

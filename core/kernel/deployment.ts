@@ -14,16 +14,14 @@ export interface Deployment {
   readonly runMode: 'production' | 'development'
 }
 
-export const gates = [
-  'always',
-  'vendor-hosted',
-  'billing-enabled',
-  'cloud-a-marketplace',
-  'cloud-c-marketplace',
-  'any-marketplace',
-] as const
 /** The closed set of conditions under which a plugin or route exists. */
-export type Gate = (typeof gates)[number]
+export type Gate =
+  | 'always'
+  | 'vendor-hosted'
+  | 'billing-enabled'
+  | 'cloud-a-marketplace'
+  | 'cloud-c-marketplace'
+  | 'any-marketplace'
 
 const marketplaceTypes: readonly DeploymentType[] = [
   'CloudAMarketplaceDeployment',

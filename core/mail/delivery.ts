@@ -9,7 +9,7 @@ import type { UnitOfWork } from '../kernel/unit-of-work.ts'
 import type { ClaimedMail, DeliverMail, DeliveryCount, OutboxNotifier, Mailer, MailQueue } from './ports.ts'
 
 /** Seconds after which an unfinished attempt counts as dead. A mailer ends its attempts well before. */
-export const mailLeaseSeconds = 120
+const mailLeaseSeconds = 120
 
 const firstWaitSeconds = 60
 const longestWaitSeconds = 6 * 3600

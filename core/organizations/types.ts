@@ -1,6 +1,5 @@
 import type { User } from '../identity/types.ts'
-import type { AccessContext, EntryRules } from '../kernel/access.ts'
-import { levels } from '../kernel/access.ts'
+import type { AccessContext, EntryRules, Level } from '../kernel/access.ts'
 import type { OrgId, RoleId, TeamId, TokenId, UserId } from '../kernel/ids.ts'
 
 /** Who sees an organization: everyone, every signed-in user, or its members. Site admins see all. */
@@ -33,8 +32,7 @@ export type OrganizationProfile = Pick<
 >
 
 /** A team's level. `custom` gives only the permissions of the team's roles. */
-export const teamPermissions = [...levels, 'custom'] as const
-export type TeamPermission = (typeof teamPermissions)[number]
+export type TeamPermission = Level | 'custom'
 
 export const teamTypes = ['', 'kubernetes'] as const
 
@@ -61,8 +59,7 @@ export interface TeamInOrganization {
 export type MemberRights = Pick<AccessContext, 'isMember' | 'level' | 'permissions'>
 
 /** The role of a member: the wire name of the level of the user's teams. */
-export const membershipRoles = ['member', 'admin', 'owner'] as const
-export type MembershipRole = (typeof membershipRoles)[number]
+export type MembershipRole = 'member' | 'admin' | 'owner'
 
 /** The facts about an account that a membership change needs. */
 export interface AccountSummary {

@@ -70,5 +70,4 @@ export interface ChartRef {
 }
 
 /** Helm operations that change a cluster. */
-export const helmVerbs = ['install', 'upgrade', 'rollback', 'uninstall'] as const
-export type HelmVerb = (typeof helmVerbs)[number]
+export type HelmVerb = 'install' | 'upgrade' | 'rollback' | 'uninstall'

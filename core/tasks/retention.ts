@@ -18,7 +18,7 @@ export interface RetireTasksDeps {
 }
 
 /** Days for which an ended task can be read, with its events. */
-export const keptDays = 7
+const keptDays = 7
 const abandonedAfterDays = 1
 const atOnce = 200
 

@@ -17,7 +17,7 @@ import type { Task, TaskEvent } from './types.ts'
 import { isFinal } from './types.ts'
 
 /** The relation on an account that allows seeing all of its tasks. */
-export const seeTasks = 'can_view_tasks'
+const seeTasks = 'can_view_tasks'
 
 export interface ViewDeps {
   readonly tasks: TaskStore
@@ -83,7 +83,7 @@ export const makeListTasks =
   }
 
 /** Maximum number of events in one read. */
-export const eventsAtOnce = 500
+const eventsAtOnce = 500
 
 export type ReadEvents = (task: Pick<Task, 'id'>, afterSeq: number) => Promise<readonly TaskEvent[]>
 export const makeReadEvents =
@@ -102,7 +102,7 @@ const pollMs = 5_000
 const pollsUntilLook = 6
 
 /** Reports whether this is the task's own end, which no event follows. */
-export const isEndOf = ({ ref }: Pick<Task, 'ref'>, { id, status }: TaskEvent): boolean => id === ref && (status === 'Success' || status === 'Failed')
+const isEndOf = ({ ref }: Pick<Task, 'ref'>, { id, status }: TaskEvent): boolean => id === ref && (status === 'Success' || status === 'Failed')
 
 /**
  * Yields the events of a task after a number: the stored ones, then new ones as they arrive, until the task's own end or the

@@ -27,7 +27,7 @@ export interface LeaseKeeperDeps {
  * end if the database does not respond: the work must stop by then, because another worker may take over from then on.
  * Returns a function that stops renewing.
  */
-export const keepLease = ({ renew, leaseSeconds, takenAtMs, onLost }: LeaseKeeperDeps): (() => void) => {
+const keepLease = ({ renew, leaseSeconds, takenAtMs, onLost }: LeaseKeeperDeps): (() => void) => {
   let isOver = false
   let deadline: ReturnType<typeof setTimeout> | undefined
 
@@ -84,7 +84,7 @@ const mostRecoveries = 5
 const endRetryMs = 1_000
 
 /** Runs or recovers a claimed task and writes its end; does nothing of this once the lease is lost. */
-export const startTask = (deps: RunTaskDeps, claimed: ClaimedTask, takenAtMs: number): TaskUnderWay => {
+const startTask = (deps: RunTaskDeps, claimed: ClaimedTask, takenAtMs: number): TaskUnderWay => {
   const stop = new AbortController()
   const held = { isLost: false }
   const lose = (): void => {

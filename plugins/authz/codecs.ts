@@ -23,7 +23,7 @@ const undecided = (name: string, type: string, description: string): t.Type<unkn
 
 const listedTypes = 'A listed object type, such as organization, team or cluster. For the type user, only your own id is valid'
 
-export const AuthObjectIdentifier = request(
+const AuthObjectIdentifier = request(
   {
     objectType: undecided('an object type', 'string', listedTypes),
     objectID: undecided('an object id', 'integer', 'An integer from 1'),
@@ -54,9 +54,9 @@ export const AuthObjectAllowedPermissions = answer(
   'AuthObjectAllowedPermissions',
 )
 
-export const PermissionInput = request({ namespace: freeText(64, 1), action: freeText(64, 1) }, 'PermissionInput')
+const PermissionInput = request({ namespace: freeText(64, 1), action: freeText(64, 1) }, 'PermissionInput')
 
-export const AvailablePermission = answer(
+const AvailablePermission = answer(
   {
     namespace: t.string,
     action: t.string,

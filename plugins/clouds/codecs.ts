@@ -18,7 +18,7 @@ const blocks = t.type(
       optional(t.type(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, fieldCodec(field)])))),
     ]),
   ),
-) as unknown as t.Type<Readonly<Record<string, Block | undefined>>>
+) as t.Type<Readonly<Record<string, Block | undefined>>>
 
 /** A stored credential as shown to its holder, with the one block that its type names. */
 export const CloudCredentialApiForm = t.intersection(

@@ -32,7 +32,7 @@ export const clusterInPath = { type: 'cluster', account: path('owner'), name: pa
 /** An access config is part of the body, so its faults are faults of the body: 422, not the 500 of a stored cluster. */
 export const accessConfigFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
 
-export const BasicInfo = request(
+const BasicInfo = request(
   {
     name: optional(freeText(255)),
     displayName: optional(freeText(255)),
@@ -47,7 +47,7 @@ export const BasicInfo = request(
   'BasicInfo',
 )
 
-export const ProviderOptions = request(
+const ProviderOptions = request(
   {
     name: optional(freeText(64)),
     credential: optional(freeText(253)),
@@ -63,7 +63,7 @@ export const ProviderOptions = request(
 
 const FeatureSet = request({ name: optional(freeText(253)), features: optional(listOf(freeText(253), 500)) }, 'FeatureSet')
 
-export const ComponentOptions = request(
+const ComponentOptions = request(
   {
     gitopsEngine: optional(t.boolean),
     featureSets: optional(listOf(FeatureSet, 100)),
@@ -115,7 +115,7 @@ export const OperationQuery = request({ operation: optional(freeText(64)) }, 'Op
 export const RemoveQuery = request({ 'response-id': optional(ResponseId), notify: optional(freeText(16)) }, 'RemoveQuery')
 
 const Response = answer({ phase: oneOf(...clusterPhases), reason: optional(oneOf(...phaseReasons)), message: optional(t.string) }, 'ClusterStatusResponse')
-export const ClusterInfoStatus = answer(
+const ClusterInfoStatus = answer(
   {
     phase: oneOf(...clusterPhases),
     reason: optional(oneOf(...phaseReasons)),
@@ -161,8 +161,8 @@ export const ClusterInfo = answer(flat, 'ClusterInfo')
 /** A single cluster: the flat form and the orchestrator's form of the same facts. */
 export const ClusterInfoModel = answer({ ...flat, metadata: FreeObjectCodec, spec: FreeObjectCodec }, 'ClusterInfoModel')
 
-export const FieldValidation = answer({ valid: t.boolean, reason: t.string }, 'FieldValidation')
-export const ClusterMetadata = answer(
+const FieldValidation = answer({ valid: t.boolean, reason: t.string }, 'FieldValidation')
+const ClusterMetadata = answer(
   {
     uid: t.string,
     name: t.string,

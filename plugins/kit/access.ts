@@ -30,7 +30,7 @@ export const paramsOf = (object: ObjectRef): readonly ParamRef[] => [
   keyParam(object),
 ]
 
-export const keyParam = (key: KeyRef): ParamRef => ('name' in key ? key.name : key.id)
+const keyParam = (key: KeyRef): ParamRef => ('name' in key ? key.name : key.id)
 
 export interface PublicAccess {
   readonly kind: 'public'

@@ -125,7 +125,7 @@ const readValue = (route: Route, request: SendRequest, reply: SendReply): unknow
 }
 
 /** Reads an answer as the route declares it. Throws UndeclaredAnswer when the answer does not match. */
-export const readReply = <R>(route: Route, request: SendRequest, reply: SendReply): ClientReply<R> => {
+const readReply = <R>(route: Route, request: SendRequest, reply: SendReply): ClientReply<R> => {
   const { status, headers, body: text } = reply
   if (status === route.ok.status) return { ok: true, status, headers, value: readValue(route, request, reply) as R, text }
   if (status === 204 && route.ok.isEmptyToo === true) return { ok: true, status, headers, value: new NoContent() as R, text }
@@ -256,7 +256,7 @@ const buildRequest = (root: string, route: Route, input: LooseInput): SendReques
 export const makeClient = (send: Send, root = '/api/v1', headers: Readonly<Record<string, string>> = {}): Client => ({
   call: async (route, ...[input]) => {
     const given = (input ?? {}) as LooseInput
-    const erased = route as unknown as Route
+    const erased = route as Route
     const request = buildRequest(root, erased, { ...given, headers: { ...headers, ...given.headers } })
     return readReply(erased, request, await send(request))
   },

@@ -75,24 +75,24 @@ export interface Feed<A> {
   now(afterId: number): Promise<readonly FeedItem<A>[]>
 }
 
-/** The answer of a route on success. `__result` is the type that its handler returns. */
+/** The answer of a route on success. `__result` is the type of the reply. */
 export interface ReplySpec<Result> {
   readonly kind: 'json' | 'versioned' | 'list' | 'empty' | 'cookies' | 'text' | 'binary' | 'feed'
   readonly status: number
   readonly description: string
   readonly codec?: t.Any
   readonly contentType?: string
-  /** For `binary`: every content type that the handler may return. */
+  /** For `binary`: every content type of the reply. */
   readonly contentTypes?: readonly string[]
   /** For `list`: the object that holds the items, when they are not the whole body. */
   readonly envelope?: ListEnvelope
   /** An answer body that decodes with the codec. The documentation shows it. */
   readonly example?: unknown
-  /** Statuses of the redirects that the handler may return instead. */
+  /** Statuses of the redirects that `reply` may return instead. */
   readonly redirects?: readonly RedirectStatus[]
-  /** Reports that the handler may return a `YamlAnswer` instead. */
+  /** Reports that `reply` may return a `YamlAnswer` instead. */
   readonly isYamlToo?: boolean
-  /** Reports that the handler may return a `NoContent` instead. */
+  /** Reports that `reply` may return a `NoContent` instead. */
   readonly isEmptyToo?: boolean
   readonly __result?: Result
 }
@@ -178,14 +178,14 @@ export const text = (contentType: string, example: string, description = 'OK'): 
   description,
 })
 
-/** Declares the same reply, or a redirect: the handler may return a `Redirect` with one of these statuses. */
+/** Declares the same reply, or a redirect: `reply` may return a `Redirect` with one of these statuses. */
 export const orRedirect = <R>(reply: ReplySpec<R>, ...redirects: readonly RedirectStatus[]): ReplySpec<R | Redirect> => ({
   ...reply,
   redirects,
 })
 
-/** Declares the same JSON reply, or YAML of the same value: the handler may return a `YamlAnswer`. */
+/** Declares the same JSON reply, or YAML of the same value: `reply` may return a `YamlAnswer`. */
 export const orYaml = <R>(reply: ReplySpec<R>): ReplySpec<R | YamlAnswer> => ({ ...reply, isYamlToo: true })
 
-/** Declares the same reply, or 204 without a body: the handler may return a `NoContent`. */
+/** Declares the same reply, or 204 without a body: `reply` may return a `NoContent`. */
 export const orNoContent = <R>(reply: ReplySpec<R>): ReplySpec<R | NoContent> => ({ ...reply, isEmptyToo: true })

@@ -65,7 +65,7 @@ export interface Route<
   readonly query?: t.Type<Q, unknown, unknown>
   readonly body?: BodySpec<B>
   readonly ok: ReplySpec<R>
-  /** The failures that the handler may return. */
+  /** The failures that the use case may return. */
   readonly failures: readonly FailureType<F>[]
   /** The status of a failure where the specification requires another one than that of its kind. */
   readonly statusOf?: Readonly<Partial<Record<F, number>>>
@@ -95,11 +95,11 @@ export interface Route<
   readonly dialect?: 'platform' | 'marketplace' | 'metering'
 }
 
-/** The call that a handler receives. `A`: see `Call`. */
+/** The call that a use case receives. `A`: see `Call`. */
 export type CallOf<X extends Access, A> = X extends PublicAccess ? Call<A> : SignedInCall<A>
 type GrantOf<X extends Access> = X extends GrantedAccess ? AccessGrant : undefined
 
-/** The input of a handler: decoded input, the call, and the result of authorization. `A`: see `Call`. */
+/** A request as a route receives it: decoded input, the call, and the result of authorization. `A`: see `Call`. */
 export interface RouteInput<P, Q, B, X extends Access, A = unknown> {
   readonly params: P
   readonly query: Q
@@ -114,7 +114,7 @@ export interface RouteInput<P, Q, B, X extends Access, A = unknown> {
   readonly makesToken?: boolean
 }
 
-/** Declares a route. It keeps its types for the handler and the client; nothing is registered. */
+/** Declares a route. It keeps its types for `handle` and the client; nothing is registered. */
 export const defineRoute = <
   P = unknown,
   Q = unknown,
@@ -179,6 +179,6 @@ export const handleStream = <F extends string>(
     readonly handler: (input: StreamInput<Exchange>) => Promise<Either<Failure<NoInfer<F>>, void>>
     readonly upgrade?: (input: StreamInput<UpgradeExchange>) => Promise<Either<Failure<NoInfer<F>>, void>>
   },
-): BoundStreamRoute => ({ kind: 'stream', route: route as unknown as StreamRoute, ...handlers })
+): BoundStreamRoute => ({ kind: 'stream', route: route as StreamRoute, ...handlers })
 
 export type AnyBoundRoute = BoundRoute | BoundStreamRoute

@@ -46,5 +46,5 @@ export const routesOf =
       ...rest,
       ...own,
       failures: [...failures, ...(own.failures ?? [])],
-    } as unknown as Route<P, Q, B, R, F | SF, X, M>
+    } as Route<P, Q, B, R, F | SF, X, M>
   }

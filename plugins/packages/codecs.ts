@@ -7,7 +7,7 @@ import { answer, FreeObjectCodec, freeText, noted, optional, patternText, PathNa
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
 
-export const releaseNamePattern = /^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/
+const releaseNamePattern = /^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/
 /** A release in a path. A name that Helm does not allow does not exist. */
 export const ReleasePath = request(
   { owner: PathName, cluster: PathName, name: patternText(releaseNamePattern, 53, 'a release name') },

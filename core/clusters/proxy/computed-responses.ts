@@ -31,10 +31,10 @@ export interface WiderAnswer {
 }
 export type Computed = Outcome<WiderFailure, WiderAnswer>
 
-export const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: JSON.stringify(value) })
+const jsonAnswer = (status: number, value: unknown): WiderAnswer => ({ status, text: JSON.stringify(value) })
 
 /** Returns a Kubernetes Status for a missing object, as a cluster would. */
-export const notFound = (message: string): WiderAnswer =>
+const notFound = (message: string): WiderAnswer =>
   jsonAnswer(404, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'NotFound', code: 404 })
 
 /** An address that the policy rejects is a configuration error of this service, not of the request. */
@@ -75,7 +75,7 @@ const groupPath = (group: string, version: string): string => (group === 'core' 
 const getObject = (ask: Ask, ref: ResourceRef) => ask({ method: 'GET', target: encodedResourcePath({ ...ref, subresource: undefined }) })
 
 /** Returns the events about one object, as the cluster lists them. */
-export const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
+const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
   if (!isOk(found.right)) return right(asIs(found.right))
@@ -85,7 +85,7 @@ export const eventsOf = async (ask: Ask, ref: ResourceRef): Computed => {
 }
 
 /** Returns the object's controller: its owner reference with `controller: true`. */
-export const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
+const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
   if (!isOk(found.right)) return right(asIs(found.right))
@@ -102,7 +102,7 @@ export const controllerOf = async (ask: Ask, ref: ResourceRef): Computed => {
 }
 
 /** Returns the autoscalers of the namespace that scale this object. */
-export const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef): Computed => {
+const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef): Computed => {
   const found = await getObject(ask, ref)
   if (isLeft(found)) return found
   if (!isOk(found.right)) return right(asIs(found.right))
@@ -118,7 +118,7 @@ export const horizontalPodAutoscalersOf = async (ask: Ask, ref: ResourceRef): Co
 }
 
 /** Sets the number of replicas for `{replicas}` alone; puts a whole Scale unchanged. */
-export const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {
+const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<Uint8Array> | undefined): Computed => {
   const read = await readSmallJson(body)
   if (isLeft(read)) return read
   const replicas = at(read.right, 'replicas')
@@ -137,7 +137,7 @@ export const setReplicas = async (ask: Ask, target: string, body: AsyncIterable<
 }
 
 /** Returns the names of all objects of a group and version that the caller may list, by kind. */
-export const allAvailable = async (ask: Ask, group: string, version: string): Computed => {
+const allAvailable = async (ask: Ask, group: string, version: string): Computed => {
   const base = groupPath(group, version)
   const discovered = await ask({ method: 'GET', target: base })
   if (isLeft(discovered)) return discovered
@@ -178,7 +178,7 @@ const readRef = (item: unknown): Either<Failure<'ProxyBodyRefused'>, ResourceRef
 }
 
 /** Deletes each resource and returns a Status for each. A failure does not stop the others. */
-export const batchDelete = async (ask: Ask, body: AsyncIterable<Uint8Array> | undefined): Computed => {
+const batchDelete = async (ask: Ask, body: AsyncIterable<Uint8Array> | undefined): Computed => {
   const read = await readSmallJson(body)
   if (isLeft(read)) return read
   const items = listAt(read.right, 'resources')

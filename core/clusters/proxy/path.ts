@@ -62,7 +62,7 @@ const readSegments = (path: string): Parsed<readonly string[]> => {
 const encode = (segments: readonly string[]): string => `/${segments.map(encodeURIComponent).join('/')}`
 
 /** Returns the path of a resource in the Kubernetes API. */
-export const resourcePath = (ref: ResourceRef): readonly string[] => [
+const resourcePath = (ref: ResourceRef): readonly string[] => [
   ...(ref.group === 'core' ? ['api', ref.version] : ['apis', ref.group, ref.version]),
   ...(ref.namespace === undefined ? [] : ['namespaces', ref.namespace]),
   ref.resource,

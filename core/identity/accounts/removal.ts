@@ -33,7 +33,7 @@ export const reactivationDays = 30
 export type DeactivateFailure = Failure<'UserMissing'> | Failure<'AccountInUse'>
 
 /** Like `makeDeactivateAccount`, within a transaction that holds the lock on the user's row. */
-export const deactivateHeld = async (stores: IdentityChanges, user: User, by: UserId, at: Date): Outcome<Failure<'AccountInUse'>, void> => {
+const deactivateHeld = async (stores: IdentityChanges, user: User, by: UserId, at: Date): Outcome<Failure<'AccountInUse'>, void> => {
   if (await isLastActingAdmin(stores, user)) {
     return left(AccountInUse('This is the last active site administrator.', { errors: ['last active site administrator'] }))
   }

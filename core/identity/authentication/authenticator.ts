@@ -27,7 +27,7 @@ export type MarkUsed = (key: string, now: Date, write: () => Promise<void>) => v
  * Marks credentials as used, at most once a minute each. In a burst of requests, all but one read the row before the
  * mark is written, so this process remembers what it has marked.
  */
-export const makeMarkUsed = (background: Background, caches: Caches): MarkUsed => {
+const makeMarkUsed = (background: Background, caches: Caches): MarkUsed => {
   const marked: Cache<string, Date> = caches.make({ maxEntries: maxMarked })
   return (key, now, write) => {
     if (!isMarkDue(marked.get(key), now)) return
@@ -46,7 +46,7 @@ export const makeMarkUsed = (background: Background, caches: Caches): MarkUsed =
 export type ImpersonateFailure = Failure<'NotPermitted'> | Failure<'SudoTargetMissing'> | Failure<'SudoTargetNoUser'>
 
 /** Returns the principal of a site admin who acts as another user. The rights are the other user's; the actor is kept. */
-export const makeImpersonate =
+const makeImpersonate =
   (credentials: CredentialStore) =>
   async (actor: Principal, login: string): Outcome<ImpersonateFailure, Principal> => {
     const allowed = mayImpersonate(actor)
@@ -81,7 +81,7 @@ export interface ProveTokenDeps {
 const badToken = (): Failure<'NotAuthenticated'> => NotAuthenticated('The access token is not valid.')
 
 /** Authenticates the owner of an access token in one query, which includes the profile if requested. */
-export const makeProveToken =
+const makeProveToken =
   (deps: ProveTokenDeps, mark: MarkUsed) =>
   async (token: string, loads: 'profile' | undefined): Outcome<Failure<'NotAuthenticated'>, Principal> => {
     if (!hasAccessTokenForm(token, deps.digest)) return left(badToken())
@@ -122,7 +122,7 @@ export interface ProveSessionDeps {
 const badSession = (): Failure<'NotAuthenticated'> => NotAuthenticated('The session is over; sign in again.')
 
 /** Authenticates the session of a cookie in one query. Use extends the idle expiry, never the absolute expiry. */
-export const makeProveSession =
+const makeProveSession =
   (deps: ProveSessionDeps, mark: MarkUsed) =>
   async (key: string): Outcome<Failure<'NotAuthenticated'>, Principal> => {
     const grant = await deps.credentials.sessionByHash(deps.digest.digest(key))
@@ -147,7 +147,7 @@ export type ProvePasswordFailure = Failure<'NotAuthenticated'> | Failure<'OneTim
  * Authenticates a caller by name and password and, if a second factor is enrolled, an unused code. The code is not
  * spent.
  */
-export const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
+const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
   const checkCredentials = makeCheckCredentials(deps)
   return async (credential: Credential & { kind: 'password' }, sourceIp: string): Outcome<ProvePasswordFailure, Principal> => {
     const checked = await checkCredentials({ login: credential.login, password: credential.password, sourceIp })
@@ -172,7 +172,7 @@ export const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
  * attempt and does not hash, use a code or count a failure: a lock does not interrupt requests that are already
  * authenticated, and a one-time code need not be correct twice.
  */
-export const makeProvePasswordAgain = (credentials: CredentialStore) => {
+const makeProvePasswordAgain = (credentials: CredentialStore) => {
   const impersonate = makeImpersonate(credentials)
   return async (proven: Principal): Outcome<ReturnType<typeof credentialOutdated> | ImpersonateFailure, Principal> => {
     const { impersonator, ...own } = proven

@@ -82,7 +82,7 @@ export interface ProvenSecrets {
 }
 
 /** Reports whether the password and the second factor are unchanged since they were verified. The user's row is locked. */
-export const secretsUnchanged = async (stores: Pick<IdentityStores, 'users' | 'secondFactors'>, userId: UserId, proven: ProvenSecrets): Promise<boolean> =>
+const secretsUnchanged = async (stores: Pick<IdentityStores, 'users' | 'secondFactors'>, userId: UserId, proven: ProvenSecrets): Promise<boolean> =>
   (await stores.users.passwordPhc(userId)) === proven.phc.reveal() && enrolledRef(await stores.secondFactors.find(userId)) === proven.secondFactorRef
 
 /**

@@ -66,7 +66,7 @@ const prohibited = (): Failure<'SignInProhibited'> =>
  * Opens a session with a new key; a session that the call came with ends. Everything after the password check is one
  * transaction, in which the account must be unchanged since the check. A hash with old parameters is replaced in it.
  */
-export const makeSignInBy = (deps: SignInDeps) => {
+const makeSignInBy = (deps: SignInDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
 
   const proveOnce = async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, PasswordRecord> => {

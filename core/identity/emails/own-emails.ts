@@ -162,7 +162,7 @@ const onOwnEmail = <F extends Failure>(
   })
 
 /** Makes a verified address of the caller the primary one; the old one is notified. */
-export const makeChoosePrimaryEmail =
+const makeChoosePrimaryEmail =
   (deps: Deps) =>
   (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailNotVerified'>, void> =>
     onOwnEmail<Failure<'EmailNotVerified'>>(deps, call, emailId, async (stores, user, email) => {
@@ -173,7 +173,7 @@ export const makeChoosePrimaryEmail =
     })
 
 /** Sends the confirmation mail of an address of the caller again. The older code becomes invalid. */
-export const makeResendConfirmation = (deps: Deps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
+const makeResendConfirmation = (deps: Deps & PostConfirmationDeps & { readonly allowances: Allowances }) => {
   const postConfirmation = makePostConfirmation(deps)
   return async (call: SignedInCall, emailId: number): Outcome<Failure<'EmailMissing'> | Failure<'EmailIsVerified'> | Failure<'TooManyMails'>, void> => {
     // Counted outside the transaction, therefore before it.

@@ -9,7 +9,7 @@ import type { TokenDigest } from '../ports.ts'
 import type { SecondFactorRecord } from './ports.ts'
 
 /** The number of codes that a user is given at once. */
-export const recoveryCodeCount = 10
+const recoveryCodeCount = 10
 /** Crockford's base32, which omits easily confused letters. 24 of them are 120 bits, enough to store a plain digest. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const codeLength = 24

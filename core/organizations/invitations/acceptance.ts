@@ -15,7 +15,7 @@ import { mayInvite } from './invitations.ts'
 import type { Invitation, InvitationStore, InvitationTokens } from './ports.ts'
 
 /** The one failure for every way in which an invitation can be invalid, including an unknown token. */
-export const invitationGone = (): Failure<'InvitationGone'> =>
+const invitationGone = (): Failure<'InvitationGone'> =>
   InvitationGone('This invitation is not valid: it has expired, was withdrawn or used. Ask for a new one.')
 
 /** A token restricted to one organization, or to public objects, cannot make its holder a member of another one. */
@@ -26,7 +26,7 @@ const reaches = ({ onlyOrgId, scopes }: Principal, invitation: Invitation): bool
  * Returns the invitation of a token if it is the caller's: the caller must have confirmed its address.
  * Failures: InvitationGone, InvitationForAnother.
  */
-export const findOwnInvitation = async (
+const findOwnInvitation = async (
   deps: { readonly invitations: InvitationStore; readonly invitationTokens: Pick<InvitationTokens, 'digest'>; readonly clock: Clock },
   { principal }: SignedInCall,
   token: string,

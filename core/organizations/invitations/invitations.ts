@@ -19,12 +19,12 @@ import { withLockedOrganization, permissionsOfTeam } from '../teams/team-rules.t
 import type { MembershipRole, Organization, Team } from '../types.ts'
 import type { AddressReader, Invitation, InvitationId, InvitationTokens, InvitedAddress } from './ports.ts'
 
-export const invitationDays = 7
-export const maxPendingInvitations = 100
-export const maxTeamsOfInvitation = 50
+const invitationDays = 7
+const maxPendingInvitations = 100
+const maxTeamsOfInvitation = 50
 
 /** Reads teams by id. Refuses any team of another organization. */
-export const readTeams = async (
+const readTeams = async (
   { stores, organization }: Pick<LockedOrganization, 'stores' | 'organization'>,
   teamIds: readonly TeamId[],
 ): Outcome<Failure<'InvitationRefused'>, readonly Team[]> => {

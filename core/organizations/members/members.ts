@@ -50,7 +50,7 @@ export const makeTellPermissions = (deps: {
  * Returns why the caller may not enter the organization, for a change that is also open to members who do not meet its
  * requirements.
  */
-export const entryRefusalIn = async (
+const entryRefusalIn = async (
   { memberships }: Pick<OrganizationStores, 'memberships'>,
   clock: Clock,
   { principal }: SignedInCall,

@@ -6,9 +6,9 @@ import { OrganizationNameRefused, TeamNameRefused } from '../failures.ts'
 import { teamNameKey } from '../types.ts'
 
 export const ownersTeamName = 'Owners'
-export const maxTeamNameLength = 255
+const maxTeamNameLength = 255
 /** Matching takes linear time. */
-export const teamNamePattern = /^[0-9A-Za-z][-.\w]*$/
+const teamNamePattern = /^[0-9A-Za-z][-.\w]*$/
 
 const reservedTeamNames: ReadonlySet<string> = new Set(['new'])
 

@@ -15,11 +15,11 @@ import type { Team } from '../types.ts'
 import type { Robot, RobotStore } from './ports.ts'
 import { maxRobotNameLength } from './ports.ts'
 
-export const maxRobots = 100
+const maxRobots = 100
 const maxTeamsOfRobot = 50
 
 /** Parses a robot's name. It is lower case, so that each name has a single spelling. */
-export const parseRobotName = (text: string): Either<Failure<'RobotRefused'>, string> =>
+const parseRobotName = (text: string): Either<Failure<'RobotRefused'>, string> =>
   text.length <= maxRobotNameLength && accountNamePattern.test(text)
     ? right(text.toLowerCase())
     : left(RobotRefused(`A robot account's name has 1 to ${maxRobotNameLength} letters or digits, with single "-", "_" or "." between them.`))

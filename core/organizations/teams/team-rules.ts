@@ -13,7 +13,7 @@ import type { OrganizationStores, TeamStore } from '../ports.ts'
 import type { Organization, Team, TeamPermission } from '../types.ts'
 import { teamTypes } from '../types.ts'
 
-export const maxRolesOfTeam = 50
+const maxRolesOfTeam = 50
 export const defaultTeamType = 'kubernetes'
 
 export const isOwnersTeam = (team: Pick<Team, 'permission'>): boolean => team.permission === 'owner'

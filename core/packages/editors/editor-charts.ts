@@ -28,7 +28,7 @@ const declaredKeys = (chart: Chart, annotation: string): readonly string[] =>
     .filter((key) => key !== '')
 
 /** Returns EditorUnfit for a chart that cannot serve as an editor. */
-export const unfit = (chart: Chart, what: string): Either<Failure<'EditorUnfit'>, never> =>
+const unfit = (chart: Chart, what: string): Either<Failure<'EditorUnfit'>, never> =>
   left(EditorUnfit(`The chart ${chart.name} ${chart.version} cannot serve as an editor: ${what}.`))
 
 /** Returns the resource that an editor chart declares in its annotation, `{"group", "version", "resource"}`; undefined for other charts. */

@@ -39,7 +39,7 @@ export type DeleteFailure = SubmitReleaseFailure | DeletionRefusal
 
 const deletionKind = 'packages.deleteEditor'
 /** Reports whether the editor made the release. A mistyped name must not remove or replace another release. */
-export const isMadeBy = ({ resource }: EditorSubject, release: Release): boolean => {
+const isMadeBy = ({ resource }: EditorSubject, release: Release): boolean => {
   const edited = editedResourceOf(release.chart.metadata ?? {})
   return edited?.group === resource.group && (resource.name === '' || edited.name === resource.name)
 }
@@ -76,7 +76,7 @@ export const makeDeleteEditor =
 
 export const deleteEditorKind = (deps: UninstallTaskDeps): TaskKind => removalKind(deletionKind, deps)
 
-export const applyEditorKindName = 'packages.applyEditor'
+const applyEditorKindName = 'packages.applyEditor'
 
 /** The model to apply, as stored in the task's input. */
 export interface ModelChange {
@@ -107,7 +107,7 @@ export type ApplyFailure = SubmitReleaseFailure | ApplicationRefusal
  * Returns the complete model to apply. A patch is applied to the current model; a `remove` of a missing path is ignored.
  * Fails if the caller cannot read the whole model, because the unreadable part would be removed.
  */
-export const makeResolveModel = (deps: ResolveModelDeps) => {
+const makeResolveModel = (deps: ResolveModelDeps) => {
   const load = makeLoadModel(deps)
   return async (cluster: MemberCluster, { model, patch }: ModelChange, signal: AbortSignal): Outcome<ResolveFailure, FreeObject> => {
     if (patch === undefined) return right(model)

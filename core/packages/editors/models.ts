@@ -70,7 +70,7 @@ const readOne = async (cluster: MemberCluster, resources: ApiResources, wanted: 
  * Reads the live objects of a manifest one by one as the caller, in the manifest's order. Objects that do not exist or
  * cannot be read are reported as missing. `home` is the namespace of objects that name none.
  */
-export const readLiveObjects = async (cluster: MemberCluster, resources: ApiResources, wanted: readonly ManifestObject[], home: string, signal: AbortSignal): Outcome<MemberFailure, LiveObjects> => {
+const readLiveObjects = async (cluster: MemberCluster, resources: ApiResources, wanted: readonly ManifestObject[], home: string, signal: AbortSignal): Outcome<MemberFailure, LiveObjects> => {
   const reads = await atATime(wanted, atOnce, (each) => readOne(cluster, resources, each, home, signal))
   if (isLeft(reads)) return reads
   return right({ found: reads.right.flatMap((read) => ('found' in read ? [read.found] : [])), missing: reads.right.flatMap((read) => ('missing' in read ? [read.missing] : [])) })
@@ -85,7 +85,7 @@ const listedObjects = (json: unknown, named: { readonly apiVersion: string; read
  * Lists the objects of an installation that another program recorded: those of its kinds that match its selector in the
  * namespace. Kinds that the cluster does not serve are skipped. Failure: ObjectRefused if the caller may not list a kind.
  */
-export const listLiveObjects = async (cluster: MemberCluster, resources: ApiResources, app: AppRelease, namespace: string, signal: AbortSignal): Outcome<MemberFailure | Failure<'ObjectRefused'> | Failure<'EditorUnfit'>, LiveObjects> => {
+const listLiveObjects = async (cluster: MemberCluster, resources: ApiResources, app: AppRelease, namespace: string, signal: AbortSignal): Outcome<MemberFailure | Failure<'ObjectRefused'> | Failure<'EditorUnfit'>, LiveObjects> => {
   const found: ManifestObject[] = []
   for (const component of app.components) {
     const named = { apiVersion: apiVersionOf(component), kind: component.kind }

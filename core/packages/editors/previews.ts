@@ -148,7 +148,7 @@ const ofOneKind = async (catalog: EditorCatalog, cluster: MemberCluster, { edito
 }
 
 /** Returns the instance label paths in an editor's objects, as declared by the editor of each kind. */
-export const findLabelPaths = async (catalog: EditorCatalog, cluster: MemberCluster, opened: OpenedEditor, chart: EditorChart, signal: AbortSignal): Outcome<MemberFailure, Refill['labelPaths']> => {
+const findLabelPaths = async (catalog: EditorCatalog, cluster: MemberCluster, opened: OpenedEditor, chart: EditorChart, signal: AbortSignal): Outcome<MemberFailure, Refill['labelPaths']> => {
   const kinds = new Map([...chart.defaults.values()].map((object) => ({ apiVersion: ownText(object, 'apiVersion'), kind: ownText(object, 'kind') })).map((kind) => [wordOf(kind), kind] as const))
   const found = new Map<string, Paths>()
   for (const [word, kind] of kinds) {

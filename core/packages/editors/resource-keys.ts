@@ -4,7 +4,7 @@ import { groupVersionOf } from '../releases/api-paths.ts'
  * Words that keys of editor models write in capitals after the first word. They are part of the interface: a key made by
  * other rules does not match any key in a chart's values.
  */
-export const acronyms: ReadonlySet<string> = new Set(
+const acronyms: ReadonlySet<string> = new Set(
   (
     'ACK ACL ADSL AES ANSI API ARP ATM BGP BSS CCITT CHAP CIDR CIR CLI CMOS CPE CPU CRC CRT CSMA DCE DEC DES DHCP DMI DNS DRAM DSL ' +
     'DSLAM DTE EHA EIA EIGRP EOF ESS FCC FCS FDDI FTP GBIC GEPOF HDLC HTML HTTP HTTPS IANA ICMP ID IDF IDS IEEE IETF IMAP IP IPS ' +

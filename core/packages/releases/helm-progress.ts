@@ -216,7 +216,7 @@ const say = (step: TaskStep, total: number, unready: readonly Unready[]): void =
  * Checks every five seconds, as the caller, which objects are ready and what the others wait for. Reports changes, and an
  * unchanged state every half minute. Objects that the caller cannot read count as not created.
  */
-export const watchReadiness = (watch: ReadinessWatch) => {
+const watchReadiness = (watch: ReadinessWatch) => {
   const watched = watch.objects.filter(({ kind }) => takesAWhile(kind)).slice(0, maxWatched)
   const over = new AbortController()
   let step: TaskStep | undefined
@@ -266,7 +266,7 @@ const tailLines = 20
 const logPatienceMilliseconds = 5000
 
 /** Reports the last log lines of a failed hook's pods, as far as the caller can read them, without the values. */
-export const hookLogs = async (about: {
+const hookLogs = async (about: {
   readonly cluster: MemberCluster
   readonly home: string
   /** `Hook name`. */

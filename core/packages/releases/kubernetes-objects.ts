@@ -111,7 +111,7 @@ const counted = (live: FreeObject, wanted: number, ...keys: readonly string[]): 
 const replicas = (live: FreeObject): number => numberAt(asTable(live.spec), 'replicas', 1)
 
 /** Returns why a pod is not ready, from its containers and conditions. */
-export const podReadiness = (pod: FreeObject): Readiness => {
+const podReadiness = (pod: FreeObject): Readiness => {
   const status = asTable(pod.status)
   if (textAt(status, 'phase') === 'Succeeded' || conditionOf(pod, 'Ready')?.status === 'True') return ready
   const containers = [...tablesOf(status?.initContainerStatuses), ...tablesOf(status?.containerStatuses)]

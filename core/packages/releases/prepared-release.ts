@@ -87,7 +87,7 @@ const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedApplication, s
 }
 
 /** Reports what an install or upgrade would change: the cluster validates it and stores nothing. */
-export const dryRunApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
+const dryRunApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
   const { release, former, flags } = prepared
   const step = run.progress.step(flags.dryRun === 'client' ? 'Render the chart' : 'Try it on the cluster, without changes')
   const manifest = await manifestOf(deps, prepared, step, run.signal)
@@ -189,7 +189,7 @@ const callHelm = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplicat
 }
 
 /** Renders, validates and runs helm. Every step is reported, and the end states which revision is deployed. */
-export const runApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
+const runApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
   const rendered = await render(deps, run, prepared)
   if (isLeft(rendered)) return failedBeforeChange(run, rendered.left)
   const checked = await check(deps, run, prepared, rendered.right)

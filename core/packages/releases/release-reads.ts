@@ -41,7 +41,7 @@ export const makeFindRelease = ({ releases }: { readonly releases: Pick<ReleaseS
   }
 
 /** Returns the record of a revision; the newest one if the version is absent, 0 or negative. */
-export const revisionOf = (refs: readonly ReleaseRecordRef[], version = 0): ReleaseRecordRef | undefined =>
+const revisionOf = (refs: readonly ReleaseRecordRef[], version = 0): ReleaseRecordRef | undefined =>
   version <= 0 ? refs.at(-1) : refs.find((ref) => ref.version === version)
 
 /** List options, named as in Helm. Absent means false, 0 or empty. */
@@ -103,7 +103,7 @@ export const shownStatuses = (options: ReleaseListOptions): ReadonlySet<ReleaseS
 const keyOf = ({ namespace, name }: ReleaseRecordRef): string => `${namespace}/${name}`
 
 /** Returns the newest revision of each release. */
-export const newestOf = (refs: readonly ReleaseRecordRef[]): readonly ReleaseRecordRef[] => {
+const newestOf = (refs: readonly ReleaseRecordRef[]): readonly ReleaseRecordRef[] => {
   const newest = new Map<string, ReleaseRecordRef>()
   for (const ref of refs) {
     const kept = newest.get(keyOf(ref))
@@ -156,7 +156,7 @@ type ListRefusal = Failure<'FilterRefused'> | Failure<'ListOptionRefused'>
 export type ReleaseRows = readonly (ReleaseHeader | Release)[]
 
 /** Default number of revisions in a history, as in Helm. */
-export const usualHistory = 256
+const usualHistory = 256
 /** Number of records that are read concurrently when whole releases are requested. */
 const readAtOnce = 8
 /** Maximum characters of the whole releases in one response: several times what the largest clusters contain. */

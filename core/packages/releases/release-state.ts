@@ -86,7 +86,7 @@ const untilReached = async <F extends Failure, A>(pause: Pause, patience: AbortS
  * Returns the current state of a release. A pending revision newer than `beforeRevision`, up to `lastOfOurs`, has no helm
  * process any more and is amended to failed, so that the next operation can start.
  */
-export const settle = async ({ releases, pause }: SettleDeps, place: RecordPlace, beforeRevision: number, lastOfOurs = Number.MAX_SAFE_INTEGER): Outcome<RecordFailure, Standing> => {
+const settle = async ({ releases, pause }: SettleDeps, place: RecordPlace, beforeRevision: number, lastOfOurs = Number.MAX_SAFE_INTEGER): Outcome<RecordFailure, Standing> => {
   const patience = AbortSignal.timeout(patienceMilliseconds)
   const read = (): Outcome<RecordFailure, Standing> => readStanding(releases, place, patience)
   const found = await untilReached(pause, patience, read)
@@ -120,7 +120,7 @@ const judgeUninstall = (lost: LostOperation, standing: Standing): TaskEnd => {
 }
 
 /** Determines the result of an operation from its records. Pure: pending records must be settled before. */
-export const judgeLost = (lost: LostOperation, standing: Standing): TaskEnd => {
+const judgeLost = (lost: LostOperation, standing: Standing): TaskEnd => {
   if (lost.verb === 'uninstall') return judgeUninstall(lost, standing)
   const { newest } = standing
   const live = describeStanding(standing)

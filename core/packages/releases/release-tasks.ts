@@ -114,8 +114,11 @@ export const submitReleaseTask = async <F extends Failure>(
     return refused === undefined ? right({ revision: String(standing.right.newest?.version ?? 0) }) : left(refused)
   })
 
+/** Returns the release that a task works on. */
+export const releaseIn = ({ input }: Pick<TaskRun, 'input'>): ReleaseKey => input.release as unknown as ReleaseKey
+
 /** Returns the newest revision at acceptance, as stored with the task. */
-export const beforeRevisionOf = (run: Pick<TaskRun, 'task'>): number => Number(run.task.about.revision ?? 0) || 0
+const beforeRevisionOf = (run: Pick<TaskRun, 'task'>): number => Number(run.task.about.revision ?? 0) || 0
 
 /** Determines the result of a release operation whose worker died, and ends its task accordingly. */
 export const makeRecoverReleaseTask = (
@@ -124,12 +127,12 @@ export const makeRecoverReleaseTask = (
 ) => {
   const recover = makeRecoverRelease(deps)
   return async (run: TaskRun): Promise<TaskEnd> => {
-    const flags = (run.input.flags ?? {}) as unknown as HelmFlags
+    const flags = (run.input.flags ?? {}) as HelmFlags
     if (flags.dryRun !== undefined) return { state: 'failed', message: 'Nothing was changed: it was a dry run.', error: workerDied }
     return deps.clusterTasks.recover(run, {
       unknowable,
       find: async ({ cluster }) => {
-        const place = { cluster, driver: await deps.driverOf(cluster), release: run.input.release as unknown as ReleaseKey }
+        const place = { cluster, driver: await deps.driverOf(cluster), release: releaseIn(run) }
         return recover(place, { verb, beforeRevision: beforeRevisionOf(run), keepsHistory: flags.keepHistory === true })
       },
     })

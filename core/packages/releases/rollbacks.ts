@@ -20,7 +20,7 @@ import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import type { RecordPlace, Standing } from './release-state.ts'
 import { endOfHelm, readStanding } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
-import { makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
+import { makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 export type RollbackFlags = Pick<HelmFlags, 'disableHooks' | 'recreate' | 'wait' | 'force' | 'cleanupOnFail' | 'timeoutSeconds' | 'dryRun'>
@@ -37,7 +37,7 @@ export interface RollbackTaskDeps {
 }
 
 /** Returns the revision to roll back to; 0 is the one before the newest. Undefined if its record is not kept. */
-export const targetOf = ({ newest, all }: Standing, revision: number): ReleaseRecordRef | undefined => {
+const targetOf = ({ newest, all }: Standing, revision: number): ReleaseRecordRef | undefined => {
   const wanted = revision === 0 ? (newest?.version ?? 0) - 1 : revision
   return all.find(({ version }) => version === wanted)
 }
@@ -92,16 +92,16 @@ const rollBack = async (deps: RollbackTaskDeps, run: TaskRun, plan: Planned): Pr
 }
 
 /** The work of a task that rolls a release back, or reports what that would change. */
-export const makeRunRollback = (deps: RollbackTaskDeps) => (asked: TaskRun): Promise<TaskEnd> =>
+const makeRunRollback = (deps: RollbackTaskDeps) => (asked: TaskRun): Promise<TaskEnd> =>
   deps.clusterTasks.run(asked, async (run, { cluster }) => {
-    const place = { cluster, driver: await deps.driverOf(cluster), release: run.input.release as unknown as ReleaseKey }
+    const place = { cluster, driver: await deps.driverOf(cluster), release: releaseIn(run) }
     const before = await readStanding(deps.releases, place, run.signal)
     if (isLeft(before)) return failedBeforeChange(run, before.left)
     const ref = targetOf(before.right, Number(run.input.revision ?? 0))
     if (ref === undefined) return failedBeforeChange(run, ReleaseMissing('The revision to go back to is not kept any more.'))
     const target = await deps.releases.read(cluster, place.driver, ref, run.signal)
     if (isLeft(target)) return failedBeforeChange(run, target.left)
-    const flags = (run.input.flags ?? {}) as unknown as RollbackFlags
+    const flags = (run.input.flags ?? {}) as RollbackFlags
     const description = typeof run.input.description === 'string' ? run.input.description : undefined
     const plan: Planned = { ...place, before: before.right, target: target.right, flags, description }
     run.progress.say(`Back to revision ${ref.version}, from ${before.right.newest?.version ?? 0}`, { data: { target: ref.version } })
@@ -136,7 +136,7 @@ export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
     if (isLeft(opened)) return opened
     const release = await resolveRelease(deps, call, opened.right, request, false)
     if (isLeft(release)) return release
-    const input = { revision, flags, ...definedFields({ description }) } as unknown as FreeObject
+    const input = { revision, flags, ...definedFields({ description }) } as FreeObject
     const operation = { kind, verb: 'rollback', release: release.right, input, isDryRun: flags.dryRun !== undefined, responseId } as const
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, revision, standing))
   }

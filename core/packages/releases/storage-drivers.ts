@@ -12,7 +12,7 @@ import { DriverRefused, type DriverUnitOfWork } from '../ports.ts'
 import type { StorageDriver } from '../types.ts'
 
 /** Helm's own default. */
-export const usualDriver: StorageDriver = 'Secret'
+const usualDriver: StorageDriver = 'Secret'
 
 const drivers: ReadonlyMap<string, StorageDriver> = new Map([
   ['', usualDriver],
@@ -26,7 +26,7 @@ const drivers: ReadonlyMap<string, StorageDriver> = new Map([
  * Returns the driver of that name, in any case, singular or plural; the default for an empty name. Drivers that keep records
  * in memory or in an SQL database are not supported, because the member cluster does not contain such records.
  */
-export const driverNamed = (name: string): Either<Failure<'DriverRefused'>, StorageDriver> => {
+const driverNamed = (name: string): Either<Failure<'DriverRefused'>, StorageDriver> => {
   const driver = drivers.get(name.toLowerCase())
   return driver === undefined ? left(DriverRefused('The driver is Secret or ConfigMap; no other keeps releases in the cluster.')) : right(driver)
 }

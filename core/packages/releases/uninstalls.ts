@@ -12,7 +12,7 @@ import type { ChartTexts } from '../charts/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
 import type { ReleaseStore, StorageDriverOf } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
-import type { Release, ReleaseKey } from '../types.ts'
+import type { Release } from '../types.ts'
 import { attendHelm, plannedHook } from './helm-progress.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { labelOf, objectsOf } from './kubernetes-objects.ts'
@@ -22,7 +22,7 @@ import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import type { RecordPlace } from './release-state.ts'
 import { endOfHelm, readStanding } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
-import { makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
+import { makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 
 /** A release to uninstall. */
 export interface ReleaseRemoval extends RecordPlace {
@@ -46,7 +46,7 @@ const keptByPolicy = (objects: readonly ManifestObject[], home: string): readonl
     .map((object) => labelOf(object, home))
 
 /** Uninstalls a release within a task. The caller must have opened the cluster as the task's actor and must hold the release's lock. */
-export const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
+const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
   async (run: TaskRun, removal: ReleaseRemoval): Promise<TaskEnd> => {
     const { cluster, driver, release, tenantId, flags } = removal
     const before = await readStanding(deps.releases, removal, run.signal)
@@ -90,7 +90,7 @@ export const makeUninstallRelease = (deps: SubmitReleaseDeps) =>
     const release = await resolveRelease(deps, call, opened.right, request, false)
     if (isLeft(release)) return release
     const { name, namespace } = release.right
-    const input = { flags: request.flags } as unknown as FreeObject
+    const input = { flags: request.flags } as FreeObject
     const operation = { kind, verb: 'uninstall', release: release.right, input, isDryRun: false, responseId: request.responseId } as const
     return submitReleaseTask(deps, call, opened.right, operation, ({ newest }) =>
       newest === undefined ? ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`) : undefined,
@@ -109,8 +109,8 @@ export const removalKind = (kind: string, deps: UninstallTaskDeps): TaskKind => 
     kind,
     run: (asked) =>
       deps.clusterTasks.run(asked, async (run, { cluster }) => {
-        const release = run.input.release as unknown as ReleaseKey
-        const flags = run.input.flags as unknown as ReleaseRemoval['flags']
+        const release = releaseIn(run)
+        const flags = run.input.flags as ReleaseRemoval['flags']
         return remove(run, { cluster, driver: await deps.driverOf(cluster), release, tenantId: cluster.ownerId, flags })
       }),
     recover: makeRecoverReleaseTask(deps, 'uninstall'),

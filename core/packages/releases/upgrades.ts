@@ -22,7 +22,7 @@ import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import type { Standing } from './release-state.ts'
 import { isPending, pendingElsewhere } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
-import { checkReleaseKey, makeRecoverReleaseTask, openCluster, resolveRelease, submitReleaseTask } from './release-tasks.ts'
+import { checkReleaseKey, makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 /** The parameters of an install or upgrade, as stored in the task's input. */
@@ -77,10 +77,9 @@ const valuesFor = async (readers: ValueReaders, chart: Chart, order: ChartOrder)
 }
 
 const orderOf = (input: FreeObject): ChartOrder => input as unknown as ChartOrder
-const releaseOf = (input: FreeObject): ReleaseKey => input.release as unknown as ReleaseKey
 
 /** The work of a task that installs or upgrades: fetches the chart, composes the values, and applies both. */
-export const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade') => {
+const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade') => {
   const applyChart = makeApplyChart(deps)
   const work = async (run: TaskRun, { cluster }: TaskCluster): Promise<TaskEnd> => {
     const order = orderOf(run.input)
@@ -93,7 +92,7 @@ export const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade
       cluster, verb, chart,
       driver: await deps.driverOf(cluster),
       tenantId: cluster.ownerId,
-      release: releaseOf(run.input),
+      release: releaseIn(run),
       values: values.right,
       flags: order.flags,
       ...definedFields({ annotations: order.partOf === undefined ? undefined : { 'app.kubernetes.io/part-of': order.partOf } }),
@@ -117,7 +116,7 @@ const again = (status: string): string =>
   status === 'failed' || status === 'uninstalled' ? 'Upgrade it, or install with `replace`.' : 'Upgrade it, or choose another name.'
 
 /** Rejects a name in use. Helm reuses a name only with the `replace` option, and if nothing of the previous release remains. */
-export const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flags'>, { newest }: Standing): Failure<'ReleaseNameTaken'> | Failure<'ReleasePending'> | undefined => {
+const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flags'>, { newest }: Standing): Failure<'ReleaseNameTaken'> | Failure<'ReleasePending'> | undefined => {
   if (newest === undefined || flags.dryRun === 'client') return undefined
   if (isPending(newest)) return pendingElsewhere(release, newest)
   const isFree = newest.status === 'uninstalled' || newest.status === 'failed'
@@ -126,7 +125,7 @@ export const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flag
 }
 
 /** Returns an order in the form stored in a task's input. */
-export const orderInput = ({ chart, values, flags, partOf }: ChartOrder): FreeObject =>
+const orderInput = ({ chart, values, flags, partOf }: ChartOrder): FreeObject =>
   ({ chart, values, flags, ...definedFields({ partOf }) }) as unknown as FreeObject
 
 /**

@@ -11,7 +11,7 @@ const domainOf = (baseUrl: string): string => {
 }
 
 /** The addresses that the wire form of a user depends on. */
-export interface Place {
+interface Place {
   /** The address of the service as the caller reaches it. Pictures and pages are below it. */
   readonly ownUrl: string
   /** `{base_url}`. Its domain replaces that of hidden addresses, the same for all callers. */

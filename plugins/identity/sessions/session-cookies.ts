@@ -13,7 +13,7 @@ const busPath = '/bus'
 export const rememberCookieName = (sessionCookie: string): string => `${sessionCookie}_remember`
 
 /** A session that was just opened, as far as its cookies depend on it. */
-export interface OpenedSession {
+interface OpenedSession {
   readonly sessionKey: Secret
   /** Undefined leaves the cookie in the browser unchanged. */
   readonly remembered: RememberedCookie | 'none' | undefined

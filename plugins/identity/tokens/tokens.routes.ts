@@ -24,7 +24,7 @@ import {
 const tag = 'Identity - Users & Settings'
 const route = routesOf({ tag, access: signedIn, scopeCategory: 'user' })
 
-export const tokenExample = {
+const tokenExample = {
   id: 12,
   name: 'laptop',
   sha1: '',

@@ -10,7 +10,7 @@ import type { UserBody } from '../../identity/codecs.ts'
 import type { OrganizationBody, TeamBody } from '../codecs.ts'
 
 /** The settings that the URLs of pictures depend on. */
-export interface Place {
+interface Place {
   readonly identitySettings: Pick<IdentitySettings, 'baseUrl'>
 }
 

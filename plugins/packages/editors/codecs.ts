@@ -29,7 +29,7 @@ export const EditorRemoval = request(
 export type EditorRemoval = t.TypeOf<typeof EditorRemoval>
 
 const ResourceFile = answer({ filename: t.string, key: optional(t.string), data: t.string }, 'ResourceFile')
-export const MissingObject = answer({ key: t.string, apiVersion: t.string, kind: t.string, namespace: t.string, name: t.string, reason: t.string }, 'MissingObject')
+const MissingObject = answer({ key: t.string, apiVersion: t.string, kind: t.string, namespace: t.string, name: t.string, reason: t.string }, 'MissingObject')
 export const ResourceOutput = answer({ crds: t.readonlyArray(ResourceFile), resources: t.readonlyArray(ResourceFile), missing: optional(t.readonlyArray(MissingObject)) }, 'ResourceOutput')
 
 const metadata = { resource: { group: 'apps', version: 'v1', name: 'deployments', kind: 'Deployment', scope: 'Namespaced' }, release: { name: 'web', namespace: 'shop' } }

@@ -7,7 +7,7 @@ import { YamlAnswer } from '../../kit/reply.ts'
 import type { EditorRemoval } from './codecs.ts'
 
 /** Returns `json` or `yaml`, or the default of the route for any other value. */
-export const formatOf = (asked: string | undefined, otherwise: 'json' | 'yaml'): 'json' | 'yaml' => (asked === 'json' || asked === 'yaml' ? asked : otherwise)
+const formatOf = (asked: string | undefined, otherwise: 'json' | 'yaml'): 'json' | 'yaml' => (asked === 'json' || asked === 'yaml' ? asked : otherwise)
 
 /** Converts numbers to what charts expect: `1.0` is an ordinary number here. */
 export const toModel = (body: FreeObject): FreeObject => plainJson(body) as FreeObject

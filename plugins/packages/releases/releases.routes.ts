@@ -40,7 +40,7 @@ const taskRoute = routesOf({ ...common, params: ReleasePath, query: ResponseIdQu
 const driverRoute = routesOf({ ...common, params: ClusterPath, failures: [ClusterMissing] })
 
 /** A row of a list, without the large fields. */
-export const releaseRow = {
+const releaseRow = {
   name: 'web',
   namespace: 'shop',
   version: 3,

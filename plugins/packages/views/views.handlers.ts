@@ -62,7 +62,7 @@ export const viewGroup = defineGroup({
     const open = makeOpenChart({ source: given.chartSource, clock: given.clock, caches: given.caches })
     const deps = { ...given, open, find: makeFindBundle(given) }
     const answered = async <A extends object>(value: A, format: string | undefined): Promise<A | YamlAnswer> =>
-      formatOf(format) === 'yaml' ? new YamlAnswer(await given.texts.print(value as unknown as FreeObject)) : value
+      formatOf(format) === 'yaml' ? new YamlAnswer(await given.texts.print(value as FreeObject)) : value
     return [
       handle(getBundleView, makeViewBundle(deps), {
         input: chartInput,
