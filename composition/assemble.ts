@@ -121,8 +121,8 @@ export const assemble = (plugins: readonly AnyPlugin[], container: Container, de
   for (const plugin of open) {
     const given = Object.fromEntries(Object.entries(plugin.needs).map(([name, need]) => [name, container.resolve(need)]))
     routes.push(...plugin.routes(given).map((bound) => assembledRoute(plugin, bound)))
-    jobs.push(...(plugin.jobs?.(given) ?? []).map((job) => ({ pluginId: plugin.id, job })))
-    tasks.push(...(plugin.tasks?.(given) ?? []))
+    jobs.push(...plugin.jobs(given).map((job) => ({ pluginId: plugin.id, job })))
+    tasks.push(...plugin.tasks(given))
   }
   refuseIfAny([
     ...repeatedIds(routes.map(({ bound }) => bound.route), 'route id'),
@@ -149,9 +149,9 @@ const assembledRoute = (plugin: AnyPlugin, bound: AnyBoundRoute): AssembledRoute
 
 const missingNeeds = (plugins: readonly AnyPlugin[], container: Container): readonly string[] =>
   plugins.flatMap((plugin) =>
-    Object.entries(plugin.needs)
-      .filter(([, need]) => !container.has(need))
-      .map(([name, need]) => `Plugin ${plugin.id} needs ${name}: nothing provides the port ${need.name}.`),
+    Object.values(plugin.needs)
+      .filter((need) => !container.has(need))
+      .map(({ name }) => `Plugin ${plugin.id} needs the port ${name}, which nothing provides.`),
   )
 
 const repeatedIds = (things: readonly { readonly id: string }[], noun: string): readonly string[] => {

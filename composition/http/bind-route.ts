@@ -55,9 +55,7 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
   const isIdempotent = route.method !== 'GET' && route.ok.kind !== 'cookies'
 
   const answerOf = async (result: unknown, context: RequestContext, input: AnyRouteInput): Promise<Answer> =>
-    reply(replyOf === undefined ? result : await replyOf(result, input), context, input.page)
-  /** Reports that the answer depends only on the result of the change's transaction, or is the same for every result. */
-  const isMadeOfChange = replyOf !== undefined || route.ok.kind === 'empty'
+    reply(await replyOf(result, input), context, input.page)
 
   const run = async (context: RequestContext, input: AnyRouteInput, keeping?: Keeping): Promise<Either<Refusal, Answer>> => {
     const outcome = await handler(keeping === undefined ? input : withKey(input, keeping.keyed))
@@ -67,7 +65,7 @@ const makeHandle = (deps: BinderDeps, { route, handler, reply: replyOf }: BoundR
 
   /** Runs a keyed request. A throw means that nothing was acknowledged: the key may be used again, unless the change was committed. */
   const runKeyed = async (fresh: FreshRequest, context: RequestContext, input: AnyRouteInput): ReturnType<typeof run> => {
-    const keeping = idempotency.keep(fresh, isMadeOfChange ? (result) => answerOf(result, context, input) : undefined)
+    const keeping = idempotency.keep(fresh, (result) => answerOf(result, context, input))
     try {
       const result = await run(context, input, keeping)
       const answer = isLeft(result) ? refusalAnswer(result.left, dialectOf(route), deps.docsUrl, context) : result.right

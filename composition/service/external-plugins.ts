@@ -57,7 +57,7 @@ export const loadExternalPlugins = async (places: readonly string[], folder: str
     try {
       const loaded: unknown = await import(moduleUrl(place, folder))
       if (isPluginModule(loaded)) modules.push(loaded)
-      else problems.push(`The plugin ${place} must export \`plugin\`, made by definePlugin({ id, listener, gate, needs, routes, ... }).`)
+      else problems.push(`The plugin ${place} must export \`plugin\`, made by definePlugin({ id, listener, gate, groups, ... }).`)
     } catch (cause) {
       problems.push(`The plugin ${place} cannot be loaded: ${firstLine(cause)}`)
     }
@@ -77,9 +77,9 @@ const moduleUrl = (place: string, folder: string): string =>
 const isPluginModule = (loaded: unknown): loaded is PluginModule => {
   const { plugin, provide } = loaded as { readonly plugin?: unknown; readonly provide?: unknown }
   if (typeof plugin !== 'object' || plugin === null || !['function', 'undefined'].includes(typeof provide)) return false
-  const { id, listener, gate, needs, routes } = plugin as Partial<AnyPlugin>
+  const { id, listener, gate, needs, routes, jobs, tasks } = plugin as Partial<AnyPlugin>
   return (
-    typeof id === 'string' && typeof gate === 'string' && typeof routes === 'function' &&
+    typeof id === 'string' && typeof gate === 'string' && [routes, jobs, tasks].every((part) => typeof part === 'function') &&
     typeof needs === 'object' && (listener === 'api' || listener === 'marketplace')
   )
 }

@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import { path } from '../kit/access.ts'
-import { answer, DateTime, freeText, Instant, noted, optional, PathName, request } from '../kit/codecs.ts'
+import { answer, freeText, Instant, InstantText, noted, optional, PathName, request } from '../kit/codecs.ts'
 
 const secretNote = (description: string) => ({ type: 'string', description: `${description} Stored encrypted and never returned. An empty string removes it.` })
 const claim = {
@@ -56,7 +56,7 @@ export const ChartVersion = answer(
     sources: texts,
     urls: texts,
     // The text of the index or the registry, unchanged.
-    created: optional(DateTime),
+    created: optional(InstantText),
     digest: text,
   },
   'ChartVersion',

@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import { userVisibilities } from '../../core/identity/types.ts'
 import type { TokenId } from '../../core/kernel/ids.ts'
-import { answer, bodyId, DateTime, freeText, Instant, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, bodyId, freeText, Instant, InstantText, listOf, noted, oneOf, optional, PathName, request, SafeInteger } from '../kit/codecs.ts'
 
 /** The instant that older clients read as 'never'. */
 const never = '0001-01-01T00:00:00Z'
@@ -113,7 +113,8 @@ export const AccessToken = answer(
 const ScopeWords = listOf(freeText(64), 64)
 
 export const CreateAccessTokenOption = request(
-  { name: freeText(255, 1), scopes: optional(ScopeWords), expires_at: optional(DateTime), org: optional(freeText(255, 1)) },
+  // `expires_at` is a text, since a text that is not an instant is the failure TokenExpiryInvalid.
+  { name: freeText(255, 1), scopes: optional(ScopeWords), expires_at: optional(InstantText), org: optional(freeText(255, 1)) },
   'CreateAccessTokenOption',
 )
 

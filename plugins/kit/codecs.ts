@@ -296,8 +296,8 @@ export const Base64Bytes = noted(
   { type: 'string', format: 'byte' },
 )
 
-/** An RFC 3339 instant in an answer. */
-export const DateTime = noted(
+/** The text of an RFC 3339 instant. The codec does not check the text. */
+export const InstantText = noted(
   new t.Type<string, string, unknown>('date-time', t.string.is, (u, c) => t.string.validate(u, c), t.identity),
   { type: 'string', format: 'date-time' },
 )

@@ -1,27 +1,14 @@
 import type { Gate } from '../../core/kernel/deployment.ts'
 import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
-import type { TaskKind } from '../../core/tasks/ports.ts'
-import type { Given, Group, Needs } from './group.ts'
+import type { Group, GroupUnion } from './group.ts'
 import { unionOf } from './group.ts'
-import type { Job } from './job.ts'
-import type { AnyBoundRoute } from './route.ts'
 
-export type { Given, Needs } from './group.ts'
-
-/** One part of the service. */
-export interface Plugin<N extends Needs = Needs> {
+interface PluginDescription {
   /** The name of the part. */
   readonly id: string
   readonly summary: string
   readonly listener: 'api' | 'marketplace'
   readonly gate: Gate
-  /** The ports that routes, jobs and tasks receive. */
-  readonly needs: N
-  /** Returns the plugin's routes over its ports. */
-  readonly routes: (given: Given<N>) => readonly AnyBoundRoute[]
-  readonly jobs?: (given: Given<N>) => readonly Job[]
-  /** Kinds of work that outlive a request. A kind that no plugin declares is not accepted. */
-  readonly tasks?: (given: Given<N>) => readonly TaskKind[]
   /** Permissions that custom roles can carry. */
   readonly permissions?: readonly PermissionDefinition[]
   /**
@@ -31,19 +18,14 @@ export interface Plugin<N extends Needs = Needs> {
   readonly objectTypes?: readonly ObjectTypeDefinition[]
 }
 
-/** A plugin with its needs erased, as the composition root handles it. */
-export type AnyPlugin = Omit<Plugin, 'routes' | 'jobs' | 'tasks'> & {
-  readonly routes: (given: Readonly<Record<string, unknown>>) => readonly AnyBoundRoute[]
-  readonly jobs?: (given: Readonly<Record<string, unknown>>) => readonly Job[]
-  readonly tasks?: (given: Readonly<Record<string, unknown>>) => readonly TaskKind[]
+/** One part of the service. */
+export interface Plugin extends PluginDescription {
+  /** Its routes, jobs and kinds of tasks, each group with the ports that it needs. */
+  readonly groups: readonly Group[]
 }
 
-/** A plugin that consists of groups. */
-export type GroupedPlugin = Omit<Plugin, 'needs' | 'routes' | 'jobs' | 'tasks'> & { readonly groups: readonly Group[] }
+/** A plugin with the types of its groups erased, as the composition root handles it. */
+export interface AnyPlugin extends PluginDescription, GroupUnion {}
 
-/** Declares a plugin. The compiler checks that each group takes what its `needs` names; the types are then erased. */
-export const definePlugin = <N extends Needs>(plugin: Plugin<N> | GroupedPlugin): AnyPlugin => {
-  if (!('groups' in plugin)) return plugin as unknown as AnyPlugin
-  const { groups, ...rest } = plugin
-  return { ...rest, ...unionOf(groups) }
-}
+/** Declares a plugin. */
+export const definePlugin = ({ groups, ...description }: Plugin): AnyPlugin => ({ ...description, ...unionOf(groups) })

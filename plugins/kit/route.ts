@@ -127,44 +127,14 @@ export const defineRoute = <
   route: Route<P, Q, B, R, F, X, M>,
 ): Route<P, Q, B, R, F, X, M> => route
 
-/** A declared route with its handler, with types erased, as the binder takes it. */
+/** A declared route with its use case, with types erased, as the binder takes it. */
 export interface BoundRoute {
   readonly kind: 'json'
   readonly route: Route
   readonly handler: (input: RouteInput<unknown, unknown, unknown, Access>) => Promise<Either<Failure, unknown>>
-  /** Returns the route's answer from the handler's result. Absent when they are the same. */
-  readonly reply?: (result: unknown, input: RouteInput<unknown, unknown, unknown, Access>) => unknown
+  /** Returns the route's answer from the handler's result, or from that of its transaction under an Idempotency-Key. */
+  readonly reply: (result: unknown, input: RouteInput<unknown, unknown, unknown, Access>) => unknown
 }
-
-/**
- * Binds a handler to its declaration. A failure that the route does not declare is a compile error. A change whose answer has
- * a body uses `handleChange`.
- */
-export const handle = <P, Q, B, R, F extends string, X extends Access>(
-  route: Route<P, Q, B, R, F, X>,
-  handler: (input: RouteInput<P, Q, B, X>) => Promise<Either<Failure<NoInfer<F>>, NoInfer<R>>>,
-): BoundRoute => ({
-  kind: 'json',
-  route: route as unknown as Route,
-  handler: handler as unknown as BoundRoute['handler'],
-})
-
-/**
- * Binds a change whose answer has a body to its declaration. The handler returns the result of its transaction, and `reply`
- * makes the body from that result alone. Under an Idempotency-Key, `reply` runs inside the transaction, which stores the
- * answer: a retry gets it even if the process fails after the commit. The first parameter of `reply` must have an explicit
- * type.
- */
-export const handleChange = <P, Q, B, R, F extends string, X extends Access, A>(
-  route: Route<P, Q, B, R, F, X>,
-  reply: (result: A, input: RouteInput<P, Q, B, X>) => NoInfer<R> | Promise<NoInfer<R>>,
-  handler: (input: RouteInput<P, Q, B, X, A>) => Promise<Either<Failure<NoInfer<F>>, NoInfer<A>>>,
-): BoundRoute => ({
-  kind: 'json',
-  route: route as unknown as Route,
-  handler: handler as unknown as BoundRoute['handler'],
-  reply: reply as unknown as NonNullable<BoundRoute['reply']>,
-})
 
 /** A route that streams its bodies without parsing them: every method of one path prefix. */
 export interface StreamRoute<F extends string = string> {

@@ -4,14 +4,16 @@ import { assemble } from '../../composition/assemble.ts'
 import type { Container } from '../../composition/container.ts'
 import { makeContainer } from '../../composition/container.ts'
 import { StartRefused } from '../../composition/start-refused.ts'
-import type { Deployment } from '../../core/kernel/deployment.ts'
 import type { ObjectTypeDefinition } from '../../core/kernel/access.ts'
+import type { Deployment } from '../../core/kernel/deployment.ts'
 import { token } from '../../core/kernel/token.ts'
 import type { Access } from '../../plugins/kit/access.ts'
 import { anyone, memberOf, path, read, requires, signedIn, withPassword } from '../../plugins/kit/access.ts'
-import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
+import { defineGroup } from '../../plugins/kit/group.ts'
+import type { AnyPlugin, Plugin } from '../../plugins/kit/plugin.ts'
+import { definePlugin } from '../../plugins/kit/plugin.ts'
 import { empty } from '../../plugins/kit/reply.ts'
-import type { BoundRoute, BoundStreamRoute, Route } from '../../plugins/kit/route.ts'
+import type { AnyBoundRoute, BoundRoute, BoundStreamRoute, Route } from '../../plugins/kit/route.ts'
 
 const selfHosted: Deployment = { type: 'SelfHosted', billingEnabled: false, runMode: 'production' }
 
@@ -19,6 +21,7 @@ const route = (id: string, more: Partial<Route> = {}): BoundRoute => ({
   kind: 'json',
   route: { id, method: 'GET', path: `/${id}`, summary: id, tag: 'test', access: anyone, ok: empty(204), failures: [], ...more } as Route,
   handler: async () => right(undefined),
+  reply: () => undefined,
 })
 
 const guarded = (id: string, access: Access, more: Partial<Route> = {}): BoundRoute => route(id, { access, scope: read('misc'), ...more })
@@ -32,9 +35,8 @@ const streamed = (id: string, more: Partial<BoundStreamRoute['route']> = {}): Bo
   handler: async () => right(undefined),
 })
 
-const plugin = (id: string, routes: readonly (BoundRoute | BoundStreamRoute)[] = [], more: Partial<AnyPlugin> = {}): AnyPlugin => ({
-  id, summary: id, listener: 'api', gate: 'always', needs: {}, routes: () => routes, ...more,
-})
+const plugin = (id: string, routes: readonly AnyBoundRoute[] = [], { groups = [], ...more }: Partial<Plugin> = {}): AnyPlugin =>
+  definePlugin({ id, summary: id, listener: 'api', gate: 'always', groups: [defineGroup({ needs: {}, routes: () => routes }), ...groups], ...more })
 
 const problemsOf = (plugins: readonly AnyPlugin[], container: Container = makeContainer()): readonly string[] => {
   try {
@@ -57,7 +59,7 @@ test('a sound set of plugins is put together, with roots, gates and owners', (t)
   const container = makeContainer()
   container.provideValue(GreetingToken, 'hello')
   const seen: unknown[] = []
-  const one = plugin('one', [], {
+  const group = defineGroup({
     needs: { greeting: GreetingToken },
     routes: (given) => {
       seen.push(given)
@@ -65,6 +67,7 @@ test('a sound set of plugins is put together, with roots, gates and owners', (t)
     },
     jobs: () => [{ id: 'one.sweep', summary: '', everySeconds: 5, run: async () => undefined }],
   })
+  const one = plugin('one', [], { groups: [group] })
   const two = plugin('two', [streamed('two.proxy')], { objectTypes: [teamType] })
   const hooks = plugin('hooks', [route('hooks.receive', { method: 'POST', path: '/events' })], { listener: 'marketplace' })
   const assembly = assemble([one, two, hooks], container, selfHosted)
@@ -83,7 +86,7 @@ test('a sound set of plugins is put together, with roots, gates and owners', (t)
 
 test('closed plugins and closed routes are not there, and their ports are not asked for', (t) => {
   const Missing = token<string>('test.Missing')
-  const closed = plugin('closed', [route('closed.x')], { gate: 'vendor-hosted', needs: { missing: Missing }, permissions: [] })
+  const closed = plugin('closed', [route('closed.x')], { gate: 'vendor-hosted', groups: [defineGroup({ needs: { missing: Missing } })], permissions: [] })
   const open = plugin('open', [route('open.a'), route('open.b', { gate: 'billing-enabled' })])
   const assembly = assemble([closed, open], makeContainer(), selfHosted)
   t.deepEqual(assembly.plugins.map(({ id }) => id), ['open'])
@@ -93,12 +96,12 @@ test('closed plugins and closed routes are not there, and their ports are not as
 })
 
 test('one message names every missing port of every plugin', (t) => {
-  const needs = (...names: string[]) => Object.fromEntries(names.map((name) => [name, token<unknown>(`test.absent.${name}`)]))
-  const problems = problemsOf([plugin('one', [], { needs: needs('a', 'b') }), plugin('two', [], { needs: needs('c') })])
+  const groupOf = (...names: string[]) => defineGroup({ needs: Object.fromEntries(names.map((name) => [name, token<unknown>(`test.absent.${name}`)])) })
+  const problems = problemsOf([plugin('one', [], { groups: [groupOf('a', 'b')] }), plugin('two', [], { groups: [groupOf('c')] })])
   t.deepEqual(problems, [
-    'Plugin one needs a: nothing provides the port test.absent.a.',
-    'Plugin one needs b: nothing provides the port test.absent.b.',
-    'Plugin two needs c: nothing provides the port test.absent.c.',
+    'Plugin one needs the port test.absent.a, which nothing provides.',
+    'Plugin one needs the port test.absent.b, which nothing provides.',
+    'Plugin two needs the port test.absent.c, which nothing provides.',
   ])
 })
 
@@ -108,7 +111,7 @@ test('two plugins of one id are refused, also when one of them is closed here', 
 
 test('two routes or jobs of one id are refused', (t) => {
   const job = { id: 'x.sweep', summary: '', everySeconds: 1, run: async () => undefined }
-  t.deepEqual(problemsOf([plugin('one', [route('x', { path: '/a' }), route('x', { path: '/b' })], { jobs: () => [job, job] })]), [
+  t.deepEqual(problemsOf([plugin('one', [route('x', { path: '/a' }), route('x', { path: '/b' })], { groups: [defineGroup({ needs: {}, jobs: () => [job, job] })] })]), [
     'The route id x is declared twice.',
     'The job id x.sweep is declared twice.',
   ])
@@ -194,9 +197,70 @@ test('a catalogue with repeated or unknown permissions is refused, before any po
   container.provide(CatalogueToken, () => t.fail('made from a wrong catalogue') as never)
   const edit = { namespace: 'org', action: 'edit', description: '', level: 'admin' as const }
   const painted = typeOf('team', { can_view: byMembership, can_paint: [{ by: 'permission', namespace: 'team', action: 'paint' }] })
-  const one = plugin('one', [], { permissions: [edit], needs: { catalogue: CatalogueToken } })
+  const one = plugin('one', [], { permissions: [edit], groups: [defineGroup({ needs: { catalogue: CatalogueToken } })] })
   const problems = problemsOf([one, plugin('two', [], { permissions: [edit], objectTypes: [painted] })], container)
   t.is(problems.length, 2)
   t.regex(problems[0] ?? '', /org\/edit is declared twice/)
   t.regex(problems[1] ?? '', /team\.can_paint asks for an unknown permission/)
+})
+
+interface Greeter {
+  greet(): string
+}
+const GreeterToken = token<Greeter>('test.Greeter')
+const NameToken = token<string>('test.Name')
+
+test('a factory runs once, when the port is first resolved', (t) => {
+  const container = makeContainer()
+  let made = 0
+  container.provideValue(NameToken, 'quay')
+  container.provide(GreeterToken, (resolve) => {
+    made += 1
+    const name = resolve(NameToken)
+    return { greet: () => `hello ${name}` }
+  })
+  t.is(made, 0)
+  t.is(container.resolve(GreeterToken).greet(), 'hello quay')
+  t.is(container.resolve(GreeterToken), container.resolve(GreeterToken))
+  t.is(made, 1)
+})
+
+test('falsy values are values', (t) => {
+  const container = makeContainer()
+  container.provideValue(NameToken, '')
+  t.is(container.resolve(NameToken), '')
+})
+
+test('an unknown port is named, together with who needs it', (t) => {
+  const container = makeContainer()
+  container.provide(GreeterToken, (resolve) => ({ greet: () => resolve(NameToken) }))
+  t.throws(() => container.resolve(NameToken), { message: /Nothing provides the port test\.Name/ })
+  const eager = makeContainer()
+  eager.provide(GreeterToken, (resolve) => {
+    const name = resolve(NameToken)
+    return { greet: () => name }
+  })
+  t.throws(() => eager.resolve(GreeterToken), { message: /test\.Name, which test\.Greeter needs/ })
+})
+
+test('ports that need each other are reported as a circle, not as a stack overflow', (t) => {
+  const container = makeContainer()
+  container.provide(NameToken, (resolve) => resolve(GreeterToken).greet())
+  container.provide(GreeterToken, (resolve) => ({ greet: () => '', name: resolve(NameToken) }))
+  t.throws(() => container.resolve(NameToken), { message: /circle: test\.Name -> test\.Greeter -> test\.Name/ })
+})
+
+test('the last provider wins until the port is in use, then it is refused', (t) => {
+  const container = makeContainer()
+  container.provideValue(NameToken, 'first')
+  container.provideValue(NameToken, 'second')
+  t.is(container.resolve(NameToken), 'second')
+  t.throws(() => container.provideValue(NameToken, 'third'), { message: /already in use/ })
+})
+
+test('two containers share nothing', (t) => {
+  const one = makeContainer()
+  one.provideValue(NameToken, 'one')
+  t.true(one.has(NameToken))
+  t.false(makeContainer().has(NameToken))
 })

@@ -1,6 +1,24 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import test from 'ava'
+import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
+import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
+import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
+import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
+import type { ExitCode } from '../../composition/cli/command-context.ts'
+import { runCommandLine } from '../../composition/cli/command-line.ts'
+import { loadConfig } from '../../composition/config/config.ts'
+import { loadExternalPlugins } from '../../composition/service/external-plugins.ts'
+import type { RunningService } from '../../composition/service/running-service.ts'
+import { startRunning } from '../../composition/service/running-service.ts'
+import { StartRefused } from '../../composition/start-refused.ts'
+import { releaseVersion } from '../../core/platform/version.ts'
 import { needing } from '../support/components/needing.ts'
-import { adminLogin, adminPassword, startService } from '../support/service.ts'
+import { adminLogin, adminPassword, startService, testEnvironment } from '../support/service.ts'
 
 test('the assembled service answers on its own ports, with a site admin and a token', async (t) => {
   const service = await startService()
@@ -57,4 +75,324 @@ test('no secret of the settings or of the start reaches the log', async (t) => {
   await service.send('GET', '/api/v1/user', { token: service.adminToken })
   t.true(service.logLines().length > 0)
   for (const secret of [adminPassword, service.adminToken, 'canary-query']) t.false(service.logText().includes(secret))
+})
+
+const start = async (environment: Record<string, string | undefined>): Promise<RunningService> =>
+  startRunning({
+    settings: (await loadConfig({ environment })).settings,
+    log: makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } }).log,
+  })
+
+const environmentOn = async (t: { teardown(fn: () => void): void }, database: 'sqlite' | 'mysql'): Promise<Record<string, string | undefined>> => {
+  const folder = mkdtempSync(join(tmpdir(), 'moorage-first-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return { ...(await testEnvironment(folder, database)), MOORAGE_ADMIN_PASSWORD: undefined }
+}
+
+for (const database of ['sqlite', 'mysql'] as const) {
+  const each = database === 'mysql' ? needing('mariadb') : test
+  each(`${database}: of two instances that start at once one makes the first admin, with a password that works`, async (t) => {
+    const environment = await environmentOn(t, database)
+    const services = await Promise.all([start(environment), start(environment)])
+    t.teardown(() => Promise.all(services.map((service) => service.stop())))
+    const made = services.flatMap(({ firstAdmin }) => firstAdmin ?? [])
+    t.is(made.length, 1)
+    const [{ username = '', generatedPassword = '' } = {}] = made
+    t.regex(generatedPassword, /^[a-z2-9]{5}(-[a-z2-9]{5}){3}$/)
+    for (const { baseUrl } of services) {
+      const authorization = `Basic ${Buffer.from(`${username}:${generatedPassword}`).toString('base64')}`
+      t.is((await fetch(`${baseUrl}/api/v1/user`, { headers: { authorization } })).status, 200)
+    }
+  })
+}
+
+test('the second start creates no user and shows no password', async (t) => {
+  const environment = await environmentOn(t, 'sqlite')
+  const first = await start(environment)
+  t.truthy(first.firstAdmin?.generatedPassword)
+  await first.stop()
+  const second = await start(environment)
+  t.teardown(() => second.stop())
+  t.is(second.firstAdmin, undefined)
+})
+
+test('a password that the policy refuses stops the start with a sentence that does not repeat it', async (t) => {
+  const environment = { ...(await environmentOn(t, 'sqlite')), MOORAGE_ADMIN_PASSWORD: 'short-canary' .slice(0, 7) }
+  const error = await t.throwsAsync(start(environment), { instanceOf: StartRefused })
+  t.regex(error.message, /first site admin admin cannot be made/)
+  t.notRegex(error.message, /short-c/)
+})
+
+test('a start that cannot listen creates no user: the next one shows the password', async (t) => {
+  const environment = await environmentOn(t, 'sqlite')
+  const taken = createServer()
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+  const { port } = taken.address() as AddressInfo
+  await t.throwsAsync(start({ ...environment, MOORAGE_LISTEN: `127.0.0.1:${port}` }), { instanceOf: StartRefused, message: /another process listens there/ })
+  taken.close()
+  const service = await start(environment)
+  t.teardown(() => service.stop())
+  t.truthy(service.firstAdmin?.generatedPassword)
+})
+
+const here = fileURLToPath(new URL('./', import.meta.url))
+const slowPlugin = join(here, 'fixtures', 'slow-plugin.ts')
+const folder = mkdtempSync(join(tmpdir(), 'moorage-plugins-'))
+test.after.always(() => rmSync(folder, { recursive: true, force: true }))
+
+test("a deployer's plugin is loaded by a path relative to the folder and provides its own ports", async (t) => {
+  const [loaded] = await loadExternalPlugins(['./fixtures/slow-plugin.ts'], here)
+  t.is(loaded?.plugin.id, 'slow')
+  const service = await startService({ settings: { MOORAGE_PLUGINS: slowPlugin } })
+  t.teardown(() => service.stop())
+  const answer = await service.send('GET', '/api/v1/slow/0')
+  t.is(answer.status, 200, answer.text)
+  t.is(answer.json.text, 'done on SelfHosted')
+})
+
+test('a package is found by its name from the folder', async (t) => {
+  const place = join(folder, 'node_modules', 'my-plugin')
+  mkdirSync(place, { recursive: true })
+  writeFileSync(join(place, 'package.json'), '{"name":"my-plugin","type":"module","main":"main.js"}')
+  writeFileSync(
+    join(place, 'main.js'),
+    `import { definePlugin } from 'moorage/plugins/kit/plugin'
+export const plugin = definePlugin({ id: 'mine', summary: '', listener: 'api', gate: 'always', groups: [] })
+`,
+  )
+  const [loaded] = await loadExternalPlugins(['my-plugin'], folder)
+  t.is(loaded?.plugin.id, 'mine')
+})
+
+test('a plugin outside every package imports this copy by the names that package.json exports', async (t) => {
+  writeFileSync(
+    join(folder, 'outside.ts'),
+    `import * as t from 'io-ts'
+import { right } from 'fp-ts/lib/Either.js'
+import type { Provide } from 'moorage/composition/boot'
+import { releaseVersion } from 'moorage/core/platform/version'
+import { anyone } from 'moorage/plugins/kit/access'
+import { defineGroup } from 'moorage/plugins/kit/group'
+import { handle } from 'moorage/plugins/kit/handle'
+import { definePlugin } from 'moorage/plugins/kit/plugin'
+import { json } from 'moorage/plugins/kit/reply'
+import { defineRoute } from 'moorage/plugins/kit/route'
+
+export const provide: Provide = () => undefined
+const tide = defineRoute({ id: 'tide.get', method: 'GET', path: '/tide', summary: 'Tell the tide', tag: 'Tide', access: anyone,
+  ok: json(200, t.type({ of: t.string }), { of: 'v1' }), failures: [] })
+const tideGroup = defineGroup({ needs: {}, routes: () => [handle(tide, async () => right({ of: releaseVersion }))] })
+export const plugin = definePlugin({ id: 'tide', summary: 'Tides', listener: 'api', gate: 'always', groups: [tideGroup] })
+`,
+  )
+  const service = await startService({ settings: { MOORAGE_PLUGINS: join(folder, 'outside.ts') } })
+  t.teardown(() => service.stop())
+  t.deepEqual((await service.send('GET', '/api/v1/tide')).json, { of: releaseVersion })
+})
+
+test('what package.json does not export stays closed to plugins', async (t) => {
+  writeFileSync(join(folder, 'curious.ts'), "import 'moorage/composition/http/bind-route'\nexport const plugin = 1\n")
+  const error = await t.throwsAsync(loadExternalPlugins(['./curious.ts'], folder), { instanceOf: StartRefused })
+  t.regex(error.problems[0] ?? '', /curious\.ts cannot be loaded: Cannot find package 'moorage'/)
+})
+
+test('all plugins that cannot be loaded are reported at once', async (t) => {
+  writeFileSync(join(folder, 'empty.mjs'), 'export const nothing = 1\n')
+  writeFileSync(join(folder, 'bare.mjs'), "export const plugin = { id: 'bare', summary: '', listener: 'api', gate: 'always', needs: {}, routes: () => [] }\n")
+  writeFileSync(join(folder, 'throws.mjs'), "throw new Error('no licence')\n")
+  const error = await t.throwsAsync(loadExternalPlugins(['./empty.mjs', './throws.mjs', './absent.mjs', 'no-such-package', './bare.mjs'], folder), { instanceOf: StartRefused })
+  t.is(error.problems.length, 5)
+  t.regex(error.problems[0] ?? '', /empty\.mjs must export `plugin`/)
+  t.regex(error.problems[1] ?? '', /throws\.mjs cannot be loaded: no licence/)
+  t.regex(error.problems[4] ?? '', /bare\.mjs must export `plugin`, made by definePlugin/)
+  t.true(error.problems.every((problem) => !problem.includes('\n')))
+})
+
+test('a plugin that claims a route of the service is refused at the start', async (t) => {
+  const path = join(here, 'fixtures', 'clashing-plugin.ts')
+  await t.throwsAsync(startService({ settings: { MOORAGE_PLUGINS: path } }), { instanceOf: StartRefused, message: /\/api\/v1\/version of clash\.version is already/ })
+})
+
+const cliFolder = mkdtempSync(join(tmpdir(), 'moorage-cli-'))
+test.after.always(() => rmSync(cliFolder, { recursive: true, force: true }))
+let folders = 0
+
+interface Ran {
+  readonly code: ExitCode
+  readonly out: string
+  readonly err: string
+}
+
+/** The command line in this process, over a data folder of its own unless one is given. */
+const run = async (words: readonly string[], environment: Record<string, string> = {}): Promise<Ran> => {
+  const out: string[] = []
+  const err: string[] = []
+  const code = await runCommandLine(words, {
+    environment: { MOORAGE_DATA_DIR: join(cliFolder, `data-${(folders += 1)}`), ...environment },
+    print: (text) => void out.push(text),
+    say: (text) => void err.push(text),
+  })
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+const commands = [
+  'serve', 'openapi', 'doctor', 'migrate up', 'migrate status', 'migrate plan', 'migrate unlock', 'config check', 'config print',
+  'config schema', 'admin create-user', 'admin set-password', 'admin reset-second-factor', 'admin unlock', 'admin create-token', 'audit verify',
+  'audit export', 'bus init', 'helm install', 'helm version',
+]
+
+for (const command of commands) {
+  test(`${command} --help teaches with examples and knows --config`, async (t) => {
+    const { code, out, err } = await run([...command.split(' '), '--help'])
+    t.is(code, 0)
+    t.is(err, '')
+    t.regex(out, /--config <file>/)
+    t.regex(out, /Examples:\n.*moorage /)
+  })
+}
+
+test('help and version are results; wrong use is 2, on stderr, with a suggestion', async (t) => {
+  t.deepEqual(await run(['--version']).then(({ code, err }) => [code, err]), [0, ''])
+  const unknown = await run(['serv'])
+  t.is(unknown.code, 2)
+  t.is(unknown.out, '')
+  t.regex(unknown.err, /unknown command 'serv'[\s\S]*Did you mean serve\?/)
+  t.is((await run([])).code, 2)
+  t.is((await run(['migrate'])).code, 2)
+  t.is((await run(['serve', '--prot', '1'])).code, 2)
+  t.is((await run(['admin', 'create-user', 'alice'])).code, 2)
+})
+
+test('a refused configuration is 1, every problem on stderr, nothing on stdout', async (t) => {
+  const { code, out, err } = await run(['config', 'check'], { MOORAGE_LISTENN: 'x', MOORAGE_RUN_MODE: 'fast' })
+  t.is(code, 1)
+  t.is(out, '')
+  t.regex(err, /2 problems:[\s\S]*MOORAGE_LISTENN: did you mean MOORAGE_LISTEN\?[\s\S]*MOORAGE_RUN_MODE must be one of/)
+})
+
+test('config check says which plugins and routes this deployment has, and touches no data', async (t) => {
+  const environment = { MOORAGE_DATABASE_URL: 'mysql://nobody:x@127.0.0.1:1/none', MOORAGE_DATA_DIR: join(cliFolder, 'never') }
+  const { code, out } = await run(['config', 'check', '--json'], environment)
+  t.is(code, 0)
+  const { plugins, deploymentType } = JSON.parse(out) as { plugins: { id: string; routes: string[] }[]; deploymentType: string }
+  t.is(deploymentType, 'SelfHosted')
+  t.true(plugins.find(({ id }) => id === 'platform')?.routes.includes('GET /api/v1/version'))
+  t.regex((await run(['config', 'check'])).out, /identity \(always\)/)
+  t.regex((await run(['doctor'], environment)).out, /never does not exist yet/)
+})
+
+test('config print masks, config schema is JSON', async (t) => {
+  const { out } = await run(['config', 'print'], { MOORAGE_ADMIN_PASSWORD: 'canary-canary' })
+  t.regex(out, /^admin_password: "\*\*\*" +# MOORAGE_ADMIN_PASSWORD, environment$/m)
+  t.notRegex(out, /canary/)
+  const { settings } = JSON.parse((await run(['config', 'print', '--json'])).out) as { settings: Record<string, unknown> }
+  t.is(settings['listen'], '127.0.0.1:3000')
+  t.is((JSON.parse((await run(['config', 'schema'])).out) as { type: string }).type, 'object')
+})
+
+test('openapi prints the document of this deployment', async (t) => {
+  t.is((await run(['openapi', '--json'])).code, 0, 'as every command that has a result')
+  const document = JSON.parse((await run(['openapi'], { MOORAGE_BASE_URL: 'https://p.example' })).out) as {
+    openapi: string; servers: { url: string }[]; paths: Record<string, unknown>
+  }
+  t.is(document.openapi, '3.1.0')
+  t.is(document.servers[0]?.url, 'https://p.example/api/v1')
+  t.truthy(document.paths['/version'])
+})
+
+test('migrate: status, plan, up, up again, unlock', async (t) => {
+  const environment = { MOORAGE_DATA_DIR: join(cliFolder, 'migrated') }
+  t.regex((await run(['migrate', 'status'], environment)).out, /pending +0001/)
+  t.regex((await run(['migrate', 'plan'], environment)).out, /create table `accounts`/)
+  t.regex((await run(['migrate', 'up'], environment)).out, /applied 0001/)
+  t.is((await run(['migrate', 'up'], environment)).out, 'The schema is up to date.')
+  t.true((JSON.parse((await run(['migrate', 'status', '--json'], environment)).out) as { isCurrent: boolean }).isCurrent)
+  t.is((await run(['migrate', 'unlock'], environment)).code, 0)
+})
+
+test('admin: a user is made, given a password and a token; refusals are plain', async (t) => {
+  const environment = { MOORAGE_DATA_DIR: join(cliFolder, 'admin') }
+  const early = await run(['admin', 'unlock', 'alice'], environment)
+  t.is(early.code, 1)
+  t.regex(early.err, /Run: moorage migrate up/)
+  await run(['migrate', 'up'], environment)
+  const made = JSON.parse((await run(['admin', 'create-user', 'alice', '--email', 'alice@example.com', '--json'], environment)).out) as Record<string, unknown>
+  t.is(made['username'], 'alice')
+  t.false(made['is_admin'])
+  t.regex(String(made['password']), /^[a-z2-9-]{23}$/)
+  const again = await run(['admin', 'create-user', 'Alice', '--email', 'other@example.com'], environment)
+  t.is(again.code, 1)
+  t.is(again.out, '')
+  const file = join(cliFolder, 'password.txt')
+  writeFileSync(file, 'lantern-harbour-1987\nsecond line\n')
+  const set = await run(['admin', 'set-password', 'alice', '--password-file', file], environment)
+  t.is(set.code, 0, set.err)
+  t.notRegex(set.out + set.err, /lantern/)
+  t.regex((await run(['admin', 'create-token', 'alice', '--name', 'ci', '--scopes', 'read:cluster'], environment)).out, /token +moor_\w{36}/)
+  t.regex((await run(['admin', 'create-token', 'alice', '--name', 'x', '--scopes', 'paint:walls'], environment)).err, /There is no scope "paint:walls"/)
+  t.regex((await run(['admin', 'create-token', 'bob', '--name', 'x'], environment)).err, /The user bob does not exist/)
+  t.is((await run(['admin', 'unlock', 'alice'], environment)).code, 0)
+  for (const [name, says] of [['alice', /No second factor is enrolled/], ['bob', /The user does not exist/]] as const) {
+    const reset = await run(['admin', 'reset-second-factor', name], environment)
+    t.is(reset.code, 1)
+    t.regex(reset.err, says)
+  }
+})
+
+test('doctor says what is wrong and exits 1 when something must be repaired', async (t) => {
+  const healthy = await run(['doctor', '--json'])
+  t.is(healthy.code, 0, healthy.out)
+  const broken = await run(['doctor'], { MOORAGE_DATABASE_URL: 'mysql://nobody:canary@127.0.0.1:1/none', MOORAGE_HELM: '/no/helm' })
+  t.is(broken.code, 1)
+  t.regex(broken.out, /^problem +database .*ECONNREFUSED.*MOORAGE_DATABASE_URL/m)
+  t.regex(broken.out, /^problem +helm .*\/no\/helm/m)
+  t.notRegex(broken.out, /canary/)
+  const misconfigured = await run(['doctor'], { MOORAGE_RUN_MODE: 'fast' })
+  t.is(misconfigured.code, 1)
+  t.regex(misconfigured.out, /^problem +settings +MOORAGE_RUN_MODE must be/m)
+})
+
+test('a key ring that is gone while the database is in use stops everything that needs it', async (t) => {
+  const dataDir = join(cliFolder, 'lost-keys')
+  const environment = { MOORAGE_DATA_DIR: dataDir }
+  await run(['migrate', 'up'], environment)
+  t.is((await run(['admin', 'create-user', 'alice', '--email', 'alice@example.com'], environment)).code, 0)
+  rmSync(join(dataDir, 'keyring.json'))
+  const { code, err } = await run(['serve'], environment)
+  t.is(code, 1)
+  t.regex(err, /keyring\.json is not there, but the database is in use.*Restore it/)
+  t.false(existsSync(join(dataDir, 'keyring.json')), 'a new one would hide that the old one is lost')
+  const doctor = await run(['doctor'], environment)
+  t.is(doctor.code, 1)
+  t.regex(doctor.out, /^problem +key ring .*is not there/m)
+  t.notRegex(doctor.out, /the first start makes it/)
+})
+
+test('the message names a file that is not a database', async (t) => {
+  const dataDir = join(cliFolder, 'no-database')
+  mkdirSync(dataDir)
+  writeFileSync(join(dataDir, 'moorage.sqlite'), 'something else entirely'.repeat(400))
+  const { code, err } = await run(['migrate', 'status'], { MOORAGE_DATA_DIR: dataDir })
+  t.is(code, 1)
+  t.regex(err, /no-database\/moorage\.sqlite cannot be used: .*not a database/)
+})
+
+test('no command works on the schema of a newer version: it would not ask for what it does not know of', async (t) => {
+  const dataDir = join(cliFolder, 'newer')
+  const environment = { MOORAGE_DATA_DIR: dataDir, MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' }
+  mkdirSync(dataDir)
+  const database = openSqliteDatabase(join(dataDir, 'moorage.sqlite'))
+  await migrateUp(database, { migrations: [...allMigrations, { id: '9999-tomorrow', summary: 'of a newer version', up: async () => undefined }] })
+  await database.close()
+  for (const words of [['serve'], ['serve', '--no-migrate'], ['admin', 'unlock', 'admin'], ['bus', 'init']]) {
+    const { code, err } = await run(words, environment)
+    t.is(code, 1, words.join(' '))
+    t.regex(err, /migrated by a newer Moorage: this version does not know 9999-tomorrow\. Run the newer version/, words.join(' '))
+  }
+})
+
+test('serve --no-migrate refuses an empty database', async (t) => {
+  const { code, err } = await run(['serve', '--no-migrate'], { MOORAGE_LISTEN: '127.0.0.1:0', MOORAGE_OPS_LISTEN: '127.0.0.1:0' })
+  t.is(code, 1)
+  t.regex(err, /schema is behind by \d+ migrations\. Run: moorage migrate up/)
 })

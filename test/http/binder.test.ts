@@ -2,11 +2,14 @@ import anyTest from 'ava'
 import type { TestFn } from 'ava'
 import * as io from 'io-ts'
 import { signedIn, write } from '../../plugins/kit/access.ts'
+import { handle } from '../../plugins/kit/handle.ts'
 import { left } from 'fp-ts/lib/Either.js'
+import type { Outcome } from '../../core/kernel/failure.ts'
 import { defineFailure } from '../../core/kernel/failure.ts'
 import type { KeyedChange } from '../../core/kernel/idempotency.ts'
+import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { empty, versioned } from '../../plugins/kit/reply.ts'
-import { defineRoute, handle, handleChange } from '../../plugins/kit/route.ts'
+import { defineRoute } from '../../plugins/kit/route.ts'
 import { until } from '../support/until.ts'
 import { counter, stubRoutes } from './stub-routes.ts'
 import type { StubServer } from './stub-server.ts'
@@ -280,14 +283,14 @@ test('a response that was committed with its change is returned to the retry, ev
     keyed?.committed()
   }
   let hold: (() => void) | undefined
-  const change = handleChange(route, (name: string) => ({ value: { name }, version: 3 }), async ({ call }) => {
-    const { keyed } = call
+  const makeThenFail = async ({ keyed }: SignedInCall<string>): Outcome<never, string> => {
     await new Promise<void>((resolve) => void (hold = resolve))
     await commit(keyed)
     throw new Error('after the commit')
-  })
-  const refusing = handle(refusingRoute, async ({ call }) => {
-    await commit(call.keyed)
+  }
+  const change = handle(route, makeThenFail, { reply: (name) => ({ name }), version: () => 3 })
+  const refusing = handle(refusingRoute, async ({ keyed }) => {
+    await commit(keyed)
     return left(Late('It was late.'))
   })
   const server = await startStubServer([change, refusing], { idempotency })

@@ -2,11 +2,13 @@ import anyTest from 'ava'
 import type { TestFn } from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
+import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { read, signedIn } from '../../plugins/kit/access.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import { freeText, optional, PathName, PathTail, request } from '../../plugins/kit/codecs.ts'
+import { handle } from '../../plugins/kit/handle.ts'
 import { binary, json, NoContent, orNoContent, orYaml, YamlAnswer } from '../../plugins/kit/reply.ts'
-import { body, defineRoute, handle } from '../../plugins/kit/route.ts'
+import { body, defineRoute } from '../../plugins/kit/route.ts'
 import { httpSend } from '../support/http-send.ts'
 import { startStubServer, type StubServer } from './stub-server.ts'
 
@@ -31,13 +33,16 @@ const setModel = defineRoute({
 const test = anyTest as TestFn<{ server: StubServer }>
 test.before(async (each) => {
   each.context.server = await startStubServer([
-    handle(getFile, async ({ params, body: { name } }) =>
+    handle(getFile, async (_call, { params, body: { name } }) =>
       right({ contentType: 'text/plain; charset=utf-8', bytes: new TextEncoder().encode(`${name} of ${params.shelf}: ${params.path}`), headers: { 'Content-Disposition': 'attachment', 'Content-Type': 'text/html' } }),
     ),
     handle(listFiles, async () => right(['list'])),
-    handle(getModel, async ({ query }) => right(query.format === 'yaml' ? new YamlAnswer('name: x\n') : { name: 'x' })),
-    handle(makeModel, async () => right(new YamlAnswer('name: x\n'))),
-    handle(setModel, async ({ body: { name } }) => right(name === undefined ? new NoContent() : { name })),
+    handle(getModel, async (_call, { query }) => right(query.format === 'yaml' ? new YamlAnswer('name: x\n') : { name: 'x' })),
+    handle(makeModel, async (_call: SignedInCall<never>) => right(new YamlAnswer('name: x\n'))),
+    handle(setModel, async (_call: SignedInCall<never>, name: string | undefined) => right(name), {
+      input: ({ body: { name } }) => name,
+      reply: (name) => (name === undefined ? new NoContent() : { name }),
+    }),
   ])
 })
 test.after.always((each) => each.context.server.stop())

@@ -9,10 +9,13 @@ import type { ExecutionContext, TestFn } from 'ava'
 import { right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { openSelfSignedIdentity, type TlsIdentity } from '../../adapters/security/tls-identity.ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
+import type { Call } from '../../core/kernel/principal.ts'
 import { anyone } from '../../plugins/kit/access.ts'
 import { freeText, request } from '../../plugins/kit/codecs.ts'
+import { handle } from '../../plugins/kit/handle.ts'
 import { json } from '../../plugins/kit/reply.ts'
-import { body, defineRoute, handle } from '../../plugins/kit/route.ts'
+import { body, defineRoute } from '../../plugins/kit/route.ts'
 import { until } from '../support/until.ts'
 import { startStubServer, type StubServer } from './stub-server.ts'
 
@@ -72,6 +75,10 @@ const clientOf = (socket: Socket): Client => {
 const openHarbour = async (a: ExecutionContext<{ tls: TlsIdentity }>, secure: boolean): Promise<Harbour> => {
   const released = Promise.withResolvers<void>()
   const runs = { held: 0, large: 0, take: 0 }
+  const take = async (_call: Call<never>, name: string): Outcome<never, string> => {
+    runs.take += 1
+    return right(name)
+  }
   const server = await startStubServer(
     [
       handle(heldRoute, async () => {
@@ -83,10 +90,7 @@ const openHarbour = async (a: ExecutionContext<{ tls: TlsIdentity }>, secure: bo
         runs.large += 1
         return right(largeText)
       }),
-      handle(takeRoute, async (input) => {
-        runs.take += 1
-        return right(input.body.name)
-      }),
+      handle(takeRoute, take, { input: ({ body: { name } }) => name }),
     ],
     { tls: a.context.tls },
   )

@@ -1,11 +1,14 @@
 import * as t from 'io-ts'
 import { left, right } from 'fp-ts/lib/Either.js'
+import type { Failure, Outcome } from '../../core/kernel/failure.ts'
 import { defineFailure, Unavailable } from '../../core/kernel/failure.ts'
+import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { anyone, path, query, read, requires, siteAdmin, signedIn, withPassword, write, memberOf } from '../../plugins/kit/access.ts'
 import { freeText, Id, optional, PathId, QueryInt, repeatable, request } from '../../plugins/kit/codecs.ts'
+import { handle } from '../../plugins/kit/handle.ts'
 import { cookies, empty, json, list, versioned } from '../../plugins/kit/reply.ts'
 import type { AnyBoundRoute } from '../../plugins/kit/route.ts'
-import { body, defineRoute, handle, handleStream } from '../../plugins/kit/route.ts'
+import { body, defineRoute, handleStream } from '../../plugins/kit/route.ts'
 
 const Thing = t.type({ name: t.string })
 const Taken = defineFailure('Taken', 'Conflict')
@@ -101,24 +104,32 @@ const stream = handleStream(
   },
 )
 
+const count = async (_call: SignedInCall<never>, name: string): Outcome<Failure<'Taken'> | Failure<'Slow'>, { readonly runs: number }> => {
+  counter.runs += 1
+  if (name === 'boom') throw new Error('handler broke')
+  return name === 'taken' ? left(Taken('It is taken.')) : name === 'slow' ? left(Slow('Wait.')) : right({ runs: counter.runs })
+}
+
 export const stubRoutes: readonly AnyBoundRoute[] = [
-  handle(getThing, async ({ params, query: { n, many } }) =>
+  handle(getThing, async (_call, { params, query: { n, many } }) =>
     params.id === 9 ? left(Taken('It is taken.', { errors: ['a', 'b'] })) : params.id === 10 ? left(Slow('Wait.', { retryAfterSeconds: 2.2 })) : right({ name: `thing ${params.id}`, n, many }),
   ),
-  handle(postThing, async (input) => right({ value: { name: input.body.name }, version: 4 })),
-  handle(putThing, async ({ expectedVersion }) => right({ value: { expected: expectedVersion }, version: 5 })),
-  handle(countThing, async (input) => {
-    counter.runs += 1
-    if (input.body.name === 'boom') throw new Error('handler broke')
-    return input.body.name === 'taken' ? left(Taken('It is taken.')) : input.body.name === 'slow' ? left(Slow('Wait.')) : right({ runs: counter.runs })
+  handle(postThing, async (_call: SignedInCall<never>, name: string) => right({ name, version: 4 }), {
+    input: ({ body: { name } }) => name,
+    reply: ({ name }) => ({ name }),
   }),
+  handle(putThing, async (_call: SignedInCall<never>, expected: number | undefined) => right({ expected, version: 5 }), {
+    input: ({ expectedVersion }) => expectedVersion,
+    reply: ({ expected }) => ({ expected }),
+  }),
+  handle(countThing, count, { input: ({ body: { name } }) => name }),
   handle(listThings, async () => right({ items: [{ name: 'a' }], total: 65 })),
   handle(adminOnly, async () => right(undefined)),
   handle(passwordOnly, async () => right(undefined)),
   handle(granted, async () => right(undefined)),
   handle(denied, async () => right(undefined)),
   handle(member, async () => right(undefined)),
-  handle(readsBody, async (input) => right({ name: input.body.name })),
+  handle(readsBody, async (_call, { body: { name } }) => right({ name })),
   handle(signIn, async () =>
     right([
       { name: 'moorage_session', value: 'k', httpOnly: true, path: '/', maxAgeSeconds: 60, hostPrefix: true },

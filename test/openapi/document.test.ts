@@ -12,7 +12,7 @@ import type { AssembledRoute } from '../../composition/assemble.ts'
 import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
 import { buildDocument } from '../../composition/http/openapi/document.ts'
 import { parseJson, toWireJson } from '../../core/kernel/json.ts'
-import { DateTime, noted, optional, PathName, request } from '../../plugins/kit/codecs.ts'
+import { Instant, noted, optional, PathName, request } from '../../plugins/kit/codecs.ts'
 import type { Route } from '../../plugins/kit/route.ts'
 import { declaredRoutes } from '../support/declared-routes.ts'
 import { sampleRoutes } from '../support/sample-routes.ts'
@@ -105,10 +105,11 @@ test('what one declaration becomes', (t) => {
 })
 
 test('a note on a codec is used where it was made, and not where the same codec is used without it', (t) => {
-  const codec = request({ plain: PathName, told: optional(noted(PathName, { description: 'Of this key alone.' })), when: DateTime }, 'NotedKeys')
-  noted(DateTime, { description: 'Of nothing here.' })
+  const codec = request({ plain: PathName, told: optional(noted(PathName, { description: 'Of this key alone.' })), when: Instant }, 'NotedKeys')
+  noted(Instant, { description: 'Of nothing here.' })
   const route = { ...sampleRoutes[0]!.bound.route, id: 'sample.noted', path: '/noted', query: codec } as Route
-  const document = documentOf([{ ...sampleRoutes[0]!, bound: { kind: 'json', route, handler: () => Promise.reject(new Error('not called')) } }])
+  const notCalled = () => Promise.reject(new Error('not called'))
+  const document = documentOf([{ ...sampleRoutes[0]!, bound: { kind: 'json', route, handler: notCalled, reply: notCalled } }])
   const parameters = (document.paths['/noted']?.['get'] as Operation).parameters ?? []
   t.deepEqual(parameters.flatMap((parameter) => ('name' in parameter ? [[parameter.name, parameter.schema.description]] : [])), [['plain', undefined], ['told', 'Of this key alone.'], ['when', undefined]])
 })

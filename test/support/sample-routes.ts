@@ -4,7 +4,7 @@ import { defineFailure } from '../../core/kernel/failure.ts'
 import type { FailureType } from '../../core/kernel/failure.ts'
 import { anyone, path, query, read, requires, signedIn, withPassword, write } from '../../plugins/kit/access.ts'
 import {
-  AnyJson, answer, DateTime, FreeObjectCodec, freeText, Id, Int64, listOf, oneOf, optional, PathId, PathName, PathTail, QueryBoolean, QueryInt, repeatable, request,
+  AnyJson, answer, FreeObjectCodec, freeText, Id, Instant, Int64, listOf, oneOf, optional, PathId, PathName, PathTail, QueryBoolean, QueryInt, repeatable, request,
 } from '../../plugins/kit/codecs.ts'
 import { binary, cookies, empty, json, list, orYaml, text, versioned } from '../../plugins/kit/reply.ts'
 import type { AnyBoundRoute, Route, StreamRoute } from '../../plugins/kit/route.ts'
@@ -19,7 +19,7 @@ export const Tree: t.Type<Tree> = t.recursion('Tree', () => t.type({ label: t.st
 
 const Visibility = oneOf('public', 'private')
 export const Boat = t.intersection(
-  [answer({ id: Id, name: freeText(40, 1), built: DateTime, visibility: Visibility }, 'BoatBase'), t.partial({ tree: Tree, extra: FreeObjectCodec })],
+  [answer({ id: Id, name: freeText(40, 1), built: Instant, visibility: Visibility }, 'BoatBase'), t.partial({ tree: Tree, extra: FreeObjectCodec })],
   'Boat',
 )
 export const BoatOption = request(
@@ -144,6 +144,6 @@ const unreachable = (): Promise<never> => Promise.reject(new Error('a sample rou
 
 /** Routes that use everything a declaration can say. */
 export const sampleRoutes: readonly AssembledRoute[] = [
-  ...jsonRoutes.map((route) => assembled({ kind: 'json', route: route as unknown as Route, handler: unreachable })),
+  ...jsonRoutes.map((route) => assembled({ kind: 'json', route: route as unknown as Route, handler: unreachable, reply: unreachable })),
   assembled({ kind: 'stream', route: stream, handler: unreachable }),
 ]

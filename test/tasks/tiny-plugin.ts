@@ -1,14 +1,18 @@
-import { isLeft, isRight, right } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as t from 'io-ts'
+import type { Outcome } from '../../core/kernel/failure.ts'
 import type { AccountId } from '../../core/kernel/ids.ts'
+import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { ResponseIdTaken, TaskLocked, TasksToken, TooManyTasks } from '../../core/tasks/ports.ts'
-import type { TaskEnd, TaskKind, TaskRun } from '../../core/tasks/ports.ts'
+import type { SubmitFailure, SubmittedTask, TaskEnd, TaskRun, Tasks } from '../../core/tasks/ports.ts'
 import { signedIn, write } from '../../plugins/kit/access.ts'
 import { ResponseId } from '../../plugins/kit/codecs.ts'
+import { defineGroup } from '../../plugins/kit/group.ts'
+import { handle } from '../../plugins/kit/handle.ts'
 import { definePlugin } from '../../plugins/kit/plugin.ts'
 import { json } from '../../plugins/kit/reply.ts'
-import { body, defineRoute, handle } from '../../plugins/kit/route.ts'
+import { body, defineRoute } from '../../plugins/kit/route.ts'
 
 const Ordered = t.intersection([
   t.type({ title: t.string }),
@@ -65,24 +69,21 @@ const work = async (diary: Diary, { task, input, progress, signal, callNow }: Ta
   return { state: 'succeeded', message: `${task.title} completed successfully!`, result: { counted: Number(input['lines'] ?? 3), by: call.right.principal.login } }
 }
 
-export const makeTinyPlugin = (diary: Diary = { runs: [], recoveries: [], reasons: [] }) =>
-  definePlugin({
-    id: 'tiny',
-    summary: 'Tasks for tests',
-    listener: 'api',
-    gate: 'always',
+const makeOrderWork =
+  ({ tasks }: { readonly tasks: Tasks }) =>
+  (call: SignedInCall<SubmittedTask>, order: t.TypeOf<typeof Ordered>): Outcome<SubmitFailure, SubmittedTask> => {
+    const { kind, title, lockKey, responseId, tenantId, cluster = 'ada/one', ...input } = order
+    return tasks.submit(call, {
+      kind: kind ?? 'tiny.work', title, tenantId: (tenantId ?? call.principal.userId) as AccountId, about: { cluster }, input: input as never, responseId,
+      ...(lockKey === undefined ? {} : { lockKey }),
+    })
+  }
+
+const makeTinyGroup = (diary: Diary) =>
+  defineGroup({
     needs: { tasks: TasksToken },
-    routes: ({ tasks }) => [
-      handle(orderWork, async ({ body: order, call }) => {
-        const { kind, title, lockKey, responseId, tenantId, cluster = 'ada/one', ...input } = order
-        const submitted = await tasks.submit(call, {
-          kind: kind ?? 'tiny.work', title, tenantId: (tenantId ?? call.principal.userId) as AccountId, about: { cluster }, input: input as never, responseId,
-          ...(lockKey === undefined ? {} : { lockKey }),
-        })
-        return isRight(submitted) ? right(submitted.right) : submitted
-      }),
-    ],
-    tasks: (): readonly TaskKind[] => [
+    routes: (given) => [handle(orderWork, makeOrderWork(given), { input: ({ body: order }) => order })],
+    tasks: () => [
       {
         kind: 'tiny.work',
         run: (run) => work(diary, run),
@@ -93,3 +94,6 @@ export const makeTinyPlugin = (diary: Diary = { runs: [], recoveries: [], reason
       },
     ],
   })
+
+export const makeTinyPlugin = (diary: Diary = { runs: [], recoveries: [], reasons: [] }) =>
+  definePlugin({ id: 'tiny', summary: 'Tasks for tests', listener: 'api', gate: 'always', groups: [makeTinyGroup(diary)] })

@@ -107,7 +107,7 @@ test('a database that answers no renewal ends the work before its lease does, an
   }
   const { worker, lines } = startTestWorker(world.db, {
     kind: { kind: 'tiny.work', run, recover: async () => good() },
-    leaseSeconds: 1,
+    leaseSeconds: 2,
     around: (queue) => ({
       ...queue,
       renew: () => Promise.reject(new Error('away')),
@@ -116,7 +116,7 @@ test('a database that answers no renewal ends the work before its lease does, an
       claim: async (options) => (seen.length === 0 ? queue.claim(options) : undefined),
     }),
   })
-  await until('the worker gave up', () => (lines.some((line) => line.includes("another worker's now")) ? true : undefined))
+  await until('the worker gave up', () => (lines.some((line) => line.includes('taken over by another worker')) ? true : undefined))
   t.deepEqual(seen, ['lease-lost', 'Left'])
   t.deepEqual(written.filter((what) => what === 'end'), [])
   t.is((await world.tasks.find(task.ref))?.task.state, 'running')

@@ -126,21 +126,18 @@ export const makeIdempotency = (store: IdempotencyStore, secretBox: SecretBox) =
     },
 
     /**
-     * Returns what passes through the use case with the call.
-     * @param answerOf makes the answer from the result of the transaction; undefined when the answer depends on more than
-     * that.
+     * Returns what passes through the use case with the call. `answerOf` makes the answer from the result of the transaction.
      */
-    keep({ recordId, rowRef }: FreshRequest, answerOf: ((result: unknown) => Answer | Promise<Answer>) | undefined): Keeping {
+    keep({ recordId, rowRef }: FreshRequest, answerOf: (result: unknown) => Promise<Answer>): Keeping {
       let prepared: Answer | undefined
       let kept: Answer | undefined
-      const answer = async (make: NonNullable<typeof answerOf>, result: unknown): Promise<StoredAnswer> => {
-        prepared = await make(result)
-        return sealed(prepared, rowRef)
-      }
       return {
         keyed: {
           recordId,
-          ...(answerOf === undefined ? {} : { answer: (result: unknown) => answer(answerOf, result) }),
+          answer: async (result) => {
+            prepared = await answerOf(result)
+            return sealed(prepared, rowRef)
+          },
           committed: () => void (kept = prepared),
         },
         kept: () => kept,

@@ -111,7 +111,7 @@ export const bindFeedRoute = (deps: BinderDeps, { route, handler, reply }: Bound
     const input = { ...checked.right.input, call: callOf(context, signal) as AnyRouteInput['call'] }
     const outcome = await handler(input)
     if (isLeft(outcome)) return left(refusalOf(outcome.left, route))
-    return right((reply === undefined ? outcome.right : await reply(outcome.right, input)) as Feed<unknown>)
+    return right((await reply(outcome.right, input)) as Feed<unknown>)
   }
 
   const answer = async (req: IncomingMessage, res: ServerResponse, context: RequestContext, feed: Feed<unknown>, afterId: number, signal: AbortSignal): Promise<void> => {

@@ -3,9 +3,11 @@ import { right } from 'fp-ts/lib/Either.js'
 import * as t from 'io-ts'
 import { anyone } from '../../../plugins/kit/access.ts'
 import { answer, freeText, request } from '../../../plugins/kit/codecs.ts'
+import { defineGroup } from '../../../plugins/kit/group.ts'
+import { handle } from '../../../plugins/kit/handle.ts'
 import { definePlugin } from '../../../plugins/kit/plugin.ts'
 import { json, list } from '../../../plugins/kit/reply.ts'
-import { defineRoute, handle, type AnyBoundRoute } from '../../../plugins/kit/route.ts'
+import { defineRoute, type AnyBoundRoute } from '../../../plugins/kit/route.ts'
 import { sampleUsers } from './sample-users.ts'
 
 // Loaded into a real service as a deployer's own plugin (MOORAGE_PLUGINS): routes that touch no store, so that what is
@@ -94,11 +96,7 @@ const bystander = (index: number): AnyBoundRoute =>
     () => Promise.resolve(right({ answer: 'bystander' })),
   )
 
-export const plugin = definePlugin({
-  id: 'bench',
-  summary: 'Routes for the bench',
-  listener: 'api',
-  gate: 'always',
+const benchGroup = defineGroup({
   needs: {},
   routes: () => [
     handle(listSamples, () => Promise.resolve(right({ items: sampleUsers, total: sampleUsers.length }))),
@@ -106,4 +104,12 @@ export const plugin = definePlugin({
     handle(ping, () => Promise.resolve(right({ answer: 'pong' }))),
     ...Array.from({ length: Number(process.env['BENCH_BYSTANDERS'] ?? '0') }, (_, index) => bystander(index)),
   ],
+})
+
+export const plugin = definePlugin({
+  id: 'bench',
+  summary: 'Routes for the bench',
+  listener: 'api',
+  gate: 'always',
+  groups: [benchGroup],
 })

@@ -14,7 +14,7 @@ import type { ProcessBench } from './process-bench.ts'
 const open = new AbortController().signal
 const endless = '{{- range until 100000 }}{{- range until 100000 }}{{- end }}{{- end }}\n'
 const hungry = '{{- $s := "aaaaaaaaaaaaaaaa" }}{{- range until 40 }}{{- $s = print $s $s }}{{- end }}a: {{ len $s }}\n'
-const chatty = '{{- range until 200000 }}\n# {{ repeat 400 "x" }}\n{{- end }}\n'
+const chatty = '{{- range until 10000 }}\n# {{ repeat 400 "x" }}\n{{- end }}\n'
 const callsAs = ({ calls }: FakeApi, namespace: string) => calls.filter((call) => call.namespace === namespace)
 
 /** What the real program must not do, whatever a chart says. */
