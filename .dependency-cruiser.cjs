@@ -1,4 +1,4 @@
-// Who may import whom: the table of docs, architecture §2. Each rule is proven alive by test/arch/fixtures/bad.
+// What each folder may import. Each rule is proven alive by test/arch/fixtures/bad. docs/adding.md says what a new part needs here.
 
 /** The parts in the order in which one may use another's ports and types; one line, one rank. */
 const ranks = [
@@ -71,7 +71,7 @@ module.exports = {
     },
     {
       name: 'core-part-known',
-      comment: 'A part of the core that has no rank: add it to `ranks`, in the order of architecture §1.',
+      comment: 'The part has no rank. Add it to `ranks` of .dependency-cruiser.cjs, after the parts whose ports it uses, and files that break its rules to test/arch/fixtures/bad, as for the part clouds.',
       severity: 'error',
       from: { path: '^core/', pathNot: `^core/${anyOf(['kernel', 'platform', ...rankOf.keys()])}/` },
       to: {},

@@ -18,7 +18,7 @@ const fpTsImports = {
 }
 const fpTsLittle = {
   regex: '^fp-ts/lib/(?!(Either|TaskEither|function|ReadonlyArray|NonEmptyArray|Ord|Eq)\\.js$)',
-  message: 'fp-ts is used exactly as far as architecture §7 says: Either, TaskEither, pipe. A missing value is `A | undefined`; the environment is function arguments.',
+  message: 'fp-ts is used for Either, TaskEither, pipe and the little else that this rule allows. A missing value is `A | undefined`; the environment is function arguments.',
 }
 const httpClients = {
   regex: '^(node:)?(https|http2)$|^(undici|axios|got|node-fetch|ky|superagent|request)$',

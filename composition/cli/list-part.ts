@@ -6,11 +6,15 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const layers = ['core', 'adapters', 'plugins', 'composition', 'test']
 const files = globSync(`{${layers.join()}}/**/*.*`, { cwd: root }).filter((path) => !path.includes('/fixtures/')).sort()
 
-/** Reports whether a file belongs to a part: a folder of that name at any depth, its wiring, or its migrations. */
+/** The names of the folders that make a file one of a part: the first below the layer; in adapters, which are named by technology, any. */
+const foldersOf = (path: string): readonly string[] => {
+  const [layer, ...folders] = path.split('/').slice(0, -1)
+  return layer === 'adapters' ? folders : folders.slice(0, 1)
+}
+
+/** Reports whether a file belongs to a part: a folder of its name, its wiring, or its migrations. */
 const isOf = (part: string, path: string): boolean =>
-  path.split('/').slice(1, -1).includes(part) ||
-  path === `composition/wiring/${part}.ts` ||
-  new RegExp(`/migrations/\\d{4}-${part}-`).test(path)
+  foldersOf(path).includes(part) || path === `composition/wiring/${part}.ts` || new RegExp(`/migrations/\\d{4}-${part}[-.]`).test(path)
 
 const part = process.argv[2]
 const found = part === undefined ? [] : files.filter((path) => isOf(part, path))

@@ -62,7 +62,7 @@ const absentUnlessSet = <A>(
 
 /**
  * Every setting, declared once. `Settings`, the parsing of environment and file, `config print`, `config schema` and the
- * documentation are derived from this table. A new setting is one row.
+ * documentation are derived from this table. A new setting is one row, and its use: docs/adding.md says how it reaches a plugin.
  */
 export const settingsTable = {
   listen: withDefault('MOORAGE_LISTEN', listenAddress, '127.0.0.1:3000', 'Platform API (/api/v1), docs page and web frontend.'),

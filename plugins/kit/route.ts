@@ -56,7 +56,7 @@ export interface Route<
   readonly path: string
   readonly summary: string
   readonly description?: string
-  /** A tag group of the specification. */
+  /** A tag group of the specification: a name of `documentTags` in composition/http/openapi/document.ts. */
   readonly tag: string
   readonly access: X
   /** The scope that an access token must have. Required unless the route is public or requires a password. */

@@ -11,11 +11,16 @@ const configFile = `${root}.dependency-cruiser.cjs`
 /** The folders of the product. */
 export const productFolders = ['core', 'plugins', 'adapters', 'composition'] as const
 
-export const ruleNames = (): readonly string[] =>
-  (createRequire(import.meta.url)(configFile) as { readonly forbidden: readonly IForbiddenRuleType[] }).forbidden.map((rule) => rule.name ?? '')
+const rules = (createRequire(import.meta.url)(configFile) as { readonly forbidden: readonly IForbiddenRuleType[] }).forbidden
+
+export const ruleNames = (): readonly string[] => rules.map((rule) => rule.name ?? '')
+
+const commentOf = (name: string): string => rules.find((rule) => rule.name === name)?.comment ?? ''
 
 export interface Violation {
   readonly rule: string
+  /** The comment of the rule: what is allowed, and what to do. */
+  readonly comment: string
   readonly from: string
   readonly to: string
 }
@@ -32,6 +37,6 @@ export const cruiseProduct = async (baseDir: string = root): Promise<Cruised> =>
   const result = output as ICruiseResult
   return {
     files: result.modules.map((module) => module.source).filter((source) => productFolders.some((folder) => source.startsWith(`${folder}/`))),
-    violations: result.summary.violations.map(({ rule, from, to }) => ({ rule: rule.name, from, to })),
+    violations: result.summary.violations.map(({ rule, from, to }) => ({ rule: rule.name, comment: commentOf(rule.name), from, to })),
   }
 }

@@ -197,6 +197,11 @@ for (const database of eachDatabase()) {
   })
 }
 
+test('the rows that tests without a service use are those of every type', (t) => {
+  const types = catalogue.objectTypes.filter(({ place }) => place?.rows === 'own').map(({ type }) => type)
+  t.deepEqual(types.filter((type) => !objectRows.some((rows) => rows.type === type)), [], 'add the rows of these types to test/support/object-rows.ts')
+})
+
 test('a declared type without registered rows is refused', async (t) => {
   const [database] = eachDatabase()
   const db = await database?.open()

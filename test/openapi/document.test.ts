@@ -74,7 +74,7 @@ test('every route of every deployment is documented under its own operation', (t
 test('every tag is a tag group of the specification', (t) => {
   const document = documentOf([...declaredRoutes(), ...sampleRoutes])
   const known = new Set(document.tags.map((tag) => tag.name))
-  t.deepEqual(operations(document).filter((operation) => !known.has(operation.tags[0] ?? '')).map((operation) => `${operation.operationId}: ${operation.tags[0]}`), [])
+  t.deepEqual(operations(document).filter((operation) => !known.has(operation.tags[0] ?? '')).map((operation) => `${operation.operationId}: ${operation.tags[0]}`), [], 'use the name of one of documentTags in composition/http/openapi/document.ts')
 })
 
 test('what one declaration becomes', (t) => {

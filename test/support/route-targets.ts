@@ -4,9 +4,10 @@ import { optionalInner, repeatedItem } from '../../plugins/kit/codecs.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import type { Populated } from './populated-service.ts'
 
-const idValue = (path: string, world: Populated): string => {
+const idValue = (path: string, world: Populated): string | undefined => {
   if (path.startsWith('/tasks/')) return '00000000-0000-4000-8000-000000000000'
-  return path.startsWith('/authz/roles') ? String(world.roleId) : '1'
+  if (path.startsWith('/authz/roles')) return String(world.roleId)
+  return /tokens\/\{id\}|\/(invitations|orphaned|deleted_accounts)\//.test(path) ? '1' : undefined
 }
 
 /** What stands for each path parameter, by its name and, where one name means two things, by route. */

@@ -75,5 +75,5 @@ test.serial('the same requests with nothing foreign in them succeed: it was the 
     const isExpected = isOfHub(swap.routeId) ? (answer.json as { code?: unknown })?.code === 'NotAHub' : refusedToOwner[keyOf(swap)] !== undefined
     if (!isDone(answer) && !isExpected) refused.push(told(swap, answer))
   }
-  t.deepEqual(refused, [])
+  t.deepEqual(refused, [], 'give the parameter or the body its value in test/tenants/swaps.ts, or the refusal its reason in test/tenants/expected-answers.ts')
 })

@@ -34,6 +34,14 @@ const adminIdIn = (fullPath: string): Values | undefined => {
   return fullPath.includes('/deleted_accounts/') ? ({ viewer }) => String(viewer.id) : undefined
 }
 
+const roleOrTokenIn = (fullPath: string): Values | undefined => {
+  if (fullPath.includes('/authz/roles/')) return ({ roleId }) => String(roleId)
+  return fullPath.includes('tokens/{id}') ? ({ owner }) => String(owner.tokenId) : undefined
+}
+
+const idIn = (fullPath: string): Values | undefined =>
+  busTokenIn(fullPath) ?? taskIn(fullPath) ?? adminIdIn(fullPath) ?? organizationsIdIn(fullPath) ?? roleOrTokenIn(fullPath)
+
 /** What a path parameter stands for in each tenant; undefined where it names nothing of a tenant. */
 const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | undefined>> = {
   org: () => ({ org }) => org,
@@ -45,7 +53,7 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   target: () => ({ owner }) => owner.login,
   objID: () => ({ clusterId }) => String(clusterId),
   sid: () => ({ owner }) => String(owner.sessionId),
-  id: ({ fullPath }) => busTokenIn(fullPath) ?? taskIn(fullPath) ?? adminIdIn(fullPath) ?? organizationsIdIn(fullPath) ?? (fullPath.includes('/authz/roles/') ? ({ roleId }) => String(roleId) : ({ owner }) => String(owner.tokenId)),
+  id: (route) => idIn(route.fullPath) ?? unknown('{id}', route),
   digest: () => undefined,
   userid: () => ({ viewer }) => String(viewer.id),
   robot: () => ({ robot }) => robot,

@@ -23,7 +23,7 @@ export const placedTypes = (definitions: readonly ObjectTypeDefinition[], rows: 
   const places = new Map(definitions.flatMap(({ type, place }) => (place === undefined ? [] : [[type, place] as const])))
   const placed = (type: string, place: ObjectPlace): PlacedType => {
     const own = rows.find((one) => one.type === type)
-    if (place.rows === 'own' && own === undefined) throw new Error(`No adapter registers the rows of the object type ${type}.`)
+    if (place.rows === 'own' && own === undefined) throw new Error(`No adapter registers the rows of the object type ${type}: the provider of its part calls boot.objectRows.add.`)
     const outer = typeof place.in === 'object' ? place.in.type : undefined
     const outerPlace = outer === undefined ? undefined : places.get(outer)
     return { type, place, rows: own, container: outer === undefined || outerPlace === undefined ? undefined : placed(outer, outerPlace) }

@@ -69,11 +69,11 @@ export const principalOf = (row: PrincipalRow): RolePrincipal => ({
 
 const prepareRoles = (db: SqlDatabase) => ({
   list: pageQuery(db, (k, p: Params<'orgId'>) => k('roles').where('org_id', p('orgId')), (_, rows, cut) => cut(rows.select(...roleColumns).orderBy('id'))),
-  get: db.prepare((k, p: (n: 'orgId' | 'id') => number) => k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') })),
-  lock: db.prepare((k, p: (n: 'orgId' | 'id') => number) =>
+  get: db.prepare((k, p: Params<'orgId' | 'id'>) => k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') })),
+  lock: db.prepare((k, p: Params<'orgId' | 'id'>) =>
     k('roles').select(...roleColumns).where({ id: p('id'), org_id: p('orgId') }).forUpdate(),
   ),
-  insert: db.prepare((k, p: (n: 'orgId' | 'name' | 'lowerName' | 'description' | 'at') => number) =>
+  insert: db.prepare((k, p: Params<'orgId' | 'name' | 'lowerName' | 'description' | 'at'>) =>
     k('roles').insert({
       org_id: p('orgId'),
       name: p('name'),
@@ -84,7 +84,7 @@ const prepareRoles = (db: SqlDatabase) => ({
       version: 1,
     }),
   ),
-  update: db.prepare((k, p: (n: 'orgId' | 'id' | 'name' | 'lowerName' | 'description' | 'at') => number) =>
+  update: db.prepare((k, p: Params<'orgId' | 'id' | 'name' | 'lowerName' | 'description' | 'at'>) =>
     k('roles')
       .where({ id: p('id'), org_id: p('orgId') })
       .update({
@@ -95,16 +95,16 @@ const prepareRoles = (db: SqlDatabase) => ({
         version: k.raw('version + 1'),
       }),
   ),
-  remove: db.prepare((k, p: (n: 'orgId' | 'id') => number) => k('roles').where({ id: p('id'), org_id: p('orgId') }).delete()),
+  remove: db.prepare((k, p: Params<'orgId' | 'id'>) => k('roles').where({ id: p('id'), org_id: p('orgId') }).delete()),
 })
 
 const prepareParts = (db: SqlDatabase) => ({
   addPermissions: insertRows(db, 'role_permissions', (p: Params<'roleId' | 'namespace' | 'action'>) => ({
     role_id: p('roleId'), namespace: p('namespace'), action: p('action'),
   })),
-  dropPermissions: db.prepare((k, p: (n: 'roleId') => number) => k('role_permissions').where('role_id', p('roleId')).delete()),
+  dropPermissions: db.prepare((k, p: Params<'roleId'>) => k('role_permissions').where('role_id', p('roleId')).delete()),
   attachTeams: insertRows(db, 'team_roles', (p: Params<'orgId' | 'roleId' | 'teamId'>) => ({ team_id: p('teamId'), role_id: p('roleId'), org_id: p('orgId') })),
-  detachTeams: db.prepare((k, p: (n: 'roleId') => number) => k('team_roles').where('role_id', p('roleId')).delete()),
+  detachTeams: db.prepare((k, p: Params<'roleId'>) => k('team_roles').where('role_id', p('roleId')).delete()),
   // Both parts of a role, so that a list of roles takes no further query.
   partsOf: paddedList((length) =>
     db.prepare((k, p: Params<string>) =>

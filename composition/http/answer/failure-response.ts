@@ -2,7 +2,7 @@ import type { Failure, FailureKind, FailureSubject } from '../../../core/kernel/
 import type { Route } from '../../../plugins/kit/route.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 
-/** The forms of error bodies: see architecture §6. */
+/** The forms of error bodies. */
 export type Dialect = NonNullable<Route['dialect']> | 'kubernetes'
 
 /** A refusal to send. */

@@ -42,7 +42,7 @@ const reachOf = ({ servesConfined, beforePasswordChange, makesToken }: Route) =>
 })
 
 /**
- * Runs every check before the handler, in the order of architecture §5: authenticate, decode path and query, authorize,
+ * Runs every check before the handler, in this order: authenticate, decode path and query, authorize,
  * decode the body. Before authorization, nothing is looked up that could reveal whether an object exists.
  */
 export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
