@@ -272,7 +272,7 @@ test('changes wait for their turn in order, and are refused when it does not com
 })
 
 test('a file that another process writes is waited for without stopping this one', async (t) => {
-  const { path, database, things } = await openScratch(400)
+  const { path, database, things } = await openScratch(1_500)
   const other = new Database(path)
   t.teardown(async () => {
     other.close()
