@@ -25,7 +25,7 @@ const versionAt = async (url: string): Promise<unknown> => {
 }
 
 test('a fresh clone, its two commands, and it answers', async (t) => {
-  t.timeout(240_000)
+  t.timeout(600_000)
   const folder = mkdtempSync(join(tmpdir(), 'moorage-clone-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await run('git', ['clone', '--quiet', '--no-hardlinks', root, 'moorage'], { cwd: folder, env: strangerEnvironment() })

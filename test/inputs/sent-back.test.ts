@@ -120,7 +120,7 @@ const sendBack = async (service: PopulatedService, { read, change }: Pair, targe
 }
 
 test('what is shown can be sent back, and then nothing changes', async (t) => {
-  t.timeout(120_000)
+  t.timeout(600_000)
   const service = await startPopulatedService()
   t.teardown(() => service.stop())
   const further = await furnish(service)
