@@ -3,7 +3,7 @@ import type { Catalogue } from '../core/authz/types.ts'
 import type { ObjectPlace, ObjectTypeDefinition } from '../core/kernel/access.ts'
 import type { Deployment, Gate } from '../core/kernel/deployment.ts'
 import { isOpen } from '../core/kernel/deployment.ts'
-import type { TaskKind } from '../core/tasks/ports.ts'
+import type { TaskHandler } from '../core/tasks/ports.ts'
 import type { GrantedAccess, KeyRef } from '../plugins/kit/access.ts'
 import { paramsOf } from '../plugins/kit/access.ts'
 import type { Job } from '../plugins/kit/job.ts'
@@ -92,7 +92,7 @@ export interface Assembly extends Catalogue {
   readonly routes: readonly AssembledRoute[]
   readonly jobs: readonly AssembledJob[]
   /** The kinds of tasks that this deployment accepts. */
-  readonly tasks: readonly TaskKind[]
+  readonly tasks: readonly TaskHandler[]
 }
 
 export const openPlugins = (plugins: readonly AnyPlugin[], deployment: Deployment): readonly AnyPlugin[] =>
@@ -117,7 +117,7 @@ export const assemble = (plugins: readonly AnyPlugin[], container: Container, de
   refuseIfAny([...repeatedIds(plugins, 'plugin id'), ...missingNeeds(open, container), ...catalogueProblems(catalogue)])
   const routes: AssembledRoute[] = []
   const jobs: AssembledJob[] = []
-  const tasks: TaskKind[] = []
+  const tasks: TaskHandler[] = []
   for (const plugin of open) {
     const given = Object.fromEntries(Object.entries(plugin.needs).map(([name, need]) => [name, container.resolve(need)]))
     routes.push(...plugin.routes(given).map((bound) => assembledRoute(plugin, bound)))

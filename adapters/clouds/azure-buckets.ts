@@ -3,7 +3,7 @@ import type { BlobServiceClient, HttpHeaders, IHttpClient, StorageSharedKeyCrede
 import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
 import type { AzureKey } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import type { Door } from './sdk.ts'
+import type { EgressClient } from './sdk.ts'
 import { toCloudFailure, loadSdk } from './sdk.ts'
 
 export interface AzureSdk {
@@ -20,11 +20,11 @@ const headersOf = (headers: Iterable<readonly [string, string]>): HttpHeaders =>
   return { toJson: () => ({ ...found }), get: (name: string) => found[name.toLowerCase()] } as unknown as HttpHeaders
 }
 
-/** Sends the package's requests through the door: no proxy of the environment, and only to this origin. */
-const clientThrough = (door: Door, origin: string, signal: AbortSignal): IHttpClient => ({
+/** Sends the package's requests through the egress client: no proxy of the environment, and only to this origin. */
+const clientThrough = (egress: EgressClient, origin: string, signal: AbortSignal): IHttpClient => ({
   async sendRequest(request) {
     if (new URL(request.url).origin !== origin) throw new Error('the cloud sent us elsewhere')
-    const answer = await door.fetch(request.url, { method: request.method, headers: Object.entries(request.headers.toJson()), signal })
+    const answer = await egress.fetch(request.url, { method: request.method, headers: Object.entries(request.headers.toJson()), signal })
     return { request, status: answer.status, headers: headersOf(answer.headers), bodyAsText: await answer.text() }
   },
 })
@@ -40,7 +40,7 @@ const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
 export const listAzureContainers = async (
   load: () => Promise<AzureSdk>,
   key: AzureKey,
-  at: { readonly endpoint: string | undefined; readonly door: Door },
+  at: { readonly endpoint: string | undefined; readonly egress: EgressClient },
   signal: AbortSignal,
 ): Outcome<BucketFailure, readonly string[]> => {
   const sdk = await loadSdk('@azure/storage-blob', load)
@@ -50,7 +50,7 @@ export const listAzureContainers = async (
   const url = at.endpoint === undefined ? `https://${key.account}.blob.core.windows.net` : `${at.endpoint}/${key.account}`
   try {
     const credential = new sdk.right.StorageSharedKeyCredential(key.account, secretKey)
-    const client = new sdk.right.BlobServiceClient(url, credential, { httpClient: clientThrough(at.door, new URL(url).origin, signal), retryOptions: { maxTries: 1 } })
+    const client = new sdk.right.BlobServiceClient(url, credential, { httpClient: clientThrough(at.egress, new URL(url).origin, signal), retryOptions: { maxTries: 1 } })
     const names: string[] = []
     for await (const page of client.listContainers({ abortSignal: signal }).byPage({ maxPageSize: pageSize })) {
       names.push(...page.containerItems.map(({ name }) => name))

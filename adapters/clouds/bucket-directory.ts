@@ -3,7 +3,7 @@ import { CloudUnreachable, maxBuckets, type BucketDirectory, type BucketFailure 
 import type { StorageKey } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import { listAzureContainers, loadAzure, type AzureSdk } from './azure-buckets.ts'
-import type { Door } from './sdk.ts'
+import type { EgressClient } from './sdk.ts'
 import { listGoogleBuckets, loadGoogle, type GoogleSdk } from './google-buckets.ts'
 import { listS3Buckets, loadS3, type S3Sdk } from './s3-buckets.ts'
 
@@ -18,9 +18,9 @@ export interface StorageEndpoints {
 export interface BucketDirectoryOptions {
   readonly endpoints: StorageEndpoints
   /** For vendors: public addresses by https. */
-  readonly vendorDoor: Door
+  readonly vendorEgress: EgressClient
   /** For endpoints set by the operator. */
-  readonly operatorDoor: Door
+  readonly operatorEgress: EgressClient
   readonly deadlineMilliseconds?: number
   /** Replaces the vendors' packages in tests. */
   readonly load?: { readonly s3?: () => Promise<S3Sdk>; readonly azure?: () => Promise<AzureSdk>; readonly google?: () => Promise<GoogleSdk> }
@@ -31,8 +31,8 @@ const defaultDeadlineMilliseconds = 10_000
 /** BucketDirectory over the vendors' own packages, each loaded on the first use of a key of its kind. */
 export const makeSdkBucketDirectory = (options: BucketDirectoryOptions): BucketDirectory => {
   const { endpoints, load = {} } = options
-  const through = (endpoint: string | undefined): Door => (endpoint === undefined ? options.vendorDoor : options.operatorDoor)
-  const at = (endpoint: string | undefined) => ({ endpoint, door: through(endpoint) })
+  const through = (endpoint: string | undefined): EgressClient => (endpoint === undefined ? options.vendorEgress : options.operatorEgress)
+  const at = (endpoint: string | undefined) => ({ endpoint, egress: through(endpoint) })
 
   const list = (key: StorageKey, signal: AbortSignal): Outcome<BucketFailure, readonly string[]> => {
     switch (key.kind) {
@@ -41,7 +41,7 @@ export const makeSdkBucketDirectory = (options: BucketDirectoryOptions): BucketD
       case 'azure':
         return listAzureContainers(load.azure ?? loadAzure, key, at(endpoints.azure), signal)
       case 'google':
-        return listGoogleBuckets(load.google ?? loadGoogle, key, { ...at(endpoints.google), tokenEndpoint: endpoints.googleToken, tokenDoor: through(endpoints.googleToken) }, signal)
+        return listGoogleBuckets(load.google ?? loadGoogle, key, { ...at(endpoints.google), tokenEndpoint: endpoints.googleToken, tokenEgress: through(endpoints.googleToken) }, signal)
     }
   }
 

@@ -3,7 +3,7 @@ import type { GetBucketsRequest, Storage } from '@google-cloud/storage'
 import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
 import type { GoogleKey } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import type { Door } from './sdk.ts'
+import type { EgressClient } from './sdk.ts'
 import { toCloudFailure, loadSdk } from './sdk.ts'
 
 export interface GoogleSdk {
@@ -19,8 +19,8 @@ const pageSize = 1000
 export interface GooglePlaces {
   readonly endpoint: string | undefined
   readonly tokenEndpoint: string | undefined
-  readonly door: Door
-  readonly tokenDoor: Door
+  readonly egress: EgressClient
+  readonly tokenEgress: EgressClient
 }
 
 /** Sends the package's requests through the doors, only to its token endpoint and its storage. */
@@ -29,8 +29,8 @@ const fetchThrough = (places: GooglePlaces, signal: AbortSignal): typeof fetch =
     const url = new URL(input)
     const { method, body } = init
     const sent = { method: method ?? 'GET', headers: [...new Headers(init.headers)], body: body === undefined || body === null ? null : String(body as URLSearchParams | string), signal }
-    if (url.href === tokenUrl) return places.tokenDoor.fetch(places.tokenEndpoint === undefined ? tokenUrl : `${places.tokenEndpoint}/token`, sent)
-    if (url.origin === storageOrigin) return places.door.fetch(`${places.endpoint ?? storageOrigin}${url.pathname}${url.search}`, sent)
+    if (url.href === tokenUrl) return places.tokenEgress.fetch(places.tokenEndpoint === undefined ? tokenUrl : `${places.tokenEndpoint}/token`, sent)
+    if (url.origin === storageOrigin) return places.egress.fetch(`${places.endpoint ?? storageOrigin}${url.pathname}${url.search}`, sent)
     throw new Error('the package asks for an address that is not needed')
   }) as unknown as typeof fetch
 

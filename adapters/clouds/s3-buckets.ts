@@ -3,7 +3,7 @@ import type { ListBucketsCommand, S3Client, S3ClientConfig } from '@aws-sdk/clie
 import { maxBuckets, type BucketFailure } from '../../core/clouds/ports.ts'
 import type { S3Key } from '../../core/clouds/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
-import type { Door } from './sdk.ts'
+import type { EgressClient } from './sdk.ts'
 import { toCloudFailure, loadSdk } from './sdk.ts'
 import { definedFields } from '../../core/kernel/json.ts'
 
@@ -19,7 +19,7 @@ const pageSize = 1000
 type Place = S3Key['places'][number]
 
 /** Sets everything that the package would otherwise read from the environment or from files in the home folder. */
-const configOf = (key: S3Key, { endpoint, region }: Place, door: Door): S3ClientConfig => ({
+const configOf = (key: S3Key, { endpoint, region }: Place, egress: EgressClient): S3ClientConfig => ({
   endpoint,
   region,
   forcePathStyle: true,
@@ -28,7 +28,7 @@ const configOf = (key: S3Key, { endpoint, region }: Place, door: Door): S3Client
     secretAccessKey: key.secretAccessKey.reveal(),
     ...definedFields({ sessionToken: key.sessionToken?.reveal() }),
   },
-  requestHandler: { ...door.agents, connectionTimeout: 5_000, requestTimeout: 10_000 },
+  requestHandler: { ...egress.agents, connectionTimeout: 5_000, requestTimeout: 10_000 },
   maxAttempts: 1,
   retryMode: 'standard',
   defaultsMode: 'standard',
@@ -50,9 +50,9 @@ const errorOf = (error: unknown): Parameters<typeof toCloudFailure>[0] => {
   return { status: $metadata?.httpStatusCode, code: name, cause: error }
 }
 
-const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, door: Door, signal: AbortSignal): Promise<readonly string[]> => {
-  door.check(new URL(place.endpoint))
-  const client = new sdk.S3Client(configOf(key, place, door))
+const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, egress: EgressClient, signal: AbortSignal): Promise<readonly string[]> => {
+  egress.check(new URL(place.endpoint))
+  const client = new sdk.S3Client(configOf(key, place, egress))
   const names: string[] = []
   // Other vendors return everything, and some refuse an unknown parameter.
   const paging = key.places.length === 0 ? { MaxBuckets: pageSize } : {}
@@ -72,14 +72,14 @@ const listAt = async (sdk: S3Sdk, key: S3Key, place: Place, door: Door, signal: 
 export const listS3Buckets = async (
   load: () => Promise<S3Sdk>,
   key: S3Key,
-  at: { readonly endpoint: string | undefined; readonly door: Door },
+  at: { readonly endpoint: string | undefined; readonly egress: EgressClient },
   signal: AbortSignal,
 ): Outcome<BucketFailure, readonly string[]> => {
   const sdk = await loadSdk('@aws-sdk/client-s3', load)
   if (isLeft(sdk)) return sdk
   const own = { ...vendor, ...definedFields({ endpoint: at.endpoint }) }
   try {
-    const found = await Promise.all((key.places.length === 0 ? [own] : key.places).map((place) => listAt(sdk.right, key, place, at.door, signal)))
+    const found = await Promise.all((key.places.length === 0 ? [own] : key.places).map((place) => listAt(sdk.right, key, place, at.egress, signal)))
     return right(found.flat())
   } catch (error) {
     return left(toCloudFailure(errorOf(error)))

@@ -23,7 +23,7 @@ export const loadSdk = async <M>(name: string, load: () => Promise<M>): Outcome<
 const answerLimit = 8 * 1024 * 1024
 
 /** Network access to a cloud. Every connection of a vendor's package uses one, regardless of the proxies in the environment. */
-export interface Door {
+export interface EgressClient {
   /** Throws EgressRefused for an address that must not be connected to. Names are checked when they are resolved. */
   check(url: URL): void
   /** For packages that use Node's own agents. Kept for one request. */
@@ -34,7 +34,7 @@ export interface Door {
 }
 
 /** @param isPlainAllowed also allows http, and any address that the policy permits: for endpoints that the operator set. */
-export const makeDoor = (egress: EgressPolicy, isPlainAllowed: boolean): Door => {
+export const makeEgressClient = (egress: EgressPolicy, isPlainAllowed: boolean): EgressClient => {
   const dispatcher = new Agent({ connect: { lookup: egress.lookup, timeout: 5_000 }, maxResponseSize: answerLimit, keepAliveTimeout: 1_000 })
   const check = (url: URL): void => {
     const asHttps = isPlainAllowed && url.protocol === 'http:' ? new URL(url.href.replace(/^http:/, 'https:')) : url

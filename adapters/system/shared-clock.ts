@@ -78,7 +78,7 @@ interface Doubts {
 }
 
 /** Logs a line when a doubt starts and one when it ends. */
-const tellChanges = (log: Log, before: Doubts, now: Doubts, skewMs: number): Doubts => {
+const notifyChanges = (log: Log, before: Doubts, now: Doubts, skewMs: number): Doubts => {
   const fields = { skewSeconds: Math.round(skewMs) / 1000 }
   if (now.skew && !before.skew) log.error(fields, 'the clocks of this machine and of the database differ: jobs do not run and /readyz answers 503 until they agree')
   if (!now.skew && before.skew) log.info(fields, 'the clocks of this machine and of the database agree again')
@@ -130,7 +130,7 @@ const makeSharedClock = (read: () => Promise<Reading>, local: LocalClock, first:
     const isResting = local.steadyMs() < restUntil
     if (isSkewed || isResting) trust.abort()
     else if (trust.signal.aborted) trust = new AbortController()
-    if (log !== undefined) told = tellChanges(log, told, { skew: isSkewed, jump: isResting }, skewMs())
+    if (log !== undefined) told = notifyChanges(log, told, { skew: isSkewed, jump: isResting }, skewMs())
   }
 
   const measureNow = (): Promise<void> =>

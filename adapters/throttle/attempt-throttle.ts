@@ -38,7 +38,7 @@ export const makeBlockedKeys = (clock: Clock) => {
 }
 
 /** The state of a subject: the number of failures that it has left, or a refusal. */
-export type Standing<R> = { readonly kind: 'open'; readonly left: number } | { readonly kind: 'refused'; readonly refusal: R }
+export type ThrottleState<R> = { readonly kind: 'open'; readonly left: number } | { readonly kind: 'refused'; readonly refusal: R }
 
 interface Place {
   /** Callers that hold or wait for a place. Without callers the place is removed. */
@@ -72,7 +72,7 @@ export const makeUnderWay = () => {
   }
 
   /** Returns undefined if a place was taken, or the refusal. The caller gives the place back. */
-  const enter = async <R>(place: Place, read: () => Promise<Standing<R>>): Promise<R | undefined> => {
+  const enter = async <R>(place: Place, read: () => Promise<ThrottleState<R>>): Promise<R | undefined> => {
     for (;;) {
       const { failures } = place
       const standing = await read()
@@ -87,7 +87,7 @@ export const makeUnderWay = () => {
   }
 
   /** Runs `work` in a place, or returns the refusal. `work` must call `failed` once its failure is counted. */
-  return async <R, A>(key: string, read: () => Promise<Standing<R>>, work: (failed: () => void) => Promise<A>): Promise<R | A> => {
+  return async <R, A>(key: string, read: () => Promise<ThrottleState<R>>, work: (failed: () => void) => Promise<A>): Promise<R | A> => {
     const place = placeOf(key)
     place.callers += 1
     let isUnderWay = false
@@ -182,7 +182,7 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
   const guard = async <E, A>(attempt: Attempt, check: () => Promise<Either<E, A | undefined>>): Promise<Guarded<E, A>> => {
     const key = failuresKey(attempt.kind, attempt.subject)
     let hadFailures = false
-    const read = async (): Promise<Standing<Refused>> => {
+    const read = async (): Promise<ThrottleState<Refused>> => {
       const [address, subject] = await Promise.all([leftOf(limiters.address, addressKey(attempt.sourceIp)), leftOf(limiters.failures, key)])
       if ('blockedMs' in address) return refusedAs('address-blocked', address.blockedMs)
       if ('blockedMs' in subject) return refusedAs('subject-locked', subject.blockedMs)
@@ -222,7 +222,7 @@ export const makeAttemptThrottle = (deps: AttemptThrottleDeps): AttemptThrottle 
   }
 }
 
-const refusedAs = (kind: Refused['kind'], milliseconds: number): Standing<Refused> => ({
+const refusedAs = (kind: Refused['kind'], milliseconds: number): ThrottleState<Refused> => ({
   kind: 'refused',
   refusal: { kind, retryAfterSeconds: seconds(milliseconds) },
 })

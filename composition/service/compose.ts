@@ -5,7 +5,7 @@ import type { PasswordHasher } from '../../core/identity/ports.ts'
 import { PasswordHasherToken } from '../../core/identity/ports.ts'
 import type { Deployment } from '../../core/kernel/deployment.ts'
 import type { Log } from '../../core/kernel/log.ts'
-import { TaskKindsToken } from '../../core/tasks/ports.ts'
+import { TaskHandlersToken } from '../../core/tasks/ports.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import type { Assembly } from '../assemble.ts'
 import { assemble, catalogueOf } from '../assemble.ts'
@@ -61,7 +61,7 @@ export const compose = async (input: ComposeInput): Promise<Composition> => {
   if (input.passwordHasher !== undefined) container.provideValue(PasswordHasherToken, input.passwordHasher)
   if (input.helmLimits !== undefined) container.provideValue(HelmLimitsToken, input.helmLimits)
   const assembly = assemble(plugins, container, boot.deployment)
-  container.resolve(TaskKindsToken).declare(assembly.tasks)
+  container.resolve(TaskHandlersToken).declare(assembly.tasks)
   return { boot, container, assembly }
 }
 

@@ -1,5 +1,5 @@
 import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.ts'
-import { makeDoor } from '../../adapters/clouds/sdk.ts'
+import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
 import { serviceAccountReader } from '../../adapters/clouds/service-account-reader.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
@@ -13,17 +13,17 @@ import type { Provide } from '../boot.ts'
 export const provideClouds: Provide = (container, boot) => {
   const { database, settings } = boot
   const bindStore = makeSqlCloudCredentialStore(database)
-  const vendorDoor = makeDoor(makeEgressPolicy(new Set(['public'])), false)
+  const vendorEgress = makeEgressClient(makeEgressPolicy(new Set(['public'])), false)
   // An endpoint that is configured is intended, at any address.
-  const operatorDoor = makeDoor(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true)
+  const operatorEgress = makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true)
   boot.onStop('connections to clouds', async () => {
-    await Promise.all([vendorDoor.close(), operatorDoor.close()])
+    await Promise.all([vendorEgress.close(), operatorEgress.close()])
   })
   container.provideValue(ServiceAccountReaderToken, serviceAccountReader)
   container.provide(BucketDirectoryToken, () =>
     makeSdkBucketDirectory({
-      vendorDoor,
-      operatorDoor,
+      vendorEgress,
+      operatorEgress,
       endpoints: {
         aws: settings.cloudAStorageEndpoint,
         azure: settings.cloudBStorageEndpoint,

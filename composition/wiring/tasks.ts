@@ -20,7 +20,7 @@ import {
   TaskBusToken,
   TasksToken,
   EventPublisherToken,
-  TaskKindsToken,
+  TaskHandlersToken,
   TaskLookupsToken,
   TaskOutboxToken,
   TaskQueuesToken,
@@ -47,7 +47,7 @@ export const TaskBusLinkToken = token<TaskBusLink>('tasks.TaskBusLink')
 export const provideTasks: Provide = (container, boot) => {
   const { database, instanceId } = boot
   const changes = makeSqlTaskChanges(database, instanceId)
-  container.provideValue(TaskKindsToken, makeTaskKinds())
+  container.provideValue(TaskHandlersToken, makeTaskKinds())
   container.provide(ActorCallsToken, (resolve) => makeSqlActorCalls(database, resolve(ClockToken)))
   container.provide(TaskStoreToken, () => makeSqlTaskStore(database))
   container.provide(TaskLookupsToken, () => changes(database))
@@ -68,7 +68,7 @@ export const provideTasks: Provide = (container, boot) => {
     makeTasks({
       unitOfWork: resolve(TaskUnitOfWorkToken),
       lookups: resolve(TaskLookupsToken),
-      kinds: resolve(TaskKindsToken),
+      kinds: resolve(TaskHandlersToken),
       secretBox: boot.secretBox,
       digest: resolve(KeyedDigestToken),
       bus: resolve(TaskBusToken),

@@ -4,7 +4,7 @@ import { ClusterUnreachable } from '../clusters/ports.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { cloudNamed, cloudOf, type CloudWord } from './clouds.ts'
-import type { CredentialSafe } from './credentials.ts'
+import type { SealedCredentials } from './credentials.ts'
 import {
   BucketSourceRefused, CredentialMissing, SecretForbidden, SecretMissing,
   type BucketDirectory, type BucketFailure, type CloudCredentialStore,
@@ -31,7 +31,7 @@ type SourceFailure = Failure<'BucketSourceRefused'> | Failure<'CredentialMissing
 
 interface Deps {
   readonly credentials: Pick<CloudCredentialStore, 'find'>
-  readonly safe: CredentialSafe
+  readonly safe: SealedCredentials
   readonly keys: StorageKeys
   readonly clusters: ClustersAsCaller
   readonly directory: BucketDirectory

@@ -25,14 +25,14 @@ const auditOf = defineAudit(
 const placeOf = (userId: UserId, ref: string): SealedPlace => ({ table: 'cloud_credentials', column: 'sealed_spec', tenantId: userId, rowRef: ref })
 
 /** Seals whole specs: no field of a block is stored outside its box. */
-export interface CredentialSafe {
+export interface SealedCredentials {
   /** Seals under a new reference, so that an older box cannot replace it. */
   seal(userId: UserId, spec: CredentialSpec): Promise<{ readonly ref: string; readonly box: Uint8Array }>
   /** Throws when the box was tampered with or moved. */
   open(stored: Pick<StoredCredential, 'userId' | 'ref' | 'box'>): Promise<CredentialSpec>
 }
 
-export const makeCredentialSafe = (deps: { readonly secretBox: SecretBox; readonly entropy: Entropy }): CredentialSafe => ({
+export const makeSealedCredentials = (deps: { readonly secretBox: SecretBox; readonly entropy: Entropy }): SealedCredentials => ({
   async seal(userId, spec) {
     const ref = hex(deps.entropy.bytes(16))
     return { ref, box: await deps.secretBox.seal(secret(JSON.stringify(spec)), placeOf(userId, ref)) }
@@ -85,7 +85,7 @@ const fleetEndpointOf = ({ type, fields }: CredentialSpec): string => (type === 
 
 interface ReadDeps {
   readonly credentials: Pick<CloudCredentialStore, 'find' | 'list'>
-  readonly safe: CredentialSafe
+  readonly safe: SealedCredentials
 }
 
 export interface ListCredentialsInput {
@@ -118,7 +118,7 @@ const most = 200
 interface ChangeDeps {
   readonly credentials: Pick<CloudCredentialStore, 'find'>
   readonly complete: CompleteCredential
-  readonly safe: CredentialSafe
+  readonly safe: SealedCredentials
   readonly clock: Clock
   readonly unitOfWork: CloudUnitOfWork
 }

@@ -84,9 +84,9 @@ const watchRights = async (deps: ClusterTasksDeps, run: TaskRun, over: AbortSign
 export const makeClusterTasks = (deps: ClusterTasksDeps): ClusterTasks => ({
   submit: async (call, cluster, work, check) => {
     const submission = submissionOf(cluster, work)
-    const foreseen = await deps.tasks.foresee(call, submission)
-    if (isLeft(foreseen)) return foreseen
-    if (foreseen.right !== undefined) return right(foreseen.right)
+    const prechecked = await deps.tasks.precheck(call, submission)
+    if (isLeft(prechecked)) return prechecked
+    if (prechecked.right !== undefined) return right(prechecked.right)
     const facts = await check()
     if (isLeft(facts)) return facts
     return deps.tasks.submit(call, { ...submission, about: { ...submission.about, ...facts.right } })

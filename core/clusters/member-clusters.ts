@@ -96,7 +96,7 @@ export const makeMemberClusters = (deps: {
       const steady = { ...deps, connections: steadyConnections(deps.connections) }
       const requestAs = makeRequestAs(steady)
       // Computed forms are for browsers; these requests use the plain Kubernetes API.
-      const proxy = makeProxyRequest({ ...steady, answerWiderForm: () => undefined })
+      const proxy = makeProxyRequest({ ...steady, computeResponse: () => undefined })
       const member: MemberCluster = {
         id, ownerId, ownerName, name, uid,
         async request(request, signal) {

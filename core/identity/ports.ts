@@ -76,7 +76,7 @@ export interface Authenticator {
    * For a long-running request: checks that what a password proved for it still holds, with current rights. Counts no
    * attempt and spends no code; an unspent code remains unspent. Failures as above.
    */
-  proveAgain(
+  authenticateAgain(
     proven: Principal,
   ): Outcome<
     | ReturnType<typeof NotAuthenticated>

@@ -48,7 +48,7 @@ export interface Tasks {
    * would be rejected, else undefined. For use cases that query a cluster first, whose state has changed when a request is
    * repeated.
    */
-  foresee(call: SignedInCall<never>, submission: TaskSubmission): Outcome<SubmitFailure, SubmittedTask | undefined>
+  precheck(call: SignedInCall<never>, submission: TaskSubmission): Outcome<SubmitFailure, SubmittedTask | undefined>
   /**
    * Writes the task, its first event (Pending) and an audit row in one transaction. A repetition with the same caller,
    * `response-id`, kind and input within an hour gets the first response.
@@ -96,7 +96,7 @@ export interface TaskEnd {
 }
 
 /** One kind of work; a plugin declares it, like routes and jobs. */
-export interface TaskKind {
+export interface TaskHandler {
   /** `part.verbPhrase`; the `kind` of its tasks. */
   readonly kind: string
   /** Does the work, once. A throw ends the task as failed, with a generic message; the error is logged. */
@@ -308,12 +308,12 @@ export interface TaskRetention {
 export const TaskRetentionToken = token<TaskRetention>('tasks.TaskRetention')
 
 /** The kinds of work that plugins declare; filled once at start, before any task is accepted. */
-export interface TaskKinds {
-  declare(kinds: readonly TaskKind[]): void
+export interface TaskHandlers {
+  declare(kinds: readonly TaskHandler[]): void
   has(kind: string): boolean
-  all(): readonly TaskKind[]
+  all(): readonly TaskHandler[]
 }
-export const TaskKindsToken = token<TaskKinds>('tasks.TaskKinds')
+export const TaskHandlersToken = token<TaskHandlers>('tasks.TaskHandlers')
 
 /** A keyed one-way digest. */
 export interface InputDigest {

@@ -16,8 +16,8 @@ import type {
   SubmittedTask,
   TaskBus,
   TaskChanges,
-  TaskKind,
-  TaskKinds,
+  TaskHandler,
+  TaskHandlers,
   TaskLookups,
   Tasks,
   TaskStores,
@@ -27,8 +27,8 @@ import { responseIdForm, ResponseIdTaken, TaskLocked, TooManyTasks } from './por
 import { auditOf, bounded, keptEnded, pendingEvent, subjectOf } from './task-rules.ts'
 import type { Task } from './types.ts'
 
-export const makeTaskKinds = (): TaskKinds => {
-  const known = new Map<string, TaskKind>()
+export const makeTaskKinds = (): TaskHandlers => {
+  const known = new Map<string, TaskHandler>()
   return {
     declare: (kinds) => {
       for (const kind of kinds) known.set(kind.kind, kind)
@@ -41,7 +41,7 @@ export const makeTaskKinds = (): TaskKinds => {
 export interface SubmitDeps {
   readonly unitOfWork: UnitOfWork<TaskStores>
   readonly lookups: TaskLookups
-  readonly kinds: Pick<TaskKinds, 'has'>
+  readonly kinds: Pick<TaskHandlers, 'has'>
   readonly secretBox: SecretBox
   readonly digest: InputDigest
   readonly bus: Pick<TaskBus, 'wake'>
@@ -64,9 +64,9 @@ export const inputPlace = (ref: string, tenantId: number): SealedPlace => ({ tab
  * large: these are programming errors of the caller.
  */
 export const makeTasks = (deps: SubmitDeps): Tasks => ({
-  async foresee(call, submission) {
+  async precheck(call, submission) {
     check(deps, submission)
-    return foreseen(deps, deps.lookups, {
+    return prechecked(deps, deps.lookups, {
       tenantId: submission.tenantId, actorId: call.principal.userId, lockKey: submission.lockKey, responseId: submission.responseId, digest: digestOf(deps, submission),
     })
   },
@@ -121,7 +121,7 @@ const newTask = async (deps: SubmitDeps, call: SignedInCall<never>, submission: 
 const accept = async (deps: SubmitDeps, task: NewTask, tasks: TaskChanges, record: () => Promise<void>): Outcome<SubmitFailure, SubmittedTask> => {
   const accounts = new Set([task.tenantId, task.actor.userId])
   if ((await tasks.lockAccounts([...accounts])) !== accounts.size) return left(TaskLocked('The account of the task was removed during the request.'))
-  const known = await foreseen(deps, tasks, { ...task, actorId: task.actor.userId })
+  const known = await prechecked(deps, tasks, { ...task, actorId: task.actor.userId })
   if (isLeft(known)) return known
   if (known.right !== undefined) return right(known.right)
   const inserted = await tasks.insert(task)
@@ -139,7 +139,7 @@ interface Asked extends Pick<NewTask, 'tenantId' | 'lockKey' | 'digest'> {
   readonly responseId: string | undefined
 }
 
-const foreseen = async (deps: SubmitDeps, lookups: TaskLookups, asked: Asked): Outcome<SubmitFailure, SubmittedTask | undefined> => {
+const prechecked = async (deps: SubmitDeps, lookups: TaskLookups, asked: Asked): Outcome<SubmitFailure, SubmittedTask | undefined> => {
   const earlier = asked.responseId === undefined ? undefined : await lookups.findByResponse(asked.actorId, asked.responseId)
   if (earlier !== undefined) return isSame(earlier.digest, asked.digest) ? right(answerOf(earlier.task)) : left(ResponseIdTaken('The response-id is already in use: it was used for another request within the last hour.'))
   if ((await lookups.countUnfinished(asked.tenantId)) >= deps.maxUnfinished) {

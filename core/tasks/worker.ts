@@ -7,7 +7,7 @@ import type { Log } from '../kernel/log.ts'
 import type { ActorCalls } from '../kernel/principal.ts'
 import { ActorGone } from '../kernel/principal.ts'
 import type { SecretBox } from '../kernel/secret.ts'
-import type { ClaimedTask, EventPublisher, NewTaskEvent, StopReason, TaskBus, TaskEnd, TaskKind, TaskQueue, TaskRun } from './ports.ts'
+import type { ClaimedTask, EventPublisher, NewTaskEvent, StopReason, TaskBus, TaskEnd, TaskHandler, TaskQueue, TaskRun } from './ports.ts'
 import type { OpenProgress } from './progress.ts'
 import { makeJournal, makeProgress } from './progress.ts'
 import { inputPlace } from './submission.ts'
@@ -61,7 +61,7 @@ const keepLease = ({ renew, leaseSeconds, takenAtMs, onLost }: LeaseKeeperDeps):
 
 export interface RunTaskDeps {
   readonly queue: Pick<TaskQueue, 'renew' | 'record' | 'end' | 'giveBack'>
-  readonly kindOf: (kind: string) => TaskKind | undefined
+  readonly kindOf: (kind: string) => TaskHandler | undefined
   readonly secretBox: Pick<SecretBox, 'open'>
   readonly actorCalls: ActorCalls
   readonly publisher: Pick<EventPublisher, 'kick'>

@@ -3,7 +3,7 @@ import { makeListBuckets } from '../../core/clouds/buckets.ts'
 import {
   makeCompleteCredential,
   makeCreateCredential,
-  makeCredentialSafe,
+  makeSealedCredentials,
   makeDeleteCredential,
   makeListCredentials,
   makeReplaceCredential,
@@ -39,7 +39,7 @@ export const credentialGroup = defineGroup({
     unitOfWork: CloudUnitOfWorkToken,
   },
   routes: (given) => {
-    const deps = { ...given, safe: makeCredentialSafe(given), complete: makeCompleteCredential(given) }
+    const deps = { ...given, safe: makeSealedCredentials(given), complete: makeCompleteCredential(given) }
     return [
       handle(listCredentials, makeListCredentials(deps), {
         input: ({ query, page }) => ({ types: query.credential_type, fleetEndpoint: query.fleet_endpoint, page }),
@@ -64,7 +64,7 @@ export const bucketGroup = defineGroup({
     serviceAccounts: ServiceAccountReaderToken,
   },
   routes: (given) => [
-    handle(listBuckets, makeListBuckets({ ...given, safe: makeCredentialSafe(given), keys: makeStorageKeys(given) }), {
+    handle(listBuckets, makeListBuckets({ ...given, safe: makeSealedCredentials(given), keys: makeStorageKeys(given) }), {
       input: ({ params, body }) => ({
         cloud: params.cloud,
         credential: body.credential,

@@ -1,6 +1,6 @@
 import { makeClusterConnections } from '../../core/clusters/connections.ts'
 import { ClusterApiToken, ClusterStoreToken, ClusterTransportToken, CredentialCodecToken } from '../../core/clusters/ports.ts'
-import { makeAnswerWiderForm } from '../../core/clusters/proxy/computed-responses.ts'
+import { makeComputeResponse } from '../../core/clusters/proxy/computed-responses.ts'
 import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
@@ -28,7 +28,7 @@ export const proxyGroup = defineGroup({
   },
   routes: (given) => {
     const deps = { ...given, connections: makeClusterConnections(given) }
-    const relay = makeProxyRequest({ ...deps, answerWiderForm: makeAnswerWiderForm(given) })
+    const relay = makeProxyRequest({ ...deps, computeResponse: makeComputeResponse(given) })
     const upgrade = makeProxyUpgrade(deps)
     return [
       handleStream(proxyRoute, {

@@ -1,5 +1,5 @@
 import type { PortOf, Token } from '../../core/kernel/token.ts'
-import type { TaskKind } from '../../core/tasks/ports.ts'
+import type { TaskHandler } from '../../core/tasks/ports.ts'
 import type { Job } from './job.ts'
 import type { AnyBoundRoute } from './route.ts'
 
@@ -14,7 +14,7 @@ export interface Group<N extends Needs = Needs> {
   routes?(given: Given<N>): readonly AnyBoundRoute[]
   jobs?(given: Given<N>): readonly Job[]
   /** Kinds of work that outlive a request. A kind that no plugin declares is not accepted. */
-  tasks?(given: Given<N>): readonly TaskKind[]
+  tasks?(given: Given<N>): readonly TaskHandler[]
 }
 
 /** Declares a group. The ports that it receives have the types of the tokens that `needs` names. */
@@ -28,7 +28,7 @@ export interface GroupUnion {
   readonly needs: Needs
   readonly routes: (given: AnyGiven) => readonly AnyBoundRoute[]
   readonly jobs: (given: AnyGiven) => readonly Job[]
-  readonly tasks: (given: AnyGiven) => readonly TaskKind[]
+  readonly tasks: (given: AnyGiven) => readonly TaskHandler[]
 }
 
 /** Returns the union of groups. Each group receives only the ports that it names. */

@@ -3,7 +3,7 @@ import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
 import { makeOwnCall } from '../../core/kernel/principal.ts'
 import { InvitationStoreToken } from '../../core/organizations/invitations/ports.ts'
-import { makeTellSecondFactor } from '../../core/organizations/organizations/policies.ts'
+import { makeNotifySecondFactor } from '../../core/organizations/organizations/policies.ts'
 import { OrganizationUnitOfWorkToken } from '../../core/organizations/ports.ts'
 import { defineGroup } from '../kit/group.ts'
 
@@ -24,19 +24,19 @@ export const removeExpiredInvitations = defineGroup({
   ],
 })
 
-const id = 'organizations.tellSecondFactor'
+const id = 'organizations.notifySecondFactor'
 
 /** Mails members that their organization requires a second factor: soon after it is enabled, and near the end of the grace period. */
-export const tellSecondFactor = defineGroup({
+export const notifySecondFactor = defineGroup({
   needs: {
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     identitySettings: IdentitySettingsToken,
     clock: ClockToken,
     entropy: EntropyToken,
   },
   jobs: (given) => {
     const ownCall = makeOwnCall(given.entropy)
-    const tell = makeTellSecondFactor({ ...given, baseUrl: () => given.identitySettings.baseUrl() })
+    const tell = makeNotifySecondFactor({ ...given, baseUrl: () => given.identitySettings.baseUrl() })
     return [
       {
         id,

@@ -1,5 +1,5 @@
 import { definePlugin } from '../kit/plugin.ts'
-import { removeExpiredInvitations, tellSecondFactor } from './housekeeping.job.ts'
+import { removeExpiredInvitations, notifySecondFactor } from './housekeeping.job.ts'
 import { invitationGroup } from './invitations/invitations.handlers.ts'
 import { memberGroup, memberViewGroup, organizationTokenGroup } from './members/members.handlers.ts'
 import { organizationAdminGroup } from './organizations/admin.handlers.ts'
@@ -28,7 +28,7 @@ export const organizationsPlugin = definePlugin({
     robotGroup,
     robotTokenGroup,
     organizationAdminGroup,
-    tellSecondFactor,
+    notifySecondFactor,
     removeExpiredInvitations,
   ],
   permissions: organizationPermissions,

@@ -3,7 +3,7 @@ import test from 'ava'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { BucketDirectoryOptions } from '../../adapters/clouds/bucket-directory.ts'
 import { makeSdkBucketDirectory } from '../../adapters/clouds/bucket-directory.ts'
-import { makeDoor } from '../../adapters/clouds/sdk.ts'
+import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
 import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlCloudCredentialStore } from '../../adapters/sql/clouds/cloud-credential-store.ts'
 import { maxBuckets } from '../../core/clouds/ports.ts'
@@ -38,8 +38,8 @@ let s3: Emulator
 let azure: Emulator
 let google: GoogleEmulators
 let elsewhere: Emulator
-const vendorDoor = makeDoor(makeEgressPolicy(new Set(['public'])), false)
-const operatorDoor = makeDoor(makeEgressPolicy(new Set(['loopback'])), true)
+const vendorEgress = makeEgressClient(makeEgressPolicy(new Set(['public'])), false)
+const operatorEgress = makeEgressClient(makeEgressPolicy(new Set(['loopback'])), true)
 
 test.before(async () => {
   s3 = await startS3Emulator(
@@ -56,7 +56,7 @@ test.before(async () => {
 })
 test.after.always(async () => {
   await Promise.all([s3, azure, google, elsewhere].map((each) => each.stop()))
-  await Promise.all([vendorDoor.close(), operatorDoor.close()])
+  await Promise.all([vendorEgress.close(), operatorEgress.close()])
 })
 test.afterEach.always(() => {
   for (const each of [s3, azure, google.storage, google.tokens]) each.instead = undefined
@@ -64,7 +64,7 @@ test.afterEach.always(() => {
 
 const directory = (changes: Partial<BucketDirectoryOptions> = {}) =>
   makeSdkBucketDirectory({
-    endpoints: { aws: s3.origin, azure: azure.origin, google: google.storage.origin, googleToken: google.tokens.origin }, vendorDoor, operatorDoor, ...changes,
+    endpoints: { aws: s3.origin, azure: azure.origin, google: google.storage.origin, googleToken: google.tokens.origin }, vendorEgress, operatorEgress, ...changes,
   })
 const list = (key: StorageKey, changes: Partial<BucketDirectoryOptions> = {}) => directory(changes).list(key, new AbortController().signal)
 const namesOf = async (key: StorageKey): Promise<readonly string[]> => {
@@ -158,15 +158,15 @@ test.serial('a clock that is wrong is not the fault of the key', async (t) => {
 
 test.serial('the way to the vendors leads to no loopback address, literal or by name', async (t) => {
   const before = s3.seen.length
-  const named127 = makeDoor(makeEgressPolicy(new Set(['public']), (_, __, done) => done(null, [{ address: '127.0.0.1', family: 4 }])), false)
+  const named127 = makeEgressClient(makeEgressPolicy(new Set(['public']), (_, __, done) => done(null, [{ address: '127.0.0.1', family: 4 }])), false)
   t.teardown(() => named127.close())
   const at = (endpoint: string): S3Key => ({ ...s3Key, places: [{ endpoint, region: 'fsn1' }] })
   const refused = 'The address of the cloud is not one that this service may connect to.'
   t.is((await failureOf(at(s3.origin.replace('http:', 'https:')))).message, refused)
-  t.is((await failureOf(at('https://fsn1.your-objectstorage.com'), { vendorDoor: named127 })).message, refused)
+  t.is((await failureOf(at('https://fsn1.your-objectstorage.com'), { vendorEgress: named127 })).message, refused)
   t.is((await failureOf(at(s3.origin))).message, refused)
   const none = { aws: undefined, azure: undefined, google: undefined, googleToken: undefined }
-  for (const key of [s3Key, azureKey, googleKey]) t.is((await failureOf(key, { endpoints: none, vendorDoor: named127 })).message, refused)
+  for (const key of [s3Key, azureKey, googleKey]) t.is((await failureOf(key, { endpoints: none, vendorEgress: named127 })).message, refused)
   t.is(s3.seen.length, before)
 })
 

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
-import type { Door } from '../../adapters/clouds/sdk.ts'
-import { makeDoor } from '../../adapters/clouds/sdk.ts'
+import type { EgressClient } from '../../adapters/clouds/sdk.ts'
+import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
 import { serviceAccountReader } from '../../adapters/clouds/service-account-reader.ts'
 import { makeKubeconfigParser } from '../../adapters/kubernetes/kubeconfig.ts'
 import { EgressRefused, makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
@@ -238,17 +238,17 @@ test('a Secret is read strictly, and what is no text is left out', (t) => {
 surroundWithTraps()
 
 let emulator: Emulator
-const toVendors = makeDoor(makeEgressPolicy(new Set(['public'])), false)
-const toOperators = makeDoor(makeEgressPolicy(new Set(['loopback', 'private', 'public'])), true)
+const toVendors = makeEgressClient(makeEgressPolicy(new Set(['public'])), false)
+const toOperators = makeEgressClient(makeEgressPolicy(new Set(['loopback', 'private', 'public'])), true)
 
 test.before(async () => {
   emulator = await startEmulator(async (call) => (call.url.pathname === '/moved' ? { status: 302, headers: { location: '/elsewhere' } } : { status: 200, body: '{"ok":true}' }))
 })
 test.after.always(() => Promise.all([emulator.stop(), toVendors.close(), toOperators.close()]))
 
-const refuses = async (t: ExecutionContext, door: Door, url: string): Promise<void> => {
-  t.throws(() => door.check(new URL(url)), { instanceOf: EgressRefused }, url)
-  await t.throwsAsync(door.fetch(url), { instanceOf: EgressRefused }, url)
+const refuses = async (t: ExecutionContext, egress: EgressClient, url: string): Promise<void> => {
+  t.throws(() => egress.check(new URL(url)), { instanceOf: EgressRefused }, url)
+  await t.throwsAsync(egress.fetch(url), { instanceOf: EgressRefused }, url)
 }
 
 test.serial('the way to the vendors takes neither plain http, nor a password, nor an address that is not public', async (t) => {

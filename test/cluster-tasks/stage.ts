@@ -26,7 +26,7 @@ export const stage = (known: Either<SubmitFailure, SubmittedTask | undefined> = 
   const submissions: TaskSubmission[] = []
   const clusterTasks = makeClusterTasks({
     tasks: {
-      foresee: async () => known,
+      precheck: async () => known,
       submit: async (_call, submission) => {
         submissions.push(submission)
         return right({ id: 't1', subject: 'natjobs.resp.t1' })

@@ -289,7 +289,7 @@ test.serial('who is asked again on an open stream is asked by the session that t
   const known = new Set(['session-key'])
   const authenticator: ApiServerDeps['authenticator'] = {
     authenticate: async (credential) => (credential.kind === 'session' && known.has(credential.sessionKey.reveal()) ? right(principal) : left(NotAuthenticated('Over.'))),
-    proveAgain: async (proven) => right(proven),
+    authenticateAgain: async (proven) => right(proven),
     spendCode: async (proven) => right(proven),
     userOfSession: async () => undefined,
   }

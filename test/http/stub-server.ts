@@ -123,7 +123,7 @@ export const startStubServer = async (routes: readonly AnyBoundRoute[], override
   const log = logInto(lines)
   const baseUrl = 'http://127.0.0.1:3000'
   const server = makeApiServer({
-    authenticator: { authenticate, proveAgain: async (proven) => right(proven), spendCode, userOfSession },
+    authenticator: { authenticate, authenticateAgain: async (proven) => right(proven), spendCode, userOfSession },
     authorizer: { authorize: grants },
     csrf: { of: (key: Secret) => `csrf-of-${key.reveal()}`, matches: (key: Secret, presented: string) => presented === `csrf-of-${key.reveal()}` },
     idempotency: memoryIdempotency(),

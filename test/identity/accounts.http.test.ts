@@ -7,7 +7,7 @@ import sharp from 'sharp'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { pathNames } from '../../composition/http/openapi/parameters.ts'
 import type { Failure } from '../../core/kernel/failure.ts'
-import { makeTellPermissions } from '../../core/organizations/members/members.ts'
+import { makeGetMemberRights } from '../../core/organizations/members/members.ts'
 import { makeListOrganizationsOfUser } from '../../core/organizations/organizations/organizations.ts'
 import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
@@ -290,7 +290,7 @@ for (const database of eachDatabase()) {
     const [eve, hidden] = [await bench.user('eve'), await bench.user('hidden')]
     await bench.organization('evil', eve)
     await db.query((k) => k('users').where('id', hidden).update({ visibility: 'private' }))
-    const [orgsOf, permissionsOf] = [makeListOrganizationsOfUser(bench), makeTellPermissions(bench)]
+    const [orgsOf, permissionsOf] = [makeListOrganizationsOfUser(bench), makeGetMemberRights(bench)]
     const cost = async (ask: (name: string) => Promise<Either<Failure, unknown>>, name: string) => {
       const before = count()
       return [tagOf(await ask(name)), count() - before]

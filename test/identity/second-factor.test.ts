@@ -206,17 +206,17 @@ onEachDatabase('what was proven before a second factor was enrolled, or with ano
   const app = appOf(world)
   const ada = await world.user('ada')
   const before = unwrap(await app.withPassword('ada'))
-  t.is(tagOf(await world.authenticator.proveAgain(before)), 'done')
+  t.is(tagOf(await world.authenticator.authenticateAgain(before)), 'done')
   const first = await app.enrolled(ada)
   const within = unwrap(await app.withPassword('ada', app.code(first.seed)))
   const refused = async (principal: typeof before, what: string) => {
     const call = { ...callOf(), principal }
     t.is(tagOf(await app.disable(call, noProof)), 'NotAuthenticated', what)
     t.is(tagOf(await app.replaceCodes(call, noProof)), 'NotAuthenticated', what)
-    t.is(tagOf(await world.authenticator.proveAgain(principal)), 'NotAuthenticated', what)
+    t.is(tagOf(await world.authenticator.authenticateAgain(principal)), 'NotAuthenticated', what)
   }
   await refused(before, 'proven without a code')
-  t.is(tagOf(await world.authenticator.proveAgain(within)), 'done')
+  t.is(tagOf(await world.authenticator.authenticateAgain(within)), 'done')
   unwrap(await app.reset(callBy(await world.user('boss', { isAdmin: true })), 'ada'))
   world.passSeconds(60)
   await app.enrolled(ada)

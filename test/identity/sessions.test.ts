@@ -311,7 +311,7 @@ onEachDatabase('a request that continues is proven again without a hash, for as 
   const edit = makeEditUser(world.deps)
   const proven = async (login: string, sudo?: string) =>
     unwrap(await world.authenticator.authenticate({ kind: 'password', login, password: secret(password), oneTimeCode: undefined }, sudo, '198.51.100.7'))
-  const again = world.authenticator.proveAgain
+  const again = world.authenticator.authenticateAgain
   const [ada, acting] = [await proven('ADA'), await proven('second', 'ada')]
   const before = world.verified()
   t.like(await again(ada), { right: { login: 'ada', method: 'password', isSiteAdmin: false } })

@@ -45,7 +45,7 @@ export type Stores = Omit<OrganizationStores, 'audit' | 'mail'>
 export interface Bench extends Stores {
   readonly users: UserStore
   readonly database: SqlDatabase
-  readonly uow: UnitOfWork<OrganizationStores>
+  readonly unitOfWork: UnitOfWork<OrganizationStores>
   readonly catalogue: PermissionLevels
   readonly clock: Clock
   /** What was recorded, refused transactions included. */
@@ -114,7 +114,7 @@ export const makeBench = (database: SqlDatabase): Bench => {
   const entries: AuditEntry[] = []
   const posted: Mail[] = []
   const clock = { now: () => at }
-  const uow = makeSqlUnitOfWork<OrganizationStores>(
+  const unitOfWork = makeSqlUnitOfWork<OrganizationStores>(
     database,
     (tx, audit) => ({ ...bind(tx), audit, mail: { post: (mail) => Promise.resolve(void posted.push(mail)) } }),
     () => ({ record: (entry) => Promise.resolve(void entries.push(entry)) }),
@@ -131,7 +131,7 @@ export const makeBench = (database: SqlDatabase): Bench => {
     ...stores,
     users,
     database,
-    uow,
+    unitOfWork,
     catalogue,
     clock,
     entries,
@@ -150,7 +150,7 @@ export const makeBench = (database: SqlDatabase): Bench => {
           createdAt: at,
         }),
       ),
-    organization: async (name, owner) => unwrap(await makeCreateOrganization({ uow, clock })(callBy(owner), { name })).id,
+    organization: async (name, owner) => unwrap(await makeCreateOrganization({ unitOfWork, clock })(callBy(owner), { name })).id,
     team: async (orgId, name) => {
       const found = (await stores.teams.list(orgId, firstPage)).items.find(({ team }) => team.name === name)
       if (found === undefined) throw new Error(`there is no team ${name}`)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
 import { operatorCall } from '../../composition/service/operator-call.ts'
-import { makeTellSecondFactor } from '../../core/organizations/organizations/policies.ts'
+import { makeNotifySecondFactor } from '../../core/organizations/organizations/policies.ts'
 import { OrganizationUnitOfWorkToken } from '../../core/organizations/ports.ts'
 import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
@@ -262,7 +262,7 @@ test.serial('in the grace period members have access, and are notified by mail o
   t.is((await get('vic', '/orgs/acme/teams')).status, 200)
   const { container } = policiesWorld.service.running
   const tellAt = (at: Date) =>
-    makeTellSecondFactor({ uow: container.resolve(OrganizationUnitOfWorkToken), clock: { now: () => at }, baseUrl: () => 'https://x' })(operatorCall('test'))
+    makeNotifySecondFactor({ unitOfWork: container.resolve(OrganizationUnitOfWorkToken), clock: { now: () => at }, baseUrl: () => 'https://x' })(operatorCall('test'))
   const now = new Date()
   await tellAt(now)
   await tellAt(now)

@@ -7,11 +7,11 @@ import { ActorGone } from '../../core/kernel/principal.ts'
 import type { ActorCalls } from '../../core/kernel/principal.ts'
 import type { Log } from '../../core/kernel/log.ts'
 import { secret } from '../../core/kernel/secret.ts'
-import type { TaskKind, TaskQueue } from '../../core/tasks/ports.ts'
+import type { TaskHandler, TaskQueue } from '../../core/tasks/ports.ts'
 import { startWorker } from '../../core/tasks/worker.ts'
 
 export interface WorkerOptions {
-  readonly kind: TaskKind
+  readonly kind: TaskHandler
   readonly workers?: number
   readonly leaseSeconds?: number
   readonly holder?: string

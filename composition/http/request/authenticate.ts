@@ -12,8 +12,8 @@ import type { Carried } from './credentials.ts'
 import { carriedCredential, sudoOf } from './credentials.ts'
 import type { Refusal } from '../answer/failure-response.ts'
 import { challenges, refusal, refusalOf } from '../answer/failure-response.ts'
-import type { ProveByCookiesDeps } from './session-cookies.ts'
-import { carriedCookies, makeProveByCookies } from './session-cookies.ts'
+import type { AuthenticateByCookiesDeps } from './session-cookies.ts'
+import { carriedCookies, makeAuthenticateByCookies } from './session-cookies.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** The facts about a route that authentication depends on. */
@@ -41,7 +41,7 @@ const twoUsers = 'The request carries the credential of one user and a cookie of
 const notItsOwner = 'The user name beside the access token is not that of its owner; without one, send x-oauth-basic in its place.'
 const wantsPassword = unauthenticated('This route takes HTTP Basic with the password of the account, no token and no session.')
 
-export type AuthenticateDeps = ProveByCookiesDeps & Pick<BinderDeps, 'isAccessToken' | 'takesQueryTokens'>
+export type AuthenticateDeps = AuthenticateByCookiesDeps & Pick<BinderDeps, 'isAccessToken' | 'takesQueryTokens'>
 
 /** The query value that requests no token, on a route that makes one. */
 const noToken = 'none'
@@ -112,7 +112,7 @@ const orNobody = (route: AuthenticatedRoute, refused: Refusal): Either<Refusal, 
  * up a one-time code.
  */
 export const makeAuthenticate = (deps: AuthenticateDeps) => {
-  const proveByCookies = makeProveByCookies(deps)
+  const authenticateByCookies = makeAuthenticateByCookies(deps)
   /** The principal that a password proved for a request in progress. Checking that request again is not a new attempt. */
   const provenByPassword = new WeakMap<IncomingMessage, Principal>()
 
@@ -122,7 +122,7 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     if (route.access.kind === 'password') return left(wantsPassword)
     const refused = sudoRefusal('session', sudoOf(req, context.params), route, context)
     if (refused !== undefined) return orNobody(route, refused)
-    const proven = await proveByCookies(req, context, cookies)
+    const proven = await authenticateByCookies(req, context, cookies)
     return isLeft(proven) ? orNobody(route, proven.left) : proven
   }
 
@@ -142,7 +142,7 @@ export const makeAuthenticate = (deps: AuthenticateDeps) => {
     const proven =
       before === undefined
         ? await deps.authenticator.authenticate(credential, sudo.login, context.sourceIp, route.loads)
-        : await deps.authenticator.proveAgain(before)
+        : await deps.authenticator.authenticateAgain(before)
     if (isLeft(proven)) return left(refusalOf(proven.left))
     if (credential.kind === 'password') provenByPassword.set(req, proven.right)
     const actor = proven.right.impersonator ?? proven.right

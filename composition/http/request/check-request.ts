@@ -49,7 +49,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
   const { authenticate, spendCode } = makeAuthenticate(deps)
   const authenticated = { access: route.access, scope: route.scope, refusesSudo: route.refusesSudo === true, loads: route.loads, ...reachOf(route) }
 
-  const proveAgain = async (req: IncomingMessage, context: RequestContext): ReturnType<typeof grantFor> => {
+  const authenticateAgain = async (req: IncomingMessage, context: RequestContext): ReturnType<typeof grantFor> => {
     context.principal = undefined
     const proven = await authenticate(req, context, authenticated)
     return isLeft(proven) ? proven : grantFor(deps, route, req, context)
@@ -76,7 +76,7 @@ export const makeCheckRequest = (deps: BinderDeps, route: Route) => {
     context.bytesIn = read.text?.length ?? 0
     const body = decodeBody(route, read.text, context.params)
     if (isLeft(body)) return body
-    const current = performance.now() - provenAtMs > provenForMs ? await proveAgain(req, context) : grant
+    const current = performance.now() - provenAtMs > provenForMs ? await authenticateAgain(req, context) : grant
     if (isLeft(current)) return current
     const unspent = await spendCode(req, context, route.access)
     if (unspent !== undefined) return left(unspent)

@@ -14,7 +14,7 @@ import { refusalOf } from '../answer/failure-response.ts'
 import type { RequestContext } from './request-context.ts'
 import { callOf } from './request-context.ts'
 
-export type ProveByCookiesDeps = Pick<BinderDeps, 'authenticator' | 'baseUrl' | 'csrf' | 'resumption' | 'secureCookies' | 'sessions'>
+export type AuthenticateByCookiesDeps = Pick<BinderDeps, 'authenticator' | 'baseUrl' | 'csrf' | 'resumption' | 'secureCookies' | 'sessions'>
 
 /** The cookies of this service that a request carries. */
 export interface CarriedCookies {
@@ -23,7 +23,7 @@ export interface CarriedCookies {
 }
 
 /** Returns the cookies by the names that they have on this connection; undefined for those that are absent. */
-export const carriedCookies = (req: IncomingMessage, context: RequestContext, deps: ProveByCookiesDeps): CarriedCookies | undefined => {
+export const carriedCookies = (req: IncomingMessage, context: RequestContext, deps: AuthenticateByCookiesDeps): CarriedCookies | undefined => {
   const secure = deps.secureCookies || context.isEncrypted
   const named = (name: string) => cookieValueOf(req, hostCookieName(name, secure))
   const sessionKey = context.resumedKey ?? named(deps.sessions.sessionCookie)
@@ -36,13 +36,13 @@ export const carriedCookies = (req: IncomingMessage, context: RequestContext, de
  * Proves the caller by a live session, or by a remembered login, which opens a session. The answer carries the cookies of the
  * new session.
  */
-export const makeProveByCookies =
-  (deps: ProveByCookiesDeps) =>
+export const makeAuthenticateByCookies =
+  (deps: AuthenticateByCookiesDeps) =>
   async (req: IncomingMessage, context: RequestContext, cookies: CarriedCookies): Promise<Either<Refusal, Principal>> => {
     const crossSite = crossSiteRefusal(req, context, deps)
     if (crossSite !== undefined) return left(crossSite)
     const { sessionKey, remembered } = cookies
-    const lasting = sessionKey === undefined ? undefined : await proveSession(deps, req, context, sessionKey)
+    const lasting = sessionKey === undefined ? undefined : await authenticateSession(deps, req, context, sessionKey)
     if (lasting !== undefined && (!isLeft(lasting) || lasting.left.status !== 401 || remembered === undefined)) return lasting
     if (remembered === undefined) throw new Error('a request without cookies is not to be proven by them')
     if (!isSafe(req, context)) return left(askFirst)
@@ -57,8 +57,8 @@ export const makeProveByCookies =
 const hasAnswerAhead = (req: IncomingMessage, context: RequestContext): boolean =>
   req.headers.upgrade === undefined && context.principal === undefined
 
-const proveSession = async (
-  { authenticator, csrf }: ProveByCookiesDeps,
+const authenticateSession = async (
+  { authenticator, csrf }: AuthenticateByCookiesDeps,
   req: IncomingMessage,
   context: RequestContext,
   sessionKey: Secret,
@@ -69,7 +69,7 @@ const proveSession = async (
   return isLeft(proven) ? left(refusalOf(proven.left)) : proven
 }
 
-const resume = async (deps: ProveByCookiesDeps, context: RequestContext, remembered: Secret): Promise<Either<Refusal, Principal>> => {
+const resume = async (deps: AuthenticateByCookiesDeps, context: RequestContext, remembered: Secret): Promise<Either<Refusal, Principal>> => {
   const secure = deps.secureCookies || context.isEncrypted
   const carry = (changes: readonly CookieChange[]): void => {
     context.setCookies = changes.map((change) => setCookieHeader(change, secure))

@@ -210,7 +210,7 @@ const batchDelete = async (ask: Ask, body: AsyncIterable<Uint8Array> | undefined
 }
 
 /** Responds to a form that is computed from several requests; undefined if the request is to be forwarded unchanged. */
-export type AnswerWiderForm = (input: WiderInput) => Outcome<WiderFailure, void> | undefined
+export type ComputeResponse = (input: WiderInput) => Outcome<WiderFailure, void> | undefined
 
 const compute = (target: ProxyTarget, exchange: Exchange, ask: Ask): Computed | undefined => {
   const { method } = exchange
@@ -236,7 +236,7 @@ const answer = (exchange: Exchange, { status, text }: WiderAnswer): void => {
 }
 
 /** Returns the handler for the forms of the wider API that no single request to the Kubernetes API can answer. */
-export const makeAnswerWiderForm = (deps: { readonly api: Pick<ClusterApi, 'request'> }): AnswerWiderForm =>
+export const makeComputeResponse = (deps: { readonly api: Pick<ClusterApi, 'request'> }): ComputeResponse =>
   ({ connection, target, exchange, as, signal }) => {
     const identity = as === undefined ? [] : impersonation(as)
     const ask: Ask = async (request) => {

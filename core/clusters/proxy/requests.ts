@@ -6,7 +6,7 @@ import type { SignedInCall } from '../../kernel/principal.ts'
 import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest, ClusterTransport, ImpersonatedUser, UpstreamRequest } from '../ports.ts'
 import { ProxyPathRefused } from '../ports.ts'
 import type { ClusterLink } from '../types.ts'
-import type { AnswerWiderForm } from './computed-responses.ts'
+import type { ComputeResponse } from './computed-responses.ts'
 import { asUpstream } from './computed-responses.ts'
 import { acceptedHeaders, clientHeaders, impersonation, upgradeHeaders, upstreamHeaders } from './headers.ts'
 import type { ProxyTarget } from './path.ts'
@@ -91,7 +91,7 @@ const asMergePatch =
 export const makeProxyRequest = (deps: {
   readonly connections: ClusterConnections
   readonly transport: Pick<ClusterTransport, 'relay'>
-  readonly answerWiderForm: AnswerWiderForm
+  readonly computeResponse: ComputeResponse
 }) =>
   async (call: SignedInCall<never>, { clusterId, clusterVersion, exchange }: ProxyInput<Exchange>): Outcome<ProxyFailure, void> => {
     const target = parseProxyPath(exchange.path)
@@ -101,7 +101,7 @@ export const makeProxyRequest = (deps: {
     const connection = await deps.connections.open(clusterId, clusterVersion)
     if (isLeft(connection)) return connection
     const as = impersonated(connection.right.link, call.principal)
-    const answered = deps.answerWiderForm({ connection: connection.right, target: target.right, exchange, as, signal: call.signal })
+    const answered = deps.computeResponse({ connection: connection.right, target: target.right, exchange, as, signal: call.signal })
     if (answered !== undefined) return answered
     if (target.right.form === 'batch-delete' || target.right.form === 'all-available')
       return left(ProxyPathRefused('That path does not take this method.'))

@@ -11,8 +11,8 @@ import type { Call, SignedInCall } from '../../kernel/principal.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
-import type { ProveAgainDeps, ProveAgainFailure, ProvenSecrets, VerifyOwnPasswordDeps } from '../authentication/credentials.ts'
-import { lockProvenUser, makeProveAgain, makeVerifyOwnPassword } from '../authentication/credentials.ts'
+import type { AuthenticateAgainDeps, AuthenticateAgainFailure, ProvenSecrets, VerifyOwnPasswordDeps } from '../authentication/credentials.ts'
+import { lockProvenUser, makeAuthenticateAgain, makeVerifyOwnPassword } from '../authentication/credentials.ts'
 import { postIfAddressed } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentityStores } from '../ports.ts'
 import type { User } from '../types.ts'
@@ -130,7 +130,7 @@ export const makeDeleteUserById = (deps: DeleteUserDeps) => {
   }
 }
 
-export interface DeleteOwnAccountDeps extends ProveAgainDeps, VerifyOwnPasswordDeps {
+export interface DeleteOwnAccountDeps extends AuthenticateAgainDeps, VerifyOwnPasswordDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly clock: Clock
 }
@@ -142,7 +142,7 @@ export interface DeleteOwnAccountInput {
 }
 
 export type DeleteOwnAccountFailure =
-  | ProveAgainFailure
+  | AuthenticateAgainFailure
   | Exclude<DeactivateFailure, Failure<'UserMissing'>>
   | Failure<'PasswordNeeded'>
   | Failure<'OwnPasswordWrong'>
@@ -166,7 +166,7 @@ const deletedMail = (user: User, at: Date, sourceIp: string): Mail => ({
  * required, once per request.
  */
 export const makeDeleteOwnAccount = (deps: DeleteOwnAccountDeps) => {
-  const proveAgain = makeProveAgain(deps)
+  const authenticateAgain = makeAuthenticateAgain(deps)
   const verifyPassword = makeVerifyOwnPassword(deps)
   return async (call: SignedInCall, input: DeleteOwnAccountInput): Outcome<DeleteOwnAccountFailure, void> => {
     const { password } = input
@@ -174,7 +174,7 @@ export const makeDeleteOwnAccount = (deps: DeleteOwnAccountDeps) => {
     const isByPassword = call.principal.method === 'password' && call.principal.impersonator === undefined
     const proven: Either<DeleteOwnAccountFailure, ProvenSecrets | undefined> = isByPassword
       ? map(() => undefined)(await verifyPassword(call, password))
-      : await proveAgain(call, input)
+      : await authenticateAgain(call, input)
     if (isLeft(proven)) return proven
     return deps.unitOfWork.run<DeleteOwnAccountFailure, void>(call, async (stores) => {
       const locked = await lockProvenUser(stores, deps.clock, call, proven.right)

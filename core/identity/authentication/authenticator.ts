@@ -72,7 +72,7 @@ const mayImpersonate = (actor: Principal): Either<Failure<'NotPermitted'>, void>
   return right(undefined)
 }
 
-export interface ProveTokenDeps {
+export interface AuthenticateTokenDeps {
   readonly credentials: CredentialStore
   readonly digest: TokenDigest
   readonly clock: Clock
@@ -81,8 +81,8 @@ export interface ProveTokenDeps {
 const badToken = (): Failure<'NotAuthenticated'> => NotAuthenticated('The access token is not valid.')
 
 /** Authenticates the owner of an access token in one query, which includes the profile if requested. */
-const makeProveToken =
-  (deps: ProveTokenDeps, mark: MarkUsed) =>
+const makeAuthenticateToken =
+  (deps: AuthenticateTokenDeps, mark: MarkUsed) =>
   async (token: string, loads: 'profile' | undefined): Outcome<Failure<'NotAuthenticated'>, Principal> => {
     if (!hasAccessTokenForm(token, deps.digest)) return left(badToken())
     const hash = deps.digest.digest(token)
@@ -112,7 +112,7 @@ const tokenPrincipal = (grant: TokenGrant): Principal & { readonly profile?: Use
 /** Returns the profile loaded by authentication, if the route requested it and the credential's query includes it. */
 export const profileOf = (principal: Principal & { readonly profile?: User }): User | undefined => principal.profile
 
-export interface ProveSessionDeps {
+export interface AuthenticateSessionDeps {
   readonly credentials: CredentialStore
   readonly digest: TokenDigest
   readonly clock: Clock
@@ -122,8 +122,8 @@ export interface ProveSessionDeps {
 const badSession = (): Failure<'NotAuthenticated'> => NotAuthenticated('The session is over; sign in again.')
 
 /** Authenticates the session of a cookie in one query. Use extends the idle expiry, never the absolute expiry. */
-const makeProveSession =
-  (deps: ProveSessionDeps, mark: MarkUsed) =>
+const makeAuthenticateSession =
+  (deps: AuthenticateSessionDeps, mark: MarkUsed) =>
   async (key: string): Outcome<Failure<'NotAuthenticated'>, Principal> => {
     const grant = await deps.credentials.sessionByHash(deps.digest.digest(key))
     const now = deps.clock.now()
@@ -136,7 +136,7 @@ const makeProveSession =
     return right({ userId, login, isSiteAdmin, mustChangePassword, method: 'session', scopes: fullScope, sessionId: grant.sessionId })
   }
 
-export interface ProvePasswordDeps extends CheckCredentialsDeps {
+export interface AuthenticatePasswordDeps extends CheckCredentialsDeps {
   readonly checkOneTimeCode: CheckOneTimeCode
   readonly clock: Clock
 }
@@ -147,7 +147,7 @@ export type ProvePasswordFailure = Failure<'NotAuthenticated'> | Failure<'OneTim
  * Authenticates a caller by name and password and, if a second factor is enrolled, an unused code. The code is not
  * spent.
  */
-const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
+const makeAuthenticatePassword = (deps: AuthenticatePasswordDeps, mark: MarkUsed) => {
   const checkCredentials = makeCheckCredentials(deps)
   return async (credential: Credential & { kind: 'password' }, sourceIp: string): Outcome<ProvePasswordFailure, Principal> => {
     const checked = await checkCredentials({ login: credential.login, password: credential.password, sourceIp })
@@ -172,7 +172,7 @@ const makeProvePassword = (deps: ProvePasswordDeps, mark: MarkUsed) => {
  * attempt and does not hash, use a code or count a failure: a lock does not interrupt requests that are already
  * authenticated, and a one-time code need not be correct twice.
  */
-const makeProvePasswordAgain = (credentials: CredentialStore) => {
+const makeAuthenticatePasswordAgain = (credentials: CredentialStore) => {
   const impersonate = makeImpersonate(credentials)
   return async (proven: Principal): Outcome<ReturnType<typeof credentialOutdated> | ImpersonateFailure, Principal> => {
     const { impersonator, ...own } = proven
@@ -189,7 +189,7 @@ const makeProvePasswordAgain = (credentials: CredentialStore) => {
   }
 }
 
-export interface AuthenticateDeps extends ProveTokenDeps, ProveSessionDeps, ProvePasswordDeps {
+export interface AuthenticateDeps extends AuthenticateTokenDeps, AuthenticateSessionDeps, AuthenticatePasswordDeps {
   readonly background: Background
   readonly caches: Caches
   readonly spendOneTimeCode: SpendOneTimeCode
@@ -198,15 +198,15 @@ export interface AuthenticateDeps extends ProveTokenDeps, ProveSessionDeps, Prov
 /** Returns an Authenticator over a credential store. See the port for its guarantees. */
 export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
   const mark = makeMarkUsed(deps.background, deps.caches)
-  const proveToken = makeProveToken(deps, mark)
-  const proveSession = makeProveSession(deps, mark)
-  const provePassword = makeProvePassword(deps, mark)
+  const authenticateToken = makeAuthenticateToken(deps, mark)
+  const authenticateSession = makeAuthenticateSession(deps, mark)
+  const authenticatePassword = makeAuthenticatePassword(deps, mark)
   const impersonate = makeImpersonate(deps.credentials)
 
   const prove = (credential: Credential, sourceIp: string, loads: 'profile' | undefined) => {
-    if (credential.kind === 'token') return proveToken(credential.token.reveal(), loads)
-    if (credential.kind === 'session') return proveSession(credential.sessionKey.reveal())
-    return provePassword(credential, sourceIp)
+    if (credential.kind === 'token') return authenticateToken(credential.token.reveal(), loads)
+    if (credential.kind === 'session') return authenticateSession(credential.sessionKey.reveal())
+    return authenticatePassword(credential, sourceIp)
   }
 
   return {
@@ -215,7 +215,7 @@ export const makeAuthenticator = (deps: AuthenticateDeps): Authenticator => {
       if (isLeft(proven) || sudo === undefined) return proven
       return impersonate(proven.right, sudo)
     },
-    proveAgain: makeProvePasswordAgain(deps.credentials),
+    authenticateAgain: makeAuthenticatePasswordAgain(deps.credentials),
     async spendCode(proven, sourceIp) {
       const { unspentCode, ...rest } = proven
       if (unspentCode === undefined) return right(proven)

@@ -122,7 +122,7 @@ export const lockProvenUser = async (
 /** The caller is authenticated, but did not supply the password (and code) in this request. */
 export const ProofRequired = defineFailure('ProofRequired', 'Forbidden')
 
-export interface ProveAgainDeps extends CheckCredentialsDeps {
+export interface AuthenticateAgainDeps extends CheckCredentialsDeps {
   readonly useOneTimeCode: UseOneTimeCode
 }
 
@@ -132,7 +132,7 @@ export interface Proof {
   readonly passCode: string | undefined
 }
 
-export type ProveAgainFailure = Failure<'ProofRequired'> | Failure<'TooManyAttempts'>
+export type AuthenticateAgainFailure = Failure<'ProofRequired'> | Failure<'TooManyAttempts'>
 
 /** Returns the same failure for a proof that is missing, wrong, used, or temporarily locked. */
 const required = ({ principal }: SignedInCall<never>): Failure<'ProofRequired'> =>
@@ -146,9 +146,9 @@ const required = ({ principal }: SignedInCall<never>): Failure<'ProofRequired'> 
  * token alone may be stolen. Returns what was verified, for the change to compare inside its transaction; undefined for
  * HTTP Basic, which has already verified both for this request and records that in its principal.
  */
-export const makeProveAgain = (deps: ProveAgainDeps) => {
+export const makeAuthenticateAgain = (deps: AuthenticateAgainDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
-  return async (call: SignedInCall<never>, proof: Proof): Outcome<ProveAgainFailure, ProvenSecrets | undefined> => {
+  return async (call: SignedInCall<never>, proof: Proof): Outcome<AuthenticateAgainFailure, ProvenSecrets | undefined> => {
     const { principal, sourceIp } = call
     if (principal.impersonator !== undefined) return left(required(call))
     if (principal.method === 'password') return right(undefined)

@@ -69,7 +69,7 @@ const prohibited = (): Failure<'SignInProhibited'> =>
 const makeSignInBy = (deps: SignInDeps) => {
   const checkCredentials = makeCheckCredentials(deps)
 
-  const proveOnce = async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, PasswordRecord> => {
+  const authenticateOnce = async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, PasswordRecord> => {
     const checked = await checkCredentials({ login: input.login, password: input.password, sourceIp: call.sourceIp })
     if (isLeft(checked)) {
       return checked.left.tag === 'NotAuthenticated' ? left(refusedAs(checked.left)) : left(checked.left as Failure<'TooManyAttempts'>)
@@ -82,7 +82,7 @@ const makeSignInBy = (deps: SignInDeps) => {
   return async <F extends Failure>(call: Call, input: SignInInput, secondStep: SecondStep<F>): Outcome<SignInFailure | F, SignedIn> => {
     // Another sign-in may have rehashed the password; a second check decides.
     for (let attempts = 2; attempts > 0; attempts--) {
-      const proven = await proveOnce(call, input, secondStep)
+      const proven = await authenticateOnce(call, input, secondStep)
       if (isLeft(proven)) return proven
       const opened = await open(deps, call, input, proven.right)
       if (!isLeft(opened)) return right({ ...opened.right, busPass: await passFor(deps, proven.right) })

@@ -6,8 +6,8 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { UnitOfWork } from '../../kernel/unit-of-work.ts'
 import { auditOfUser } from '../audit.ts'
-import type { Proof, ProveAgainDeps, ProveAgainFailure } from '../authentication/credentials.ts'
-import { lockProvenUser, makeProveAgain } from '../authentication/credentials.ts'
+import type { Proof, AuthenticateAgainDeps, AuthenticateAgainFailure } from '../authentication/credentials.ts'
+import { lockProvenUser, makeAuthenticateAgain } from '../authentication/credentials.ts'
 import { disabledMail, enrolledMail, postIfAddressed, recoveryCodesReplacedMail } from '../emails/account-mail.ts'
 import type { IdentityChanges, IdentitySettings, IdentityStores, TokenDigest } from '../ports.ts'
 import {
@@ -122,20 +122,20 @@ export const makeEnrollSecondFactor = (deps: EnrollSecondFactorDeps) => {
   }
 }
 
-export interface ReplaceRecoveryCodesDeps extends ProveAgainDeps {
+export interface ReplaceRecoveryCodesDeps extends AuthenticateAgainDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly digest: TokenDigest
   readonly entropy: Entropy
   readonly clock: Clock
 }
 
-export type ReplaceRecoveryCodesFailure = ProveAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
+export type ReplaceRecoveryCodesFailure = AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
 
 /** Invalidates all recovery codes and returns new ones, once. */
 export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
-  const proveAgain = makeProveAgain(deps)
+  const authenticateAgain = makeAuthenticateAgain(deps)
   return async (call: SignedInCall<readonly Secret[]>, proof: Proof): Outcome<ReplaceRecoveryCodesFailure, readonly Secret[]> => {
-    const proven = await proveAgain(call, proof)
+    const proven = await authenticateAgain(call, proof)
     if (isLeft(proven)) return proven
     const { userId } = call.principal
     const codes = makeRecoveryCodes(deps.entropy)
@@ -154,18 +154,18 @@ export const makeReplaceRecoveryCodes = (deps: ReplaceRecoveryCodesDeps) => {
   }
 }
 
-export interface DisableSecondFactorDeps extends ProveAgainDeps {
+export interface DisableSecondFactorDeps extends AuthenticateAgainDeps {
   readonly unitOfWork: UnitOfWork<IdentityChanges>
   readonly clock: Clock
 }
 
-export type DisableSecondFactorFailure = ProveAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
+export type DisableSecondFactorFailure = AuthenticateAgainFailure | Failure<'SecondFactorMissing'> | Failure<'NotAuthenticated'>
 
 /** Removes the caller's second factor and recovery codes and ends all sessions except the current one. */
 export const makeDisableSecondFactor = (deps: DisableSecondFactorDeps) => {
-  const proveAgain = makeProveAgain(deps)
+  const authenticateAgain = makeAuthenticateAgain(deps)
   return async (call: SignedInCall, proof: Proof): Outcome<DisableSecondFactorFailure, void> => {
-    const proven = await proveAgain(call, proof)
+    const proven = await authenticateAgain(call, proof)
     if (isLeft(proven)) return proven
     const { userId, sessionId } = call.principal
     return deps.unitOfWork.run<DisableSecondFactorFailure, void>(call, async (stores) => {

@@ -71,7 +71,7 @@ type AcceptInvitationFailure = Failure<'InvitationGone' | 'InvitationForAnother'
 export const makeAcceptInvitation =
   (deps: TeamChangeDeps & { readonly clock: Clock; readonly invitationTokens: InvitationTokens }) =>
   (call: SignedInCall, token: string): Outcome<AcceptInvitationFailure, void> =>
-    deps.uow.run<AcceptInvitationFailure, void>(call, async (stores) => {
+    deps.unitOfWork.run<AcceptInvitationFailure, void>(call, async (stores) => {
       const found = await findOwnInvitation({ ...deps, invitations: stores.invitations }, call, token)
       if (isLeft(found)) return found
       const { invitation, hash } = found.right

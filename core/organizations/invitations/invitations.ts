@@ -174,12 +174,12 @@ const invitationMail = (
 
 /** Withdraws an invitation; its link becomes invalid. */
 export const makeWithdrawInvitation =
-  (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
+  (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores> }) =>
   async (
     call: SignedInCall,
     { orgId, id }: { readonly orgId: OrgId; readonly id: InvitationId },
   ): Outcome<Failure<'InvitationMissing'>, void> =>
-    deps.uow.run<Failure<'InvitationMissing'>, void>(call, async ({ invitations, audit }) => {
+    deps.unitOfWork.run<Failure<'InvitationMissing'>, void>(call, async ({ invitations, audit }) => {
       const found = await invitations.find(orgId, id)
       if (found === undefined || !(await invitations.remove(orgId, id))) {
         return left(InvitationMissing('The invitation does not exist in the organization.'))

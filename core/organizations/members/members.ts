@@ -21,7 +21,7 @@ import { mayChange, mustHold } from './rights.ts'
  * Returns what a user holds in an organization. It is shown to the user, to members of the organization and to site
  * admins.
  */
-export const makeTellPermissions = (deps: {
+export const makeGetMemberRights = (deps: {
   readonly organizations: OrganizationStore
   readonly memberships: MembershipStore
   readonly clock: Clock
@@ -151,12 +151,12 @@ export const makeActOnMember =
 
 /** Revokes any token that is restricted to the organization, regardless of its creator. */
 export const makeRevokeOrganizationToken =
-  (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
+  (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores> }) =>
   async (
     call: SignedInCall,
     { orgId, id }: { readonly orgId: OrgId; readonly id: TokenId },
   ): Outcome<Failure<'OrganizationTokenMissing'>, void> =>
-    deps.uow.run<Failure<'OrganizationTokenMissing'>, void>(call, async ({ tokens, audit }) => {
+    deps.unitOfWork.run<Failure<'OrganizationTokenMissing'>, void>(call, async ({ tokens, audit }) => {
       const found = await tokens.find(orgId, id)
       if (found === undefined || !(await tokens.remove(orgId, id))) {
         return left(OrganizationTokenMissing('The token does not exist in the organization.'))

@@ -16,7 +16,7 @@ import type { Organization } from '../types.ts'
 const side = 290
 
 export interface ChangeOrganizationAvatarDeps {
-  readonly uow: UnitOfWork<OrganizationStores>
+  readonly unitOfWork: UnitOfWork<OrganizationStores>
   readonly pictures: PictureMaker
   readonly contentDigest: ContentDigest
   readonly clock: Clock
@@ -40,7 +40,7 @@ export const makeSetOrganizationAvatar =
     if (sent === undefined) return left(PictureRefused('The picture must be sent as `image` or `avatar`.'))
     const picture = await deps.pictures.square(sent, side)
     if (isLeft(picture)) return picture
-    return deps.uow.run<Failure<'OrganizationMissing'>, Organization>(call, async ({ organizations, avatars, audit }) => {
+    return deps.unitOfWork.run<Failure<'OrganizationMissing'>, Organization>(call, async ({ organizations, avatars, audit }) => {
       const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
       if (organization === undefined) return left(missing())
       const digest = deps.contentDigest.of(picture.right)
@@ -52,9 +52,9 @@ export const makeSetOrganizationAvatar =
 
 /** Removes an organization's picture. Does nothing if there is none. */
 export const makeRemoveOrganizationAvatar =
-  (deps: Pick<ChangeOrganizationAvatarDeps, 'uow'>) =>
+  (deps: Pick<ChangeOrganizationAvatarDeps, 'unitOfWork'>) =>
   async (call: SignedInCall, id: OrgId): Outcome<Failure<'OrganizationMissing'>, void> =>
-    deps.uow.run<Failure<'OrganizationMissing'>, void>(call, async ({ organizations, avatars, audit }) => {
+    deps.unitOfWork.run<Failure<'OrganizationMissing'>, void>(call, async ({ organizations, avatars, audit }) => {
       const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
       if (organization === undefined) return left(missing())
       if (await avatars.remove(id)) await audit.record(auditOfOrganization(organization, 'organization.avatar_removed'))

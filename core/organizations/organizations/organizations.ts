@@ -43,7 +43,7 @@ const firstTeams: readonly Pick<NewTeam, 'name' | 'permission' | 'description'>[
 ]
 
 export interface CreateOrganizationDeps {
-  readonly uow: UnitOfWork<OrganizationStores>
+  readonly unitOfWork: UnitOfWork<OrganizationStores>
   readonly clock: Clock
 }
 
@@ -59,7 +59,7 @@ export const makeCreateOrganization =
     if (principal.onlyOrgId !== undefined) {
       return left(OrganizationCreationDenied('This token is confined to one organization, so it cannot create another.'))
     }
-    return deps.uow.run<CreateOrganizationFailure, Organization>(call, async (stores) => {
+    return deps.unitOfWork.run<CreateOrganizationFailure, Organization>(call, async (stores) => {
       if (!principal.isSiteAdmin && !(await stores.organizations.mayCreate(principal.userId))) {
         return left(OrganizationCreationDenied('You may not create organizations.'))
       }
@@ -207,9 +207,9 @@ const organizationChanged = () => OrganizationChanged('The organization was chan
 
 /** Changes only the fields that are given and differ. */
 export const makeEditOrganization =
-  (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
+  (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores> }) =>
   (call: SignedInCall<Organization>, { id, change, expectedVersion }: EditOrganizationInput): Outcome<EditOrganizationFailure, Organization> =>
-    deps.uow.run<EditOrganizationFailure, Organization>(call, async ({ organizations, audit }) => {
+    deps.unitOfWork.run<EditOrganizationFailure, Organization>(call, async ({ organizations, audit }) => {
       const before = await organizations.findById(id)
       if (before === undefined) return left(organizationMissing())
       const parsed = parseProfile(change, before.orgType)
@@ -230,11 +230,11 @@ type RenameOrganizationFailure = Failure<'OrganizationNameRefused' | 'Organizati
 
 /** Renames an organization. The old name redirects to it until another account takes it. */
 export const makeRenameOrganization =
-  (deps: { readonly uow: UnitOfWork<OrganizationStores> }) =>
+  (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores> }) =>
   async (call: SignedInCall, { id, name: newName }: { readonly id: OrgId; readonly name: string }): Outcome<RenameOrganizationFailure, void> => {
     const name = parseOrganizationName(newName)
     if (isLeft(name)) return name
-    return deps.uow.run<RenameOrganizationFailure, void>(call, async ({ organizations, audit }) => {
+    return deps.unitOfWork.run<RenameOrganizationFailure, void>(call, async ({ organizations, audit }) => {
       const organization = (await organizations.lock(id)) ? await organizations.findById(id) : undefined
       if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
       if (organization.name === name.right) return right(undefined)
@@ -252,20 +252,20 @@ type DeleteOrganizationFailure = Failure<'OrganizationMissing' | 'OrganizationIn
 const namedObjects = 20
 
 interface DeleteDeps {
-  readonly uow: UnitOfWork<OrganizationStores>
+  readonly unitOfWork: UnitOfWork<OrganizationStores>
 }
 
 /** Deletes an organization that no object refers to any more. */
 export const makeDeleteOrganization =
   (deps: DeleteDeps) =>
   (call: SignedInCall, id: OrgId): Outcome<DeleteOrganizationFailure, void> =>
-    deps.uow.run<DeleteOrganizationFailure, void>(call, (stores) => deleteWithin(stores, id))
+    deps.unitOfWork.run<DeleteOrganizationFailure, void>(call, (stores) => deleteWithin(stores, id))
 
 /** Like `makeDeleteOrganization`, but only for organizations without an owner, which no owner can delete. */
 export const makeDeleteOrphanedOrganization =
   (deps: DeleteDeps) =>
   (call: SignedInCall, id: OrgId): Outcome<DeleteOrganizationFailure | Failure<'OrganizationHasOwner'>, void> =>
-    deps.uow.run<DeleteOrganizationFailure | Failure<'OrganizationHasOwner'>, void>(call, async (stores) => {
+    deps.unitOfWork.run<DeleteOrganizationFailure | Failure<'OrganizationHasOwner'>, void>(call, async (stores) => {
       const isThere = await stores.organizations.lock(id)
       if (isThere && !(await stores.organizations.isOrphaned(id))) return left(OrganizationHasOwner('This organization has an owner.'))
       return deleteWithin(stores, id)

@@ -69,17 +69,17 @@ const isSame = (a: PolicyContent, b: PolicyContent): boolean =>
 
 /**
  * Changes what an organization requires of its members. A caller who requires a second factor, or changes its start,
- * must have one, to avoid a lock-out. Members are notified by mail afterwards (`tellSecondFactor`).
+ * must have one, to avoid a lock-out. Members are notified by mail afterwards (`notifySecondFactor`).
  */
 export const makeChangePolicy =
-  (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
+  (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores>; readonly clock: Clock }) =>
   async (
     call: SignedInCall<OrganizationPolicy>,
     { orgId: id, change, expectedVersion }: ChangePolicyInput,
   ): Outcome<ChangePolicyFailure, OrganizationPolicy> => {
     const limits = checked(change)
     if (isLeft(limits)) return limits
-    return deps.uow.run<ChangePolicyFailure, OrganizationPolicy>(call, async (stores) => {
+    return deps.unitOfWork.run<ChangePolicyFailure, OrganizationPolicy>(call, async (stores) => {
       const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
       const before = organization === undefined ? undefined : await stores.policies.find(id)
       if (organization === undefined || before === undefined) return left(OrganizationMissing('The organization does not exist.'))
@@ -115,11 +115,11 @@ const batch = 100
  * is 0. A mail is posted in the transaction that records it, so that no member is notified twice, even by concurrent
  * runs.
  */
-export const makeTellSecondFactor =
-  (deps: { readonly uow: UnitOfWork<OrganizationStores>; readonly clock: Clock; readonly baseUrl: () => string }) =>
+export const makeNotifySecondFactor =
+  (deps: { readonly unitOfWork: UnitOfWork<OrganizationStores>; readonly clock: Clock; readonly baseUrl: () => string }) =>
   async (call: Call): Promise<number> => {
     const nearBefore = laterByDays(deps.clock.now(), nearDays)
-    const told = await deps.uow.run<never, number>(call, async ({ policies, mail }) => {
+    const told = await deps.unitOfWork.run<never, number>(call, async ({ policies, mail }) => {
       let posted = 0
       for (const due of await policies.dueNotices(nearBefore, batch)) {
         const notice: SecondFactorNotice = due.secondFactorFrom.getTime() < nearBefore.getTime() ? 'near' : 'comes'

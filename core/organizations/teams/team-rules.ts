@@ -75,7 +75,7 @@ export const rightsIn = async (
 ): Promise<Rights> => rightsOfSubject(await subjectIn(stores.rights, principal, orgId), catalogue)
 
 export interface TeamChangeDeps {
-  readonly uow: UnitOfWork<OrganizationStores>
+  readonly unitOfWork: UnitOfWork<OrganizationStores>
   readonly catalogue: PermissionLevels
 }
 
@@ -97,7 +97,7 @@ export const withLockedTeam = <F extends Failure, A>(
   id: TeamId,
   work: (held: LockedTeam) => Outcome<F | Failure<'TeamMissing'>, A>,
 ): Outcome<F | Failure<'TeamMissing'>, A> =>
-  deps.uow.run<F | Failure<'TeamMissing'>, A>(call, async (stores) => {
+  deps.unitOfWork.run<F | Failure<'TeamMissing'>, A>(call, async (stores) => {
     const orgId = (await stores.teams.findById(id))?.orgId
     const isHeld = orgId !== undefined && (await stores.organizations.lock(orgId))
     const team = isHeld ? await stores.teams.findById(id) : undefined
@@ -125,7 +125,7 @@ export const withLockedOrganization = <F extends Failure, A>(
   id: OrgId,
   work: (held: LockedOrganization) => Outcome<F | Failure<'OrganizationMissing'>, A>,
 ): Outcome<F | Failure<'OrganizationMissing'>, A> =>
-  deps.uow.run<F | Failure<'OrganizationMissing'>, A>(call, async (stores) => {
+  deps.unitOfWork.run<F | Failure<'OrganizationMissing'>, A>(call, async (stores) => {
     const organization = (await stores.organizations.lock(id)) ? await stores.organizations.findById(id) : undefined
     if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
     return work({ stores, organization, rights: await rightsIn(stores, deps.catalogue, call.principal, id) })

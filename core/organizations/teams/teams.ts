@@ -42,7 +42,7 @@ type CreateTeamFailure = Failure<
 /** Creates a team that gives no more than the caller holds. */
 export const makeCreateTeam =
   (deps: {
-    readonly uow: UnitOfWork<OrganizationStores>
+    readonly unitOfWork: UnitOfWork<OrganizationStores>
     readonly catalogue: PermissionLevels
     readonly clock: Clock
   }) =>
@@ -54,7 +54,7 @@ export const makeCreateTeam =
     const roleIds = [...new Set(input.roleIds)]
     const permission = parseNewPermission(input.permission ?? (roleIds.length > 0 ? 'custom' : 'read'))
     if (isLeft(permission)) return permission
-    return deps.uow.run<CreateTeamFailure, TeamInOrganization>(call, async (stores) => {
+    return deps.unitOfWork.run<CreateTeamFailure, TeamInOrganization>(call, async (stores) => {
       const organization = (await stores.organizations.lock(orgId)) ? await stores.organizations.findById(orgId) : undefined
       if (organization === undefined) return left(OrganizationMissing('The organization does not exist.'))
       const rights = await rightsIn(stores, deps.catalogue, call.principal, orgId)

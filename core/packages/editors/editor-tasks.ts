@@ -7,14 +7,14 @@ import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject, Json } from '../../kernel/json.ts'
 import { isObject, definedFields } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
+import type { SubmittedTask, TaskEnd, TaskHandler, TaskRun } from '../../tasks/ports.ts'
 import type { JsonPatches, RecordFailure, ReleaseStore } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
 import type { HelmFlags, HelmRunner } from '../releases/ports.ts'
 import { HelmMissing, ReleaseNameTaken } from '../releases/ports.ts'
 import type { ApplyChartDeps } from '../releases/prepared-release.ts'
 import { makeApplyChart } from '../releases/prepared-release.ts'
-import type { Standing } from '../releases/release-state.ts'
+import type { ReleaseState } from '../releases/release-state.ts'
 import { isPending, pendingElsewhere } from '../releases/release-state.ts'
 import type { OpenedCluster, SubmitReleaseDeps, SubmitReleaseFailure } from '../releases/release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, submitReleaseTask } from '../releases/release-tasks.ts'
@@ -44,7 +44,7 @@ const isMadeBy = ({ resource }: EditorSubject, release: Release): boolean => {
   return edited?.group === resource.group && (resource.name === '' || edited.name === resource.name)
 }
 
-const judgeDeletion = async (deps: DeleteEditorDeps, { cluster, driver }: OpenedCluster, subject: EditorSubject, { newest }: Standing, signal: AbortSignal): Promise<DeletionRefusal | undefined> => {
+const judgeDeletion = async (deps: DeleteEditorDeps, { cluster, driver }: OpenedCluster, subject: EditorSubject, { newest }: ReleaseState, signal: AbortSignal): Promise<DeletionRefusal | undefined> => {
   const { name, namespace } = subject.release
   if (newest === undefined) return ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`)
   const release = await deps.releases.read(cluster, driver, newest, signal)
@@ -74,7 +74,7 @@ export const makeDeleteEditor =
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeDeletion(deps, opened.right, subject.right, standing, call.signal))
   }
 
-export const deleteEditorKind = (deps: UninstallTaskDeps): TaskKind => removalKind(deletionKind, deps)
+export const deleteEditorKind = (deps: UninstallTaskDeps): TaskHandler => removalKind(deletionKind, deps)
 
 const applyEditorKindName = 'packages.applyEditor'
 
@@ -142,7 +142,7 @@ export const makeApplyModel = (deps: ApplyModelDeps) => {
   const resolve = makeResolveModel(deps)
   const fill = makeFillModel(deps)
   /** Rejects a release that another chart installed: an upgrade with the editor's chart would remove that chart's objects. */
-  const judgeFormer = async (place: OpenedCluster, subject: EditorSubject, { newest }: Standing, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
+  const judgeFormer = async (place: OpenedCluster, subject: EditorSubject, { newest }: ReleaseState, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
     const { name, namespace } = subject.release
     if (newest === undefined || newest.status === 'uninstalled') return undefined
     if (isPending(newest)) return pendingElsewhere(subject.release, newest)
@@ -150,7 +150,7 @@ export const makeApplyModel = (deps: ApplyModelDeps) => {
     if (isLeft(former)) return former.left.tag === 'ReleaseMissing' ? undefined : former.left
     return isMadeBy(subject, former.right) ? undefined : ReleaseNameTaken(`The release ${name} in the namespace ${namespace} was not made by this editor: choose another name.`)
   }
-  const judgeApplication = async (place: OpenedCluster, request: ApplyRequest, standing: Standing, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
+  const judgeApplication = async (place: OpenedCluster, request: ApplyRequest, standing: ReleaseState, signal: AbortSignal): Promise<ApplicationRefusal | undefined> => {
     const { cluster } = place
     const model = await resolve(cluster, request, signal)
     if (isLeft(model)) return model.left
@@ -208,7 +208,7 @@ const makePrepare = (deps: ApplyEditorTaskDeps) => {
 }
 
 /** Installs or upgrades a model. The model is the only source of values for the editor's chart. */
-export const applyEditorKind = (deps: ApplyEditorTaskDeps): TaskKind => {
+export const applyEditorKind = (deps: ApplyEditorTaskDeps): TaskHandler => {
   const prepare = makePrepare(deps)
   const applyChart = makeApplyChart(deps)
   const work = async (run: TaskRun, { cluster }: TaskCluster): Promise<TaskEnd> => {

@@ -307,7 +307,7 @@ export interface Attended {
  * Runs one helm operation and reports its progress: hooks, objects, what helm waits for, the last log lines of a failed
  * hook. A failure message begins with what was not ready.
  */
-export const attendHelm = async <A>(
+export const runHelmWithProgress = async <A>(
   deps: { readonly pause: Pause; readonly clock: Clock },
   run: Pick<TaskRun, 'progress' | 'signal'>,
   about: Attended,

@@ -12,7 +12,7 @@ import { mergeTables } from '../charts/value-tables.ts'
 import type { ReleaseStore } from '../ports.ts'
 import type { Release, ReleaseKey, StorageDriver } from '../types.ts'
 import type { PlannedHook } from './helm-progress.ts'
-import { attendHelm, plannedHook } from './helm-progress.ts'
+import { runHelmWithProgress, plannedHook } from './helm-progress.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { countByKind, countOf, objectsOf, recreatePods } from './kubernetes-objects.ts'
 import type { ComparedManifests } from './manifest-diff.ts'
@@ -21,12 +21,12 @@ import type { HelmEvent, HelmFailure, HelmFlags, HelmRendering, HelmRunner, Helm
 import { bigFiles, missingRights, recordLimitBytes, storedParts } from './preflight.ts'
 import type { Redact } from '../../kernel/redaction.ts'
 import { redactAll, redactSecrets } from '../../kernel/redaction.ts'
-import type { Standing } from './release-state.ts'
-import { endOfHelm, isPending, pendingElsewhere, readStanding } from './release-state.ts'
+import type { ReleaseState } from './release-state.ts'
+import { helmResult, isPending, pendingElsewhere, readStanding } from './release-state.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 /** A chart to install or upgrade as a release. */
-export interface ChartApplication {
+export interface ReleaseChange {
   readonly cluster: MemberCluster
   readonly driver: StorageDriver
   /** The tenant whose share of helm processes is used. */
@@ -55,8 +55,8 @@ export interface ApplyChartDeps {
 }
 
 /** An application with everything that is known before helm runs. */
-export interface PreparedApplication extends ChartApplication {
-  readonly before: Standing
+export interface PreparedRelease extends ReleaseChange {
+  readonly before: ReleaseState
   /** The deployed revision, else the newest one; an upgrade starts from it. */
   readonly former: Release | undefined
   /** The values of the new release, without the chart's defaults. */
@@ -71,7 +71,7 @@ export interface PreparedApplication extends ChartApplication {
 /** Reports whether helm failed on objects whose CRDs are only part of the chart: it can render them, but not look them up. */
 const wantsCrds = (failure: HelmFailure): boolean => failure.tag === 'HelmRefused' && /ensure CRDs are installed first|no matches for kind/.test(failure.message)
 
-const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedApplication, step: TaskStep, signal: AbortSignal): Outcome<HelmFailure, string> => {
+const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedRelease, step: TaskStep, signal: AbortSignal): Outcome<HelmFailure, string> => {
   const { cluster, driver, tenantId, release, flags, verb, archive, values, effective } = prepared
   const work: HelmWork = { target: { cluster, driver, tenantId }, release, flags }
   if (flags.dryRun === 'client') {
@@ -87,7 +87,7 @@ const manifestOf = async (deps: ApplyChartDeps, prepared: PreparedApplication, s
 }
 
 /** Reports what an install or upgrade would change: the cluster validates it and stores nothing. */
-const dryRunApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
+const dryRunRelease = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease): Promise<TaskEnd> => {
   const { release, former, flags } = prepared
   const step = run.progress.step(flags.dryRun === 'client' ? 'Render the chart' : 'Try it on the cluster, without changes')
   const manifest = await manifestOf(deps, prepared, step, run.signal)
@@ -112,16 +112,16 @@ interface Rendered {
 /** Maximum number of objects in one line. */
 const maxNamed = 20
 
-const isNew = ({ before, verb }: PreparedApplication): boolean => verb === 'install' || before.newest === undefined
+const isNew = ({ before, verb }: PreparedRelease): boolean => verb === 'install' || before.newest === undefined
 
-const workOf = ({ cluster, driver, tenantId, release, flags }: PreparedApplication, onEvent?: (event: HelmEvent) => void): HelmWork => ({
+const workOf = ({ cluster, driver, tenantId, release, flags }: PreparedRelease, onEvent?: (event: HelmEvent) => void): HelmWork => ({
   target: { cluster, driver, tenantId },
   release,
   flags,
   ...definedFields({ onEvent }),
 })
 
-const render = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Outcome<Failure, Rendered> =>
+const render = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease): Outcome<Failure, Rendered> =>
   inStep(run, { title: 'Render the chart', failed: 'The chart could not be rendered.' }, async (step) => {
     const { cluster, chart, archive, effective, flags } = prepared
     const rendered = await deps.helm.template(workOf(prepared), { archive, values: effective }, run.signal)
@@ -149,7 +149,7 @@ const render = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplicatio
   })
 
 /** Reports what an upgrade will change before it starts, so that it can still be cancelled. */
-const sayChanges = async (deps: ApplyChartDeps, step: TaskStep, { former, release, redactSecrets }: PreparedApplication, { objects }: Rendered): Promise<void> => {
+const sayChanges = async (deps: ApplyChartDeps, step: TaskStep, { former, release, redactSecrets }: PreparedRelease, { objects }: Rendered): Promise<void> => {
   const before = former === undefined ? undefined : await objectsOf(deps.chartTexts, former.manifest)
   if (former === undefined || before === undefined || isLeft(before)) return
   const diff = await diffManifests(deps, before.right, objects, { home: release.namespace, redact: redactSecrets })
@@ -159,7 +159,7 @@ const sayChanges = async (deps: ApplyChartDeps, step: TaskStep, { former, releas
   step.say(`Compared with revision ${former.version}: ${describeDiff(diff)}${names}`, { data: { added, changed, removed: diff.removed, kept, unchanged } })
 }
 
-const check = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication, rendered: Rendered): Outcome<Failure, void> =>
+const check = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease, rendered: Rendered): Outcome<Failure, void> =>
   inStep(run, { title: 'Check rights and size', failed: 'Rights are missing.' }, async (step) => {
     const verb = isNew(prepared) ? 'create' : 'patch'
     const missing = await missingRights(prepared.cluster, rendered.objects, { home: prepared.release.namespace, verb }, run.signal)
@@ -179,17 +179,17 @@ const check = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication
     return right(undefined)
   })
 
-const callHelm = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication, rendered: Rendered): Outcome<HelmFailure, HelmRendering> => {
+const callHelm = (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease, rendered: Rendered): Outcome<HelmFailure, HelmRendering> => {
   const { cluster, archive, values, release, flags, verb, driver, redactAll, redactSecrets } = prepared
   const undoes = flags.atomic === true
   const plan = { ...rendered, home: release.namespace, driver }
-  return attendHelm(deps, run, { cluster, plan, waits: flags.wait === true || undoes, undoes, redactAll, redactSecrets }, (onEvent) =>
+  return runHelmWithProgress(deps, run, { cluster, plan, waits: flags.wait === true || undoes, undoes, redactAll, redactSecrets }, (onEvent) =>
     deps.helm[verb](workOf(prepared, onEvent), { archive, values }, run.signal),
   )
 }
 
 /** Renders, validates and runs helm. Every step is reported, and the end states which revision is deployed. */
-const runApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedApplication): Promise<TaskEnd> => {
+const applyRelease = async (deps: ApplyChartDeps, run: TaskRun, prepared: PreparedRelease): Promise<TaskEnd> => {
   const rendered = await render(deps, run, prepared)
   if (isLeft(rendered)) return failedBeforeChange(run, rendered.left)
   const checked = await check(deps, run, prepared, rendered.right)
@@ -199,10 +199,10 @@ const runApplication = async (deps: ApplyChartDeps, run: TaskRun, prepared: Prep
   if (!isLeft(done) && prepared.flags.recreate === true && !run.signal.aborted) await recreatePods(deps.helm, run, prepared, rendered.right.objects)
   // Notes may contain values, so they are not repeated here.
   if (!isLeft(done) && done.right.notes.trim() !== '') run.progress.say('The chart has notes: they are in the release, under `info.notes`.')
-  return endOfHelm(deps, run, { ...prepared, wasAtomic: prepared.flags.atomic === true }, isLeft(done) ? done.left : undefined)
+  return helmResult(deps, run, { ...prepared, wasAtomic: prepared.flags.atomic === true }, isLeft(done) ? done.left : undefined)
 }
 
-const formerOf = async (deps: ApplyChartDeps, { cluster, driver }: ChartApplication, before: Standing, signal: AbortSignal): Outcome<Failure, Release | undefined> => {
+const formerOf = async (deps: ApplyChartDeps, { cluster, driver }: ReleaseChange, before: ReleaseState, signal: AbortSignal): Outcome<Failure, Release | undefined> => {
   const ref = before.live ?? before.newest
   if (ref === undefined) return right(undefined)
   const read = await deps.releases.read(cluster, driver, ref, signal)
@@ -211,13 +211,13 @@ const formerOf = async (deps: ApplyChartDeps, { cluster, driver }: ChartApplicat
 }
 
 /** Returns the effective values, so that they can be validated before helm starts. */
-const effectiveValues = ({ flags, values, verb }: ChartApplication, former: Release | undefined): FreeObject => {
+const effectiveValues = ({ flags, values, verb }: ReleaseChange, former: Release | undefined): FreeObject => {
   const kept = verb === 'install' || flags.resetValues === true ? {} : (former?.config ?? {})
   if (values === undefined) return kept
   return flags.reuseValues === true || flags.resetThenReuseValues === true ? mergeTables(kept, values) : values
 }
 
-const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ChartApplication): Outcome<Failure, PreparedApplication> => {
+const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ReleaseChange): Outcome<Failure, PreparedRelease> => {
   const { release, chart } = application
   const before = await readStanding(deps.releases, application, run.signal)
   if (isLeft(before)) return before
@@ -240,8 +240,8 @@ const prepare = async (deps: ApplyChartDeps, run: TaskRun, application: ChartApp
  * opened the cluster as the task's actor and must hold the release's lock.
  */
 export const makeApplyChart = (deps: ApplyChartDeps) =>
-  async (run: TaskRun, application: ChartApplication): Promise<TaskEnd> => {
+  async (run: TaskRun, application: ReleaseChange): Promise<TaskEnd> => {
     const prepared = await prepare(deps, run, application)
     if (isLeft(prepared)) return failedBeforeChange(run, prepared.left)
-    return application.flags.dryRun === undefined ? runApplication(deps, run, prepared.right) : dryRunApplication(deps, run, prepared.right)
+    return application.flags.dryRun === undefined ? applyRelease(deps, run, prepared.right) : dryRunRelease(deps, run, prepared.right)
   }

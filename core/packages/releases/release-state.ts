@@ -20,7 +20,7 @@ export interface RecordPlace {
 }
 
 /** The state of a release according to its records. */
-export interface Standing {
+export interface ReleaseState {
   /** Undefined if there is no record. */
   readonly newest: ReleaseRecordRef | undefined
   /** The newest revision with status deployed. */
@@ -29,13 +29,13 @@ export interface Standing {
   readonly all: readonly ReleaseRecordRef[]
 }
 
-export const standingOf = (records: readonly ReleaseRecordRef[]): Standing => {
+export const standingOf = (records: readonly ReleaseRecordRef[]): ReleaseState => {
   const all = [...records].sort((a, b) => b.version - a.version)
   return { newest: all[0], live: all.find(({ status }) => status === 'deployed'), all }
 }
 
 /** Reads the labels of one release's records as the caller. */
-export const readStanding = async (releases: Pick<ReleaseStore, 'index'>, place: RecordPlace, signal: AbortSignal): Outcome<RecordFailure, Standing> => {
+export const readStanding = async (releases: Pick<ReleaseStore, 'index'>, place: RecordPlace, signal: AbortSignal): Outcome<RecordFailure, ReleaseState> => {
   const refs = await releases.index(place.cluster, place.driver, { namespace: place.release.namespace, name: place.release.name }, signal)
   return isLeft(refs) ? refs : right(standingOf(refs.right))
 }
@@ -51,7 +51,7 @@ export const pendingElsewhere = ({ name }: ReleaseKey, newest: ReleaseRecordRef)
   )
 
 /** Returns one sentence on the deployed revision and the newest one. */
-export const describeStanding = ({ newest, live }: Standing): string => {
+export const describeStanding = ({ newest, live }: ReleaseState): string => {
   if (newest === undefined) return 'No revision is recorded.'
   const liveText = live === undefined ? 'No revision is live' : `Revision ${live.version} is live`
   return newest === live ? `${liveText}.` : `${liveText}; revision ${newest.version} is recorded as ${newest.status}.`
@@ -86,9 +86,9 @@ const untilReached = async <F extends Failure, A>(pause: Pause, patience: AbortS
  * Returns the current state of a release. A pending revision newer than `beforeRevision`, up to `lastOfOurs`, has no helm
  * process any more and is amended to failed, so that the next operation can start.
  */
-const settle = async ({ releases, pause }: SettleDeps, place: RecordPlace, beforeRevision: number, lastOfOurs = Number.MAX_SAFE_INTEGER): Outcome<RecordFailure, Standing> => {
+const settle = async ({ releases, pause }: SettleDeps, place: RecordPlace, beforeRevision: number, lastOfOurs = Number.MAX_SAFE_INTEGER): Outcome<RecordFailure, ReleaseState> => {
   const patience = AbortSignal.timeout(patienceMilliseconds)
-  const read = (): Outcome<RecordFailure, Standing> => readStanding(releases, place, patience)
+  const read = (): Outcome<RecordFailure, ReleaseState> => readStanding(releases, place, patience)
   const found = await untilReached(pause, patience, read)
   if (isLeft(found)) return found
   const { newest } = found.right
@@ -109,7 +109,7 @@ export interface LostOperation {
   readonly keepsHistory: boolean
 }
 
-const judgeUninstall = (lost: LostOperation, standing: Standing): TaskEnd => {
+const judgeUninstall = (lost: LostOperation, standing: ReleaseState): TaskEnd => {
   const { newest } = standing
   if (newest === undefined) return { state: 'succeeded', message: 'The release is uninstalled, and its history removed.' }
   if (newest.status === 'uninstalled' && lost.keepsHistory) return { state: 'succeeded', message: 'The release is uninstalled; its history was kept.' }
@@ -120,7 +120,7 @@ const judgeUninstall = (lost: LostOperation, standing: Standing): TaskEnd => {
 }
 
 /** Determines the result of an operation from its records. Pure: pending records must be settled before. */
-const judgeLost = (lost: LostOperation, standing: Standing): TaskEnd => {
+const judgeLost = (lost: LostOperation, standing: ReleaseState): TaskEnd => {
   if (lost.verb === 'uninstall') return judgeUninstall(lost, standing)
   const { newest } = standing
   const live = describeStanding(standing)
@@ -133,7 +133,7 @@ const judgeLost = (lost: LostOperation, standing: Standing): TaskEnd => {
   return { state: 'failed', message: `${live} Roll back, or try again.`, error: workerDied }
 }
 
-const revisionsOf = ({ newest, live }: Standing): FreeObject => definedFields({ revision: newest?.version, status: newest?.status, live: live?.version })
+const revisionsOf = ({ newest, live }: ReleaseState): FreeObject => definedFields({ revision: newest?.version, status: newest?.status, live: live?.version })
 
 /**
  * Ends a task whose worker died, without repeating its work: reads the records, sets a revision that the dead helm process
@@ -157,25 +157,25 @@ export const unknowable = (why: string): TaskEnd => ({
 /** The requested helm operation, and the state before it. */
 export interface HelmAftermath extends RecordPlace {
   readonly verb: HelmVerb
-  readonly before: Standing
+  readonly before: ReleaseState
   /** A failure is rolled back. */
   readonly wasAtomic: boolean
 }
 
-const undone = ({ verb, wasAtomic, before }: HelmAftermath, after: Standing): string => {
+const undone = ({ verb, wasAtomic, before }: HelmAftermath, after: ReleaseState): string => {
   if (!wasAtomic) return ''
   if (verb === 'install' && after.newest === undefined) return ' What had been installed was uninstalled again; a namespace and definitions of the chart may stay.'
   const attempt = (before.newest?.version ?? 0) + 1
   return verb === 'upgrade' && after.live !== undefined && after.live.version > attempt ? ' The upgrade was rolled back.' : ''
 }
 
-const reached = (about: HelmAftermath, after: Standing): string => {
+const reached = (about: HelmAftermath, after: ReleaseState): string => {
   const isUnrecorded = after.newest?.version === about.before.newest?.version && after.newest?.status === about.before.newest?.status
   if (!isUnrecorded) return ''
   return about.verb === 'install' ? ' Nothing was recorded; a namespace and definitions of the chart may have been created.' : ' Nothing new was recorded.'
 }
 
-const resultOf = ({ release, driver }: HelmAftermath, standing: Standing): FreeObject => ({
+const resultOf = ({ release, driver }: HelmAftermath, standing: ReleaseState): FreeObject => ({
   release: release.name,
   namespace: release.namespace,
   driver,
@@ -184,7 +184,7 @@ const resultOf = ({ release, driver }: HelmAftermath, standing: Standing): FreeO
 
 const doneWords: Readonly<Record<HelmVerb, string>> = { install: 'is installed', upgrade: 'is upgraded', rollback: 'is rolled back', uninstall: 'is uninstalled' }
 
-const endOfSuccess = (run: Pick<TaskRun, 'signal'>, about: HelmAftermath, after: Standing | undefined): TaskEnd => {
+const endOfSuccess = (run: Pick<TaskRun, 'signal'>, about: HelmAftermath, after: ReleaseState | undefined): TaskEnd => {
   const late = run.signal.reason === 'cancelled' || run.signal.reason === 'rights-lost' ? ' It had gone too far to be stopped.' : ''
   const isGone = about.verb === 'uninstall' && after?.newest === undefined
   const revision = after?.newest === undefined ? '' : ` Revision ${after.newest.version} is recorded as ${after.newest.status}.`
@@ -194,7 +194,7 @@ const endOfSuccess = (run: Pick<TaskRun, 'signal'>, about: HelmAftermath, after:
 }
 
 /** For a release that its actor may no longer see, only the actor's own changes are reported. */
-const endOfLostRights = (run: Pick<TaskRun, 'signal'>, { verb, release }: HelmAftermath, settled: Either<RecordFailure, Standing>): TaskEnd => {
+const endOfLostRights = (run: Pick<TaskRun, 'signal'>, { verb, release }: HelmAftermath, settled: Either<RecordFailure, ReleaseState>): TaskEnd => {
   const isLeftPending = isLeft(settled) || isPending(settled.right.newest)
   const revision = isLeftPending ? 'A revision may be left pending; then roll back or uninstall.' : 'No revision was left pending.'
   const rest = verb === 'uninstall' ? 'A part of the release may be gone; uninstalling it again removes the rest.' : revision
@@ -223,7 +223,7 @@ const lastOfOurs = ({ before, wasAtomic }: HelmAftermath, failure: HelmFailure |
 const asWasDone = (about: HelmAftermath): HelmAftermath => (about.verb === 'upgrade' && about.before.newest === undefined ? { ...about, verb: 'install' } : about)
 
 /** Returns the end of a task after helm has ended: the root cause first, then what was rolled back and which revision is deployed. */
-export const endOfHelm = async (deps: SettleDeps, run: Pick<TaskRun, 'signal'>, asked: HelmAftermath, failure: HelmFailure | undefined): Promise<TaskEnd> => {
+export const helmResult = async (deps: SettleDeps, run: Pick<TaskRun, 'signal'>, asked: HelmAftermath, failure: HelmFailure | undefined): Promise<TaskEnd> => {
   if (run.signal.aborted && run.signal.reason === 'lease-lost') return takenOver
   const about = asWasDone(asked)
   const mayTell = run.signal.reason !== 'rights-lost'

@@ -14,7 +14,7 @@ import type { HelmFlags } from './ports.ts'
 import { ReleaseOptionsRefused } from './ports.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import { makeFindRelease } from './release-reads.ts'
-import type { SettleDeps, Standing } from './release-state.ts'
+import type { SettleDeps, ReleaseState } from './release-state.ts'
 import { makeRecoverRelease, readStanding, unknowable } from './release-state.ts'
 
 const namePattern = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
@@ -105,7 +105,7 @@ export const submitReleaseTask = async <F extends Failure>(
   call: SignedInCall<SubmittedTask>,
   { cluster, driver }: OpenedCluster,
   operation: ReleaseOperation,
-  judge: (standing: Standing) => F | undefined | Promise<F | undefined>,
+  judge: (standing: ReleaseState) => F | undefined | Promise<F | undefined>,
 ): Outcome<RecordFailure | SubmitFailure | F, SubmittedTask> =>
   deps.clusterTasks.submit<RecordFailure | F>(call, cluster, workOf(operation), async () => {
     const standing = await readStanding(deps.releases, { cluster, driver, release: operation.release }, call.signal)

@@ -6,19 +6,19 @@ import type { Clock, Pause } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
+import type { SubmittedTask, TaskEnd, TaskHandler, TaskRun } from '../../tasks/ports.ts'
 import type { ChartTexts } from '../charts/ports.ts'
 import type { ReleaseStore, StorageDriverOf } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
 import type { Release, ReleaseKey, ReleaseRecordRef } from '../types.ts'
-import { attendHelm, plannedHook } from './helm-progress.ts'
+import { runHelmWithProgress, plannedHook } from './helm-progress.ts'
 import { objectsOf, recreatePods } from './kubernetes-objects.ts'
 import { compareManifests } from './manifest-diff.ts'
 import type { HelmFlags, HelmRunner, TextDiff } from './ports.ts'
 import { redactAll, redactSecrets } from '../../kernel/redaction.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
-import type { RecordPlace, Standing } from './release-state.ts'
-import { endOfHelm, readStanding } from './release-state.ts'
+import type { RecordPlace, ReleaseState } from './release-state.ts'
+import { helmResult, readStanding } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { definedFields } from '../../kernel/json.ts'
@@ -37,13 +37,13 @@ export interface RollbackTaskDeps {
 }
 
 /** Returns the revision to roll back to; 0 is the one before the newest. Undefined if its record is not kept. */
-const targetOf = ({ newest, all }: Standing, revision: number): ReleaseRecordRef | undefined => {
+const targetOf = ({ newest, all }: ReleaseState, revision: number): ReleaseRecordRef | undefined => {
   const wanted = revision === 0 ? (newest?.version ?? 0) - 1 : revision
   return all.find(({ version }) => version === wanted)
 }
 
 interface Planned extends RecordPlace {
-  readonly before: Standing
+  readonly before: ReleaseState
   readonly target: Release
   readonly flags: RollbackFlags
   readonly description: string | undefined
@@ -83,12 +83,12 @@ const rollBack = async (deps: RollbackTaskDeps, run: TaskRun, plan: Planned): Pr
     redactAll: redactAll(target.config),
     redactSecrets: redactSecrets(target.config),
   }
-  const done = await attendHelm(deps, run, about, (onEvent) =>
+  const done = await runHelmWithProgress(deps, run, about, (onEvent) =>
     deps.helm.rollback({ target: { cluster, driver, tenantId: cluster.ownerId }, release, flags, onEvent }, target.version, run.signal),
   )
   if (!isLeft(done) && flags.recreate === true && !run.signal.aborted) await recreatePods(deps.helm, run, plan, objects)
   if (!isLeft(done) && run.signal.reason !== 'lease-lost' && run.signal.reason !== 'rights-lost') await describe(deps, run, plan)
-  return endOfHelm(deps, run, { cluster, driver, release, verb: 'rollback', before, wasAtomic: false }, isLeft(done) ? done.left : undefined)
+  return helmResult(deps, run, { cluster, driver, release, verb: 'rollback', before, wasAtomic: false }, isLeft(done) ? done.left : undefined)
 }
 
 /** The work of a task that rolls a release back, or reports what that would change. */
@@ -121,7 +121,7 @@ export interface RollbackRequest extends ReleaseQuestion {
 
 const kind = 'packages.rollbackRelease'
 
-const judge = ({ name, namespace }: ReleaseKey, revision: number, standing: Standing): Failure<'ReleaseMissing'> | undefined => {
+const judge = ({ name, namespace }: ReleaseKey, revision: number, standing: ReleaseState): Failure<'ReleaseMissing'> | undefined => {
   if (standing.newest === undefined) return ReleaseMissing(`There is no release ${name} in the namespace ${namespace}.`)
   if (targetOf(standing, revision) !== undefined) return undefined
   const kept = standing.all.map(({ version }) => version).join(', ')
@@ -141,7 +141,7 @@ export const makeRollbackRelease = (deps: SubmitReleaseDeps) =>
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, revision, standing))
   }
 
-export const rollbackReleaseKind = (deps: RollbackTaskDeps): TaskKind => ({
+export const rollbackReleaseKind = (deps: RollbackTaskDeps): TaskHandler => ({
   kind,
   run: makeRunRollback(deps),
   recover: makeRecoverReleaseTask(deps, 'rollback'),

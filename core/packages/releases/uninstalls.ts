@@ -7,20 +7,20 @@ import type { Outcome } from '../../kernel/failure.ts'
 import type { AccountId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
+import type { SubmittedTask, TaskEnd, TaskHandler, TaskRun } from '../../tasks/ports.ts'
 import type { ChartTexts } from '../charts/ports.ts'
 import { asTable } from '../charts/value-tables.ts'
 import type { ReleaseStore, StorageDriverOf } from '../ports.ts'
 import { ReleaseMissing } from '../ports.ts'
 import type { Release } from '../types.ts'
-import { attendHelm, plannedHook } from './helm-progress.ts'
+import { runHelmWithProgress, plannedHook } from './helm-progress.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { labelOf, objectsOf } from './kubernetes-objects.ts'
 import type { HelmFlags, HelmRunner } from './ports.ts'
 import { redactAll, redactSecrets } from '../../kernel/redaction.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
 import type { RecordPlace } from './release-state.ts'
-import { endOfHelm, readStanding } from './release-state.ts'
+import { helmResult, readStanding } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 
@@ -70,8 +70,8 @@ const makeRemoveRelease = (deps: RemoveReleaseDeps) =>
       redactAll: redactAll(record?.config),
       redactSecrets: redactSecrets(record?.config),
     }
-    const done = await attendHelm(deps, run, about, (onEvent) => deps.helm.uninstall({ target: { cluster, driver, tenantId }, release, flags, onEvent }, run.signal))
-    return endOfHelm(deps, run, { cluster, driver, release, verb: 'uninstall', before: before.right, wasAtomic: false }, isLeft(done) ? done.left : undefined)
+    const done = await runHelmWithProgress(deps, run, about, (onEvent) => deps.helm.uninstall({ target: { cluster, driver, tenantId }, release, flags, onEvent }, run.signal))
+    return helmResult(deps, run, { cluster, driver, release, verb: 'uninstall', before: before.right, wasAtomic: false }, isLeft(done) ? done.left : undefined)
   }
 
 export interface UninstallRequest extends ReleaseQuestion {
@@ -103,7 +103,7 @@ export interface UninstallTaskDeps extends RemoveReleaseDeps {
 }
 
 /** Uninstalls the release of the task's input with the flags of the task's input. */
-export const removalKind = (kind: string, deps: UninstallTaskDeps): TaskKind => {
+export const removalKind = (kind: string, deps: UninstallTaskDeps): TaskHandler => {
   const remove = makeRemoveRelease(deps)
   return {
     kind,
@@ -117,4 +117,4 @@ export const removalKind = (kind: string, deps: UninstallTaskDeps): TaskKind => 
   }
 }
 
-export const uninstallReleaseKind = (deps: UninstallTaskDeps): TaskKind => removalKind(kind, deps)
+export const uninstallReleaseKind = (deps: UninstallTaskDeps): TaskHandler => removalKind(kind, deps)

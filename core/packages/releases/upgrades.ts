@@ -6,7 +6,7 @@ import type { AccessGrant } from '../../kernel/access.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { FreeObject } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
-import type { SubmittedTask, TaskEnd, TaskKind, TaskRun } from '../../tasks/ports.ts'
+import type { SubmittedTask, TaskEnd, TaskHandler, TaskRun } from '../../tasks/ports.ts'
 import type { Chart, ChartSource, FetchedChart } from '../charts/ports.ts'
 import { ChartSourceUnreachable } from '../charts/ports.ts'
 import type { ValueReaders, ValuesSpec } from '../charts/values.ts'
@@ -19,14 +19,14 @@ import { ReleaseNameTaken } from './ports.ts'
 import type { ApplyChartDeps } from './prepared-release.ts'
 import { makeApplyChart } from './prepared-release.ts'
 import type { FindFailure, ReleaseQuestion } from './release-reads.ts'
-import type { Standing } from './release-state.ts'
+import type { ReleaseState } from './release-state.ts'
 import { isPending, pendingElsewhere } from './release-state.ts'
 import type { SubmitReleaseDeps, SubmitReleaseFailure } from './release-tasks.ts'
 import { checkReleaseKey, makeRecoverReleaseTask, openCluster, releaseIn, resolveRelease, submitReleaseTask } from './release-tasks.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 /** The parameters of an install or upgrade, as stored in the task's input. */
-export interface ChartOrder {
+export interface ReleaseRequest {
   readonly chart: ChartRef
   readonly values: ValuesSpec
   readonly flags: HelmFlags
@@ -42,12 +42,12 @@ export interface ChartTaskDeps extends ApplyChartDeps {
 }
 
 /** Returns the chart reference. With `devel` and no version it is the newest version, including pre-releases. */
-const refOf = ({ chart, flags }: ChartOrder): ChartRef => (flags.devel === true && chart.version === '' ? { ...chart, version: '>0.0.0-0' } : chart)
+const refOf = ({ chart, flags }: ReleaseRequest): ChartRef => (flags.devel === true && chart.version === '' ? { ...chart, version: '>0.0.0-0' } : chart)
 
 const shownSource = ({ source }: ChartRef): string =>
   `${source.kind} ${source.namespace === '' ? '' : `${source.namespace}/`}${source.name.replace(/\/\/[^/@]*@/, '//')}`
 
-const fetchChart = async (deps: ChartTaskDeps, run: TaskRun, order: ChartOrder, cluster: MemberCluster): Outcome<Failure, FetchedChart> => {
+const fetchChart = async (deps: ChartTaskDeps, run: TaskRun, order: ReleaseRequest, cluster: MemberCluster): Outcome<Failure, FetchedChart> => {
   const ref = refOf(order)
   return inStep(run, { title: `Fetch the chart ${ref.name}`, failed: 'The chart could not be fetched.' }, async (step) => {
     step.say(`From ${shownSource(ref)}${ref.version === '' ? ', the newest version' : `, version ${ref.version}`}`)
@@ -65,18 +65,18 @@ const fetchChart = async (deps: ChartTaskDeps, run: TaskRun, order: ChartOrder, 
 }
 
 /** Reports whether helm gets only what the caller sets, and merges the previous values below it. */
-const keepsFormer = ({ flags, values }: ChartOrder): boolean =>
+const keepsFormer = ({ flags, values }: ReleaseRequest): boolean =>
   (flags.reuseValues === true || flags.resetThenReuseValues === true) &&
   values.replaceValues === undefined && values.valuesPatch === undefined && values.valuesFile === undefined
 
-const valuesFor = async (readers: ValueReaders, chart: Chart, order: ChartOrder): Outcome<Failure<'ValuesRefused'>, FreeObject | undefined> => {
+const valuesFor = async (readers: ValueReaders, chart: Chart, order: ReleaseRequest): Outcome<Failure<'ValuesRefused'>, FreeObject | undefined> => {
   if (!saysValues(order.values)) return right(undefined)
   if (keepsFormer(order)) return composeOverrides(readers, order.values)
   const complete = await composeValues(readers, chart, order.values)
   return isLeft(complete) ? complete : right(exactValues(chart, complete.right))
 }
 
-const orderOf = (input: FreeObject): ChartOrder => input as unknown as ChartOrder
+const orderOf = (input: FreeObject): ReleaseRequest => input as unknown as ReleaseRequest
 
 /** The work of a task that installs or upgrades: fetches the chart, composes the values, and applies both. */
 const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade') => {
@@ -102,7 +102,7 @@ const makeRunChartTask = (deps: ChartTaskDeps, verb: 'install' | 'upgrade') => {
   return (run: TaskRun): Promise<TaskEnd> => deps.clusterTasks.run(run, work)
 }
 
-export interface InstallRequest extends ChartOrder {
+export interface InstallRequest extends ReleaseRequest {
   readonly grant: AccessGrant
   readonly release: ReleaseKey
   readonly responseId: string | undefined
@@ -116,7 +116,7 @@ const again = (status: string): string =>
   status === 'failed' || status === 'uninstalled' ? 'Upgrade it, or install with `replace`.' : 'Upgrade it, or choose another name.'
 
 /** Rejects a name in use. Helm reuses a name only with the `replace` option, and if nothing of the previous release remains. */
-const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flags'>, { newest }: Standing): Failure<'ReleaseNameTaken'> | Failure<'ReleasePending'> | undefined => {
+const judgeName = (release: ReleaseKey, { flags }: Pick<ReleaseRequest, 'flags'>, { newest }: ReleaseState): Failure<'ReleaseNameTaken'> | Failure<'ReleasePending'> | undefined => {
   if (newest === undefined || flags.dryRun === 'client') return undefined
   if (isPending(newest)) return pendingElsewhere(release, newest)
   const isFree = newest.status === 'uninstalled' || newest.status === 'failed'
@@ -125,7 +125,7 @@ const judgeName = (release: ReleaseKey, { flags }: Pick<ChartOrder, 'flags'>, { 
 }
 
 /** Returns an order in the form stored in a task's input. */
-const orderInput = ({ chart, values, flags, partOf }: ChartOrder): FreeObject =>
+const orderInput = ({ chart, values, flags, partOf }: ReleaseRequest): FreeObject =>
   ({ chart, values, flags, ...definedFields({ partOf }) }) as unknown as FreeObject
 
 /**
@@ -145,20 +145,20 @@ export const makeInstallRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judgeName(release, request, standing))
   }
 
-export const installReleaseKind = (deps: ChartTaskDeps): TaskKind => ({
+export const installReleaseKind = (deps: ChartTaskDeps): TaskHandler => ({
   kind: installKind,
   run: makeRunChartTask(deps, 'install'),
   recover: makeRecoverReleaseTask(deps, 'install'),
 })
 
-export interface UpgradeRequest extends ChartOrder, ReleaseQuestion {
+export interface UpgradeRequest extends ReleaseRequest, ReleaseQuestion {
   readonly grant: AccessGrant
   readonly responseId: string | undefined
 }
 
 const upgradeKind = 'packages.upgradeRelease'
 
-const judge = (release: ReleaseKey, { flags }: UpgradeRequest, { newest }: Standing): Failure<'ReleaseMissing'> | Failure<'ReleasePending'> | undefined => {
+const judge = (release: ReleaseKey, { flags }: UpgradeRequest, { newest }: ReleaseState): Failure<'ReleaseMissing'> | Failure<'ReleasePending'> | undefined => {
   if (newest === undefined) return flags.install === true ? undefined : ReleaseMissing(`There is no release ${release.name} in the namespace ${release.namespace}.`)
   return isPending(newest) && flags.dryRun === undefined ? pendingElsewhere(release, newest) : undefined
 }
@@ -179,7 +179,7 @@ export const makeUpgradeRelease = (deps: SubmitReleaseDeps & ValueReaders) =>
     return submitReleaseTask(deps, call, opened.right, operation, (standing) => judge(release.right, request, standing))
   }
 
-export const upgradeReleaseKind = (deps: ChartTaskDeps): TaskKind => ({
+export const upgradeReleaseKind = (deps: ChartTaskDeps): TaskHandler => ({
   kind: upgradeKind,
   run: makeRunChartTask(deps, 'upgrade'),
   recover: makeRecoverReleaseTask(deps, 'upgrade'),

@@ -31,7 +31,7 @@ export const invitationGroup = defineGroup({
     organizations: OrganizationStoreToken,
     addresses: AddressReaderToken,
     allowances: AllowancesToken,
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     catalogue: PermissionLevelsToken,
     identitySettings: IdentitySettingsToken,
     clock: ClockToken,

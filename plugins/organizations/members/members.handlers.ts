@@ -81,7 +81,7 @@ export const memberViewGroup = defineGroup({
 
 export const memberGroup = defineGroup({
   needs: {
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     catalogue: PermissionLevelsToken,
     identity: IdentityStoresToken,
     identitySettings: IdentitySettingsToken,
@@ -117,7 +117,7 @@ export const memberGroup = defineGroup({
 })
 
 export const organizationTokenGroup = defineGroup({
-  needs: { tokens: OrganizationTokenStoreToken, uow: OrganizationUnitOfWorkToken, clock: ClockToken },
+  needs: { tokens: OrganizationTokenStoreToken, unitOfWork: OrganizationUnitOfWorkToken, clock: ClockToken },
   routes: (given) => [
     handle(listOrganizationTokens, async (_call, { grant, page }) => right(await given.tokens.list(orgOf(grant), page)), {
       reply: (token) => tokenInfoWire(token, given.clock.now()),

@@ -32,7 +32,7 @@ export const organizationAdminGroup = defineGroup({
   needs: {
     organizations: OrganizationStoreToken,
     memberships: MembershipStoreToken,
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     identitySettings: IdentitySettingsToken,
     clock: ClockToken,
   },

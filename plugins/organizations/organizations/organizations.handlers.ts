@@ -5,7 +5,7 @@ import { reaches } from '../../../core/kernel/access.ts'
 import { ClockToken } from '../../../core/kernel/clock.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
 import { PictureMakerToken } from '../../../core/kernel/picture.ts'
-import { makeTellPermissions } from '../../../core/organizations/members/members.ts'
+import { makeGetMemberRights } from '../../../core/organizations/members/members.ts'
 import { makeRemoveOrganizationAvatar, makeSetOrganizationAvatar } from '../../../core/organizations/organizations/avatar.ts'
 import {
   makeCreateOrganization,
@@ -60,7 +60,7 @@ export const organizationGroup = defineGroup({
   needs: {
     organizations: OrganizationStoreToken,
     memberships: MembershipStoreToken,
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     identitySettings: IdentitySettingsToken,
     clock: ClockToken,
   },
@@ -81,7 +81,7 @@ export const organizationGroup = defineGroup({
         input: ({ params, page }) => ({ login: params.username, page }),
         reply: toWire,
       }),
-      handle(getPermissionsOfUser, makeTellPermissions(given), {
+      handle(getPermissionsOfUser, makeGetMemberRights(given), {
         input: ({ params }) => ({ login: params.username, orgName: params.org }),
         reply: permissionsWire,
       }),
@@ -104,7 +104,7 @@ export const organizationGroup = defineGroup({
 export const organizationAvatarGroup = defineGroup({
   needs: {
     organizations: OrganizationStoreToken,
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     pictures: PictureMakerToken,
     contentDigest: ContentDigestToken,
     identitySettings: IdentitySettingsToken,
@@ -132,7 +132,7 @@ const policyWire = ({ secondFactorFrom, graceDays, maxTokenLifeDays }: Organizat
 })
 
 export const policyGroup = defineGroup({
-  needs: { policies: PolicyStoreToken, uow: OrganizationUnitOfWorkToken, clock: ClockToken },
+  needs: { policies: PolicyStoreToken, unitOfWork: OrganizationUnitOfWorkToken, clock: ClockToken },
   routes: (given) => [
     handle(getPolicies, makeGetPolicy(given), { input: ({ grant }) => orgOf(grant), reply: policyWire }),
     handle(editPolicies, makeChangePolicy(given), {

@@ -41,7 +41,7 @@ const robotOf = (grant: AccessGrant) => ({ orgId: orgOf(grant), id: objectIdOf<U
 export const robotGroup = defineGroup({
   needs: {
     robots: RobotStoreToken,
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     catalogue: PermissionLevelsToken,
     clock: ClockToken,
   },
@@ -73,7 +73,7 @@ export const robotTokenGroup = defineGroup({
   needs: {
     identity: IdentityStoresToken,
     confinedTokens: ConfinedTokensToken,
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     catalogue: PermissionLevelsToken,
   },
   routes: (given) => [

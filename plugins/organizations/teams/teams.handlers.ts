@@ -47,7 +47,7 @@ export const teamGroup = defineGroup({
   needs: {
     organizations: OrganizationStoreToken,
     teams: TeamStoreToken,
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     catalogue: PermissionLevelsToken,
     identitySettings: IdentitySettingsToken,
     clock: ClockToken,
@@ -107,7 +107,7 @@ export const teamMemberGroup = defineGroup({
   needs: {
     teams: TeamStoreToken,
     memberships: MembershipStoreToken,
-    uow: OrganizationUnitOfWorkToken,
+    unitOfWork: OrganizationUnitOfWorkToken,
     catalogue: PermissionLevelsToken,
     identity: IdentityStoresToken,
     identitySettings: IdentitySettingsToken,

@@ -24,9 +24,9 @@ export const ChartPresetFlatRef = request(
 export type ChartPresetFlatRef = t.TypeOf<typeof ChartPresetFlatRef>
 
 /** A chart with the values that override its defaults. */
-export const ChartOrder = request(
+export const ReleaseRequest = request(
   { ...chartSourceProps, releaseName: optional(ReleaseName), namespace: optional(Namespace), values: optional(FreeObjectCodec) },
-  'ChartOrder',
+  'ReleaseRequest',
 )
 
 /** A source. Missing fields have the defaults of the interface. */

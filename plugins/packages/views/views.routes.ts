@@ -10,7 +10,7 @@ import { binary, json, orYaml } from '../../kit/reply.ts'
 import { body } from '../../kit/route.ts'
 import { routesOf } from '../../kit/shared-route.ts'
 import { ChartSourceFlatRef, clusterInPath, ClusterPath } from '../codecs.ts'
-import { BundleView, Order, PackageView, BundleViewIn, ChartFilePath, ChartOrder, ChartPresetFlatRef, FormatQuery } from './codecs.ts'
+import { BundleView, Order, PackageView, BundleViewIn, ChartFilePath, ReleaseRequest, ChartPresetFlatRef, FormatQuery } from './codecs.ts'
 import { bundleViewExample, chosenViewExample, orderExample, packageOrderExample, packageViewExample, presetExample, sourceExample } from './examples.ts'
 
 const clusterFailures = [ClusterMissing, ClusterNotConnected, ClusterUnreachable, CredentialRefused] as const
@@ -82,7 +82,7 @@ export const orderPackage = chartRoute({
   path: `${prefix}/packageview/orders`,
   summary: 'Create an order of one chart',
   description: '`values` are the differences from the defaults of the chart. Nothing is installed or stored.',
-  body: body(ChartOrder, packageOrderExample),
+  body: body(ReleaseRequest, packageOrderExample),
   ok: json(200, Order, orderExample),
   failures: [OrderRefused],
 })

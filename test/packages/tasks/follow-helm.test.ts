@@ -7,7 +7,7 @@ import { redactAll, redactSecrets } from '../../../core/kernel/redaction.ts'
 import { pluralOf } from '../../../core/packages/releases/api-paths.ts'
 import { parseGoDuration, secondsOfCount } from '../../../core/packages/releases/go-duration.ts'
 import type { HelmPlan } from '../../../core/packages/releases/helm-progress.ts'
-import { attendHelm, followHelm, plannedHook } from '../../../core/packages/releases/helm-progress.ts'
+import { runHelmWithProgress, followHelm, plannedHook } from '../../../core/packages/releases/helm-progress.ts'
 import type { ManifestObject } from '../../../core/packages/releases/kubernetes-objects.ts'
 import { countByKind, labelOf, objectsOf, podSelectorOf, readinessOf } from '../../../core/packages/releases/kubernetes-objects.ts'
 import type { ManifestDiff } from '../../../core/packages/releases/manifest-diff.ts'
@@ -118,7 +118,7 @@ test('while helm waits, the reason is reported, once for each change', async (t)
     return pauses.length < 5 ? Promise.resolve() : new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   }
   const redact = (text: string): string => text.replaceAll('lantern-word', '***')
-  await attendHelm({ pause, clock: { now } }, { progress, signal: new AbortController().signal }, attended(redact), async (onEvent) => {
+  await runHelmWithProgress({ pause, clock: { now } }, { progress, signal: new AbortController().signal }, attended(redact), async (onEvent) => {
     onEvent(call('PATCH', 'deployments', 'web', 201))
     await finished.promise
     return right(undefined)
@@ -135,7 +135,7 @@ test('when helm gives up, the error says first what was not ready', async (t) =>
   const { progress } = recorder()
   const never = (_: number, signal: AbortSignal): Promise<void> => new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))
   const run = (about: ReturnType<typeof attended>, touches: boolean) =>
-    attendHelm({ pause: never, clock: { now } }, { progress, signal: new AbortController().signal }, about, (onEvent) => {
+    runHelmWithProgress({ pause: never, clock: { now } }, { progress, signal: new AbortController().signal }, about, (onEvent) => {
       if (touches) onEvent(call('PATCH', 'deployments', 'web', 201))
       return Promise.resolve(left(HelmRefused('context deadline exceeded')))
     })

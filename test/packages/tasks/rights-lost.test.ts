@@ -9,7 +9,7 @@ import { HelmStopped } from '../../../core/packages/releases/ports.ts'
 import { rollbackReleaseKind } from '../../../core/packages/releases/rollbacks.ts'
 import type { ReleaseRecordRef } from '../../../core/packages/types.ts'
 import { uninstallReleaseKind } from '../../../core/packages/releases/uninstalls.ts'
-import type { TaskKind } from '../../../core/tasks/ports.ts'
+import type { TaskHandler } from '../../../core/tasks/ports.ts'
 import { onAbort, stage } from '../../cluster-tasks/stage.ts'
 import { chartTexts } from '../texts.ts'
 
@@ -49,7 +49,7 @@ const world = (pending: ReleaseRecordRef['status'] | undefined) => {
   return { held, deps, begun: begun.promise, amended: reads }
 }
 
-const loseWhile = async (t: ExecutionContext, make: (deps: never) => TaskKind, pending: ReleaseRecordRef['status'] | undefined, input: FreeObject) => {
+const loseWhile = async (t: ExecutionContext, make: (deps: never) => TaskHandler, pending: ReleaseRecordRef['status'] | undefined, input: FreeObject) => {
   const { held, deps, begun, amended } = world(pending)
   const ended = make(deps as never).run(held.run(input))
   await begun
