@@ -38,23 +38,23 @@ const applied = async (name: string, data: Readonly<Record<string, string>>): Pr
 
 withHelm.serial('a model is installed, shown, changed by a patch, and removed', async (t) => {
   const client = world.as(world.owner)
-  const installed = await client.done('PUT', '/editor/', modelOf('tides', { high: '4.1', low: '0.3' }))
+  const installed = await client.done('PUT', '/editor/', modelOf('tides', { high: '4.1 m above zero', low: '0.3' }))
   t.is(installed.state, 'succeeded', `${installed.message} ${installed.error}`)
-  t.deepEqual(dataOf('tides'), { high: '4.1', low: '0.3' })
+  t.deepEqual(dataOf('tides'), { high: '4.1 m above zero', low: '0.3' })
   t.deepEqual(records('tides'), ['1 deployed'])
   t.true(installed.events.some(({ msg }) => msg.includes('core-configmap-editor 1.0.0; resources: configMap')))
-  t.false(JSON.stringify(installed).includes('4.1'), 'no values in what a task tells')
+  t.false(JSON.stringify(installed).includes('4.1 m above zero'), 'no values in what a task tells')
 
   const shown = await expectStatus(world.put('/editor/model', about(configMaps, 'tides')), 200)
   t.deepEqual(shown.json.metadata, about(configMaps, 'tides').metadata)
   const { configMap } = shown.json.resources
-  t.deepEqual([configMap.kind, configMap.metadata.name, configMap.data], ['ConfigMap', 'tides', { high: '4.1', low: '0.3' }])
+  t.deepEqual([configMap.kind, configMap.metadata.name, configMap.data], ['ConfigMap', 'tides', { high: '4.1 m above zero', low: '0.3' }])
   t.false('managedFields' in configMap.metadata || 'missing' in shown.json)
 
   const patch = [{ op: 'replace', path: '/resources/configMap/data/low', value: '0.5' }, { op: 'remove', path: '/resources/configMap/data/none' }, { op: 'add', path: '/resources/configMap/metadata/namespace', value: 'kube-system' }]
   const patched = await client.done('PUT', '/editor', { ...about(configMaps, 'tides'), patch })
   t.is(patched.state, 'succeeded', `${patched.message} ${patched.error}`)
-  t.deepEqual(dataOf('tides'), { high: '4.1', low: '0.5' })
+  t.deepEqual(dataOf('tides'), { high: '4.1 m above zero', low: '0.5' })
   t.is(world.api.find('v1', 'ConfigMap', 'kube-system', 'tides'), undefined)
 
   const removed = await client.done('DELETE', '/editor', { group: '', version: 'v1', name: 'configmaps', releaseName: 'tides', namespace: 'shop' })
