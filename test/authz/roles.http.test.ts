@@ -12,7 +12,6 @@ import {
   listRoles,
   updateRole,
 } from '../../plugins/authz/roles.routes.ts'
-import { makeTypedCall } from '../support/typed-call.ts'
 import { nameOf } from './world.ts'
 import type { WorldService } from './world-service.ts'
 import { people, served, startWorldService } from './world-service.ts'
@@ -21,9 +20,6 @@ const org = nameOf(served.org)
 const view = { namespace: 'cluster_mgmt', action: 'view clusters' }
 const connect = { namespace: 'cluster_mgmt', action: 'connect to clusters' }
 const roles = `/api/v1/authz/roles`
-
-/** Calls a declared route with an access token. */
-const callOf = (service: WorldService) => makeTypedCall(service.client, (token) => token)
 
 for (const { name: database } of eachDatabase()) {
   const onService = (title: string, run: (t: ExecutionContext, service: WorldService) => Promise<void>): void =>
@@ -100,13 +96,13 @@ for (const { name: database } of eachDatabase()) {
         t.is((await service.send(method, `${foreign}?org=${org}`, { token: owner, body })).status, 404, foreign)
       }
     }
-    const kept = await callOf(service)(outsider, getRole, { query: { org: nameOf(served.otherOrg) }, params: { id: 6201 } })
+    const kept = await service.call(outsider, getRole, { query: { org: nameOf(served.otherOrg) }, params: { id: 6201 } })
     t.is(kept.value.value.owner_id, served.otherOrg)
   })
 
   onService('a member without the right reads roles, but changes none', async (t, service) => {
     const token = await service.tokenOf(people.viewer)
-    t.is((await callOf(service)(token, getRole, { query: { org }, params: { id: 6101 } })).value.value.name, 'role6101')
+    t.is((await service.call(token, getRole, { query: { org }, params: { id: 6101 } })).value.value.name, 'role6101')
     t.is((await service.send('POST', `${roles}?org=${org}`, { token, body: { name: 'x', permissions: [view] } })).status, 403)
     t.is((await service.send('PUT', `${roles}/6101?org=${org}`, { token, body: { name: 'x' } })).status, 403)
     t.is((await service.send('DELETE', `${roles}/6101?org=${org}`, { token })).status, 403)
@@ -143,28 +139,26 @@ for (const { name: database } of eachDatabase()) {
 
   onService('a read token reads roles and changes none; a site admin may do both anywhere', async (t, service) => {
     const token = await service.tokenOf(people.owner, ['read:authz'])
-    const call = callOf(service)
-    t.deepEqual((await call(token, listRoles, { query: { org } })).value.items.map(({ name }) => name), ['role6101'])
+    t.deepEqual((await service.call(token, listRoles, { query: { org } })).value.items.map(({ name }) => name), ['role6101'])
     t.is((await service.send('POST', `${roles}?org=${org}`, { token, body: { name: 'x', permissions: [view] } })).status, 403)
-    const made = await call(service.adminToken, createRole, { query: { org }, body: { name: 'x', permissions: [view] } })
+    const made = await service.call(service.adminToken, createRole, { query: { org }, body: { name: 'x', permissions: [view] } })
     t.like(made.value.value, { name: 'x', owner_id: served.org, permissions: [view] })
   })
 
   onService('each change and each denial is in the audit log', async (t, service) => {
     const owner = await service.tokenOf(people.owner)
     const viewer = await service.tokenOf(people.viewer)
-    const call = callOf(service)
-    await call(owner, createRole, { query: { org }, body: { name: 'audited', permissions: [view] } })
+    await service.call(owner, createRole, { query: { org }, body: { name: 'audited', permissions: [view] } })
     t.is((await service.send('DELETE', `${roles}/6101?org=${org}`, { token: viewer })).status, 403)
     await service.running.container.resolve(AuditDenialsToken).flush()
-    const own = await call(owner, listOrganizationAudit, { params: { orgname: org } })
+    const own = await service.call(owner, listOrganizationAudit, { params: { orgname: org } })
     const ofAction = (action: string) => own.value.items.find((row) => row.action === action)
     t.like(ofAction('role.created'), { actor: nameOf(people.owner), object_name: 'audited', result: 'done', owner_id: served.org })
     // Whoever owns the organization sees who tried, too.
     t.like(ofAction('access.denied'), { actor: nameOf(people.viewer), operation: 'authz.deleteRole', result: 'denied', owner_id: served.org })
     t.is((await service.send('GET', `/api/v1/orgs/${org}/audit`, { token: viewer })).status, 403)
     await service.running.container.resolve(AuditDenialsToken).flush()
-    const all = await call(service.adminToken, listSiteAudit, { query: { action: 'access.denied', actor: nameOf(people.viewer) } })
+    const all = await service.call(service.adminToken, listSiteAudit, { query: { action: 'access.denied', actor: nameOf(people.viewer) } })
     t.true(all.value.items.some(({ operation }) => operation === 'authz.deleteRole'))
     t.is((await service.send('GET', '/api/v1/admin/audit', { token: owner })).status, 403)
   })

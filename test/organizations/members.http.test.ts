@@ -32,7 +32,6 @@ import { getTeamMember, listOwnTeams, listTeams } from '../../plugins/organizati
 import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
-import { makeTypedCall } from '../support/typed-call.ts'
 import type { ServiceWorld } from './service-world.ts'
 import { startWorld } from './service-world.ts'
 
@@ -160,16 +159,15 @@ test.serial('tokens that are confined to the organization: owners see and revoke
   if (shown instanceof Redirect) throw new Error(shown.path)
   const value = '0123456789abcdef0123456789abcdef01234567'
   const id = await confinedToken('ada', value, shown.value.id)
-  const call = makeTypedCall(world.service.client, (token) => token)
   const send = async (method: string, path: string, body?: unknown) =>
     world.service.send(method, `/api/v1${path}`, { token: value, ...(body === undefined ? {} : { body }) })
   await world.call('ada', createOrganization, { body: { username: 'second', visibility: 'private' } })
-  t.deepEqual((await call(value, getOrganization, { params: inAcme })).value, shown)
+  t.deepEqual((await world.service.call(value, getOrganization, { params: inAcme })).value, shown)
   t.is((await send('GET', '/orgs/second')).status, 404)
   t.is((await send('PATCH', '/orgs/second', { location: 'x' })).status, 404)
   t.is((await send('POST', '/orgs', { username: 'third' })).status, 403)
-  t.deepEqual((await call(value, listOwnOrganizations)).value.items.map(({ username }) => username), ['acme'])
-  t.deepEqual([...new Set((await call(value, listOwnTeams)).value.items.map(({ organization }) => organization.username))], ['acme'])
+  t.deepEqual((await world.service.call(value, listOwnOrganizations)).value.items.map(({ username }) => username), ['acme'])
+  t.deepEqual([...new Set((await world.service.call(value, listOwnTeams)).value.items.map(({ organization }) => organization.username))], ['acme'])
 
   const path = '/orgs/acme/tokens/access-tokens'
   const listed = await world.call('ada', listOrganizationTokens, { params: inAcme })

@@ -32,8 +32,6 @@ import { addTeamMember, createTeam, listOwnTeams, listTeams } from '../../plugin
 import { getSiteSummary } from '../../plugins/platform/platform.routes.ts'
 import type { MailFolder } from '../mail/mail-folder.ts'
 import { readMailFolder } from '../mail/mail-folder.ts'
-import type { TypedCall } from '../support/typed-call.ts'
-import { makeTypedCall } from '../support/typed-call.ts'
 import { setSecondFactor } from './enrolled.ts'
 import type { ServiceWorld } from './service-world.ts'
 import { startWorld } from './service-world.ts'
@@ -57,14 +55,12 @@ const tokenOf = async (robot: string, scopes?: readonly string[]): Promise<strin
 }
 const by = (token: string, method: string, path: string, body?: unknown) =>
   world.service.send(method, `/api/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
-/** Calls a declared route with a token, such as one of a robot. */
-const callBy: TypedCall = (token, route, ...input) => makeTypedCall(world.service.client, (value) => value)(token, route, ...input)
-
 test.serial('a robot account: made, shown, changed, deleted by those who may; nothing to outsiders', async (t) => {
   const editors = await world.teamId('Editors')
   const peopleThere = async () => (await world.call('admin', getSiteSummary)).value.counts.users
   const before = await peopleThere()
   const created = await world.call('adam', createRobot, { params: acme, body: { name: 'Deployer', description: 'rolls out', team_ids: [editors] } })
+  t.is(created.status, 201)
   t.is(await peopleThere(), before, 'a robot is no user')
   t.like(created.value, { name: 'deployer', login: 'acme+deployer', description: 'rolls out', team_ids: [editors], active: true })
   t.is((await robots('vic', 'POST', '', { name: 'other' })).status, 403)
@@ -89,8 +85,8 @@ test.serial('a robot account: made, shown, changed, deleted by those who may; no
 test.serial('its token works within the organization, as far as its teams and its scopes go', async (t) => {
   await made('ada', 'worker', ['Editors'])
   const token = await tokenOf('worker')
-  t.like((await callBy(token, getCaller)).value, { login: 'acme+worker', is_admin: false })
-  t.true((await callBy(token, listTeams, { params: acme })).value.items.some(({ name }) => name === 'Editors'))
+  t.like((await world.service.call(token, getCaller)).value, { login: 'acme+worker', is_admin: false })
+  t.true((await world.service.call(token, listTeams, { params: acme })).value.items.some(({ name }) => name === 'Editors'))
   t.is((await by(token, 'POST', '/orgs/acme/teams', { name: 'nope' })).status, 403)
   t.is((await by(token, 'GET', '/orgs/evil/teams')).status, 403)
   t.is((await by(token, 'POST', '/orgs', { username: 'ofrobot' })).status, 403)
@@ -105,7 +101,7 @@ test.serial('its token works within the organization, as far as its teams and it
     t.is((await by(token, method, path, body)).status, 403, path)
   }
   const narrow = await tokenOf('worker', ['read:organization'])
-  t.is((await callBy(narrow, listTeams, { params: acme })).status, 200)
+  t.is((await world.service.call(narrow, listTeams, { params: acme })).status, 200)
   t.is((await by(narrow, 'GET', '/user')).status, 403)
   for (const scopes of [['all'], ['sudo'], ['write:user'], ['read:admin']]) {
     t.is((await robots('ada', 'POST', '/worker/tokens', { name: 'wide', scopes })).status, 422, scopes.join())
@@ -121,7 +117,7 @@ test.serial('tokens: listed without value, in the list of the organization as we
   t.true((await world.call('ada', listOrganizationTokens, { params: acme })).value.items.some((each) => each.id === id))
   t.is((await robots('vic', 'GET', '/lister/tokens')).status, 403)
   t.is((await robots('vic', 'POST', '/lister/tokens', { name: 'mine' })).status, 403)
-  t.is((await callBy(token, getCaller)).value.login, 'acme+lister')
+  t.is((await world.service.call(token, getCaller)).value.login, 'acme+lister')
   await made('ada', 'bystander')
   t.is((await robots('adam', 'DELETE', `/bystander/tokens/${id}`)).status, 404, 'not through another robot')
   t.is((await world.call('adam', deleteRobotToken, { params: { ...robotOf('lister'), id } })).status, 204)
@@ -136,7 +132,7 @@ test.serial('put to sleep, its tokens open nothing; deleted, they are gone', asy
   t.false((await activate(false)).value.value.active)
   t.is((await by(token, 'GET', '/user')).status, 401)
   t.true((await activate(true)).value.value.active)
-  t.is((await callBy(token, getCaller)).value.login, 'acme+sleeper')
+  t.is((await world.service.call(token, getCaller)).value.login, 'acme+sleeper')
   t.is((await world.call('adam', deleteRobot, { params: robotOf('sleeper') })).status, 204)
   t.is((await by(token, 'GET', '/user')).status, 401)
 })
@@ -161,7 +157,7 @@ test.serial('a robot, or a token for one, has at most the rights of its creator;
   t.is((await robots('ada', 'POST', '', { name: 'abroad', team_ids: foreign.slice(0, 1) })).status, 422)
   const small = await world.service.tokenFor('ada', ['write:organization'])
   t.is((await by(small, 'POST', '/orgs/acme/robots/strong/tokens', { name: 'wider', scopes: ['write:cluster'] })).status, 403)
-  t.deepEqual((await callBy(small, createRobotToken, { params: robotOf('strong'), body: { name: 'as-wide' } })).value.scopes, ['write:organization'])
+  t.deepEqual((await world.service.call(small, createRobotToken, { params: robotOf('strong'), body: { name: 'as-wide' } })).value.scopes, ['write:organization'])
 })
 
 test.serial('a robot is no person: not found, not signed in, not acted as, not added, not counted', async (t) => {
@@ -207,7 +203,7 @@ test.serial('renaming the organization renames the logins; deleting it deletes t
   await made('eve', 'ci', [], 'shortlived')
   const token = (await world.call('eve', createRobotToken, { params: robotOf('ci', 'shortlived'), body: { name: 'one' } })).value.sha1
   t.is((await world.call('eve', renameOrganization, { params: { orgname: 'shortlived' }, body: { new_name: 'renamed' } })).status, 204)
-  t.is((await callBy(token, getCaller)).value.login, 'renamed+ci')
+  t.is((await world.service.call(token, getCaller)).value.login, 'renamed+ci')
   t.is((await world.call('eve', getRobot, { params: robotOf('ci', 'renamed') })).value.value.login, 'renamed+ci')
   t.is((await world.call('eve', deleteOrganization, { params: { orgname: 'renamed' } })).status, 204)
   t.is((await by(token, 'GET', '/user')).status, 401)
@@ -220,7 +216,7 @@ test.serial('a second factor is asked of people, not of robots; a token limit is
   const token = await tokenOf('exempt')
   await setSecondFactor(world, 'ada', true)
   t.true((await world.call('ada', editPolicies, { params: acme, body: { require_two_factor: true } })).value.value.require_two_factor)
-  t.is((await callBy(token, listTeams, { params: acme })).status, 200)
+  t.is((await world.service.call(token, listTeams, { params: acme })).status, 200)
   t.is((await world.as('vic', 'GET', '/orgs/acme/teams')).status, 403)
   const basic = { basic: ['ada', 'a long passphrase of ours'] as const }
   const limited = await world.call('ada', editPolicies, { params: acme, body: { require_two_factor: false, max_token_life_days: 10 } })

@@ -20,8 +20,6 @@ import { makePeople } from '../clusters/cluster-world.ts'
 import { principal, startStubServer } from '../http/stub-server.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
-import type { TypedCall } from '../support/typed-call.ts'
-import { makeTypedCall } from '../support/typed-call.ts'
 import { until } from '../support/until.ts'
 import { eventsOf, openFeed, order, show, untilEnd, untilState } from './task-client.ts'
 import type { Diary } from './tiny-plugin.ts'
@@ -32,9 +30,7 @@ let service: TestService
 let ada: Person
 let eve: Person
 
-/** Calls a declared route with an access token. */
-const call: TypedCall = (token, route, ...input) => makeTypedCall(service.client, (value) => value)(token, route, ...input)
-const cancel = async (token: string, id: string) => (await call(token, cancelTask, { params: { id } })).value
+const cancel = (token: string, id: string) => service.call(token, cancelTask, { params: { id } })
 
 test.before(async () => {
   service = await startService({ plugins: [makeTinyPlugin(diary)] })
@@ -59,7 +55,7 @@ test.serial('a task is shown with its end, its result and its events, and its in
     '6 Success Counting', '7 Success Count completed successfully!',
   ])
   t.deepEqual(events.map(({ id: each }) => each === id), [true, true, false, false, false, false, true])
-  const audit = await call(ada.token, listOwnAudit, { page: { limit: 50 } })
+  const audit = await service.call(ada.token, listOwnAudit, { page: { limit: 50 } })
   for (const text of [JSON.stringify(task), JSON.stringify(events), audit.text, service.logText()]) t.false(text.includes('hunter2'))
 })
 
@@ -84,7 +80,7 @@ test.serial('another user sees nothing of a task', async (t) => {
     t.deepEqual({ ...foreign.json, requestId: '' }, { ...none.json, requestId: '' })
     t.is((await service.send(method, `/api/v1/tasks/${id}${path}`)).status, 401)
   }
-  t.deepEqual((await call(eve.token, listTasks)).value.items, [])
+  t.deepEqual((await service.call(eve.token, listTasks)).value.items, [])
   t.is((await service.send('GET', `/api/v1/tasks?account=${ada.login}`, { token: eve.token })).status, 404)
   t.is((await service.send('GET', '/api/v1/tasks?account=nobody-has-this', { token: eve.token })).status, 404)
   t.is((await show(service, service.adminToken, id)).state, 'running', 'a site admin sees it')
@@ -99,7 +95,7 @@ test.serial('tasks are listed newest first, by state, kind and cluster', async (
   await untilEnd(service, zoe.token, first.id)
   await untilEnd(service, zoe.token, second.id)
   const titles = async (query: { readonly account?: string; readonly state?: 'failed'; readonly kind?: string; readonly cluster?: string }, page = {}) =>
-    (await call(zoe.token, listTasks, { query, page })).value.items.map(({ title }) => title)
+    (await service.call(zoe.token, listTasks, { query, page })).value.items.map(({ title }) => title)
   t.deepEqual(await titles({}), ['Second', 'First'])
   t.deepEqual(await titles({ state: 'failed' }), ['Second'])
   t.deepEqual(await titles({ kind: 'tiny.work', cluster: 'ada/one' }), ['Second', 'First'])
@@ -152,7 +148,7 @@ test.serial('one caller has a limited number of open feeds, and others have thei
   const feeds = await Promise.all(Array.from({ length: 100 }, () => openFeed(service.baseUrl, path, ada.token)))
   t.true(feeds.every(({ status }) => status === 200))
   t.is((await openFeed(service.baseUrl, path, ada.token)).status, 429)
-  t.true((await call(ada.token, followTask, { params: { id } })).value.length > 0, 'what there is can be read')
+  t.true((await service.call(ada.token, followTask, { params: { id } })).value.length > 0, 'what there is can be read')
   const other = await openFeed(service.baseUrl, path, service.adminToken)
   t.is(other.status, 200)
   for (const { cut } of [...feeds, other]) cut()
@@ -169,11 +165,13 @@ test.serial('a task that waits is cancelled at once and never done; one that has
   const busy = await Promise.all(Array.from({ length: 3 }, (_, i) => order(service, eve.token, { title: `Busy ${i}`, untilCancelled: true })))
   for (const { id } of busy) await untilState(service, eve.token, id, 'running')
   const waiting = await order(service, eve.token, { title: 'Waiting' })
-  t.like(await cancel(eve.token, waiting.id), { state: 'cancelled', is_cancel_requested: true })
+  const cancelled = await cancel(eve.token, waiting.id)
+  t.is(cancelled.status, 202)
+  t.like(cancelled.value, { state: 'cancelled', is_cancel_requested: true })
   const twice = await service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: eve.token })
   t.is(twice.status, 409)
   t.is(twice.json.code, 'TaskEnded')
-  for (const { id } of busy) t.true((await cancel(eve.token, id)).is_cancel_requested)
+  for (const { id } of busy) t.true((await cancel(eve.token, id)).value.is_cancel_requested)
   for (const { id } of busy) t.is((await untilEnd(service, eve.token, id)).state, 'cancelled')
   t.false(diary.runs.includes(waiting.id))
   t.deepEqual((await eventsOf(service, eve.token, waiting.id)).map(({ status }) => status), ['Pending', 'Failed'])
@@ -237,7 +235,7 @@ test.serial('the tasks of an organization are seen only by users who may connect
   await people.teamWithRole(olga, harbour, [carl], [connect, view])
   await people.teamWithRole(olga, harbour, [dora], [view])
   const idOf = async (orgname: string): Promise<number> => {
-    const { value } = await call(service.adminToken, getOrganization, { params: { orgname } })
+    const { value } = await service.call(service.adminToken, getOrganization, { params: { orgname } })
     if (value instanceof Redirect) throw new Error(`${orgname} is now at ${value.path}`)
     return value.value.id
   }
@@ -255,11 +253,11 @@ test.serial('the tasks of an organization are seen only by users who may connect
   t.deepEqual(await seen(dora, id), [404, 404, 404])
   t.deepEqual(await seen(fred, id), [404, 404, 404])
   t.deepEqual(await seen(carl, foreign.id), [404, 404, 404])
-  const ofHarbour = await call(carl.token, listTasks, { query: { account: harbour } })
+  const ofHarbour = await service.call(carl.token, listTasks, { query: { account: harbour } })
   t.deepEqual(ofHarbour.value.items.map(({ title }) => title), ['For the harbour'])
   t.is((await service.send('GET', `/api/v1/tasks?account=${harbour}`, { token: dora.token })).status, 404)
   t.is((await service.send('GET', `/api/v1/tasks?account=${other}`, { token: carl.token })).status, 404)
-  t.deepEqual((await call(carl.token, listTasks)).value.items, [], 'the own list has own tasks only')
+  t.deepEqual((await service.call(carl.token, listTasks)).value.items, [], 'the own list has own tasks only')
 })
 
 test.serial('beyond a hundred unfinished tasks an account gets a message to wait, and others do not', async (t) => {
@@ -281,10 +279,10 @@ test.serial('a token that only looks may follow and not cancel; one without clus
   const looking = await service.tokenFor(ada.login, ['read:cluster'])
   const unrelated = await service.tokenFor(ada.login, ['write:user'])
   const { id } = await order(service, ada.token, { title: 'Looked at', untilCancelled: true })
-  t.is((await call(looking, getTask, { params: { id } })).value.id, id)
+  t.is((await service.call(looking, getTask, { params: { id } })).value.id, id)
   t.is((await service.send('POST', `/api/v1/tasks/${id}/cancel`, { token: looking })).status, 403)
   t.is((await service.send('GET', `/api/v1/tasks/${id}`, { token: unrelated })).status, 403)
-  t.true((await cancel(ada.token, id)).is_cancel_requested)
+  t.true((await cancel(ada.token, id)).value.is_cancel_requested)
   t.is((await untilEnd(service, ada.token, id)).state, 'cancelled')
 })
 
