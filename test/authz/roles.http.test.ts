@@ -2,6 +2,7 @@ import test from 'ava'
 import type { ExecutionContext } from 'ava'
 import { AuditDenialsToken } from '../../core/audit/ports.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { listOrganizationAudit, listSiteAudit } from '../../plugins/audit/audit.routes.ts'
 import {
   createRole,
   deleteRole,
@@ -95,13 +96,13 @@ for (const { name: database } of eachDatabase()) {
         t.is((await service.send(method, `${foreign}?org=${org}`, { token: owner, body })).status, 404, foreign)
       }
     }
-    const kept = await service.send('GET', `${roles}/6201?org=${nameOf(served.otherOrg)}`, { token: outsider })
-    t.is(kept.status, 200)
+    const kept = await service.call(outsider, getRole, { query: { org: nameOf(served.otherOrg) }, params: { id: 6201 } })
+    t.is(kept.value.value.owner_id, served.otherOrg)
   })
 
   onService('a member without the right reads roles, but changes none', async (t, service) => {
     const token = await service.tokenOf(people.viewer)
-    t.is((await service.send('GET', `${roles}/6101?org=${org}`, { token })).status, 200)
+    t.is((await service.call(token, getRole, { query: { org }, params: { id: 6101 } })).value.value.name, 'role6101')
     t.is((await service.send('POST', `${roles}?org=${org}`, { token, body: { name: 'x', permissions: [view] } })).status, 403)
     t.is((await service.send('PUT', `${roles}/6101?org=${org}`, { token, body: { name: 'x' } })).status, 403)
     t.is((await service.send('DELETE', `${roles}/6101?org=${org}`, { token })).status, 403)
@@ -138,28 +139,27 @@ for (const { name: database } of eachDatabase()) {
 
   onService('a read token reads roles and changes none; a site admin may do both anywhere', async (t, service) => {
     const token = await service.tokenOf(people.owner, ['read:authz'])
-    t.is((await service.send('GET', `${roles}?org=${org}`, { token })).status, 200)
+    t.deepEqual((await service.call(token, listRoles, { query: { org } })).value.items.map(({ name }) => name), ['role6101'])
     t.is((await service.send('POST', `${roles}?org=${org}`, { token, body: { name: 'x', permissions: [view] } })).status, 403)
-    const made = await service.send('POST', `${roles}?org=${org}`, { token: service.adminToken, body: { name: 'x', permissions: [view] } })
-    t.is(made.status, 201)
+    const made = await service.call(service.adminToken, createRole, { query: { org }, body: { name: 'x', permissions: [view] } })
+    t.like(made.value.value, { name: 'x', owner_id: served.org, permissions: [view] })
   })
 
   onService('each change and each denial is in the audit log', async (t, service) => {
     const owner = await service.tokenOf(people.owner)
     const viewer = await service.tokenOf(people.viewer)
-    await service.send('POST', `${roles}?org=${org}`, { token: owner, body: { name: 'audited', permissions: [view] } })
-    await service.send('DELETE', `${roles}/6101?org=${org}`, { token: viewer })
+    await service.call(owner, createRole, { query: { org }, body: { name: 'audited', permissions: [view] } })
+    t.is((await service.send('DELETE', `${roles}/6101?org=${org}`, { token: viewer })).status, 403)
     await service.running.container.resolve(AuditDenialsToken).flush()
-    const own = await service.send('GET', `/api/v1/orgs/${org}/audit`, { token: owner })
-    t.is(own.status, 200)
-    const ofAction = (action: string) => (own.json as readonly { action: string }[]).find((row) => row.action === action)
+    const own = await service.call(owner, listOrganizationAudit, { params: { orgname: org } })
+    const ofAction = (action: string) => own.value.items.find((row) => row.action === action)
     t.like(ofAction('role.created'), { actor: nameOf(people.owner), object_name: 'audited', result: 'done', owner_id: served.org })
     // Whoever owns the organization sees who tried, too.
     t.like(ofAction('access.denied'), { actor: nameOf(people.viewer), operation: 'authz.deleteRole', result: 'denied', owner_id: served.org })
     t.is((await service.send('GET', `/api/v1/orgs/${org}/audit`, { token: viewer })).status, 403)
     await service.running.container.resolve(AuditDenialsToken).flush()
-    const all = await service.send('GET', `/api/v1/admin/audit?action=access.denied&actor=${nameOf(people.viewer)}`, { token: service.adminToken })
-    t.true(all.json.some((row: { operation: string }) => row.operation === 'authz.deleteRole'))
+    const all = await service.call(service.adminToken, listSiteAudit, { query: { action: 'access.denied', actor: nameOf(people.viewer) } })
+    t.true(all.value.items.some(({ operation }) => operation === 'authz.deleteRole'))
     t.is((await service.send('GET', '/api/v1/admin/audit', { token: owner })).status, 403)
   })
 }

@@ -1,5 +1,38 @@
 import test from 'ava'
-import type { ServiceWorld, ShownTeam } from './service-world.ts'
+import { listAllowedPermissions } from '../../plugins/authz/allowed-permissions.routes.ts'
+import { createRole } from '../../plugins/authz/roles.routes.ts'
+import { adminCreateUser, adminEditUser } from '../../plugins/identity/accounts/admin.routes.ts'
+import { getCaller, searchUsers } from '../../plugins/identity/accounts/users.routes.ts'
+import { listEmails } from '../../plugins/identity/emails/emails.routes.ts'
+import { Redirect } from '../../plugins/kit/reply.ts'
+import type { OrganizationBody } from '../../plugins/organizations/codecs.ts'
+import { checkMember } from '../../plugins/organizations/members/members.routes.ts'
+import {
+  createOrganization,
+  deleteOrganization,
+  editOrganization,
+  getOrganization,
+  getPermissionsOfUser,
+  isOwner,
+  listOrganizations,
+  listOrganizationsOfUser,
+  listOwnOrganizations,
+  renameOrganization,
+} from '../../plugins/organizations/organizations/organizations.routes.ts'
+import {
+  addTeamMember,
+  createTeam,
+  deleteTeam,
+  editTeam,
+  getTeam,
+  getTeamMember,
+  listOwnTeams,
+  listTeamMembers,
+  listTeams,
+  removeTeamMember,
+  searchTeams,
+} from '../../plugins/organizations/teams/teams.routes.ts'
+import type { ServiceWorld } from './service-world.ts'
 import { startWorld } from './service-world.ts'
 
 let world: ServiceWorld
@@ -7,6 +40,14 @@ test.before(async () => {
   world = await startWorld()
 })
 test.after.always(() => world.stop())
+
+const acme = { orgname: 'acme' } as const
+/** An organization as a person sees it, with its row version. */
+const readOrganization = async ({ call }: ServiceWorld, login: string, orgname: string): Promise<{ readonly value: OrganizationBody; readonly version: number }> => {
+  const { value } = await call(login, getOrganization, { params: { orgname } })
+  if (value instanceof Redirect) throw new Error(`${orgname} is now at ${value.path}`)
+  return value
+}
 
 const statusesFor = async (method: string, path: string, body?: unknown): Promise<string> => {
   const statuses: string[] = []
@@ -23,9 +64,10 @@ test.serial('creating: 201 with all keys, the caller alone in Owners; bad, reser
     name: 'Sams.Org', username: 'Sams.Org', full_name: 'S', email: '', avatar_url: `${world.service.baseUrl}/api/v1/avatars/drawn/sams.org`, description: '', website: 'https://s.example',
     location: '', fleetManagementClusterEndPoint: '', visibility: 'public', orgType: 0, repo_admin_change_team_access: false,
   })
-  const teams = (await world.as('sam', 'GET', '/orgs/Sams.Org/teams')).json
-  t.deepEqual(teams.map((team: ShownTeam) => [team.name, team.permission, team.type]), [['Owners', 'owner', 'kubernetes'], ['Editors', 'write', 'kubernetes'], ['Viewers', 'read', 'kubernetes']])
-  t.deepEqual((await world.as('sam', 'GET', `/teams/${teams[0].id}/members`)).json.map((user: { login: string }) => user.login), ['sam'])
+  const teams = (await world.call('sam', listTeams, { params: { orgname: 'Sams.Org' } })).value.items
+  t.deepEqual(teams.map((team) => [team.name, team.permission, team.type]), [['Owners', 'owner', 'kubernetes'], ['Editors', 'write', 'kubernetes'], ['Viewers', 'read', 'kubernetes']])
+  const owners = await world.call('sam', listTeamMembers, { params: { teamid: teams[0]?.id ?? 0 } })
+  t.deepEqual(owners.value.items.map(({ login }) => login), ['sam'])
   for (const body of [{ username: 'sams.org' }, { username: 'SAM' }, { username: 'api' }, { username: '' }, { username: 'a b' }, {}, { username: 'x', visibility: 'secret' }, { username: 'x', orgType: 'client' }, { username: 'x', website: 'nope' }, { username: 7 }]) {
     const refused = await world.as('sam', 'POST', '/orgs', body)
     t.is(refused.status, 422, JSON.stringify(body))
@@ -35,7 +77,7 @@ test.serial('creating: 201 with all keys, the caller alone in Owners; bad, reser
 })
 
 test.serial('creating: refused with 403 without the right, and for tokens that are confined or read-only', async (t) => {
-  t.is((await world.as('admin', 'PATCH', '/admin/users/vic', { allow_create_organization: false })).status, 200)
+  await world.call('admin', adminEditUser, { params: { username: 'vic' }, body: { allow_create_organization: false } })
   t.is((await world.as('vic', 'POST', '/orgs', { username: 'vics' })).status, 403)
   const reading = await world.service.tokenFor('ed', ['read:organization'])
   t.is((await world.service.send('POST', '/api/v1/orgs', { token: reading, body: { username: 'eds' } })).status, 403)
@@ -43,9 +85,9 @@ test.serial('creating: refused with 403 without the right, and for tokens that a
 
 test.serial('reading: a private organization does not exist for outsiders, its address is for the signed-in', async (t) => {
   t.is(await statusesFor('GET', '/orgs/acme'), '404 404 404 200 200 200')
-  t.is((await world.as('admin', 'GET', '/orgs/ACME')).status, 200)
+  t.is((await readOrganization(world, 'admin', 'ACME')).value.username, 'acme')
   t.is((await world.as(undefined, 'GET', '/orgs/evil')).json.email, '')
-  t.is((await world.as('sam', 'GET', '/orgs/evil')).json.email, 'eve@example.org')
+  t.is((await readOrganization(world, 'sam', 'evil')).value.email, 'eve@example.org')
   const [hidden, missing] = [await world.as('sam', 'GET', '/orgs/acme'), await world.as('sam', 'GET', '/orgs/nowhere')]
   t.is(hidden.json.message.replace('acme', 'nowhere'), missing.json.message, 'one answer for both')
   const scoped = await world.service.tokenFor('ada', ['read:user'])
@@ -53,37 +95,42 @@ test.serial('reading: a private organization does not exist for outsiders, its a
 })
 
 test.serial('lists: by visibility, with Link and X-Total-Count', async (t) => {
-  await world.as('eve', 'POST', '/orgs', { username: 'halfopen', visibility: 'limited' })
-  const names = async (login: string | undefined) => (await world.as(login, 'GET', '/orgs?limit=50')).json.map((one: { username: string }) => one.username)
-  t.false((await names(undefined)).includes('halfopen'))
+  await world.call('eve', createOrganization, { body: { username: 'halfopen', visibility: 'limited' } })
+  const names = async (login: string) => (await world.call(login, listOrganizations, { page: { limit: 50 } })).value.items.map(({ username }) => username)
+  const anonymous = await world.as(undefined, 'GET', '/orgs?limit=50')
+  t.is(anonymous.status, 200)
+  t.false(anonymous.text.includes('halfopen'))
   t.true((await names('sam')).includes('halfopen'))
   t.false((await names('ada')).includes('acme'))
   t.true((await names('admin')).includes('acme'))
-  const first = await world.as('admin', 'GET', '/orgs?limit=1')
-  t.is(first.json.length, 1)
-  t.true(Number(first.headers['x-total-count']) >= 3)
+  const first = await world.call('admin', listOrganizations, { page: { limit: 1 } })
+  t.is(first.value.items.length, 1)
+  t.true(first.value.total >= 3)
   t.regex(String(first.headers['link']), /rel="next"/)
   t.is((await world.as('sam', 'GET', '/orgs?page=0&limit=0')).status, 200)
 })
 
 test.serial("a user's organizations: one's own all, another's only what one may know", async (t) => {
-  const names = async (login: string, path: string) => (await world.as(login, 'GET', path)).json.map((one: { username: string }) => one.username)
-  t.deepEqual(await names('ada', '/user/orgs'), ['acme'])
-  t.deepEqual(await names('vic', '/users/ada/orgs'), ['acme'], 'fellow members know')
-  t.deepEqual(await names('eve', '/users/ada/orgs'), [])
-  t.deepEqual(await names('admin', '/users/ada/orgs'), ['acme'])
+  const own = await world.call('ada', listOwnOrganizations)
+  t.deepEqual(own.value.items.map(({ username }) => username), ['acme'])
+  const ofAda = async (login: string) =>
+    (await world.call(login, listOrganizationsOfUser, { params: { username: 'ada' } })).value.items.map(({ username }) => username)
+  t.deepEqual(await ofAda('vic'), ['acme'], 'fellow members know')
+  t.deepEqual(await ofAda('eve'), [])
+  t.deepEqual(await ofAda('admin'), ['acme'])
   t.is((await world.as('ada', 'GET', '/users/nobody/orgs')).status, 404)
   t.is((await world.as('ada', 'GET', '/users/acme/orgs')).status, 404)
 })
 
 test.serial('editing: what is not sent stays, "" clears (Gitea blanks it all); 403 to members, 404 to those who may not know', async (t) => {
   const full = { full_name: 'Acme', description: 'd', website: 'https://a.example', location: 'L', fleetManagementClusterEndPoint: 'https://f.example' }
-  t.is((await world.as('ada', 'PATCH', '/orgs/acme', full)).status, 200)
-  const edited = await world.as('adam', 'PATCH', '/orgs/acme', { location: '' })
-  t.like(edited.json, { ...full, location: '', visibility: 'private', email: 'ada@example.org' })
+  t.like((await world.call('ada', editOrganization, { params: acme, body: full })).value.value, full)
+  const edited = await world.call('adam', editOrganization, { params: acme, body: { location: '' } })
+  t.like(edited.value.value, { ...full, location: '', visibility: 'private', email: 'ada@example.org' })
   t.is(await statusesFor('PATCH', '/orgs/acme', { location: 'x' }), '401 404 404 403 403 403')
   t.is((await world.as('sam', 'PATCH', '/orgs/evil', { location: 'x' })).status, 403, 'a public organization may be known')
-  t.is((await world.as('ada', 'PATCH', '/orgs/acme', { email: 'eve@example.org' })).status, 200, 'an address that a user has: no 500')
+  const shared = await world.call('ada', editOrganization, { params: acme, body: { email: 'eve@example.org' } })
+  t.is(shared.value.value.email, 'eve@example.org', 'an address that a user has: no 500')
   t.is((await world.as('ada', 'PATCH', '/orgs/acme', { email: 'nope' })).status, 422)
   t.like((await world.as(undefined, 'GET', '/orgs/evil')).json, { location: '' }, 'the other organization is as it was')
 })
@@ -93,33 +140,35 @@ test.serial('editing: If-Match guards the change', async (t) => {
   const options = { headers: { 'If-Match': String(headers['etag']) } }
   t.is((await world.as('ada', 'PATCH', '/orgs/acme', { description: 'first' }, options)).status, 200)
   t.is((await world.as('ada', 'PATCH', '/orgs/acme', { description: 'second' }, options)).status, 412)
-  t.is((await world.as('ada', 'GET', '/orgs/acme')).json.description, 'first')
+  t.is((await readOrganization(world, 'ada', 'acme')).value.description, 'first')
 })
 
 test.serial('owners: only they rename and delete; the old name redirects callers who may see the organization', async (t) => {
   t.is(await statusesFor('GET', '/orgs/acme/is-owner'), '401 403 403 403 403 403')
-  t.is((await world.as('ada', 'GET', '/orgs/acme/is-owner')).status, 200)
+  t.is((await world.call('ada', isOwner, { params: acme })).status, 200)
   t.is((await world.as('adam', 'POST', '/orgs/acme/rename', { new_name: 'mine' })).status, 403)
   t.is((await world.as('adam', 'DELETE', '/orgs/acme')).status, 403)
-  await world.as('sam', 'POST', '/orgs', { username: 'before', visibility: 'private' })
+  await world.call('sam', createOrganization, { body: { username: 'before', visibility: 'private' } })
   t.is((await world.as('sam', 'POST', '/orgs/before/rename', { new_name: 'acme' })).status, 422)
-  t.is((await world.as('sam', 'POST', '/orgs/before/rename', { new_name: 'after' })).status, 204)
-  const moved = await world.as('sam', 'GET', '/orgs/before')
-  t.deepEqual([moved.status, moved.headers['location']], [307, '/api/v1/orgs/after'])
+  t.is((await world.call('sam', renameOrganization, { params: { orgname: 'before' }, body: { new_name: 'after' } })).status, 204)
+  const moved = await world.call('sam', getOrganization, { params: { orgname: 'before' } })
+  t.deepEqual(moved.value, new Redirect(307, '/api/v1/orgs/after'))
   t.is((await world.as('eve', 'GET', '/orgs/before')).status, 404, 'the new name is not given away')
   t.is((await world.as('sam', 'GET', '/orgs/before/members')).status, 404)
   t.is((await world.as('sam', 'PATCH', '/orgs/before', { location: 'x' })).status, 404)
-  t.is((await world.as('sam', 'DELETE', '/orgs/after')).status, 204)
+  t.is((await world.call('sam', deleteOrganization, { params: { orgname: 'after' } })).status, 204)
   t.is((await world.as('sam', 'GET', '/orgs/before')).status, 404)
   t.is((await world.as('sam', 'DELETE', '/orgs/after')).status, 404)
 })
 
 test.serial('permissions of a user: told to the user and to members', async (t) => {
   const all = { can_create_repository: false, can_read: true }
-  t.deepEqual((await world.as('ada', 'GET', '/users/ada/orgs/acme/permissions')).json, { ...all, is_owner: true, is_admin: true, can_write: true })
-  t.deepEqual((await world.as('vic', 'GET', '/users/ed/orgs/acme/permissions')).json, { ...all, is_owner: false, is_admin: false, can_write: true })
+  const permissionsOf = async (login: string, username: string, org: string) =>
+    (await world.call(login, getPermissionsOfUser, { params: { username, org } })).value
+  t.deepEqual(await permissionsOf('ada', 'ada', 'acme'), { ...all, is_owner: true, is_admin: true, can_write: true })
+  t.deepEqual(await permissionsOf('vic', 'ed', 'acme'), { ...all, is_owner: false, is_admin: false, can_write: true })
   t.is((await world.as('eve', 'GET', '/users/ada/orgs/acme/permissions')).status, 404)
-  t.is((await world.as('ada', 'GET', '/users/ada/orgs/evil/permissions')).json.can_read, false)
+  t.false((await permissionsOf('ada', 'ada', 'evil')).can_read)
 })
 
 test.serial('a person is no organization, under any of these routes', async (t) => {
@@ -130,7 +179,7 @@ test.serial('a person is no organization, under any of these routes', async (t) 
   ] as const) {
     t.is((await world.as('ada', method, path, body)).status, 404, `${method} ${path}`)
   }
-  t.is((await world.as('ada', 'GET', '/user')).json.login, 'ada')
+  t.is((await world.call('ada', getCaller)).value.login, 'ada')
 })
 
 let teamsWorld: ServiceWorld
@@ -147,7 +196,7 @@ const teamsStatusesFor = async (method: string, path: string, body?: unknown): P
 }
 const roleId = async (login: string, org: string, name: string, actions: readonly string[]): Promise<number> => {
   const permissions = actions.map((action) => ({ namespace: 'org_mgmt', action }))
-  return (await teamsWorld.as(login, 'POST', `/authz/roles?org=${org}`, { name, permissions })).json.id
+  return (await teamsWorld.call(login, createRole, { query: { org }, body: { name, permissions } })).value.value.id
 }
 
 test.serial('creating: what older clients send is taken, defaults fill in, all keys come back', async (t) => {
@@ -158,7 +207,7 @@ test.serial('creating: what older clients send is taken, defaults fill in, all k
     name: 'Sdk', description: '', permission: 'write', units: [], units_map: {}, includes_all_repositories: false,
     can_create_org_repo: false, type: 'kubernetes', role_ids: [], organization: { username: 'acme' },
   })
-  t.is((await teamsWorld.as('ada', 'POST', '/orgs/acme/teams', { name: 'Bare' })).json.permission, 'read', 'no units: no 500')
+  t.is((await teamsWorld.call('ada', createTeam, { params: acme, body: { name: 'Bare' } })).value.permission, 'read', 'no units: no 500')
 })
 
 test.serial('creating: 400 for type and roles, 422 for names and levels, 403 and 404 by standing', async (t) => {
@@ -180,34 +229,35 @@ test.serial('reading: members see teams, outsiders nothing, an id that cannot ex
   t.is(await teamsStatusesFor('GET', `/teams/${editors}`), '401 404 404 200 200 200')
   t.is(await teamsStatusesFor('GET', '/orgs/acme/teams'), '401 404 404 200 200 200')
   t.is(await teamsStatusesFor('GET', `/teams/${editors}/members`), '401 404 404 200 200 200')
-  t.is((await teamsWorld.as('vic', 'GET', `/teams/${editors}/members/ed`)).json.login, 'ed')
+  t.is((await teamsWorld.call('vic', getTeamMember, { params: { teamid: editors, username: 'ed' } })).value.login, 'ed')
   t.is((await teamsWorld.as('vic', 'GET', `/teams/${editors}/members/vic`)).status, 404)
   t.is((await teamsWorld.as('eve', 'GET', `/teams/${editors}/members/ed`)).status, 404)
   for (const id of ['999999', '9223372036854775807', '0', '-1', 'x', '1e3', '01']) {
     t.is((await teamsWorld.as('ada', 'GET', `/teams/${id}`)).status, 404, id)
   }
-  const names = (await teamsWorld.as('vic', 'GET', '/user/teams')).json.map((team: ShownTeam) => [team.name, team.organization.username])
-  t.deepEqual(names, [['Viewers', 'acme']])
+  const own = await teamsWorld.call('vic', listOwnTeams)
+  t.deepEqual(own.value.items.map((team) => [team.name, team.organization.username]), [['Viewers', 'acme']])
 })
 
 test.serial('searching: own teams for members, all for owners', async (t) => {
-  const names = async (login: string, query: string) => {
-    const { status, json } = await teamsWorld.as(login, 'GET', `/orgs/acme/teams/search${query}`)
-    return status === 200 && json.ok === true ? json.data.map((team: ShownTeam) => team.name) : status
-  }
-  t.deepEqual(await names('vic', ''), ['Viewers'])
-  t.deepEqual(await names('ada', '?q=EDIT'), ['Editors'])
-  t.deepEqual(await names('ada', '?q=change%20things'), [])
-  t.deepEqual(await names('ada', '?q=change%20things&include_desc=true'), ['Editors'])
-  t.deepEqual(await names('ada', '?q=%25'), [])
-  t.is(await names('eve', ''), 404)
+  const found = (login: string, query: { readonly q?: string; readonly include_desc?: boolean } = {}) => teamsWorld.call(login, searchTeams, { params: acme, query })
+  const names = async (...search: Parameters<typeof found>) => (await found(...search)).value.items.map(({ name }) => name)
+  t.deepEqual(await names('vic'), ['Viewers'])
+  t.like(JSON.parse((await found('vic')).text), { ok: true })
+  t.deepEqual(await names('ada', { q: 'EDIT' }), ['Editors'])
+  t.deepEqual(await names('ada', { q: 'change things' }), [])
+  t.deepEqual(await names('ada', { q: 'change things', include_desc: true }), ['Editors'])
+  t.deepEqual(await names('ada', { q: '%' }), [])
+  t.is((await teamsWorld.as('eve', 'GET', '/orgs/acme/teams/search')).status, 404)
 })
 
 test.serial('editing: merge, taken names 422 (Gitea: 500), Owners 409, one\'s own level 403', async (t) => {
-  const made = (await teamsWorld.as('ada', 'POST', '/orgs/acme/teams', { name: 'Change', description: 'd', permission: 'write' })).json
-  const edited = await teamsWorld.as('adam', 'PATCH', `/teams/${made.id}`, { name: 'Changed' })
-  t.like(edited.json, { name: 'Changed', description: 'd', permission: 'write' })
-  t.like((await teamsWorld.as('adam', 'PATCH', `/teams/${made.id}`, { description: '' })).json, { name: 'Changed', description: '' })
+  const made = (await teamsWorld.call('ada', createTeam, { params: acme, body: { name: 'Change', description: 'd', permission: 'write' } })).value
+  const params = { teamid: made.id }
+  const edited = await teamsWorld.call('adam', editTeam, { params, body: { name: 'Changed' } })
+  t.like(edited.value.value, { name: 'Changed', description: 'd', permission: 'write' })
+  const emptied = await teamsWorld.call('adam', editTeam, { params, body: { description: '' } })
+  t.like(emptied.value.value, { name: 'Changed', description: '' })
   t.is((await teamsWorld.as('adam', 'PATCH', `/teams/${made.id}`, { name: 'viewers' })).status, 422)
   t.is((await teamsWorld.as('adam', 'PATCH', `/teams/${made.id}`, { type: 'x' })).status, 400)
   const owners = await teamsWorld.teamId('Owners')
@@ -220,7 +270,7 @@ test.serial('editing: merge, taken names 422 (Gitea: 500), Owners 409, one\'s ow
   const guarded = { headers: { 'If-Match': String(headers['etag']) } }
   t.is((await teamsWorld.as('ada', 'PATCH', `/teams/${made.id}`, { description: '1' }, guarded)).status, 200)
   t.is((await teamsWorld.as('ada', 'PATCH', `/teams/${made.id}`, { description: '2' }, guarded)).status, 412)
-  t.is((await teamsWorld.as('ada', 'DELETE', `/teams/${made.id}`)).status, 204)
+  t.is((await teamsWorld.call('ada', deleteTeam, { params })).status, 204)
   t.is((await teamsWorld.as('ada', 'DELETE', `/teams/${made.id}`)).status, 404)
 })
 
@@ -236,22 +286,23 @@ test.serial('no escalation: neither by a role, nor by a team, nor by a level', a
   t.is(await status('cleo', 'PUT', '/orgs/acme/memberships/cleo', { role: 'admin' }), 403)
   t.is(await status('cleo', 'PUT', '/orgs/acme/memberships/cleo', { role: 'owner' }), 403)
   t.is(await status('cleo', 'POST', '/orgs/acme/teams', { name: 'Up', permission: 'admin' }), 403)
-  t.is(await status('cleo', 'POST', '/orgs/acme/teams', { name: 'Side', assignedRoleIDs: [weak] }), 201)
+  t.like((await teamsWorld.call('cleo', createTeam, { params: acme, body: { name: 'Side', assignedRoleIDs: [weak] } })).value, { name: 'Side', role_ids: [weak] })
   t.is(await status('cleo', 'POST', `/orgs/acme/teams/${admins}/action/join?uid=${teamsWorld.idOf('cleo')}`), 403)
   t.is(await status('adam', 'PUT', `/teams/${owners}/members/adam`), 403)
   t.is(await status('adam', 'PUT', '/orgs/acme/memberships/adam', { role: 'owner' }), 403)
   t.is(await status('adam', 'PATCH', `/teams/${editors}`, { assignedRoleIDs: [strong] }), 403)
-  t.is(await status('adam', 'PATCH', `/teams/${editors}`, { assignedRoleIDs: [weak] }), 200)
-  t.is((await teamsWorld.as('vic', 'GET', `/teams/${editors}`)).json.role_ids[0], weak)
+  await teamsWorld.call('adam', editTeam, { params: { teamid: editors }, body: { assignedRoleIDs: [weak] } })
+  t.is((await teamsWorld.call('vic', getTeam, { params: { teamid: editors } })).value.value.role_ids[0], weak)
 })
 
 test.serial('members of teams: idempotent PUT, membership comes and goes with teams', async (t) => {
   const editors = await teamsWorld.teamId('Editors')
-  const put = () => teamsWorld.as('ada', 'PUT', `/teams/${editors}/members/sam?autoConnectClusters=true`)
+  const params = { teamid: editors, username: 'sam' }
+  const put = () => teamsWorld.call('ada', addTeamMember, { params, query: { autoConnectClusters: true } })
   t.deepEqual([(await put()).status, (await put()).status], [204, 204])
-  t.is((await teamsWorld.as('sam', 'GET', '/orgs/acme')).status, 200)
+  t.is((await readOrganization(teamsWorld, 'sam', 'acme')).value.username, 'acme')
   t.is((await teamsWorld.as('sam', 'DELETE', `/teams/${editors}/members/ed`)).status, 403)
-  t.is((await teamsWorld.as('sam', 'DELETE', `/teams/${editors}/members/sam`)).status, 204)
+  t.is((await teamsWorld.call('sam', removeTeamMember, { params })).status, 204)
   t.is((await teamsWorld.as('sam', 'GET', '/orgs/acme')).status, 404, 'the next request is refused')
   t.is((await teamsWorld.as('ada', 'DELETE', `/teams/${editors}/members/sam`)).status, 404)
   t.is((await teamsWorld.as('ada', 'PUT', `/teams/${editors}/members/nobody`)).status, 404)
@@ -290,40 +341,42 @@ test.before(async () => {
 test.after.always(() => lineageDefectsWorld?.stop())
 
 const as: ServiceWorld['as'] = (...request) => lineageDefectsWorld.as(...request)
+const call: ServiceWorld['call'] = (caller, route, ...input) => lineageDefectsWorld.call(caller, route, ...input)
 const teamId: ServiceWorld['teamId'] = (...team) => lineageDefectsWorld.teamId(...team)
 const status = async (...request: Parameters<ServiceWorld['as']>): Promise<number> => (await as(...request)).status
 
 test('an edited organization keeps what the request leaves out, and loses what it empties', async (t) => {
   const full = { full_name: 'Evil Corp', description: 'not nice', website: 'https://evil.example', location: 'Here' }
-  t.is(await status('eve', 'PATCH', '/orgs/evil', full), 200)
-  t.is(await status('eve', 'PATCH', '/orgs/evil', { location: 'There' }), 200)
-  t.like((await as('eve', 'GET', '/orgs/evil')).json, { ...full, location: 'There' })
-  t.is(await status('eve', 'PATCH', '/orgs/evil', { description: '' }), 200)
-  t.like((await as('eve', 'GET', '/orgs/evil')).json, { ...full, location: 'There', description: '' })
+  const params = { orgname: 'evil' }
+  await call('eve', editOrganization, { params, body: full })
+  await call('eve', editOrganization, { params, body: { location: 'There' } })
+  t.like((await readOrganization(lineageDefectsWorld, 'eve', 'evil')).value, { ...full, location: 'There' })
+  await call('eve', editOrganization, { params, body: { description: '' } })
+  t.like((await readOrganization(lineageDefectsWorld, 'eve', 'evil')).value, { ...full, location: 'There', description: '' })
 })
 
 test('the last owner cannot leave: one answer, 409, and the owner is still there', async (t) => {
   const answer = await as('ada', 'DELETE', '/orgs/acme/members/ada')
   t.is(answer.status, 409)
   t.is(typeof answer.json.message, 'string')
-  t.is(await status('ada', 'GET', '/orgs/acme/members/ada'), 204)
+  t.is((await call('ada', checkMember, { params: { orgname: 'acme', username: 'ada' } })).status, 204)
 })
 
 test('a team without units, and a team renamed to a taken name, are no server errors', async (t) => {
-  const made = await as('ada', 'POST', '/orgs/acme/teams', { name: 'Unitless', permission: 'read' })
-  t.is(made.status, 201)
-  t.is(await status('ada', 'PATCH', `/teams/${made.json.id}`, { name: 'Viewers' }), 422)
-  t.is(await status('ada', 'PATCH', `/teams/${made.json.id}`, { name: 'viewers' }), 422)
-  t.is(await status('ada', 'DELETE', `/teams/${made.json.id}`), 204)
+  const { id } = (await call('ada', createTeam, { params: acme, body: { name: 'Unitless', permission: 'read' } })).value
+  t.is(await status('ada', 'PATCH', `/teams/${id}`, { name: 'Viewers' }), 422)
+  t.is(await status('ada', 'PATCH', `/teams/${id}`, { name: 'viewers' }), 422)
+  t.is((await call('ada', deleteTeam, { params: { teamid: id } })).status, 204)
 })
 
 test('an address that another organization has is fine: it is a contact, no identity', async (t) => {
-  t.is(await status('eve', 'PATCH', '/orgs/evil', { email: 'ada@example.org' }), 200)
+  const edited = await call('eve', editOrganization, { params: { orgname: 'evil' }, body: { email: 'ada@example.org' } })
+  t.is(edited.value.value.email, 'ada@example.org')
 })
 
 test('the primary address cannot be deleted, and settings that are wrong are 422', async (t) => {
   t.is(await status('sam', 'DELETE', '/user/emails', { emails: ['sam@example.org'] }), 422)
-  t.is((await as('sam', 'GET', '/user/emails')).json.length, 1)
+  t.is((await call('sam', listEmails)).value.items.length, 1)
   for (const settings of [{ website: 'javascript:alert(1)' }, { language: 'no language at all' }, { full_name: 7 }]) {
     t.is(await status('sam', 'PATCH', '/user/settings', settings), 422, JSON.stringify(settings))
   }
@@ -341,10 +394,9 @@ test('an outsider learns nothing of a private organization, on every one of its 
 })
 
 test('the permissions of an organization are returned, not a server error', async (t) => {
-  const { json: acme } = await as('ada', 'GET', '/orgs/acme')
-  const answer = await as('ada', 'POST', '/authz/objects/allowed-permissions?org=acme', [{ objectType: 'organization', objectID: acme.id }])
-  t.is(answer.status, 200)
-  t.true(answer.json[0].allowedPermissions.includes('can_edit'))
+  const { value } = await readOrganization(lineageDefectsWorld, 'ada', 'acme')
+  const allowed = await call('ada', listAllowedPermissions, { query: { org: 'acme' }, body: [{ objectType: 'organization', objectID: value.id }] })
+  t.true(allowed.value[0]?.allowedPermissions.includes('can_edit'))
 })
 
 test('acting as another user checks the target, and the scope of the token', async (t) => {
@@ -353,11 +405,11 @@ test('acting as another user checks the target, and the scope of the token', asy
   t.is(await status('sam', 'GET', '/user?sudo=ada'), 403)
   const weak = await lineageDefectsWorld.service.tokenFor('admin', ['read:user', 'write:admin'])
   t.is((await lineageDefectsWorld.service.send('GET', '/api/v1/user?sudo=ada', { token: weak })).status, 403)
-  t.is(await status('admin', 'POST', '/admin/users', { username: 'shut', email: 'shut@example.org', password: 'a long passphrase of ours' }), 201)
-  t.is(await status('admin', 'PATCH', '/admin/users/shut', { prohibit_login: true }), 200)
+  await call('admin', adminCreateUser, { body: { username: 'shut', email: 'shut@example.org', password: 'a long passphrase of ours' } })
+  await call('admin', adminEditUser, { params: { username: 'shut' }, body: { prohibit_login: true } })
   t.is(await status('admin', 'GET', '/user?sudo=shut'), 403)
-  const acted = await as('admin', 'GET', '/user?sudo=ada')
-  t.deepEqual([acted.status, acted.headers['x-sudo-by'], acted.json.login], [200, 'admin', 'ada'])
+  const acted = await call('admin', getCaller, { extraQuery: { sudo: 'ada' } })
+  t.deepEqual([acted.headers['x-sudo-by'], acted.value.login], ['admin', 'ada'])
 })
 
 test('a list has its length and the link to the next page', async (t) => {
@@ -371,5 +423,5 @@ test('a list has its length and the link to the next page', async (t) => {
 })
 
 test('wildcards of the database are letters like others', async (t) => {
-  for (const text of ['%', '_', 'a%', '%25']) t.deepEqual((await as('ada', 'GET', `/users/search?q=${encodeURIComponent(text)}`)).json.data, [], text)
+  for (const text of ['%', '_', 'a%', '%25']) t.deepEqual((await call('ada', searchUsers, { query: { q: text } })).value.items, [], text)
 })

@@ -1,6 +1,8 @@
 import type { ServiceAnswer, SendOptions } from '../support/send-json.ts'
 import type { ServiceOptions, TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
+import type { TypedCall } from '../support/typed-call.ts'
+import { makeTypedCall } from '../support/typed-call.ts'
 
 const api = '/api/v1'
 
@@ -18,8 +20,10 @@ export interface ServiceWorld {
   readonly service: TestService
   /** Sends as a person (`admin` is the site admin), or without a credential; `path` is below `/api/v1`. */
   as(login: string | undefined, method: string, path: string, body?: unknown, options?: SendOptions): Promise<ServiceAnswer>
+  /** Calls a declared route as a person, who gets the declared success. */
+  readonly call: TypedCall
   idOf(login: string): number
-  /** Lets `as` send as a person who was made since. */
+  /** Lets `as` and `call` send as a person who was made since. */
   adopt(login: string): Promise<void>
   /** The id of a team of acme, by name. */
   teamId(name: string): Promise<number>
@@ -66,5 +70,6 @@ export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceW
     ids.set(login, (await done('admin', 'GET', `/users/${login}`)).json.id)
     tokens.set(login, await service.tokenFor(login))
   }
-  return { service, as, idOf: (login) => ids.get(login) ?? 0, adopt, teamId, stop: () => service.stop() }
+  const call = makeTypedCall(service.client, (login) => tokens.get(login))
+  return { service, as, call, idOf: (login) => ids.get(login) ?? 0, adopt, teamId, stop: () => service.stop() }
 }

@@ -25,6 +25,8 @@ import { borrowMysqlDatabase, migratedMysqlUrl, migratedSqlitePath } from './dat
 import { httpSend } from './http-send.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
 import { makeSendJson } from './send-json.ts'
+import type { TypedCall } from './typed-call.ts'
+import { makeTypedCall } from './typed-call.ts'
 import { watchAnswers } from './watch-answers.ts'
 
 export interface ServiceOptions {
@@ -52,6 +54,8 @@ export interface TestService {
   readonly adminToken: string
   /** The typed client; credentials go in as `headers`. */
   readonly client: Client
+  /** Calls a declared route with an access token, which gets the declared success. */
+  readonly call: TypedCall
   readonly running: RunningService
   /** `path` below the base URL, as `/api/v1/user`. A body that is no string is sent as JSON. */
   send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
@@ -84,13 +88,15 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
   const { baseUrl, opsUrl } = running
   const answers = watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () => documentOf(running, settings))
   const tokenFor = makeTokenFor(running, settings)
+  const client = makeClient(httpSend(baseUrl))
   return {
     baseUrl,
     opsUrl,
     running,
     databaseUrl,
     adminToken: await tokenFor(settings.adminUsername),
-    client: makeClient(httpSend(baseUrl)),
+    client,
+    call: makeTypedCall(client, (token) => token),
     send: makeSendJson(baseUrl),
     logLines: () => log.map((line) => JSON.parse(line) as Record<string, unknown>),
     logText: () => log.join(''),

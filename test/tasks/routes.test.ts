@@ -11,6 +11,10 @@ import type { EventPublisher, TaskStore } from '../../core/tasks/ports.ts'
 import { makeViewTask } from '../../core/tasks/tasks.ts'
 import type { Task, TaskEvent, TaskId } from '../../core/tasks/types.ts'
 import { taskGroup } from '../../plugins/tasks/tasks.handlers.ts'
+import { listOwnAudit } from '../../plugins/audit/audit.routes.ts'
+import { Redirect } from '../../plugins/kit/reply.ts'
+import { getOrganization } from '../../plugins/organizations/organizations/organizations.routes.ts'
+import { cancelTask, followTask, getTask, listTasks } from '../../plugins/tasks/tasks.routes.ts'
 import type { Person } from '../clusters/cluster-world.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
 import { principal, startStubServer } from '../http/stub-server.ts'
@@ -25,6 +29,8 @@ const diary: Diary = { runs: [], recoveries: [], reasons: [] }
 let service: TestService
 let ada: Person
 let eve: Person
+
+const cancel = (token: string, id: string) => service.call(token, cancelTask, { params: { id } })
 
 test.before(async () => {
   service = await startService({ plugins: [makeTinyPlugin(diary)] })
@@ -49,7 +55,7 @@ test.serial('a task is shown with its end, its result and its events, and its in
     '6 Success Counting', '7 Success Count completed successfully!',
   ])
   t.deepEqual(events.map(({ id: each }) => each === id), [true, true, false, false, false, false, true])
-  const audit = await service.send('GET', `/api/v1/user/audit?limit=50`, { token: ada.token })
+  const audit = await service.call(ada.token, listOwnAudit, { page: { limit: 50 } })
   for (const text of [JSON.stringify(task), JSON.stringify(events), audit.text, service.logText()]) t.false(text.includes('hunter2'))
 })
 
@@ -74,11 +80,11 @@ test.serial('another user sees nothing of a task', async (t) => {
     t.deepEqual({ ...foreign.json, requestId: '' }, { ...none.json, requestId: '' })
     t.is((await service.send(method, `/api/v1/tasks/${id}${path}`)).status, 401)
   }
-  t.deepEqual((await service.send('GET', '/api/v1/tasks', { token: eve.token })).json, [])
+  t.deepEqual((await service.call(eve.token, listTasks)).value.items, [])
   t.is((await service.send('GET', `/api/v1/tasks?account=${ada.login}`, { token: eve.token })).status, 404)
   t.is((await service.send('GET', '/api/v1/tasks?account=nobody-has-this', { token: eve.token })).status, 404)
   t.is((await show(service, service.adminToken, id)).state, 'running', 'a site admin sees it')
-  await service.send('POST', `/api/v1/tasks/${id}/cancel`, { token: ada.token })
+  await cancel(ada.token, id)
   t.is((await untilEnd(service, ada.token, id)).state, 'cancelled')
 })
 
@@ -88,18 +94,15 @@ test.serial('tasks are listed newest first, by state, kind and cluster', async (
   const second = await order(service, zoe.token, { title: 'Second', fails: true })
   await untilEnd(service, zoe.token, first.id)
   await untilEnd(service, zoe.token, second.id)
-  const list = async (query: string) => {
-    const answer = await service.send('GET', `/api/v1/tasks${query}`, { token: zoe.token })
-    t.is(answer.status, 200, answer.text)
-    return (answer.json as { title: string }[]).map(({ title }) => title)
-  }
-  t.deepEqual(await list(''), ['Second', 'First'])
-  t.deepEqual(await list('?state=failed'), ['Second'])
-  t.deepEqual(await list('?kind=tiny.work&cluster=ada/one'), ['Second', 'First'])
-  t.deepEqual(await list('?kind=other.work'), [])
-  t.deepEqual(await list('?cluster=ada/two'), [])
-  t.deepEqual(await list(`?account=${zoe.login}`), ['Second', 'First'])
-  t.deepEqual(await list('?limit=1&page=2'), ['First'])
+  const titles = async (query: { readonly account?: string; readonly state?: 'failed'; readonly kind?: string; readonly cluster?: string }, page = {}) =>
+    (await service.call(zoe.token, listTasks, { query, page })).value.items.map(({ title }) => title)
+  t.deepEqual(await titles({}), ['Second', 'First'])
+  t.deepEqual(await titles({ state: 'failed' }), ['Second'])
+  t.deepEqual(await titles({ kind: 'tiny.work', cluster: 'ada/one' }), ['Second', 'First'])
+  t.deepEqual(await titles({ kind: 'other.work' }), [])
+  t.deepEqual(await titles({ cluster: 'ada/two' }), [])
+  t.deepEqual(await titles({ account: zoe.login }), ['Second', 'First'])
+  t.deepEqual(await titles({}, { limit: 1, page: 2 }), ['First'])
   t.is((await service.send('GET', '/api/v1/tasks?state=sleeping', { token: zoe.token })).status, 400)
 })
 
@@ -110,7 +113,7 @@ test.serial('a feed tells what was and what comes, and ends with the task', asyn
   t.is(feed.status, 200)
   t.is(feed.contentType, 'text/event-stream; charset=utf-8')
   await until('the lines', () => (feed.events.length >= 6 ? true : undefined))
-  await service.send('POST', `/api/v1/tasks/${id}/cancel`, { token: ada.token })
+  await cancel(ada.token, id)
   await feed.ended
   const last = feed.events.at(-1)
   t.like(last?.event, { id, status: 'Failed', msg: 'Wait was cancelled.', data: { state: 'cancelled' } })
@@ -145,7 +148,7 @@ test.serial('one caller has a limited number of open feeds, and others have thei
   const feeds = await Promise.all(Array.from({ length: 100 }, () => openFeed(service.baseUrl, path, ada.token)))
   t.true(feeds.every(({ status }) => status === 200))
   t.is((await openFeed(service.baseUrl, path, ada.token)).status, 429)
-  t.is((await service.send('GET', path, { token: ada.token, headers: { accept: 'application/json' } })).status, 200, 'what there is can be read')
+  t.true((await service.call(ada.token, followTask, { params: { id } })).value.length > 0, 'what there is can be read')
   const other = await openFeed(service.baseUrl, path, service.adminToken)
   t.is(other.status, 200)
   for (const { cut } of [...feeds, other]) cut()
@@ -154,7 +157,7 @@ test.serial('one caller has a limited number of open feeds, and others have thei
     feed.cut()
     return feed.status === 200 ? true : undefined
   })
-  await service.send('POST', `/api/v1/tasks/${id}/cancel`, { token: ada.token })
+  await cancel(ada.token, id)
   await untilEnd(service, ada.token, id)
 })
 
@@ -162,13 +165,13 @@ test.serial('a task that waits is cancelled at once and never done; one that has
   const busy = await Promise.all(Array.from({ length: 3 }, (_, i) => order(service, eve.token, { title: `Busy ${i}`, untilCancelled: true })))
   for (const { id } of busy) await untilState(service, eve.token, id, 'running')
   const waiting = await order(service, eve.token, { title: 'Waiting' })
-  const cancelled = await service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: eve.token })
+  const cancelled = await cancel(eve.token, waiting.id)
   t.is(cancelled.status, 202)
-  t.like(cancelled.json, { state: 'cancelled', is_cancel_requested: true })
+  t.like(cancelled.value, { state: 'cancelled', is_cancel_requested: true })
   const twice = await service.send('POST', `/api/v1/tasks/${waiting.id}/cancel`, { token: eve.token })
   t.is(twice.status, 409)
   t.is(twice.json.code, 'TaskEnded')
-  for (const { id } of busy) t.is((await service.send('POST', `/api/v1/tasks/${id}/cancel`, { token: eve.token })).status, 202)
+  for (const { id } of busy) t.true((await cancel(eve.token, id)).value.is_cancel_requested)
   for (const { id } of busy) t.is((await untilEnd(service, eve.token, id)).state, 'cancelled')
   t.false(diary.runs.includes(waiting.id))
   t.deepEqual((await eventsOf(service, eve.token, waiting.id)).map(({ status }) => status), ['Pending', 'Failed'])
@@ -184,7 +187,7 @@ test.serial('one lock has one task at a time, and the refusal says whose within 
   const foreign = await ask({})
   t.is(foreign.status, 409)
   t.is(foreign.json.message, 'Another task works on the same object. Try again.', 'a task of another account does not exist for the caller')
-  await service.send('POST', `/api/v1/tasks/${first.id}/cancel`, { token: ada.token })
+  await cancel(ada.token, first.id)
   await untilEnd(service, ada.token, first.id)
   const next = await order(service, eve.token, { title: 'Other', lockKey: 'cluster/7/shop/web' })
   t.is((await untilEnd(service, eve.token, next.id)).state, 'succeeded')
@@ -195,7 +198,7 @@ test.serial('of twenty at once one gets the lock', async (t) => {
   const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => service.send('POST', '/api/v1/tiny-work/', { token: i % 2 === 0 ? ada.token : eve.token, body })))
   t.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 19 }, () => 409)])
   const winner = answers.find(({ status }) => status === 200)?.json as { id: string }
-  await service.send('POST', `/api/v1/tasks/${winner.id}/cancel`, { token: service.adminToken })
+  await cancel(service.adminToken, winner.id)
   await untilEnd(service, service.adminToken, winner.id)
 })
 
@@ -231,7 +234,11 @@ test.serial('the tasks of an organization are seen only by users who may connect
   const view = { namespace: 'cluster_mgmt', action: 'view clusters' }
   await people.teamWithRole(olga, harbour, [carl], [connect, view])
   await people.teamWithRole(olga, harbour, [dora], [view])
-  const idOf = async (org: string): Promise<number> => ((await service.send('GET', `/api/v1/orgs/${org}`, { token: service.adminToken })).json as { id: number }).id
+  const idOf = async (orgname: string): Promise<number> => {
+    const { value } = await service.call(service.adminToken, getOrganization, { params: { orgname } })
+    if (value instanceof Redirect) throw new Error(`${orgname} is now at ${value.path}`)
+    return value.value.id
+  }
   const { id } = await order(service, olga.token, { title: 'For the harbour', tenantId: await idOf(harbour) })
   const foreign = await order(service, fred.token, { title: 'For another', tenantId: await idOf(other) })
   await untilEnd(service, olga.token, id)
@@ -246,14 +253,11 @@ test.serial('the tasks of an organization are seen only by users who may connect
   t.deepEqual(await seen(dora, id), [404, 404, 404])
   t.deepEqual(await seen(fred, id), [404, 404, 404])
   t.deepEqual(await seen(carl, foreign.id), [404, 404, 404])
-  const titles = async (person: Person, org: string) => {
-    const { status, json } = await service.send('GET', `/api/v1/tasks?account=${org}`, { token: person.token })
-    return status === 200 ? (json as { title: string }[]).map(({ title }) => title) : status
-  }
-  t.deepEqual(await titles(carl, harbour), ['For the harbour'])
-  t.is(await titles(dora, harbour), 404)
-  t.is(await titles(carl, other), 404)
-  t.deepEqual((await service.send('GET', '/api/v1/tasks', { token: carl.token })).json, [], 'the own list has own tasks only')
+  const ofHarbour = await service.call(carl.token, listTasks, { query: { account: harbour } })
+  t.deepEqual(ofHarbour.value.items.map(({ title }) => title), ['For the harbour'])
+  t.is((await service.send('GET', `/api/v1/tasks?account=${harbour}`, { token: dora.token })).status, 404)
+  t.is((await service.send('GET', `/api/v1/tasks?account=${other}`, { token: carl.token })).status, 404)
+  t.deepEqual((await service.call(carl.token, listTasks)).value.items, [], 'the own list has own tasks only')
 })
 
 test.serial('beyond a hundred unfinished tasks an account gets a message to wait, and others do not', async (t) => {
@@ -267,7 +271,7 @@ test.serial('beyond a hundred unfinished tasks an account gets a message to wait
   t.truthy(answers[0]?.headers['retry-after'])
   const { id } = await order(service, one.token, { title: 'One' })
   t.is((await untilEnd(service, one.token, id)).state, 'succeeded', 'and it waits for none of them')
-  for (const each of ids) await service.send('POST', `/api/v1/tasks/${each}/cancel`, { token: many.token })
+  for (const each of ids) await cancel(many.token, each)
   for (const each of ids.slice(0, 4)) await untilEnd(service, many.token, each)
 })
 
@@ -275,10 +279,10 @@ test.serial('a token that only looks may follow and not cancel; one without clus
   const looking = await service.tokenFor(ada.login, ['read:cluster'])
   const unrelated = await service.tokenFor(ada.login, ['write:user'])
   const { id } = await order(service, ada.token, { title: 'Looked at', untilCancelled: true })
-  t.is((await service.send('GET', `/api/v1/tasks/${id}`, { token: looking })).status, 200)
+  t.is((await service.call(looking, getTask, { params: { id } })).value.id, id)
   t.is((await service.send('POST', `/api/v1/tasks/${id}/cancel`, { token: looking })).status, 403)
   t.is((await service.send('GET', `/api/v1/tasks/${id}`, { token: unrelated })).status, 403)
-  t.is((await service.send('POST', `/api/v1/tasks/${id}/cancel`, { token: ada.token })).status, 202)
+  t.true((await cancel(ada.token, id)).value.is_cancel_requested)
   t.is((await untilEnd(service, ada.token, id)).state, 'cancelled')
 })
 
