@@ -9,7 +9,7 @@ export const clientAs = ({ baseUrl }: { readonly baseUrl: string }, caller: Pick
   makeClient(httpSend(baseUrl), '/api/v1', headersOf(caller))
 
 /** The value of a call that must succeed. Rejects with the answer when it is a refusal. */
-export const valueOf = async <R>(pending: Promise<ClientReply<R>>): Promise<R> => {
+export const valueOf = async <R>(pending: ClientReply<R> | Promise<ClientReply<R>>): Promise<R> => {
   const reply = await pending
   if (!reply.ok) throw new Error(`${reply.status}: ${reply.text}`)
   return reply.value
