@@ -1,10 +1,15 @@
 import test from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
+import {
+  createNamed, deleteNamed, editNamed, getNamed, listKnown, listKnownCharts, listNamed, listNamedCharts, listNamedVersions,
+} from '../../plugins/chart-repositories/chart-repositories.routes.ts'
+import type { Client } from '../../plugins/kit/client.ts'
 import { makePeople, type Person } from '../clusters/cluster-world.ts'
 import { minimalChart } from '../support/charts/archive.ts'
 import { startRepository, type RepositoryServer } from '../support/charts/repository-server.ts'
 import { reply, startServer } from '../support/charts/https-server.ts'
+import { clientAs, valueOf } from '../support/client-as.ts'
 import { migratedSqlitePath } from '../support/databases.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -19,6 +24,10 @@ let ann: Person
 let bob: Person
 let viewer: Person
 let org: string
+/** The typed clients of these people. */
+let annCalls: Client
+let bobCalls: Client
+let viewerCalls: Client
 
 test.before(async () => {
   const bytes = await minimalChart()
@@ -29,6 +38,7 @@ test.before(async () => {
   database = await openDatabase(databaseUrl)
   const people = makePeople(service)
   ;[ann, bob, viewer] = [await people.person('ann'), await people.person('bob'), await people.person('viewer')]
+  ;[annCalls, bobCalls, viewerCalls] = [clientAs(service, ann), clientAs(service, bob), clientAs(service, viewer)]
   org = await people.organization(ann)
   await people.teamWithRole(ann, org, [viewer], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
 })
@@ -41,38 +51,39 @@ const as = (person: Person, method: string, path: string, body?: unknown, header
   service.send(method, `/api/v1${path}`, { token: person.token, headers, ...(body === undefined ? {} : { body }) })
 const own = (account: string, name = ''): string => `/orgs/${account}/chartrepositories${name === '' ? '' : `/${name}`}`
 const credentials = () => ({ username: 'reader', password, ca: repository.authorityPem })
-const create = (name: string, more: object = {}) => as(ann, 'POST', own(org), { name, url, ...credentials(), ...more })
+const create = (name: string, more: object = {}) => annCalls.call(createNamed, { params: { orgname: org }, body: { name, url, ...credentials(), ...more } })
+const at = (repository: string) => ({ orgname: org, repository })
 
 test('a repository is named, shown without its credentials, changed and forgotten', async (t) => {
   const made = await create('life', { description: 'Our charts' })
   t.is(made.status, 201, made.text)
-  t.deepEqual(
-    { ...made.json, created_at: '', updated_at: '' },
-    { name: 'life', url, plain_http: false, description: 'Our charts', username: 'reader', credentials: ['password', 'ca'], created_at: '', updated_at: '' },
-  )
+  const params = at('life')
+  const { created_at, updated_at, ...fields } = (await valueOf(made)).value
+  t.deepEqual(fields, { name: 'life', url, plain_http: false, description: 'Our charts', username: 'reader', credentials: ['password', 'ca'] })
+  t.true(created_at instanceof Date && updated_at instanceof Date)
   t.is((await create('life')).status, 422)
-  const shown = await as(ann, 'GET', own(org, 'life'))
-  t.deepEqual(shown.json, made.json)
-  const etag = String(shown.headers['etag'])
-  const changed = await as(ann, 'PATCH', own(org, 'life'), { description: '', password: '' }, { 'if-match': etag })
-  t.deepEqual([changed.status, changed.json.description, changed.json.username, changed.json.credentials], [200, '', 'reader', ['ca']])
-  t.is((await as(ann, 'PATCH', own(org, 'life'), { description: 'x' }, { 'if-match': etag })).status, 412)
-  const listed = await as(ann, 'GET', own(org))
-  t.true((listed.json as { name: string }[]).some(({ name }) => name === 'life'))
-  t.is((await as(ann, 'DELETE', own(org, 'life'))).status, 204)
-  t.is((await as(ann, 'DELETE', own(org, 'life'))).status, 404)
+  const shown = await annCalls.call(getNamed, { params })
+  t.deepEqual(await valueOf(shown), await valueOf(made))
+  const headers = { 'if-match': String(shown.headers['etag']) }
+  const changed = await valueOf(annCalls.call(editNamed, { params, headers, body: { description: '', password: '' } }))
+  t.like(changed.value, { description: '', username: 'reader', credentials: ['ca'] })
+  t.is((await annCalls.call(editNamed, { params, headers, body: { description: 'x' } })).status, 412)
+  const listed = await valueOf(annCalls.call(listNamed, { params: { orgname: org } }))
+  t.true(listed.items.some(({ name }) => name === 'life'))
+  const remove = async () => (await annCalls.call(deleteNamed, { params })).status
+  t.deepEqual([await remove(), await remove()], [204, 404])
   t.is((await as(ann, 'GET', own(org, 'life'))).status, 404)
   t.is((await as(ann, 'PATCH', own(org, 'life'), {})).status, 404)
 })
 
 test('charts and versions are read with the stored credentials', async (t) => {
   t.is((await create('reading')).status, 201)
-  const charts = await as(viewer, 'GET', `${own(org, 'reading')}/charts`)
-  t.deepEqual([charts.status, (charts.json as { name: string; version: string }[]).map(({ name, version }) => [name, version])], [200, [['db', '2.0.0'], ['web', '1.1.0']]], charts.text)
-  const versions = await as(viewer, 'GET', `${own(org, 'reading')}/charts/web/versions`)
-  t.deepEqual((versions.json as { version: string }[]).map(({ version }) => version), ['1.1.0', '1.0.0'])
-  const [first] = versions.json as { appVersion: string; created: string; digest: string; urls: readonly string[] }[]
-  t.deepEqual([first?.appVersion, first?.created, first?.digest.slice(0, 7), first?.urls], ['1.0', '2026-11-21T08:00:00.000Z', 'sha256:', ['charts/web-1.1.0.tgz']])
+  const charts = await valueOf(viewerCalls.call(listNamedCharts, { params: at('reading') }))
+  t.deepEqual(charts.map(({ name, version }) => [name, version]), [['db', '2.0.0'], ['web', '1.1.0']])
+  const versions = await valueOf(viewerCalls.call(listNamedVersions, { params: { ...at('reading'), chart: 'web' } }))
+  t.deepEqual(versions.map(({ version }) => version), ['1.1.0', '1.0.0'])
+  const [first] = versions
+  t.deepEqual([first?.appVersion, first?.created, first?.digest?.slice(0, 7), first?.urls], ['1.0', '2026-11-21T08:00:00.000Z', 'sha256:', ['charts/web-1.1.0.tgz']])
   t.is((await as(viewer, 'GET', `${own(org, 'reading')}/charts/nothing/versions`)).status, 404)
   t.is((await as(viewer, 'GET', `${own(org, 'nothing')}/charts`)).status, 404)
 })
@@ -80,12 +91,12 @@ test('charts and versions are read with the stored credentials', async (t) => {
 // Serial: it counts what the repository of the file was asked.
 test.serial('the wider routes answer for repositories that the caller knows, and ask no other address', async (t) => {
   t.is((await create('known')).status, 201)
-  const mine = await as(ann, 'GET', '/chartrepositories')
-  t.true((mine.json as object[]).some((entry) => JSON.stringify(entry) === JSON.stringify({ name: 'known', url, username: 'reader', owner: org })), mine.text)
-  t.deepEqual((await as(bob, 'GET', '/chartrepositories')).json, [])
+  const mine = await valueOf(annCalls.call(listKnown))
+  t.deepEqual(mine.filter(({ name }) => name === 'known'), [{ name: 'known', url, username: 'reader', owner: org }])
+  t.deepEqual(await valueOf(bobCalls.call(listKnown)), [])
   const query = `url=${encodeURIComponent(url)}`
-  const charts = await as(viewer, 'GET', `/chartrepositories/charts?${query}`)
-  t.deepEqual((charts.json as { name: string }[]).map(({ name }) => name), ['db', 'web'], charts.text)
+  const charts = await valueOf(viewerCalls.call(listKnownCharts, { query: { url } }))
+  t.deepEqual(charts.map(({ name }) => name), ['db', 'web'])
   t.is((await as(viewer, 'GET', `/chartrepositories/charts/web/versions?${query}/`)).status, 200, 'a slash at the end is the same address')
   const asked = repository.seen.length
   const stranger = await startServer((_request, response) => void response.end('entries: {}'), { isPlain: true })
@@ -123,20 +134,19 @@ test('a member who may view clusters views repositories, and changes none', asyn
 })
 
 test('a person has repositories of the own account', async (t) => {
-  t.is((await as(bob, 'POST', own(bob.login), { name: 'own', url, ...credentials() })).status, 201)
-  t.deepEqual(((await as(bob, 'GET', '/chartrepositories')).json as { owner: string }[]).map(({ owner }) => owner), [bob.login])
+  t.is((await bobCalls.call(createNamed, { params: { orgname: bob.login }, body: { name: 'own', url, ...credentials() } })).status, 201)
+  t.deepEqual((await valueOf(bobCalls.call(listKnown))).map(({ owner }) => owner), [bob.login])
   t.true([403, 404].includes((await as(ann, 'GET', own(bob.login))).status))
-  t.is((await as(bob, 'DELETE', own(bob.login, 'own'))).status, 204)
+  t.is((await bobCalls.call(deleteNamed, { params: { orgname: bob.login, repository: 'own' } })).status, 204)
 })
 
 test('stored credentials do not move to another host', async (t) => {
   t.is((await create('moving')).status, 201)
-  const same = await as(ann, 'PATCH', own(org, 'moving'), { url: `${repository.url}/elsewhere` })
-  t.deepEqual(same.json.credentials, ['password', 'ca'])
-  const moved = await as(ann, 'PATCH', own(org, 'moving'), { url: 'https://evil.example/stable' })
-  t.deepEqual([moved.status, moved.json.username, moved.json.credentials], [200, '', []])
-  const back = await as(ann, 'PATCH', own(org, 'moving'), { url, username: 'reader', password })
-  t.deepEqual(back.json.credentials, ['password'])
+  const move = async (body: { url: string; username?: string; password?: string }) => (await valueOf(annCalls.call(editNamed, { params: at('moving'), body }))).value
+  t.deepEqual((await move({ url: `${repository.url}/elsewhere` })).credentials, ['password', 'ca'])
+  const moved = await move({ url: 'https://evil.example/stable' })
+  t.deepEqual([moved.username, moved.credentials], ['', []])
+  t.deepEqual((await move({ url, username: 'reader', password })).credentials, ['password'])
 })
 
 const refused: Readonly<Record<string, object>> = {

@@ -2,8 +2,13 @@ import test from 'ava'
 import { openDatabase } from '../../adapters/sql/engine/database.ts'
 import type { SqlDatabase } from '../../adapters/sql/kit/statement.ts'
 import { credentialTypes } from '../../core/clouds/credential-form.ts'
+import { listOwnAudit } from '../../plugins/audit/audit.routes.ts'
+import { createCredential, deleteCredential, getCredential, listBuckets, listCredentials, replaceCredential } from '../../plugins/clouds/clouds.routes.ts'
+import { getCaller } from '../../plugins/identity/accounts/users.routes.ts'
+import type { Client } from '../../plugins/kit/client.ts'
 import type { Person } from '../clusters/cluster-world.ts'
 import { makePeople } from '../clusters/cluster-world.ts'
+import { clientAs, valueOf } from '../support/client-as.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { untilAllowed } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
@@ -22,6 +27,9 @@ let database: SqlDatabase
 let s3: Emulator
 let ann: Person
 let bob: Person
+/** The typed clients of both. */
+let annCalls: Client
+let bobCalls: Client
 const path = '/api/v1/user/credentials'
 const awsSecret = 'canary-aws-secret-1'
 
@@ -33,6 +41,7 @@ test.before(async () => {
   const people = makePeople(service)
   ann = await people.person('ann')
   bob = await people.person('bob')
+  ;[annCalls, bobCalls] = [clientAs(service, ann), clientAs(service, bob)]
 })
 test.after.always(async () => {
   await Promise.all([service.stop(), s3.stop()])
@@ -47,8 +56,9 @@ const rowsOf = async (table: string): Promise<string> =>
 const aws = (name: string, fields: object = {}) => ({ name, type: 'Aws', aws: { accessKeyID: 'AKIAHARBOUR', secretAccessKey: awsSecret, ...fields } })
 
 test('a credential is stored, shown without its secret, replaced and deleted', async (t) => {
-  const made = await as(ann, 'POST', path, aws('life'))
-  t.deepEqual([made.status, made.text], [201, ''])
+  t.is((await annCalls.call(createCredential, { body: aws('life') })).status, 201)
+  const params = { credName: 'life' }
+  // Raw, since it matters which keys are absent.
   const shown = await as(ann, 'GET', `${path}/life`)
   t.is(shown.status, 200)
   t.deepEqual(Object.keys(shown.json).sort(), ['aws', 'creationTimestamp', 'name', 'ownerID', 'type'])
@@ -60,8 +70,8 @@ test('a credential is stored, shown without its secret, replaced and deleted', a
   }
   const after = await as(ann, 'GET', `${path}/life`)
   t.deepEqual(after.json, { ...shown.json, aws: { accessKeyID: 'AKIAOTHER', secretAccessKey: '' } })
-  t.is((await as(ann, 'DELETE', `${path}/life`)).status, 204)
-  t.is((await as(ann, 'DELETE', `${path}/life`)).status, 404)
+  const remove = async () => (await annCalls.call(deleteCredential, { params })).status
+  t.deepEqual([await remove(), await remove()], [204, 404])
   t.is((await as(ann, 'GET', `${path}/life`)).status, 404)
 })
 
@@ -95,28 +105,31 @@ test('every type can be stored and is shown without its secrets; none of them is
 })
 
 test('lists are by name, paged and filtered by type and by the endpoint of a fleet manager', async (t) => {
-  const holder = await makePeople(service).person('lister')
+  const client = clientAs(service, await makePeople(service).person('lister'))
   const fleet = (name: string, endpoint: string) => ({ name, type: 'Rancher', rancher: { accessKeyID: 'token-x', secretAccessKey: 's', endpoint } })
-  for (const body of [aws('z'), fleet('b', 'https://fleet.example/'), fleet('c', 'https://other.example'), { name: 'a', type: 'DigitalOcean', digitalocean: { token: 's' } }]) t.is((await as(holder, 'POST', path, body)).status, 201)
-  const names = async (query: string): Promise<readonly string[]> => ((await as(holder, 'GET', `${path}${query}`)).json as { name: string }[]).map((each) => each.name)
-  t.deepEqual(await names(''), ['a', 'b', 'c', 'z'])
-  t.deepEqual(await names('?credential_type=Rancher'), ['b', 'c'])
-  t.deepEqual(await names('?credential_type=Rancher&credential_type=Aws'), ['b', 'c', 'z'])
-  t.deepEqual(await names('?credential_type=none'), [])
-  t.deepEqual(await names('?fleet_endpoint=https://FLEET.example'), ['b'])
-  t.deepEqual(await names('?credential_type=Aws&fleet_endpoint=https://fleet.example'), [])
-  const page = await as(holder, 'GET', `${path}?page=2&limit=3`)
-  t.deepEqual([(page.json as unknown[]).length, page.headers['x-total-count']], [1, '4'])
+  for (const body of [aws('z'), fleet('b', 'https://fleet.example/'), fleet('c', 'https://other.example'), { name: 'a', type: 'DigitalOcean', digitalocean: { token: 's' } }]) t.is((await client.call(createCredential, { body })).status, 201)
+  const names = async (credential_type: readonly string[], fleet_endpoint?: string) => {
+    const query = { credential_type, ...(fleet_endpoint === undefined ? {} : { fleet_endpoint }) }
+    return (await valueOf(client.call(listCredentials, { query }))).items.map(({ name }) => name)
+  }
+  t.deepEqual(await names([]), ['a', 'b', 'c', 'z'])
+  t.deepEqual(await names(['Rancher']), ['b', 'c'])
+  t.deepEqual(await names(['Rancher', 'Aws']), ['b', 'c', 'z'])
+  t.deepEqual(await names(['none']), [])
+  t.deepEqual(await names([], 'https://FLEET.example'), ['b'])
+  t.deepEqual(await names(['Aws'], 'https://fleet.example'), [])
+  const page = await valueOf(client.call(listCredentials, { query: { credential_type: [] }, page: { page: 2, limit: 3 } }))
+  t.deepEqual([page.items.length, page.total], [1, 4])
 })
 
 test("another person's credential does not exist: not to see, to replace, to delete, to use", async (t) => {
-  t.is((await as(ann, 'POST', path, aws('private'))).status, 201)
+  t.is((await annCalls.call(createCredential, { body: aws('private') })).status, 201)
   const answers = [
     await as(bob, 'GET', `${path}/private`), await as(bob, 'DELETE', `${path}/private`),
     await as(bob, 'GET', '/api/v1/user/clouds/aws/buckets?credential=private'), await as(bob, 'PUT', `${path}/`, aws('private')),
   ]
   t.deepEqual(answers.map(({ status }) => status), [404, 404, 404, 422])
-  t.deepEqual((await as(bob, 'GET', path)).json, [])
+  t.deepEqual((await valueOf(bobCalls.call(listCredentials, { query: { credential_type: [] } }))).items, [])
   const admin = await service.send('GET', `${path}/private`, { token: service.adminToken })
   t.is(admin.status, 404)
   t.is((await as(ann, 'GET', `${path}/private`)).status, 200)
@@ -124,11 +137,11 @@ test("another person's credential does not exist: not to see, to replace, to del
 
 test('the owner must be the caller: another user, an organization and an unknown id get the same refusal', async (t) => {
   const org = await makePeople(service).organization(ann)
-  const ids = [(await as(bob, 'GET', '/api/v1/user')).json.id as number, (await as(ann, 'GET', `/api/v1/orgs/${org}`)).json.id as number, 999_999]
+  const ids = [(await valueOf(bobCalls.call(getCaller))).id, (await as(ann, 'GET', `/api/v1/orgs/${org}`)).json.id as number, 999_999]
   const refusals = await Promise.all(ids.map((ownerID) => as(ann, 'POST', path, { ...aws('owned'), ownerID })))
   t.deepEqual([...new Set(refusals.map(({ status, json }) => `${status} ${json.message}`))], ['422 ownerID must be your own id, or absent.'])
-  const own = (await as(ann, 'GET', '/api/v1/user')).json.id as number
-  t.is((await as(ann, 'POST', path, { ...aws('owned'), ownerID: own })).status, 201)
+  const own = (await valueOf(annCalls.call(getCaller))).id
+  t.is((await annCalls.call(createCredential, { body: { ...aws('owned'), ownerID: own } })).status, 201)
 })
 
 test('bodies that are no credential are 422, and too large ones are refused', async (t) => {
@@ -147,21 +160,21 @@ test('a name is taken once, also by two requests at the same moment', async (t) 
 })
 
 test('changes at the same moment never mix: each is made whole or refused', async (t) => {
-  t.is((await as(ann, 'POST', path, aws('raced'))).status, 201)
+  t.is((await annCalls.call(createCredential, { body: aws('raced') })).status, 201)
   const changed = await Promise.all(Array.from({ length: 6 }, (_, index) => as(ann, 'PUT', `${path}/`, { name: 'raced', type: 'HetznerStorage', hetznerStorage: { accessKeyID: `id-${index}`, secretAccessKey: `s-${index}` } })))
   t.true(changed.some(({ status }) => status === 204))
   t.true(changed.every(({ status }) => status === 204 || status === 409))
-  const last = (await as(ann, 'GET', `${path}/raced`)).json.hetznerStorage.accessKeyID as string
-  t.is(changed[Number(last.slice(3))]?.status, 204)
+  const last = (await valueOf(annCalls.call(getCredential, { params: { credName: 'raced' } })))['hetznerStorage']?.['accessKeyID']
+  t.is(changed[Number(String(last).slice(3))]?.status, 204)
 })
 
 test('changes are in the own audit log, with names of fields and no values', async (t) => {
-  const holder = await makePeople(service).person('audited')
-  await as(holder, 'POST', path, aws('logged'))
-  await as(holder, 'PUT', `${path}/`, aws('logged', { secretAccessKey: 'canary-next' }))
-  await as(holder, 'DELETE', `${path}/logged`)
-  const log = await as(holder, 'GET', '/api/v1/user/audit')
-  const actions = (log.json as { action: string }[]).map(({ action }) => action)
+  const client = clientAs(service, await makePeople(service).person('audited'))
+  await valueOf(client.call(createCredential, { body: aws('logged') }))
+  await valueOf(client.call(replaceCredential, { body: aws('logged', { secretAccessKey: 'canary-next' }) }))
+  await valueOf(client.call(deleteCredential, { params: { credName: 'logged' } }))
+  const log = await client.call(listOwnAudit)
+  const actions = log.ok ? log.value.items.map(({ action }) => action) : []
   t.deepEqual(actions.filter((action) => action.startsWith('cloud_credential')).sort(), ['cloud_credential.changed', 'cloud_credential.created', 'cloud_credential.deleted'])
   t.true(log.text.includes('secretAccessKey'))
   t.false(log.text.includes('canary-'))
@@ -176,12 +189,13 @@ test('a site admin who acts as a user cannot create a credential', async (t) => 
 })
 
 test('buckets are listed with a stored credential, by body and by query, through every page', async (t) => {
-  t.is((await as(ann, 'POST', path, aws('lists'))).status, 201)
+  t.is((await annCalls.call(createCredential, { body: aws('lists') })).status, 201)
+  // The typed client sends the fields in the query; clients of the specification send them in a body too.
+  t.deepEqual(await valueOf(annCalls.call(listBuckets, { params: { cloud: 'aws' }, body: { credential: 'lists' } })), { names: ['alpha', 'beta', 'gamma'] })
   for (const cloud of ['aws', 's3', 'cloudA']) {
     t.deepEqual((await as(ann, 'GET', `/api/v1/user/clouds/${cloud}/buckets`, { credential: 'lists', provider: 'aws' })).json, { names: ['alpha', 'beta', 'gamma'] })
   }
-  t.deepEqual((await as(ann, 'GET', '/api/v1/user/clouds/aws/buckets?credential=lists')).json, { names: ['alpha', 'beta', 'gamma'] })
-  t.is((await as(ann, 'PUT', `${path}/`, aws('lists', { secretAccessKey: 'canary-wrong' }))).status, 204)
+  t.is((await annCalls.call(replaceCredential, { body: aws('lists', { secretAccessKey: 'canary-wrong' }) })).status, 204)
   const refused = await as(ann, 'GET', '/api/v1/user/clouds/aws/buckets?credential=lists')
   t.deepEqual([refused.status, refused.json.code], [422, 'CloudKeyRefused'])
   t.regex(refused.json.message, /\(SignatureDoesNotMatch\)/)
@@ -189,7 +203,7 @@ test('buckets are listed with a stored credential, by body and by query, through
 })
 
 test('exactly one source that fits the cloud, or 422', async (t) => {
-  t.is((await as(ann, 'POST', path, aws('source'))).status, 201)
+  t.is((await annCalls.call(createCredential, { body: aws('source') })).status, 201)
   const secretOf = { cluster_uid: 'u', secret_namespace: 'n', secret_name: 's' }
   const wrong: readonly (readonly [string, object])[] = [
     ['aws', {}], ['aws', { credential: '' }], ['aws', { ...secretOf, credential: 'source' }], ['aws', { cluster_uid: 'u' }], ['aws', { cluster_uid: 'u', secret_namespace: 'n' }],
@@ -217,7 +231,7 @@ test('a box that was put into the row of another person, or back after a change,
   const people = makePeople(service)
   const [holder, thief] = [await people.person('holder'), await people.person('thief')]
   const rowOf = async (person: Person) => {
-    const id = (await as(person, 'GET', '/api/v1/user')).json.id as number
+    const { id } = await valueOf(clientAs(service, person).call(getCaller))
     const [row] = await database.query<{ id: number; ref: string; sealed_spec: Uint8Array }>((k) => k('cloud_credentials').where('user_id', id).select('id', 'ref', 'sealed_spec'))
     return row!
   }
@@ -234,7 +248,7 @@ test('a box that was put into the row of another person, or back after a change,
 })
 
 test('a token for public objects does not reach the credentials of its owner, and a read-only one changes none', async (t) => {
-  t.is((await as(ann, 'POST', path, aws('reach'))).status, 201)
+  t.is((await annCalls.call(createCredential, { body: aws('reach') })).status, 201)
   const narrow = { ...ann, token: await service.tokenFor(ann.login, ['all', 'public-only']) }
   for (const at of [path, `${path}/reach`, '/api/v1/user/clouds/aws/buckets?credential=reach']) t.is((await as(narrow, 'GET', at)).status, 403)
   const reader = { ...ann, token: await service.tokenFor(ann.login, ['read:user']) }

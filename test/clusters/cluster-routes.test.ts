@@ -5,6 +5,13 @@ import { credentialPlace } from '../../core/clusters/connections.ts'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { SecretBoxToken } from '../../core/kernel/secret.ts'
+import { listOrganizationAudit } from '../../plugins/audit/audit.routes.ts'
+import {
+  checkCluster, clusterExists, connectCluster, getClientConfig, getCluster, getClusterStatus, importCluster as importClusterRoute, listOwnerClusters, listUserClusters,
+  reconfigureCluster, removeCluster, updateCluster, validateImport,
+} from '../../plugins/clusters/clusters.routes.ts'
+import type { Client } from '../../plugins/kit/client.ts'
+import { clientAs, valueOf } from '../support/client-as.ts'
 import type { FakeKubernetes } from '../support/fake-kubernetes.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -18,6 +25,8 @@ let service: TestService
 let fake: FakeKubernetes
 let people: ReturnType<typeof makePeople>
 let owner: Person
+/** The typed client of the owner. */
+let client: Client
 let org: string
 let stranger: Person
 let otherOrg: string
@@ -27,6 +36,7 @@ test.before(async () => {
   service = await startService()
   people = makePeople(service)
   owner = await people.person('owner')
+  client = clientAs(service, owner)
   org = await people.organization(owner)
   stranger = await people.person('stranger')
   otherOrg = await people.organization(stranger)
@@ -40,36 +50,37 @@ test.after.always(async () => {
 const as = (person: Person, body?: unknown) => ({ token: person.token, ...(body === undefined ? {} : { body }) })
 let made = 0
 /** A fake, imported under an owner's new organization. */
-const imported = async (target: FakeKubernetes = fake): Promise<{ org: string; name: string; at: string }> => {
+const imported = async (target: FakeKubernetes = fake): Promise<{ org: string; name: string; at: string; params: { owner: string; cluster: string } }> => {
   const name = `c-${(made += 1)}`
   const within = await people.organization(owner)
   await expectStatus(importCluster(service.send, owner.token, within, name, target.kubeconfig()), 200)
-  return { org: within, name, at: `${within}/${name}` }
+  return { org: within, name, at: `${within}/${name}`, params: { owner: within, cluster: name } }
 }
 
 test('check, validate, import, list, get and exist tell one story', async (t) => {
   const body = { basicInfo: { name: 'prod', displayName: 'Production' }, provider: { name: 'generic', accessConfig: fake.kubeconfig() }, components: { gitopsEngine: true, featureSets: [{ name: 'core', features: ['x'] }] } }
   const home = await people.organization(owner)
-  const checked = await expectStatus(service.send('POST', `/api/v1/clustersv2/${home}/check`, as(owner, body)), 200)
-  t.like(checked.json, { id: 0, uid: fake.uid, status: { phase: 'NotImported' }, kubernetesVersion: 'v1.34.2' })
-  const before = await expectStatus(service.send('POST', `/api/v1/clustersv2/${home}/validate`, as(owner, body)), 200)
-  t.like(before.json, { alreadyImported: false, displayName: { valid: true }, clusterId: { valid: true }, clusterMetadata: { uid: fake.uid, ownerType: 'org' } })
-  t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}`, as(owner))).json, [])
-  const got = await expectStatus(service.send('POST', `/api/v1/clustersv2/${home}/import`, as(owner, body)), 200)
-  t.like(got.json, { name: 'prod', displayName: 'Production', ownerName: home, provider: 'Generic', endpoint: fake.url, status: { phase: 'Active', response: { phase: 'Active' } }, spec: { name: 'prod', uid: fake.uid }, metadata: { name: 'prod' } })
-  const after = await expectStatus(service.send('POST', `/api/v1/clustersv2/${home}/validate`, as(owner, body)), 200)
-  t.like(after.json, { alreadyImported: true, displayName: { valid: false }, clusterId: { valid: false } })
-  const single = await expectStatus(service.send('GET', `/api/v1/clusters/${home}/prod`, as(owner)), 200)
-  t.is(single.json.id, got.json.id)
-  const { metadata: _metadata, spec: _spec, ...flat } = single.json
-  const [listed, ...others] = (await expectStatus(service.send('GET', `/api/v1/clustersv2/${home}`, as(owner)), 200)).json
+  const params = { owner: home }
+  const checked = await valueOf(client.call(checkCluster, { params, body }))
+  t.like(checked, { id: 0, uid: fake.uid, status: { phase: 'NotImported' }, kubernetesVersion: 'v1.34.2' })
+  const before = await valueOf(client.call(validateImport, { params, body }))
+  t.like(before, { alreadyImported: false, displayName: { valid: true }, clusterId: { valid: true }, clusterMetadata: { uid: fake.uid, ownerType: 'org' } })
+  t.deepEqual(await valueOf(client.call(listOwnerClusters, { params })), [])
+  const got = await valueOf(client.call(importClusterRoute, { params, body }))
+  t.like(got, { name: 'prod', displayName: 'Production', ownerName: home, provider: 'Generic', endpoint: fake.url, status: { phase: 'Active', response: { phase: 'Active' } }, spec: { name: 'prod', uid: fake.uid }, metadata: { name: 'prod' } })
+  const after = await valueOf(client.call(validateImport, { params, body }))
+  t.like(after, { alreadyImported: true, displayName: { valid: false }, clusterId: { valid: false } })
+  const single = await valueOf(client.call(getCluster, { params: { owner: home, cluster: 'prod' } }))
+  t.is(single.id, got.id)
+  const { metadata: _metadata, spec: _spec, ...flat } = single
+  const [listed, ...others] = await valueOf(client.call(listOwnerClusters, { params }))
   t.deepEqual(others, [])
   t.deepEqual({ ...listed, age: '' }, { ...flat, age: '' })
-  t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}?provider=EKS`, as(owner))).json, [])
+  t.deepEqual(await valueOf(client.call(listOwnerClusters, { params, query: { provider: 'EKS' } })), [])
   t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}?provider=Nowhere`, as(owner))).json, [])
   t.is((await service.send('GET', `/api/v1/clustersv2/${home}?provider=&page=abc`, as(owner))).json.length, 1)
-  t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}/prod/exist`, as(owner))).json, { exist: true })
-  t.deepEqual((await service.send('GET', `/api/v1/clustersv2/${home}/none/exist`, as(owner))).json, { exist: false })
+  t.deepEqual(await valueOf(client.call(clusterExists, { params: { owner: home, cluster: 'prod' } })), { exist: true })
+  t.deepEqual(await valueOf(client.call(clusterExists, { params: { owner: home, cluster: 'none' } })), { exist: false })
 })
 
 test('the list is whole unless a limit is given', async (t) => {
@@ -109,7 +120,7 @@ test('two imports of one name at the same time: one cluster', async (t) => {
   const home = await people.organization(owner)
   const answers = await Promise.all([1, 2, 3, 4].map(() => importCluster(service.send, owner.token, home, 'same', fake.kubeconfig())))
   t.deepEqual(answers.map(({ status }) => status).sort(), [200, 422, 422, 422])
-  t.is((await service.send('GET', `/api/v1/clustersv2/${home}`, as(owner))).json.length, 1)
+  t.is((await valueOf(client.call(listOwnerClusters, { params: { owner: home } }))).length, 1)
   const again = await importCluster(service.send, owner.token, home, 'other-name', fake.kubeconfig())
   t.is(again.status, 422)
   t.regex(again.json.message, /already imported as same/)
@@ -119,11 +130,11 @@ test('two imports of one name at the same time: one cluster', async (t) => {
 test('status follows the cluster: active, not ready, refused, another cluster, unreachable, active again', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
-  const { at } = await imported(own)
+  const { at, params } = await imported(own)
   const look = async (): Promise<unknown> => {
     // `connect` without an access config looks anew, whatever is fresh.
-    const { json } = await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/connect?operation=re-connect`, as(owner, {})), 200)
-    return [json.status.phase, json.status.reason]
+    const { status } = await valueOf(client.call(connectCluster, { params, query: { operation: 're-connect' }, body: {} }))
+    return [status.phase, status.reason]
   }
   t.deepEqual(await look(), ['Active', undefined])
   own.isReady = false
@@ -139,8 +150,7 @@ test('status follows the cluster: active, not ready, refused, another cluster, u
   t.deepEqual(await look(), ['Active', undefined])
   await own.stop()
   t.deepEqual(await look(), ['NotConnected', 'Unknown'])
-  const status = await expectStatus(service.send('GET', `/api/v1/clustersv2/${at}/status`, as(owner)), 200)
-  t.is(status.json.status.phase, 'NotConnected')
+  t.is((await valueOf(client.call(getClusterStatus, { params }))).status.phase, 'NotConnected')
   const proxied = await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))
   t.true(proxied.status >= 500)
   t.regex(proxied.json.message, /refuses connections/)
@@ -150,7 +160,7 @@ test('a new credential replaces the old one at once, if it leads to the same clu
   const own = await startFakeKubernetes()
   const other = await startFakeKubernetes()
   t.teardown(async () => void (await Promise.all([own.stop(), other.stop()])))
-  const { at } = await imported(own)
+  const { at, params } = await imported(own)
   await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
   const elsewhere = await service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { provider: 'Generic', accessConfig: other.kubeconfig() }))
   t.is(elsewhere.status, 422)
@@ -159,23 +169,22 @@ test('a new credential replaces the old one at once, if it leads to the same clu
   const former = own.token
   Object.assign(own, { token: 'fake-rotated' })
   t.true((await service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner))).status >= 500)
-  const put = await expectStatus(service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { displayName: 'Rotated', provider: 'Generic', accessConfig: own.kubeconfig() })), 200)
-  t.is(put.json.displayName, 'Rotated')
+  const put = await valueOf(client.call(updateCluster, { params, body: { displayName: 'Rotated', provider: 'Generic', accessConfig: own.kubeconfig() } }))
+  t.is(put.displayName, 'Rotated')
   await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
   t.not(former, own.token)
   t.is((await service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { name: 'renamed', provider: 'Generic', accessConfig: own.kubeconfig() }))).status, 422)
 })
 
 test('reconfigure changes what is recorded, remove forgets it', async (t) => {
-  const { org: home, at, name } = await imported()
-  const changed = await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/reconfigure`, as(owner, { basicInfo: { displayName: 'Two', impersonateUsers: true } })), 200)
-  t.is(changed.json.displayName, 'Two')
+  const { org: home, at, name, params } = await imported()
+  const changed = await valueOf(client.call(reconfigureCluster, { params, body: { basicInfo: { displayName: 'Two', impersonateUsers: true } } }))
+  t.like(changed, { displayName: 'Two' })
   await expectStatus(service.send('GET', `/api/v1/clusters/${at}/proxy/version`, as(owner)), 200)
   const seen = fake.seen.filter(({ headers }) => headers.some(([key, value]) => key === 'impersonate-group' && value === `moorage:org:${home}`))
   t.true(seen.length > 0)
   t.is((await service.send('POST', `/api/v1/clustersv2/${at}/remove`, as(owner, { name: 'other' }))).status, 422)
-  const removed = await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/remove?notify=false`, as(owner, { name })), 200)
-  t.is(removed.text, '')
+  t.is((await client.call(removeCluster, { params, query: { notify: 'false' }, body: { name } })).status, 200)
   t.is((await service.send('GET', `/api/v1/clusters/${at}`, as(owner))).status, 404)
   await expectStatus(importCluster(service.send, owner.token, home, name, fake.kubeconfig()), 200)
 })
@@ -210,21 +219,21 @@ test('what connect is sent is read and checked, whatever the name of its field; 
 })
 
 test('client-config leads where its caller reached the service', async (t) => {
-  const { at } = await imported()
+  const { params } = await imported()
   const { port } = new URL(service.baseUrl)
   const hosts: readonly (readonly [host: string, server: string])[] = [
     [`LOCALHOST:${port}`, `https://localhost:${port}`], ['platform.example:8443', 'https://platform.example:8443'], ['platform.example', 'https://platform.example:80'],
   ]
   for (const [host, server] of hosts) {
-    const { json } = await expectStatus(service.send('GET', `/api/v1/clusters/${at}/client-config`, { ...as(owner), headers: { host } }), 200)
-    t.is(parse(json).clusters[0].cluster.server, `${server}/api/v1/clusters/${at}/proxy`, host)
+    const config = await valueOf(client.call(getClientConfig, { params, headers: { host } }))
+    t.is(parse(config).clusters[0].cluster.server, `${server}/api/v1/clusters/${params.owner}/${params.cluster}/proxy`, host)
   }
 })
 
 test('every route tells a stranger nothing', async (t) => {
   const own = await startFakeKubernetes()
   t.teardown(() => own.stop())
-  const { org: home, at } = await imported(own)
+  const { org: home, at, name, params } = await imported(own)
   const body = { basicInfo: { name: 'x' }, provider: { accessConfig: own.kubeconfig() } }
   const requests: readonly (readonly [string, string, unknown?])[] = [
     ['GET', `/api/v1/clustersv2/${home}`], ['POST', `/api/v1/clustersv2/${home}/check`, body], ['POST', `/api/v1/clustersv2/${home}/validate`, body], ['POST', `/api/v1/clustersv2/${home}/import`, body],
@@ -242,7 +251,7 @@ test('every route tells a stranger nothing', async (t) => {
     t.is((await service.send(method, path, sent === undefined ? {} : { body: sent })).status, 401, path)
   }
   t.is(own.seen.length, seen)
-  t.is((await service.send('GET', `/api/v1/clusters/${at}`, as(owner))).json.displayName, at.split('/')[1])
+  t.is((await valueOf(client.call(getCluster, { params }))).displayName, name)
 })
 
 test('/user/clusters: the own ones, and with all=true those of organizations where they may be seen', async (t) => {
@@ -251,22 +260,23 @@ test('/user/clusters: the own ones, and with all=true those of organizations whe
   const { org: home, name } = await imported()
   await people.teamWithRole(owner, home, [member], [{ namespace: 'cluster_mgmt', action: 'view clusters' }])
   await expectStatus(importCluster(service.send, member.token, member.login, 'mine', fake.kubeconfig()), 200)
-  const names = async (person: Person, query: string): Promise<string[]> => (await expectStatus(service.send('GET', `/api/v1/user/clusters${query}`, as(person)), 200)).json.map((each: { name: string }) => each.name).sort()
-  t.deepEqual(await names(member, ''), ['mine'])
-  t.deepEqual(await names(member, '?all=true'), [name, 'mine'].sort())
-  t.deepEqual(await names(member, '?all=false'), ['mine'])
-  t.deepEqual(await names(outsider, '?all=true'), [])
+  const names = async (person: Person, query: { readonly all?: string }) => (await valueOf(clientAs(service, person).call(listUserClusters, { query }))).map((each) => each.name).sort()
+  t.deepEqual(await names(member, {}), ['mine'])
+  t.deepEqual(await names(member, { all: 'true' }), [name, 'mine'].sort())
+  t.deepEqual(await names(member, { all: 'false' }), ['mine'])
+  t.deepEqual(await names(outsider, { all: 'true' }), [])
   const confined = await service.tokenFor(member.login, ['read:user'])
   t.is((await service.send('GET', '/api/v1/user/clusters', { token: confined })).status, 403)
 })
 
 test('changes leave audit rows, and neither they, nor the log, nor any answer holds the credential', async (t) => {
-  const { org: home, at } = await imported()
-  await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/reconfigure`, as(owner, { basicInfo: { displayName: 'Audited' } })), 200)
-  await expectStatus(service.send('PUT', `/api/v1/clusters/${at}`, as(owner, { provider: 'Generic', accessConfig: fake.kubeconfig() })), 200)
-  await expectStatus(service.send('POST', `/api/v1/clustersv2/${at}/remove`, as(owner, {})), 200)
-  const audit = await expectStatus(service.send('GET', `/api/v1/orgs/${home}/audit`, as(owner)), 200)
-  for (const action of ['cluster.imported', 'cluster.changed', 'cluster.connected', 'cluster.removed']) t.true(audit.text.includes(action), action)
+  const { org: home, params } = await imported()
+  await valueOf(client.call(reconfigureCluster, { params, body: { basicInfo: { displayName: 'Audited' } } }))
+  await valueOf(client.call(updateCluster, { params, body: { provider: 'Generic', accessConfig: fake.kubeconfig() } }))
+  await valueOf(client.call(removeCluster, { params, body: {} }))
+  const audit = await client.call(listOrganizationAudit, { params: { orgname: home } })
+  const actions = audit.ok ? audit.value.items.map(({ action }) => action) : []
+  for (const action of ['cluster.imported', 'cluster.changed', 'cluster.connected', 'cluster.removed']) t.true(actions.includes(action), action)
   for (const text of [audit.text, service.logText()]) {
     t.false(text.includes(fake.token))
     t.false(text.includes(Buffer.from(fake.token).toString('base64')))
@@ -277,9 +287,9 @@ test('the stored credential cannot be read without its key, nor put into another
   const first = await imported()
   const second = await imported()
   const store = service.running.container.resolve(ClusterStoreToken)
-  const sealedOf = async ({ at }: { at: string }) => {
-    const { json } = await expectStatus(service.send('GET', `/api/v1/clusters/${at}`, as(owner)), 200)
-    return (await store.sealed(json.id as ClusterId, 1))!
+  const sealedOf = async ({ params }: { params: { owner: string; cluster: string } }) => {
+    const { id } = await valueOf(client.call(getCluster, { params }))
+    return (await store.sealed(id as ClusterId, 1))!
   }
   const [one, other] = [await sealedOf(first), await sealedOf(second)]
   t.false(Buffer.from(one.box).includes(fake.token))
@@ -328,7 +338,7 @@ test('an import by someone who is removed while the cluster is looked at records
   await expectStatus(rightLostDuringChangeService.send('DELETE', `/api/v1/orgs/${org}/members/${leaver.login}`, { token: keeper.token }), 204)
   release()
   t.is((await imported).status, 403)
-  t.deepEqual((await rightLostDuringChangeService.send('GET', `/api/v1/clustersv2/${org}`, { token: keeper.token })).json, [])
+  t.deepEqual(await valueOf(clientAs(rightLostDuringChangeService, keeper).call(listOwnerClusters, { params: { owner: org } })), [])
 })
 
 test('nor does a new access config by such a one replace the old', async (t) => {

@@ -1,4 +1,15 @@
 import test from 'ava'
+import type { TypeOf } from 'io-ts'
+import { adminDeleteUser, adminEditUser, adminListUsers, adminSearchEmails } from '../../plugins/identity/accounts/admin.routes.ts'
+import { followUser, listFollowers, listOwnFollowers, listOwnFollowing, unfollowUser } from '../../plugins/identity/accounts/follows.routes.ts'
+import { validateEmail, validateOrgname, validateUsername } from '../../plugins/identity/accounts/registration.routes.ts'
+import { editProfile, editUserSettings, getProfile, getUserSettings } from '../../plugins/identity/accounts/settings.routes.ts'
+import { getCaller, getUser, searchUsers } from '../../plugins/identity/accounts/users.routes.ts'
+import type { EditUserOption, UserSettingsOptions } from '../../plugins/identity/codecs.ts'
+import { addEmails, listEmails, removeEmails } from '../../plugins/identity/emails/emails.routes.ts'
+import { createSettingsToken, createToken, deleteSettingsTokens, deleteToken, listSettingsTokens, listTokens } from '../../plugins/identity/tokens/tokens.routes.ts'
+import type { Loose } from '../../plugins/kit/client.ts'
+import { clientAs, valueOf } from '../support/client-as.ts'
 import type { TestService } from '../support/service.ts'
 import { adminPassword, startService } from '../support/service.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -13,6 +24,8 @@ test.before(async () => {
 test.after.always(() => service?.stop())
 
 const send = (...args: Parameters<TestService['send']>) => service.send(args[0], `/api/v1${args[1]}`, args[2])
+const clientOf = async (login: string) => clientAs(service, { token: await service.tokenFor(login) })
+const clientOfAdmin = () => clientAs(service, { token: service.adminToken })
 const makeUser = (login: string, extra: object = {}) =>
   send('POST', '/admin/users', { token: service.adminToken, body: { username: login, email: `${login}@example.org`, password, ...extra } })
 const signIn = (username: string, text = password, extra: object = {}) => send('POST', '/user/signin', { body: { username, password: text, ...extra } })
@@ -83,12 +96,13 @@ test('sessions are listed and revoked by their user alone', async (t) => {
 test('every carrier of a token works, and two different ones at once do not', async (t) => {
   await makeUser('carrier')
   const basic = ['carrier', password] as const
-  const made = await send('POST', '/users/carrier/tokens', { basic, body: { name: 'carriers', expires_at: '2999-01-01T00:00:00+02:00' } })
-  t.is(made.status, 201)
-  const token: string = made.json.sha1
-  t.is(made.json.token_last_eight, token.slice(-8))
-  t.deepEqual(made.json.scopes, ['all'])
-  t.is(made.json.expires_at, '2998-12-31T22:00:00.000Z')
+  const client = clientAs(service, { basic })
+  const params = { username: 'carrier' }
+  const created = await client.call(createToken, { params, body: { name: 'carriers', expires_at: '2999-01-01T00:00:00+02:00' } })
+  t.is(created.status, 201, created.text)
+  const made = created.ok ? created.value : undefined
+  const token = made?.sha1 ?? ''
+  t.like(made, { token_last_eight: token.slice(-8), scopes: ['all'], expires_at: new Date('2998-12-31T22:00:00.000Z') })
   const carriers = [{ Authorization: `token ${token}` }, { Authorization: `Bearer ${token}` }, basicHeader(`carrier:${token}`), basicHeader(`${token}:`), basicHeader(`${token}:x-oauth-basic`)]
   for (const headers of carriers) {
     const answer = await send('GET', '/user', { headers })
@@ -97,12 +111,12 @@ test('every carrier of a token works, and two different ones at once do not', as
   }
   for (const name of ['token', 'access_token']) t.is((await send('GET', `/user?${name}=${token}`)).json.login, 'carrier')
   t.is((await send('GET', `/user?token=${token}`, { token: service.adminToken })).status, 401)
-  const listed = await send('GET', '/users/carrier/tokens', { basic })
+  const listed = await client.call(listTokens, { params })
   t.false(listed.text.includes(token))
-  t.is(listed.headers['x-total-count'], '1')
+  t.is(listed.ok && listed.value.total, 1)
   // A token in the place of the password manages no tokens.
   for (const headers of carriers) t.is((await send('GET', '/users/carrier/tokens', { headers })).status, 401)
-  t.is((await send('DELETE', `/users/carrier/tokens/${made.json.id}`, { basic })).status, 204)
+  t.is((await client.call(deleteToken, { params: { ...params, id: String(made?.id) } })).status, 204)
   t.is((await send('GET', '/user', { token })).status, 401)
 })
 
@@ -129,20 +143,21 @@ test('the second shape of tokens: with and without the slash, several at once', 
   t.is(made.status, 201)
   t.like(made.json, { name: 'a', expDate: 0, hasUsed: false, hasRecentActivity: false })
   t.regex(made.json.token, /^moor_/)
-  const second = await send('POST', '/user/settings/tokens/access-tokens', { token, body: { name: 'b', expTime: 4102444800 } })
-  t.is(second.json.expDate, 4102444800)
+  const client = clientAs(service, { token })
+  const second = await valueOf(client.call(createSettingsToken, { body: { name: 'b', expTime: 4102444800 } }))
+  t.is(second.expDate, 4102444800)
   for (const expTime of [-1, 1, 9e15, 1.5, '0']) t.is((await send('POST', '/user/settings/tokens/access-tokens', { token, body: { name: 'c', expTime } })).status, 422, String(expTime))
-  const listed = await send('GET', '/user/settings/tokens/access-tokens', { token })
-  t.is(listed.json.length, 3)
-  t.true(listed.json.every((entry: { token: string }) => entry.token === ''))
-  const gone = await send('POST', '/user/settings/tokens/access-tokens/delete-records', { token, body: { tokenIDs: [made.json.id, 99999] } })
-  t.deepEqual([gone.status, gone.json.message], [200, 'Deleted 1 access token.'])
+  const listed = (await valueOf(client.call(listSettingsTokens))).items
+  t.is(listed.length, 3)
+  t.true(listed.every((entry) => entry.token === ''))
+  const gone = await valueOf(client.call(deleteSettingsTokens, { body: { tokenIDs: [made.json.id, 99999] } }))
+  t.is(gone.message, 'Deleted 1 access token.')
   t.is((await send('POST', '/user/settings/tokens/access-tokens/delete-records', { token, body: { tokenIDs: [] } })).status, 422)
-  t.is((await send('DELETE', `/user/settings/tokens/access-tokens/${second.json.id}`, { basic: ['bob', password] })).status, 404)
-  t.is((await send('DELETE', `/user/settings/tokens/access-tokens/${second.json.id}/`, { token })).status, 200)
+  t.is((await send('DELETE', `/user/settings/tokens/access-tokens/${second.id}`, { basic: ['bob', password] })).status, 404)
+  t.is((await send('DELETE', `/user/settings/tokens/access-tokens/${second.id}/`, { token })).status, 200)
   const narrow = await service.tokenFor('shape', ['write:user'])
   t.is((await send('POST', '/user/settings/tokens/access-tokens', { token: narrow, body: { name: 'wide', scopes: ['all'] } })).status, 403)
-  t.deepEqual((await send('POST', '/user/settings/tokens/access-tokens', { token: narrow, body: { name: 'same' } })).json.scopes, ['write:user'])
+  t.deepEqual((await valueOf(clientAs(service, { token: narrow }).call(createSettingsToken, { body: { name: 'same' } }))).scopes, ['write:user'])
 })
 
 test('a scope opens its category and nothing else', async (t) => {
@@ -156,19 +171,19 @@ test('a scope opens its category and nothing else', async (t) => {
   await makeUser('limited', { visibility: 'limited' })
   t.is((await send('GET', '/users/limited', { token: reader })).status, 200)
   t.is((await send('GET', '/users/limited', { token: publicOnly })).status, 404)
-  t.like((await send('GET', '/user', { token: publicOnly })).json, { login: 'admin', email: 'admin@noreply.localhost', is_admin: false })
+  t.like(await valueOf(clientAs(service, { token: publicOnly }).call(getCaller)), { login: 'admin', email: 'admin@noreply.localhost', is_admin: false })
   t.is((await send('GET', '/admin/users', { token: reader })).status, 403)
   t.is((await send('GET', '/admin/users')).status, 401)
 })
 
 test('who sees what of a user', async (t) => {
   const [self, other] = [await service.tokenFor('ada'), await service.tokenFor('bob')]
-  const seen = async (token?: string) => (await send('GET', '/users/ADA', token === undefined ? {} : { token })).json
+  const seen = (token?: string) => valueOf(clientAs(service, token === undefined ? {} : { token }).call(getUser, { params: { username: 'ADA' } }))
   t.like(await seen(), { login: 'ada', email: 'ada@noreply.localhost', active: false, login_name: '', language: '' })
-  t.like(await seen(other), { email: 'ada@noreply.localhost', active: false, last_login: '0001-01-01T00:00:00Z' })
+  t.like(await seen(other), { email: 'ada@noreply.localhost', active: false, last_login: undefined })
   t.like(await seen(self), { email: 'ada@example.org', active: true, login_name: 'ada' })
   t.like(await seen(service.adminToken), { email: 'ada@example.org', active: true })
-  t.is((await send('PATCH', '/user/settings', { token: self, body: { hide_email: false } })).json.hide_email, false)
+  t.is((await valueOf(clientAs(service, { token: self }).call(editUserSettings, { body: { hide_email: false } }))).hide_email, false)
   t.like(await seen(other), { email: 'ada@example.org', active: false })
   t.like(await seen(), { email: 'ada@noreply.localhost' })
   await makeUser('hidden', { visibility: 'private' })
@@ -180,16 +195,15 @@ test('who sees what of a user', async (t) => {
 
 test('search: the middle of a name, words of a full name; addresses for site admins alone', async (t) => {
   await makeUser('otherIt', { full_name: 'Olive Tamarind' })
-  const logins = async (path: string, token?: string) =>
-    (await send('GET', path, token === undefined ? {} : { token })).json.data.map((user: { login: string }) => user.login)
-  const found = (q: string, token?: string) => logins(`/users/search?q=${encodeURIComponent(q)}`, token)
+  const admin = clientOfAdmin()
+  const found = async (q: string, token: string) => (await valueOf(clientAs(service, { token }).call(searchUsers, { query: { q } }))).items.map(({ login }) => login)
   const bob = await service.tokenFor('bob')
   for (const q of ['It', 'herit', 'HERIT', 'tamar', 'olive T']) t.true((await found(q, bob)).includes('otherIt'), q)
   t.deepEqual(await found('it@exam', bob), [])
   t.deepEqual(await found('it@exam', service.adminToken), ['otherIt'])
-  t.deepEqual((await send('GET', '/admin/users?q=it%40exam', { token: service.adminToken })).json.map((user: { login: string }) => user.login), ['otherIt'])
-  t.deepEqual((await send('GET', '/admin/emails/search?q=herIT%40', { token: service.adminToken })).json.map(({ username }: { username: string }) => username), ['otherIt'])
-  await send('PATCH', '/admin/users/otherIt', { token: service.adminToken, body: { visibility: 'private' } })
+  t.deepEqual((await valueOf(admin.call(adminListUsers, { query: { q: 'it@exam' } }))).items.map(({ login }) => login), ['otherIt'])
+  t.deepEqual((await valueOf(admin.call(adminSearchEmails, { query: { q: 'herIT@' } }))).items.map(({ username }) => username), ['otherIt'])
+  await valueOf(admin.call(adminEditUser, { params: { username: 'otherIt' }, body: { visibility: 'private' } }))
   t.deepEqual([await found('herit', bob), await found('herit', service.adminToken), await found('herit', await service.tokenFor('otherIt'))], [[], ['otherIt'], ['otherIt']])
 })
 
@@ -209,20 +223,22 @@ test('search: prefix, no wildcards, limits', async (t) => {
 
 test('following from both sides, paged', async (t) => {
   const [ada, eve] = [await service.tokenFor('ada'), await service.tokenFor('eve')]
-  t.is((await send('PUT', '/user/following/bob', { token: eve })).status, 204)
-  t.is((await send('PUT', '/user/following/bob', { token: eve })).status, 204)
-  t.is((await send('PUT', '/user/following/bob', { token: ada })).status, 204)
+  const [callsOfAda, callsOfEve] = [clientAs(service, { token: ada }), clientAs(service, { token: eve })]
+  const params = { username: 'bob' }
+  t.is((await callsOfEve.call(followUser, { params })).status, 204)
+  t.is((await callsOfEve.call(followUser, { params })).status, 204)
+  t.is((await callsOfAda.call(followUser, { params })).status, 204)
   t.is((await send('GET', '/user/following/bob', { token: eve })).status, 204)
   t.is((await send('GET', '/users/eve/following/bob', { token: ada })).status, 204)
   t.is((await send('GET', '/users/bob/following/eve', { token: ada })).status, 404)
-  const first = await send('GET', '/users/bob/followers?page=1&limit=1', { token: ada })
-  t.deepEqual([first.json.map((user: { login: string }) => user.login), first.headers['x-total-count']], [['ada'], '2'])
+  const first = await callsOfAda.call(listFollowers, { params, page: { page: 1, limit: 1 } })
+  t.deepEqual(first.ok && [first.value.items.map(({ login }) => login), first.value.total], [['ada'], 2])
   t.regex(String(first.headers['link']), /page=2.*rel="next"/)
   t.is((await send('GET', '/users/bob/followers?page=0&limit=0', { token: ada })).json.length, 2)
-  t.deepEqual((await send('GET', '/user/following', { token: eve })).json.map((user: { login: string }) => user.login), ['bob'])
-  t.is((await send('GET', '/user/followers', { token: await service.tokenFor('bob') })).json.length, 2)
-  t.is((await send('DELETE', '/user/following/bob', { token: eve })).status, 204)
-  t.is((await send('DELETE', '/user/following/bob', { token: eve })).status, 204)
+  t.deepEqual((await valueOf(callsOfEve.call(listOwnFollowing))).items.map(({ login }) => login), ['bob'])
+  t.is((await valueOf((await clientOf('bob')).call(listOwnFollowers))).items.length, 2)
+  t.is((await callsOfEve.call(unfollowUser, { params })).status, 204)
+  t.is((await callsOfEve.call(unfollowUser, { params })).status, 204)
   t.is((await send('GET', '/user/following/bob', { token: eve })).status, 404)
   t.is((await send('PUT', '/user/following/eve', { token: eve })).status, 403)
   for (const [method, path] of [['PUT', '/user/following/nobody'], ['GET', '/users/nobody/followers'], ['GET', '/users/nobody/following/eve']] as const) {
@@ -235,49 +251,52 @@ test('addresses: 422 for what is taken, unknown or primary, never 500', async (t
   await makeUser('mail')
   const token = await service.tokenFor('mail')
   const add = (emails: unknown) => send('POST', '/user/emails', { token, body: { emails } })
-  const added = await add(['Second@Example.org'])
+  const client = clientAs(service, { token })
+  const added = await client.call(addEmails, { body: { emails: ['Second@Example.org'] } })
   t.is(added.status, 201)
-  t.deepEqual(added.json.map((email: { email: string; verified: boolean; primary: boolean }) => [email.email, email.verified, email.primary]), [
+  t.deepEqual(added.ok && added.value.map((email) => [email.email, email.verified, email.primary]), [
     ['mail@example.org', true, true], ['Second@example.org', false, false],
   ])
   for (const emails of [['bob@example.org'], ['SECOND@example.org'], ['nonsense'], [], 'x@y.org', [1]]) t.is((await add(emails)).status, 422, JSON.stringify(emails))
   const remove = (emails: unknown) => send('DELETE', '/user/emails', { token, body: { emails } })
   for (const emails of [['mail@example.org'], ['bob@example.org'], ['unknown@example.org']]) t.is((await remove(emails)).status, 422, JSON.stringify(emails))
-  t.is((await remove(['second@example.org'])).status, 204)
-  t.is((await send('GET', '/user/emails', { token })).headers['x-total-count'], '1')
+  t.is((await client.call(removeEmails, { body: { emails: ['second@example.org'] } })).status, 204)
+  t.is((await valueOf(client.call(listEmails))).total, 1)
 })
 
 test('settings: what is absent stays, an empty text clears, mistakes are 422', async (t) => {
   await makeUser('prof', { full_name: 'Prof' })
   const token = await service.tokenFor('prof')
-  t.like((await send('PATCH', '/user/settings', { token, body: { location: 'Here', website: 'https://x.example' } })).json, { full_name: 'Prof', location: 'Here' })
-  t.like((await send('PATCH', '/user/settings', { token, body: { location: '' } })).json, { full_name: 'Prof', location: '', website: 'https://x.example' })
+  const client = clientAs(service, { token })
+  t.like(await valueOf(client.call(editUserSettings, { body: { location: 'Here', website: 'https://x.example' } })), { full_name: 'Prof', location: 'Here' })
+  t.like(await valueOf(client.call(editUserSettings, { body: { location: '' } })), { full_name: 'Prof', location: '', website: 'https://x.example' })
   for (const body of [{ website: 'ftp://x' }, { language: '??' }, { full_name: 'x'.repeat(101) }, { hide_email: 'yes' }]) {
     t.is((await send('PATCH', '/user/settings', { token, body })).status, 422, JSON.stringify(body))
   }
-  const profile = await send('POST', '/user/settings/profile', { token, body: { name: 'prof', email: 'prof@example.org', description: 'd', keep_email_private: false } })
-  t.like(profile.json, { name: 'prof', description: 'd', keep_email_private: false, email: 'prof@example.org' })
+  const profile = await valueOf(client.call(editProfile, { body: { name: 'prof', email: 'prof@example.org', description: 'd', keep_email_private: false } }))
+  t.like(profile, { name: 'prof', description: 'd', keep_email_private: false, email: 'prof@example.org' })
   t.is((await send('POST', '/user/settings/profile', { token, body: { name: 'other' } })).status, 422)
-  t.deepEqual((await send('GET', '/user/settings/profile', { token })).json, profile.json)
+  t.deepEqual(await valueOf(client.call(getProfile)), profile)
 })
 
 test('settings: a language is cleared, or read in its usual spelling; what user interfaces need is kept', async (t) => {
   await makeUser('polly')
   const token = await service.tokenFor('polly')
-  const patch = (body: object) => send('PATCH', '/user/settings', { token, body })
+  const client = clientAs(service, { token })
+  const edit = (body: Loose<TypeOf<typeof UserSettingsOptions>>) => valueOf(client.call(editUserSettings, { body }))
   const spellings = { de_de: 'de-DE', 'EN-us': 'en-US', zh_hant_tw: 'zh-Hant-TW', fr: 'fr', 'sr-latn': 'sr-Latn', en_t_jp: 'en-t-jp', '': '' }
   for (const [sent, kept] of Object.entries(spellings)) {
-    t.is((await patch({ language: sent })).json.language, kept, sent)
+    t.is((await edit({ language: sent })).language, kept, sent)
   }
-  t.is((await send('GET', '/user/settings', { token })).json.language, '')
-  t.is((await send('POST', '/user/settings/profile', { token, body: { language: 'pt_br' } })).json.language, 'pt-BR')
-  t.is((await send('PATCH', '/admin/users/polly', { token: service.adminToken, body: { language: '' } })).json.language, '')
+  t.is((await valueOf(client.call(getUserSettings))).language, '')
+  t.is((await valueOf(client.call(editProfile, { body: { language: 'pt_br' } }))).language, 'pt-BR')
+  t.is((await valueOf(clientOfAdmin().call(adminEditUser, { params: { username: 'polly' }, body: { language: '' } }))).language, '')
   const chosen = { theme: 'forgejo-dark', diff_view_style: 'split', hide_activity: true }
-  t.like((await patch(chosen)).json, chosen)
-  t.like((await patch({ location: 'Leeds' })).json, { ...chosen, location: 'Leeds' })
-  t.like((await send('GET', '/user/settings', { token })).json, chosen)
-  t.like((await patch({ theme: '' })).json, { ...chosen, theme: '' })
-  for (const body of [{ theme: 'x'.repeat(65) }, { hide_activity: 'yes' }, { diff_view_style: 7 }, { language: 'de--de' }, { language: 'd' }]) t.is((await patch(body)).status, 422, JSON.stringify(body))
+  t.like(await edit(chosen), chosen)
+  t.like(await edit({ location: 'Leeds' }), { ...chosen, location: 'Leeds' })
+  t.like(await valueOf(client.call(getUserSettings)), chosen)
+  t.like(await edit({ theme: '' }), { ...chosen, theme: '' })
+  for (const body of [{ theme: 'x'.repeat(65) }, { hide_activity: 'yes' }, { diff_view_style: 7 }, { language: 'de--de' }, { language: 'd' }]) t.is((await send('PATCH', '/user/settings', { token, body })).status, 422, JSON.stringify(body))
 })
 
 test('clients of this family ask for keys at sign-in: there are none', async (t) => {
@@ -315,8 +334,11 @@ test('administration: making, changing, shutting and deleting users', async (t) 
   ] as const) t.is((await make(body)).status, status, JSON.stringify(body))
   t.is((await make({ source_id: 0, login_name: 'fresh', send_notify: true, must_change_password: false })).status, 201)
   const edit = (body: object, name = 'fresh') => send('PATCH', `/admin/users/${name}`, { token, body })
-  t.like((await edit({ full_name: 'Fresh', location: 'L' })).json, { full_name: 'Fresh', location: 'L', email: 'fresh@example.org' })
-  t.like((await edit({ location: '' })).json, { full_name: 'Fresh', location: '' })
+  const admin = clientOfAdmin()
+  const params = { username: 'fresh' }
+  const change = (body: Loose<TypeOf<typeof EditUserOption>>) => valueOf(admin.call(adminEditUser, { params, body }))
+  t.like(await change({ full_name: 'Fresh', location: 'L' }), { full_name: 'Fresh', location: 'L', email: 'fresh@example.org' })
+  t.like(await change({ location: '' }), { full_name: 'Fresh', location: '' })
   t.is((await edit({ password: 'short' })).status, 400)
   t.is((await edit({ email: 'ada@example.org' })).status, 422)
   t.is((await edit({}, 'nobody')).status, 404)
@@ -334,8 +356,8 @@ test('administration: making, changing, shutting and deleting users', async (t) 
   t.is((await signIn('fresh', newPassword)).status, 200)
   t.is((await send('POST', '/admin/users/fresh/change-password', { token, body: { password: 'short' } })).status, 422)
   t.is((await send('DELETE', '/admin/users/admin', { token })).status, 422)
-  t.is((await send('DELETE', '/admin/users/fresh', { token })).status, 204)
-  t.is((await send('DELETE', '/admin/users/fresh', { token })).status, 404)
+  const remove = async () => (await admin.call(adminDeleteUser, { params })).status
+  t.deepEqual([await remove(), await remove()], [204, 404])
   t.is((await signIn('fresh', newPassword)).status, 404)
 })
 
@@ -356,18 +378,20 @@ test('acting as another user: for admins, with that user’s rights, and not whe
 })
 
 test('names and addresses are judged before they are sent', async (t) => {
-  const token = await service.tokenFor('ada')
-  const verdict = async (path: string) => (await send('POST', `/user/validate/${path}`, { token })).json.Status
-  t.is(await verdict('username?user_name=free-name'), 'VALID')
-  t.is(await verdict('username?user_name=ADA'), 'USER_EXISTS')
-  t.is(await verdict('username?user_name=metrics'), 'RESERVED')
-  t.is(await verdict('username?user_name=a..b'), 'INVALID')
-  t.is(await verdict('username'), 'INVALID')
-  t.is(await verdict('orgname?user_name=Bob&org=bob'), 'VALID')
-  t.is(await verdict('orgname?user_name=Bob&org=other'), 'USER_EXISTS')
-  t.is(await verdict('email?email=free%40example.org'), 'VALID')
-  t.is(await verdict('email?email=BOB%40example.org'), 'USER_EXISTS')
-  t.is(await verdict('email?email=bob'), 'INVALID')
+  const client = await clientOf('ada')
+  const ofName = async (user_name?: string) => (await valueOf(client.call(validateUsername, { query: user_name === undefined ? {} : { user_name } }))).Status
+  t.is(await ofName('free-name'), 'VALID')
+  t.is(await ofName('ADA'), 'USER_EXISTS')
+  t.is(await ofName('metrics'), 'RESERVED')
+  t.is(await ofName('a..b'), 'INVALID')
+  t.is(await ofName(), 'INVALID')
+  const ofOrganizationName = async (user_name: string, org: string) => (await valueOf(client.call(validateOrgname, { query: { user_name, org } }))).Status
+  t.is(await ofOrganizationName('Bob', 'bob'), 'VALID')
+  t.is(await ofOrganizationName('Bob', 'other'), 'USER_EXISTS')
+  const ofAddress = async (email: string) => (await valueOf(client.call(validateEmail, { query: { email } }))).Status
+  t.is(await ofAddress('free@example.org'), 'VALID')
+  t.is(await ofAddress('BOB@example.org'), 'USER_EXISTS')
+  t.is(await ofAddress('bob'), 'INVALID')
 })
 
 test('an address is asked about so often only, by one user and as one user', async (t) => {
@@ -390,10 +414,12 @@ test('a token is deleted by its id or by its name; digits are an id first', asyn
   await makeUser('namer')
   await makeUser('namesake')
   const basic = ['namer', password] as const
+  const client = clientAs(service, { basic })
+  const params = { username: 'namer' }
   const make = async (name: string, who: readonly [string, string] = basic): Promise<number> =>
-    (await send('POST', `/users/${who[0]}/tokens`, { basic: who, body: { name } })).json.id
-  const names = async () => (await send('GET', '/users/namer/tokens', { basic })).json.map((token: { name: string }) => token.name)
-  const remove = async (idOrName: string) => (await send('DELETE', `/users/namer/tokens/${encodeURIComponent(idOrName)}`, { basic })).status
+    (await valueOf(clientAs(service, { basic: who }).call(createToken, { params: { username: who[0] }, body: { name } }))).id
+  const names = async () => (await valueOf(client.call(listTokens, { params }))).items.map((token) => token.name)
+  const remove = async (id: string) => (await client.call(deleteToken, { params: { ...params, id } })).status
   const first = await make('ci build 1')
   await make(String(first))
   await make('9'.repeat(30))
@@ -409,12 +435,12 @@ test('a token is deleted by its id or by its name; digits are an id first', asyn
   await make('ci build 1')
   t.is(await remove('ci build 1'), 204)
   t.is(await remove('ci build 1'), 404)
-  t.is((await send('GET', '/users/namesake/tokens', { basic: ['namesake', password] })).json.length, 1)
+  t.is((await valueOf(clientAs(service, { basic: ['namesake', password] }).call(listTokens, { params: { username: 'namesake' } }))).items.length, 1)
 })
 
 test('GET /user tells client organizations only when asked, and no secret is ever logged', async (t) => {
   const token = await service.tokenFor('eve')
-  t.is((await send('GET', '/user?check_client_org=true', { token })).json.clientOrgUser, false)
+  t.is((await valueOf(clientAs(service, { token }).call(getCaller, { query: { check_client_org: 'true' } }))).clientOrgUser, false)
   t.is((await send('GET', '/user?check_client_org=maybe', { token })).status, 200)
   const session = cookieValue(await signIn('eve'), 'moorage_session')
   const text = service.logText()

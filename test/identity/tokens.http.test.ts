@@ -14,6 +14,10 @@ import { IdentityUnitOfWorkToken, TokenDigestToken } from '../../core/identity/p
 import { makeAccessToken } from '../../core/identity/tokens/token-format.ts'
 import type { OrgId, UserId } from '../../core/kernel/ids.ts'
 import { EntropyToken } from '../../core/kernel/secret.ts'
+import { getCaller } from '../../plugins/identity/accounts/users.routes.ts'
+import { createSettingsToken, createToken, getExtIdpToken, listSettingsTokens, listTokens, rotateSettingsToken } from '../../plugins/identity/tokens/tokens.routes.ts'
+import { createOrganization, listOwnOrganizations } from '../../plugins/organizations/organizations/organizations.routes.ts'
+import { clientAs, valueOf } from '../support/client-as.ts'
 import type { TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 
@@ -32,6 +36,7 @@ const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 const settings = (more: Readonly<Record<string, string>>) => ({ MOORAGE_DEPLOYMENT_TYPE: 'VendorHosted', ...more })
 const signing = (key: KeyObject) => settings({ MOORAGE_EXTIDP_KEY: keyFile(key), MOORAGE_EXTIDP_ISSUER: 'https://moorage.example.com', MOORAGE_EXTIDP_AUDIENCE: 'https://idp.example.com' })
 const ask = (service: TestService, token = service.adminToken, more = '') => service.send('GET', `/api/v1/user/extidp-token${more}`, { token })
+const customTokenOf = async (service: TestService, token = service.adminToken): Promise<string> => (await valueOf(clientAs(service, { token }).call(getExtIdpToken))).customToken
 const expected = { issuer: 'https://moorage.example.com', audience: 'https://idp.example.com' }
 
 for (const [algorithm, key] of [['RS256', rsa], ['ES256', ec]] as const) {
@@ -43,14 +48,13 @@ for (const [algorithm, key] of [['RS256', rsa], ['ES256', ec]] as const) {
     t.deepEqual(Object.keys(answer.json as object), ['customToken'])
     const { customToken } = answer.json as { customToken: string }
     const { payload } = await jwtVerify(customToken, createPublicKey(key), expected)
-    const me = (await service.send('GET', '/api/v1/user', { token: service.adminToken })).json as { id: number; login: string; email: string }
+    const me = await valueOf(clientAs(service, { token: service.adminToken }).call(getCaller))
     t.is(decodeProtectedHeader(customToken).alg, algorithm)
     t.like(payload, { sub: String(me.id), uid: String(me.id), claims: { email: 'admin@example.com', login: me.login } })
     t.true((payload.exp ?? 0) - (payload.iat ?? 0) <= 3600)
     t.true(Math.abs((payload.iat ?? 0) - Date.now() / 1000) < 60)
     t.false(service.logText().includes(customToken.split('.')[2] ?? ''))
-    const again = (await ask(service)).json as { customToken: string }
-    t.not((await jwtVerify(again.customToken, createPublicKey(key), expected)).payload.jti, payload.jti)
+    t.not((await jwtVerify(await customTokenOf(service), createPublicKey(key), expected)).payload.jti, payload.jti)
     const log = await service.send('GET', '/api/v1/user/audit', { token: service.adminToken })
     t.true(log.text.includes('user.custom_token_issued'))
     t.false(log.text.includes(customToken.split('.')[2] ?? ''))
@@ -60,7 +64,7 @@ for (const [algorithm, key] of [['RS256', rsa], ['ES256', ec]] as const) {
 test('a changed token, another key, another audience and the time after its end are refused', async (t) => {
   const service = await startService({ settings: signing(ec) })
   t.teardown(() => service.stop())
-  const { customToken } = (await ask(service)).json as { customToken: string }
+  const customToken = await customTokenOf(service)
   const key = createPublicKey(ec)
   const [head, payload, signature] = customToken.split('.') as [string, string, string]
   const changed = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as object), uid: '1000' }
@@ -75,9 +79,8 @@ test('it never outlives the access token that asks', async (t) => {
   const service = await startService({ settings: signing(ec) })
   t.teardown(() => service.stop())
   const expTime = Math.ceil(Date.now() / 1000) + 120
-  const made = await service.send('POST', '/api/v1/user/settings/tokens/access-tokens', { token: service.adminToken, body: { name: 'brief', expTime, scopes: ['all'] } })
-  t.is(made.status, 201, made.text)
-  const { customToken } = (await ask(service, (made.json as { token: string }).token)).json as { customToken: string }
+  const made = await valueOf(clientAs(service, { token: service.adminToken }).call(createSettingsToken, { body: { name: 'brief', expTime, scopes: ['all'] } }))
+  const customToken = await customTokenOf(service, made.token)
   t.true(((await jwtVerify(customToken, createPublicKey(ec), expected)).payload.exp ?? 0) <= expTime)
 })
 
@@ -133,22 +136,22 @@ const status = async (token: string): Promise<number> => (await send('GET', '/us
 test('rotating: the old value is refused, the new one works and may do the same', async (t) => {
   const basic = await person('ada')
   const expTime = Math.ceil(Date.now() / 1000) + 1000
-  const made = await send('POST', tokens, { basic, body: { name: 'ci', expTime, scopes: ['read:user'] } })
-  const rotated = await send('POST', `${tokens}/${made.json.id}/rotate`, { basic })
-  t.is(rotated.status, 200, rotated.text)
-  t.like(rotated.json, { id: made.json.id, name: 'ci', scopes: ['read:user'], hasUsed: false })
-  t.true(rotated.json.expDate >= expTime)
-  t.deepEqual([await status(made.json.token), await status(rotated.json.token)], [401, 200])
-  t.is((await send('PATCH', '/user/settings', { token: rotated.json.token, body: { full_name: 'x' } })).status, 403)
-  t.is((await send('POST', `${tokens}/${made.json.id}/rotate`, { token: rotated.json.token })).status, 403, 'a token that cannot make tokens rotates none')
-  const listed = await send('GET', tokens, { basic })
-  t.false(listed.text.includes(rotated.json.token))
-  t.is(listed.json[0].tokenLastEight, rotated.json.token.slice(-8))
+  const client = clientAs(service, { basic })
+  const made = await valueOf(client.call(createSettingsToken, { body: { name: 'ci', expTime, scopes: ['read:user'] } }))
+  const rotated = await valueOf(client.call(rotateSettingsToken, { params: { id: made.id } }))
+  t.like(rotated, { id: made.id, name: 'ci', scopes: ['read:user'], hasUsed: false })
+  t.true(rotated.expDate >= expTime)
+  t.deepEqual([await status(made.token), await status(rotated.token)], [401, 200])
+  t.is((await send('PATCH', '/user/settings', { token: rotated.token, body: { full_name: 'x' } })).status, 403)
+  t.is((await send('POST', `${tokens}/${made.id}/rotate`, { token: rotated.token })).status, 403, 'a token that cannot make tokens rotates none')
+  const listed = await client.call(listSettingsTokens)
+  t.false(listed.text.includes(rotated.token))
+  t.is(listed.ok && listed.value.items[0]?.tokenLastEight, rotated.token.slice(-8))
 })
 
 test('rotating once more under the same Idempotency-Key answers the same value', async (t) => {
   const basic = await person('again')
-  const { id } = (await send('POST', tokens, { basic, body: { name: 'ci' } })).json
+  const { id } = await valueOf(clientAs(service, { basic }).call(createSettingsToken, { body: { name: 'ci' } }))
   const ask = (key: string) => send('POST', `${tokens}/${id}/rotate`, { basic, headers: { 'Idempotency-Key': key } })
   const [first, repeated] = [await ask('one'), await ask('one')]
   t.deepEqual([repeated.status, repeated.headers['idempotency-replayed']], [200, 'true'])
@@ -160,7 +163,7 @@ test('rotating once more under the same Idempotency-Key answers the same value',
 
 test('rotating is for the owner alone: not by others, not by an admin who acts as the owner', async (t) => {
   const [basic, stranger] = [await person('owner'), await person('stranger')]
-  const made = (await send('POST', tokens, { basic, body: { name: 'ci' } })).json
+  const made = await valueOf(clientAs(service, { basic }).call(createSettingsToken, { body: { name: 'ci' } }))
   const path = `${tokens}/${made.id}/rotate`
   const missing = await send('POST', `${tokens}/999999/rotate`, { basic: stranger })
   const refused = await send('POST', path, { basic: stranger })
@@ -168,29 +171,31 @@ test('rotating is for the owner alone: not by others, not by an admin who acts a
   t.is((await send('POST', path, { token: service.adminToken, headers: { Sudo: 'owner' } })).status, 403)
   t.is((await send('POST', path)).status, 401)
   t.is(await status(made.token), 200)
-  const own = await send('POST', path, { token: made.token })
-  t.deepEqual([own.status, await status(made.token), await status(own.json.token)], [200, 401, 200])
+  const own = await valueOf(clientAs(service, { token: made.token }).call(rotateSettingsToken, { params: { id: made.id } }))
+  t.deepEqual([await status(made.token), await status(own.token)], [401, 200])
 })
 
 test('a token for one organization is made by both shapes, says so, and reaches nothing else', async (t) => {
   const [basic, stranger] = [await person('member'), await person('founder')]
   for (const [by, username] of [[basic, 'Inside'], [basic, 'beside'], [stranger, 'closed']] as const) {
-    t.is((await send('POST', '/orgs', { basic: by, body: { username, visibility: 'private' } })).status, 201)
+    t.is((await clientAs(service, { basic: by }).call(createOrganization, { body: { username, visibility: 'private' } })).status, 201)
   }
-  const first = await send('POST', '/users/member/tokens', { basic, body: { name: 'a', org: 'inside' } })
-  const second = await send('POST', tokens, { basic, body: { name: 'b', org: 'INSIDE' } })
-  t.deepEqual([first.status, first.json.org, second.status, second.json.org], [201, 'Inside', 201, 'Inside'])
+  const client = clientAs(service, { basic })
+  const params = { username: 'member' }
+  const first = await valueOf(client.call(createToken, { params, body: { name: 'a', org: 'inside' } }))
+  const second = await valueOf(client.call(createSettingsToken, { body: { name: 'b', org: 'INSIDE' } }))
+  t.deepEqual([first.org, second.org], ['Inside', 'Inside'])
   const free = await send('POST', tokens, { basic, body: { name: 'c' } })
   t.false('org' in free.json)
-  const rotated = await send('POST', `${tokens}/${second.json.id}/rotate`, { basic })
-  t.is(rotated.json.org, 'Inside')
-  for (const token of [first.json.sha1, rotated.json.token] as string[]) {
-    t.deepEqual((await send('GET', '/user/orgs', { token })).json.map(({ username }: { username: string }) => username), ['Inside'])
+  const rotated = await valueOf(client.call(rotateSettingsToken, { params: { id: second.id } }))
+  t.is(rotated.org, 'Inside')
+  for (const token of [first.sha1, rotated.token]) {
+    t.deepEqual((await valueOf(clientAs(service, { token }).call(listOwnOrganizations))).items.map(({ username }) => username), ['Inside'])
     t.is((await send('GET', '/orgs/beside', { token })).status, 404)
     t.is((await send('POST', tokens, { token, body: { name: 'more' } })).status, 403)
     t.is((await send('POST', `${tokens}/${free.json.id}/rotate`, { token })).status, 403)
   }
-  t.deepEqual((await send('GET', '/users/member/tokens', { basic })).json.map(({ org }: { org?: string }) => org), ['Inside', 'Inside', undefined])
+  t.deepEqual((await valueOf(client.call(listTokens, { params }))).items.map(({ org }) => org), ['Inside', 'Inside', undefined])
   const messages = new Set<string>()
   for (const org of ['closed', 'nowhere', 'founder']) {
     for (const path of ['/users/member/tokens', tokens]) {
@@ -280,7 +285,7 @@ test('a token for one organization, or for public objects, does not reach its ow
   const userId = await makeUser('holder')
   const ownToken = await restrictedCallersService.tokenFor('holder')
   const [inside, outside] = await Promise.all(
-    ['inside', 'outside'].map(async (username) => (await restrictedCallersSend('POST', '/orgs', { token: ownToken, body: { username, visibility: 'private' } })).json.id as OrgId),
+    ['inside', 'outside'].map(async (username) => (await valueOf(clientAs(restrictedCallersService, { token: ownToken }).call(createOrganization, { body: { username, visibility: 'private' } }))).id),
   )
   const confined = await confinedToken(userId, inside as OrgId)
   const publicOnly = await restrictedCallersService.tokenFor('holder', ['all', 'public-only'])
@@ -289,16 +294,17 @@ test('a token for one organization, or for public objects, does not reach its ow
       const refused = await restrictedCallersSend(method, path, { token, ...(body === undefined ? {} : { body }) })
       t.is(`${refused.status} ${refused.json.code}`, '403 AccessDenied', `${method} ${path}`)
     }
-    const caller = await restrictedCallersSend('GET', '/user', { token })
-    t.is(caller.json.login, 'holder')
-    t.not(caller.json.email, 'holder@example.org')
+    const caller = await valueOf(clientAs(restrictedCallersService, { token }).call(getCaller))
+    t.is(caller.login, 'holder')
+    t.not(caller.email, 'holder@example.org')
     t.is((await restrictedCallersSend('GET', '/orgs/outside', { token })).status, 404)
     t.is((await restrictedCallersSend('GET', '/orgs/outside/members', { token })).status, 404)
     t.is((await restrictedCallersSend('DELETE', '/orgs/inside', { token: publicOnly })).status, 404)
   }
   t.is((await restrictedCallersSend('GET', '/orgs/inside/members', { token: confined })).status, 200)
-  t.deepEqual((await restrictedCallersSend('GET', '/user/orgs', { token: confined })).json.map(({ id }: { id: number }) => id), [inside])
-  t.deepEqual((await restrictedCallersSend('GET', '/user/orgs', { token: publicOnly })).json, [])
+  const organizationIds = async (token: string) => (await valueOf(clientAs(restrictedCallersService, { token }).call(listOwnOrganizations))).items.map(({ id }) => id)
+  t.deepEqual(await organizationIds(confined), [inside])
+  t.deepEqual(await organizationIds(publicOnly), [])
   t.true(outside !== inside)
 })
 

@@ -32,7 +32,7 @@ export const makeSendJson = (baseUrl: string) => {
 const bodyOf = (body: unknown): string | undefined =>
   body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
 
-const headersOf = ({ token, basic, headers, body }: SendOptions): Readonly<Record<string, string>> => ({
+export const headersOf = ({ token, basic, headers, body }: SendOptions): Readonly<Record<string, string>> => ({
   ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
   ...(basic === undefined ? {} : { Authorization: `Basic ${Buffer.from(basic.join(':')).toString('base64')}` }),
