@@ -16,6 +16,7 @@ import { makeClustersAsCaller, makeMemberClusters } from '../../core/clusters/me
 import { makeClusterConnections } from '../../core/clusters/connections.ts'
 import {
   ClusterApiToken,
+  ClusterConnectionsToken,
   ClusterStoreToken,
   ClusterTransportToken,
   ClusterUnitOfWorkToken,
@@ -24,12 +25,10 @@ import {
   KubeconfigParserToken,
   MemberClustersToken,
   PublicAddressToken,
-  type ClusterConnections,
 } from '../../core/clusters/ports.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
 import type { OwnAddress } from '../../core/kernel/principal.ts'
 import type { Boot, Provide } from '../boot.ts'
-import type { Resolve } from '../container.ts'
 
 /** Provides clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
@@ -45,18 +44,18 @@ export const provideClusters: Provide = (container, boot) => {
   container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
   container.provide(ClusterTransportToken, () => makeUndiciClusterTransport(pools, egress))
   container.provide(ClusterStoreToken, () => bindStore(database))
-  let connections: ClusterConnections | undefined
-  const connectionsOf = (resolve: Resolve): ClusterConnections =>
-    (connections ??= makeClusterConnections({
+  container.provide(ClusterConnectionsToken, (resolve) =>
+    makeClusterConnections({
       clusters: resolve(ClusterStoreToken),
       secretBox: boot.secretBox,
       codec: resolve(CredentialCodecToken),
       caches: resolve(CachesToken),
-    }))
+    }),
+  )
   container.provide(ClustersAsCallerToken, (resolve) =>
     makeClustersAsCaller({
       clusters: resolve(ClusterStoreToken),
-      connections: connectionsOf(resolve),
+      connections: resolve(ClusterConnectionsToken),
       authorizer: resolve(AuthorizerToken),
       api: resolve(ClusterApiToken),
     }),
@@ -64,12 +63,12 @@ export const provideClusters: Provide = (container, boot) => {
   container.provide(MemberClustersToken, (resolve) =>
     makeMemberClusters({
       clusters: resolve(ClusterStoreToken),
-      connections: connectionsOf(resolve),
+      connections: resolve(ClusterConnectionsToken),
       api: resolve(ClusterApiToken),
       transport: resolve(ClusterTransportToken),
     }),
   )
-  container.provide(HubsToken, (resolve) => makeHubs({ connections: connectionsOf(resolve), api: resolve(ClusterApiToken) }))
+  container.provide(HubsToken, (resolve) => makeHubs({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken) }))
   container.provide(ClusterUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
   )

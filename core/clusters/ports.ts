@@ -194,6 +194,8 @@ export interface ClusterConnections {
    */
   open(id: ClusterId, version?: number): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterConnection>
 }
+/** One for the whole service, so that a credential is opened once, whichever part asks for it. */
+export const ClusterConnectionsToken = token<ClusterConnections>('clusters.ClusterConnections')
 
 /** Sends requests to member clusters on behalf of a caller, for other parts. */
 export interface ClustersAsCaller {

@@ -10,10 +10,11 @@ import {
   makeRemoveCluster,
   makeStillAllowed,
 } from '../../core/clusters/clusters.ts'
-import { makeClusterConnections, makeIdentify, makeSealCredential } from '../../core/clusters/connections.ts'
+import { makeIdentify, makeSealCredential } from '../../core/clusters/connections.ts'
 import { makeCheckCluster, makeImportCluster, makeValidateImport } from '../../core/clusters/imports.ts'
 import {
   ClusterApiToken,
+  ClusterConnectionsToken,
   ClusterStoreToken,
   ClusterTransportToken,
   ClusterUnitOfWorkToken,
@@ -25,7 +26,6 @@ import { makeRefreshStatus } from '../../core/clusters/status.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
-import { CachesToken } from '../../core/kernel/cache.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { EntropyToken, SecretBoxToken } from '../../core/kernel/secret.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
@@ -110,10 +110,10 @@ export const clusterGroup = defineGroup({
     address: PublicAddressToken,
     api: ClusterApiToken,
     authorizer: AuthorizerToken,
-    caches: CachesToken,
     clock: ClockToken,
     clusters: ClusterStoreToken,
     clusterTokens: ClusterTokensToken,
+    connections: ClusterConnectionsToken,
     codec: CredentialCodecToken,
     entropy: EntropyToken,
     parser: KubeconfigParserToken,
@@ -122,7 +122,7 @@ export const clusterGroup = defineGroup({
     unitOfWork: ClusterUnitOfWorkToken,
   },
   routes: (given) => {
-    const refresh = makeRefreshStatus({ ...given, connections: makeClusterConnections(given) })
+    const refresh = makeRefreshStatus(given)
     const change = makeChangeCluster({
       ...given,
       identify: makeIdentify(given),

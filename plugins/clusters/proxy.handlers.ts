@@ -1,11 +1,8 @@
-import { makeClusterConnections } from '../../core/clusters/connections.ts'
-import { ClusterApiToken, ClusterStoreToken, ClusterTransportToken, CredentialCodecToken } from '../../core/clusters/ports.ts'
+import { ClusterApiToken, ClusterConnectionsToken, ClusterTransportToken } from '../../core/clusters/ports.ts'
 import { makeComputeResponse } from '../../core/clusters/proxy/computed-responses.ts'
 import { makeProxyRequest, makeProxyUpgrade } from '../../core/clusters/proxy/requests.ts'
 import type { AccessGrant } from '../../core/kernel/access.ts'
-import { CachesToken } from '../../core/kernel/cache.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
-import { SecretBoxToken } from '../../core/kernel/secret.ts'
 import { objectIdOf } from '../kit/grant.ts'
 import { defineGroup } from '../kit/group.ts'
 import { handleStream } from '../kit/route.ts'
@@ -20,16 +17,12 @@ const inputOf = <E>({ grant, exchange }: { readonly grant: AccessGrant; readonly
 export const proxyGroup = defineGroup({
   needs: {
     api: ClusterApiToken,
-    caches: CachesToken,
-    clusters: ClusterStoreToken,
-    codec: CredentialCodecToken,
-    secretBox: SecretBoxToken,
+    connections: ClusterConnectionsToken,
     transport: ClusterTransportToken,
   },
   routes: (given) => {
-    const deps = { ...given, connections: makeClusterConnections(given) }
-    const relay = makeProxyRequest({ ...deps, computeResponse: makeComputeResponse(given) })
-    const upgrade = makeProxyUpgrade(deps)
+    const relay = makeProxyRequest({ ...given, computeResponse: makeComputeResponse(given) })
+    const upgrade = makeProxyUpgrade(given)
     return [
       handleStream(proxyRoute, {
         handler: (input) => relay(input.call, inputOf(input)),
