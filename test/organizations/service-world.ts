@@ -1,8 +1,8 @@
 import type { ServiceAnswer, SendOptions } from '../support/send-json.ts'
 import type { ServiceOptions, TestService } from '../support/service.ts'
 import { startService } from '../support/service.ts'
-import type { TypedCall } from '../support/typed-call.ts'
-import { makeTypedCall } from '../support/typed-call.ts'
+import type { TypedCall } from '../support/client-as.ts'
+import { makeTypedCall } from '../support/client-as.ts'
 
 const api = '/api/v1'
 
@@ -70,6 +70,6 @@ export const startWorld = async (options: ServiceOptions = {}): Promise<ServiceW
     ids.set(login, (await done('admin', 'GET', `/users/${login}`)).json.id)
     tokens.set(login, await service.tokenFor(login))
   }
-  const call = makeTypedCall(service.client, (login) => tokens.get(login))
+  const call = makeTypedCall(service, (login) => tokens.get(login))
   return { service, as, call, idOf: (login) => ids.get(login) ?? 0, adopt, teamId, stop: () => service.stop() }
 }

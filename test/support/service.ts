@@ -25,8 +25,8 @@ import { borrowMysqlDatabase, migratedMysqlUrl, migratedSqlitePath } from './dat
 import { httpSend } from './http-send.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
 import { makeSendJson } from './send-json.ts'
-import type { TypedCall } from './typed-call.ts'
-import { makeTypedCall } from './typed-call.ts'
+import type { TypedCall } from './client-as.ts'
+import { makeTypedCall } from './client-as.ts'
 import { watchAnswers } from './watch-answers.ts'
 
 export interface ServiceOptions {
@@ -96,7 +96,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     databaseUrl,
     adminToken: await tokenFor(settings.adminUsername),
     client,
-    call: makeTypedCall(client, (token) => token),
+    call: makeTypedCall({ baseUrl }, (token) => token),
     send: makeSendJson(baseUrl),
     logLines: () => log.map((line) => JSON.parse(line) as Record<string, unknown>),
     logText: () => log.join(''),
