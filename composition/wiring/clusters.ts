@@ -33,7 +33,7 @@ import type { Boot, Provide } from '../boot.ts'
 /** Provides clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
   const { database, settings } = boot
-  boot.objectRows.add(clusterObjectRows)
+  boot.objectRows.add(...clusterObjectRows)
   const bindStore = makeSqlClusterStore(database)
   const egress = makeEgressPolicy(new Set(settings.kubernetesAllow))
   const pools = makeConnectionPools(egress)
