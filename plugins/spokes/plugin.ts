@@ -1,4 +1,5 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { acceptanceGroup } from './acceptance.handlers.ts'
 import { managedClusterGroup } from './managed-clusters.handlers.ts'
 import { spokeObjectTypes, spokePermissions } from './relations.ts'
 
@@ -9,5 +10,5 @@ export const spokesPlugin = definePlugin({
   gate: 'always',
   permissions: spokePermissions,
   objectTypes: spokeObjectTypes,
-  groups: [managedClusterGroup],
+  groups: [managedClusterGroup, acceptanceGroup],
 })
