@@ -34,7 +34,7 @@ const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWo
   if (spoke !== undefined) {
     await spoke.createIfMissing(appliedManifestWorks, {
       metadata: { name: appliedNameOf(world, work), finalizers: [appliedFinalizer] },
-      spec: { hubHash: hubHashOf(world), agentID: world.cluster, manifestWorkName: work.metadata.name },
+      spec: { hubHash: hubHashOf(world), agentID: agentIdOf(world), manifestWorkName: work.metadata.name },
     })
     if (world.appliesManifests === true) for (const manifest of manifests) await applyManifest(spoke, manifest, state)
   }
@@ -68,6 +68,9 @@ const finishWork = async (world: AgentWorld, client: KubeClient, work: ManifestW
 /** OCM takes the hub's URL alone; with the cluster's name in it, the agents of several clusters can share one API server. */
 const hubHashOf = ({ hub, cluster }: AgentWorld): string => createHash('sha256').update(`${hub.url} ${cluster}`).digest('hex')
 
+/** 'Under a Klusterlet agentID = UID of the Klusterlet'; without one OCM takes the hash of the hub. */
+const agentIdOf = ({ agentId, cluster }: AgentWorld): string => agentId ?? cluster
+
 const appliedNameOf = (world: AgentWorld, { metadata }: ManifestWork): string => `${hubHashOf(world)}-${metadata.name}`
 
 interface ManifestStatus {
@@ -89,7 +92,11 @@ const manifestStatus = ({ state }: AgentWorld, work: ManifestWork, manifest: Man
   const condition = (type: string, reason: string, message: string): Condition => ({ type, status: 'True', reason, message, lastTransitionTime })
   return {
     resourceMeta: { ordinal, group, version, kind: manifest.kind ?? '', resource, name, namespace },
-    conditions: [condition('Applied', 'AppliedManifestComplete', 'Apply manifest complete'), condition('Available', 'ResourceAvailable', 'Resource is available')],
+    conditions: [
+      condition('Applied', 'AppliedManifestComplete', 'Apply manifest complete'),
+      condition('Available', 'ResourceAvailable', 'Resource is available'),
+      ...(asked.length === 0 ? [] : [condition('StatusFeedbackSynced', 'StatusFeedbackSynced', '')]),
+    ],
     statusFeedback: { values: manifest.kind === 'HelmRelease' ? asked.map((each) => ({ name: each, fieldValue: { type: 'String', string: isReady ? 'True' : 'False' } })) : [] },
   }
 }

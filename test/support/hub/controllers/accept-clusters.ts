@@ -1,5 +1,5 @@
 import { leases, managedClusters, manifestWorks, namespaces, type ManagedCluster } from '../api/kinds.ts'
-import type { KubeClient } from '../api/kube-client.ts'
+import { KubeRefusal, type KubeClient } from '../api/kube-client.ts'
 import { addFinalizer, isTrue, reportStatus } from '../api/object-changes.ts'
 import { acceptedCondition, apiCleanupFinalizer, clusterNameLabel, leaseName, resourceCleanupFinalizer } from '../api/ocm-names.ts'
 import { applyClusterRole, grantAgentRights, releaseWorkBinding, revokeClusterRole, revokeNamespaceRights } from './cluster-rbac.ts'
@@ -32,11 +32,17 @@ const reconcileCluster = async (client: KubeClient, name: string): Promise<numbe
 const acceptCluster = async (client: KubeClient, cluster: ManagedCluster): Promise<undefined> => {
   const { name } = cluster.metadata
   const labels = { [clusterNameLabel]: name }
-  await client.createIfMissing(namespaces, { metadata: { name, labels } })
-  await client.patch(namespaces, { metadata: { name } }, { metadata: { labels } })
   const kept = await addFinalizer(client, managedClusters, cluster, apiCleanupFinalizer)
   if (kept === undefined) return
-  await grantAgentRights(client, name)
+  try {
+    await client.createIfMissing(namespaces, { metadata: { name, labels } })
+    await client.patch(namespaces, { metadata: { name } }, { metadata: { labels } })
+    await grantAgentRights(client, name)
+  } catch (cause) {
+    // A name with a dot is no name of a namespace.
+    if (!(cause instanceof KubeRefusal && (cause.status === 422 || cause.status === 403))) throw cause
+    return reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'False', reason: 'Error', message: cause.message }]).then(() => undefined)
+  }
   await reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'True', reason: 'HubClusterAdminAccepted', message: 'Accepted by hub cluster admin' }])
   await client.createIfMissing(leases, {
     metadata: { name: leaseName, namespace: name, labels },
