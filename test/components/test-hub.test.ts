@@ -1,8 +1,9 @@
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
+import { acceptSpoke, requestsOf } from '../support/hub/accept-spoke.ts'
 import {
   accounts, appliedManifestWorks, clusterRoleBindings, clusterRoles, klusterlets, leases, managedClusterAddOns, managedClusters, managedClusterSetBindings, managedClusterSets, manifestWorks,
-  namespaces, profileBindings, roleBindings, secrets, serviceAccounts, setProfiles, signingRequests, type ManagedCluster,
+  namespaces, profileBindings, roleBindings, secrets, serviceAccounts, setProfiles, type ManagedCluster,
 } from '../support/hub/api/kinds.ts'
 import { KubeRefusal, makeKubeClient } from '../support/hub/api/kube-client.ts'
 import { conditionOf, isTrue } from '../support/hub/api/object-changes.ts'
@@ -32,19 +33,10 @@ const clusterOf = (name: string, what: string, is: (cluster: ManagedCluster) => 
   })
 const gone = (what: string, find: () => Promise<unknown>): Promise<true> => until(`${what} to be gone`, async () => ((await find()) === undefined ? true : undefined))
 
-const requestsOf = async (name: string) => (await hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${name}` })).items
-/** What an admin does with `clusteradm accept`. */
-const accept = async (name: string): Promise<void> => {
-  await clusterOf(name, 'registration', () => true)
-  const [request] = await until(`the request of ${name}`, async () => ((found) => (found.length > 0 ? found : undefined))(await requestsOf(name)))
-  const approved = { type: 'Approved', status: 'True', reason: 'Test', message: '' }
-  await hub.client.call('PUT', `/apis/certificates.k8s.io/v1/certificatesigningrequests/${request!.metadata.name}/approval`, { ...request, status: { conditions: [approved] } })
-  await hub.client.patch(managedClusters, { metadata: { name } }, { spec: { hubAcceptsClient: true } })
-}
 const joined = async (options: Parameters<TestHub['agent']>[1] = {}) => {
   const name = hub.name()
   const agent = await hub.agent(name, options)
-  await accept(name)
+  await acceptSpoke(hub.client, name)
   await clusterOf(name, 'join', (each) => isTrue(each, joinedCondition))
   return { name, agent }
 }
@@ -55,9 +47,9 @@ test('a spoke registers with the bootstrap account and waits to be accepted', as
   const cluster = await clusterOf(name, 'registration', () => true)
   t.falsy(cluster.spec?.hubAcceptsClient)
   t.regex(cluster.spec?.managedClusterClientConfigs?.[0]?.url ?? '', /^https:/)
-  const [request] = await until('a request', async () => ((found) => (found.length > 0 ? found : undefined))(await requestsOf(name)))
-  t.is(request?.spec.username, 'system:serviceaccount:open-cluster-management:agent-registration-bootstrap')
-  t.true(request?.spec.groups?.includes('system:serviceaccounts:open-cluster-management'))
+  const request = await until('a request', async () => (await requestsOf(hub.client, name))[0])
+  t.is(request.spec.username, 'system:serviceaccount:open-cluster-management:agent-registration-bootstrap')
+  t.true(request.spec.groups?.includes('system:serviceaccounts:open-cluster-management'))
   t.is(conditionOf(cluster, acceptedCondition), undefined)
 })
 
@@ -145,10 +137,10 @@ test('an agent with its certificate does not register again, and is back when it
   const { name } = await joined()
   await hub.client.remove(managedClusters, { metadata: { name } })
   await gone('the cluster', () => hub.client.get(managedClusters, name))
-  t.is((await requestsOf(name)).length, 1)
+  t.is((await requestsOf(hub.client, name)).length, 1)
   await hub.client.create(managedClusters, { metadata: { name }, spec: { hubAcceptsClient: true } })
   await clusterOf(name, 'the return', (each) => isTrue(each, joinedCondition))
-  t.is((await requestsOf(name)).length, 1)
+  t.is((await requestsOf(hub.client, name)).length, 1)
 })
 
 test('a cluster that is no longer accepted loses the rights of its agent', async (t) => {
@@ -165,7 +157,7 @@ test('a Klusterlet with a bootstrap Secret starts an agent, which ends with it',
   const kubeconfig = Buffer.from(await hub.bootstrapKubeconfig()).toString('base64')
   await hub.spoke.create(secrets, { metadata: { name: bootstrapSecret, namespace }, data: { kubeconfig } })
   await hub.spoke.create(klusterlets, { metadata: { name }, spec: { clusterName: name, namespace } })
-  await accept(name)
+  await acceptSpoke(hub.client, name)
   await clusterOf(name, 'join', (each) => isTrue(each, joinedCondition))
   await until('the connection', async () => (((await hub.spoke.get(klusterlets, name))?.status?.conditions ?? []).some(({ reason }) => reason === 'HubConnectionFunctional') ? true : undefined))
   await hub.spoke.remove(klusterlets, { metadata: { name } })
