@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { spokeControlPlane } from '../components/spoke-control-plane.ts'
 import { startControlPlane } from '../components/control-plane.ts'
 import { withProgress, type Say } from '../components/progress.ts'
@@ -32,11 +34,16 @@ async function main(args: readonly string[]): Promise<number> {
   for (const signal of signals) process.on(signal, leave)
   const server = await withProgress(say, 'kube-apiserver of the hub', () => startControlPlane(say))
   const spokes = await spokeControlPlane(server, say)
-  const hub = await startTestHub(server, { prefix: '', spokes, webhooks: !parsed.run.isOpen, defaultClusterSet: !parsed.run.isOpen, servesAccount: () => true })
+  const hasWebhooks = !parsed.run.isOpen
+  const hub = await startTestHub(server, {
+    prefix: '', spokes, gateway: true, webhooks: hasWebhooks, defaultClusterSet: hasWebhooks, servesAccount: () => true, klusterletAgents: { appliesManifests: true },
+  })
   const names = await withProgress(say, 'example spokes', () => startExample(hub, parsed.run))
   const ended = new Promise<void>((go) => { for (const signal of signals) process.once(signal, () => go()) })
   for (const signal of signals) process.off(signal, leave)
-  process.stdout.write(hubText({ hub: server.adminKubeconfigPath, spoke: spokes.adminKubeconfigPath, names, clusters: parsed.run.clusters, set: exampleSet }))
+  const hubPath = join(dirname(server.adminKubeconfigPath), 'hub.kubeconfig')
+  await writeFile(hubPath, hub.kubeconfig(), { mode: 0o600 })
+  process.stdout.write(hubText({ hub: hubPath, spoke: spokes.adminKubeconfigPath, names, clusters: parsed.run.clusters, set: exampleSet }))
   await ended
   say('stopping')
   await hub.stop()

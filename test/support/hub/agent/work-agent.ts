@@ -36,7 +36,8 @@ const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWo
       metadata: { name: appliedNameOf(world, work), finalizers: [appliedFinalizer] },
       spec: { hubHash: hubHashOf(world), agentID: agentIdOf(world), manifestWorkName: work.metadata.name },
     })
-    if (world.appliesManifests === true) for (const manifest of manifests) await applyManifest(spoke, manifest, state)
+    const applied = world.appliesManifests === true ? await spoke.get(appliedManifestWorks, appliedNameOf(world, work)) : undefined
+    if (applied !== undefined) for (const manifest of manifests) await applyManifest(spoke, manifest, applied, state)
   }
   state.applied(work.metadata.name, manifests)
   const observedGeneration = work.metadata.generation ?? 1

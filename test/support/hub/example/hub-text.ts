@@ -33,6 +33,6 @@ BASE, ADMIN, JSON and the organization acme are those of the README. Then:
   kubectl --kubeconfig $HUB get managedcluster ${last}
   curl -sSf -H "$ADMIN" $BASE/clusters/acme/hub/clustersets
   curl -sSf -H "$ADMIN" $BASE/clusters/acme/hub/clustersets/${set}/sync-status/all-features
-  kubectl --kubeconfig $HUB get manifestworks --all-namespaces
+  kubectl --kubeconfig $HUB get --raw /apis/gateway.open-cluster-management.io/v1alpha1/clustergateways/${accepted[0] ?? last}/proxy/version
 `
 }
