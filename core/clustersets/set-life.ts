@@ -34,7 +34,7 @@ export const makeCreateClusterSet = ({ hubs, unitOfWork }: ChangeDeps) =>
     if (isLeft(created)) return created
     const isNew = created.right === 'created'
     const set = await hub.get(clusterSetKind, { name: clusterSet })
-    const usable = isLeft(set) ? set : usableSet(clusterSet, set.right, isNew)
+    const usable: Either<SetChangeFailure, HubObject> = isLeft(set) ? set : usableSet(clusterSet, set.right, isNew)
     const { moves, failure } = isLeft(usable) ? { moves: [], failure: usable.left } : await addToSet(hub, usable.right, clusters)
     const entries = [...(isNew ? [auditOf(hub, 'cluster.set_created', { clusterSet })] : []), ...movesAudit(hub, moves)]
     return recordMoves(unitOfWork, call, entries, failure)
