@@ -58,6 +58,7 @@ const changedAtATime = 8
 
 /** What became of a change of several clusters. */
 export interface MoveResult {
+  /** In the order of the request. */
   readonly moves: readonly Move[]
   /** Undefined if each cluster is as requested. */
   readonly failure: SetChangeFailure | undefined
@@ -92,7 +93,7 @@ const setLabel = (to: string): HubEdit => ({ merge: { metadata: { labels: { [clu
 
 /** Changes the sets of clusters, each only if it is still as it was judged. One that is refused does not keep the others. */
 export const moveClusters = async (hub: Hub, names: readonly string[], judge: Judge): Promise<MoveResult> => {
-  const moves: Move[] = []
+  const moved = new Map<string, Move>()
   const refused: Refusal[] = []
   const distinct = [...new Set(names)]
   await atATime(distinct, changedAtATime, async (cluster) => {
@@ -105,13 +106,13 @@ export const moveClusters = async (hub: Hub, names: readonly string[], judge: Ju
     })
     if (!isLeft(edited)) {
       if (edited.right === 'missing') refused.push({ cluster, failure: ClusterSetRefused('The cluster does not exist on the hub.') })
-      if (edited.right === 'changed' && move !== undefined) moves.push(move)
+      if (edited.right === 'changed' && move !== undefined) moved.set(cluster, move)
       return right(undefined)
     }
     refused.push({ cluster, failure: edited.left })
     return ofHub.includes(edited.left.tag) ? edited : right(undefined)
   })
-  return { moves, failure: refusalOf(refused, distinct.length) }
+  return { moves: distinct.flatMap((cluster) => moved.get(cluster) ?? []), failure: refusalOf(refused, distinct.length) }
 }
 
 /** Finds the set of a body, which clusters are to be added to or removed from by name. */

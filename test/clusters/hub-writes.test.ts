@@ -1,13 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
-import { makeHubs } from '../../core/clusters/hubs/hubs.ts'
 import type { Hub, HubEdit, HubKind } from '../../core/clusters/hubs/ports.ts'
 import { clusterSetBindingKind, clusterSetKind, HubRefused, managedClusterKind } from '../../core/clusters/hubs/ports.ts'
-import type { ClusterRequest } from '../../core/clusters/ports.ts'
-import { ClusterApiToken, ClusterConnectionsToken } from '../../core/clusters/ports.ts'
-import type { AccessGrant } from '../../core/kernel/access.ts'
 import { at, listAt, textAt } from '../../core/kernel/json.ts'
-import type { SignedInCall } from '../../core/kernel/principal.ts'
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
@@ -16,6 +11,7 @@ import { installHubCrds } from '../support/hub/install-hub-crds.ts'
 import { tagOf, unwrap } from '../support/outcome.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { expectStatus, importCluster, makePeople } from './cluster-world.ts'
+import { disturbedHub, type Disturbance } from './disturbed-hub.ts'
 
 /** The port to a hub on a real kube-apiserver: what the server does with the requests that the port makes. */
 const test = needing('kubernetes')
@@ -27,30 +23,16 @@ const requestKind: HubKind = { apiVersion: 'certificates.k8s.io/v1', kind: 'Cert
 let server: ControlPlaneAccess
 let service: TestService
 let hub: Hub
-/** A hub before each of whose requests something happens, and how often its edits waited. */
-let disturbed: (before: (request: ClusterRequest) => Promise<void>) => Promise<{ readonly hub: Hub; readonly waits: () => number }>
+let disturbed: (before: Disturbance) => ReturnType<typeof disturbedHub>
 let namespace: string
 
 test.before(async () => {
   server = (await kubernetes())!
   await installHubCrds(server)
   service = await startService()
-  const { container } = service.running
   const owner = await makePeople(service).person('owner')
   const { json } = await expectStatus(importCluster(service.send, owner.token, owner.login, 'hub', server.kubeconfig()), 200)
-  const call = { principal: { userId: 1, login: owner.login }, signal: new AbortController().signal } as unknown as SignedInCall
-  const grant = { objectId: json.id, objectName: 'hub', objectVersion: 1 } as unknown as AccessGrant
-  const api = container.resolve(ClusterApiToken)
-  disturbed = async (before) => {
-    let waits = 0
-    const hubs = makeHubs({
-      connections: container.resolve(ClusterConnectionsToken),
-      pause: async () => void (waits += 1),
-      entropy: { bytes: (length) => new Uint8Array(length), uuid: () => '' },
-      api: { request: async (connection, request, signal) => (await before(request), api.request(connection, request, signal)) },
-    })
-    return { hub: unwrap(await hubs.open(call, grant)), waits: () => waits }
-  }
+  disturbed = (before) => disturbedHub(service, json.id, before)
   hub = (await disturbed(async () => {})).hub
   namespace = await server.createNamespace()
 })
