@@ -1,5 +1,7 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { featureSetGroup } from './featuresets.handlers.ts'
 import { featureSetObjectTypes, featureSetPermissions } from './relations.ts'
+import { syncStatusGroup } from './sync-status.handlers.ts'
 
 export const featureSetsPlugin = definePlugin({
   id: 'featuresets',
@@ -8,5 +10,5 @@ export const featureSetsPlugin = definePlugin({
   gate: 'always',
   permissions: featureSetPermissions,
   objectTypes: featureSetObjectTypes,
-  groups: [],
+  groups: [featureSetGroup, syncStatusGroup],
 })
