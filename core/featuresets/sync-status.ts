@@ -1,5 +1,5 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type { HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import type { TimeSlices } from '../kernel/clock.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { definedFields, listAt, textAt } from '../kernel/json.ts'
@@ -9,7 +9,7 @@ import type { Catalogue, InstalledFeature, InstalledFeatures } from './catalogue
 import { installedIn, readCatalogue } from './catalogue.ts'
 import type { FeatureClaim } from './claims.ts'
 import { claimOf } from './claims.ts'
-import type { ClusterSetRef, OpenedSet } from './cluster-set.ts'
+import type { ClusterSetRef, OpenedSet, SetReadFailure } from './cluster-set.ts'
 import { listMembers, openSet } from './cluster-set.ts'
 import type { VersionInRange } from './ports.ts'
 import { distribution, helmReleaseKind, manifestWorkKind } from './vendor.ts'
@@ -142,11 +142,9 @@ interface SyncDeps {
   readonly slices: TimeSlices
 }
 
-type SyncFailure = HubReadFailure | Failure<'FeatureTargetMissing'>
-
 /** Compares all features of a cluster set. */
 export const makeListSyncStatuses = ({ hubs, yaml, isInRange, slices }: SyncDeps) =>
-  async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SyncFailure, SyncStatuses> => {
+  async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SetReadFailure, SyncStatuses> => {
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const { hub, set } = opened.right
@@ -168,7 +166,7 @@ export const makeListSyncStatuses = ({ hubs, yaml, isInRange, slices }: SyncDeps
 
 /** Compares one feature of a cluster set. */
 export const makeGetSyncStatus = ({ hubs, yaml, isInRange, slices }: SyncDeps) =>
-  async (call: SignedInCall<never>, { feature: name, ...ref }: ClusterSetRef & { readonly feature: string }): Outcome<SyncFailure | Failure<'FeatureMissing'>, SyncStatus> => {
+  async (call: SignedInCall<never>, { feature: name, ...ref }: ClusterSetRef & { readonly feature: string }): Outcome<SetReadFailure | Failure<'FeatureMissing'>, SyncStatus> => {
     const opened = await openSet(hubs, call, ref)
     if (isLeft(opened)) return opened
     const { hub, set } = opened.right

@@ -1,12 +1,11 @@
 import * as t from 'io-ts'
 import { path } from '../kit/access.ts'
-import { answer, DnsLabel, listOf, optional, PathName, patternText, request } from '../kit/codecs.ts'
+import { answer, DnsLabel, listOf, oneOf, optional, PathName, patternText, request } from '../kit/codecs.ts'
 
 /** The name of a feature, a feature set or a cluster profile: a DNS-1123 subdomain. */
 export const ObjectName = patternText(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 253, "a name: 1 to 253 lower-case letters, digits, '-' and '.', a letter or digit first and last")
 
 const inHub = { owner: PathName, cluster: PathName }
-export const ClusterSetPath = request({ ...inHub, clusterset: DnsLabel }, 'ClusterSetPath')
 export const FeaturePath = request({ ...inHub, clusterset: DnsLabel, feature: ObjectName }, 'FeaturePath')
 export const SetMemberPath = request({ ...inHub, clusterset: DnsLabel, managedCluster: DnsLabel }, 'SetMemberPath')
 
@@ -42,3 +41,7 @@ export const VersionSync = answer(
 export const AutoUpdateCheck = answer({ possible: t.boolean }, 'AutoUpdateCheck')
 
 export const EnableFeatureOptions = request({ clusterSet: DnsLabel, featureSet: ObjectName, features: optional(listOf(ObjectName, 1000)) }, 'EnableFeatureOptions')
+
+export const ProfileQuery = request({ profile: optional(ObjectName) }, 'ProfileQuery')
+/** The words `true` and `false`, as text. */
+export const ProfileValidity = answer({ valid: oneOf('true', 'false'), 'recommended-features': optional(t.readonlyArray(t.string)) }, 'ProfileValidity')

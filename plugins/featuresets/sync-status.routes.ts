@@ -1,17 +1,18 @@
 import { hubReadFailures } from '../../core/clusters/hubs/ports.ts'
-import { FeatureTargetMissing } from '../../core/featuresets/cluster-set.ts'
+import { ClusterSetMissing } from '../../core/clustersets/types.ts'
 import { FeatureMissing } from '../../core/featuresets/sync-status.ts'
+import { ClusterSetPath } from '../clustersets/codecs.ts'
 import { requires } from '../kit/access.ts'
 import { json } from '../kit/reply.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { ClusterSetPath, clusterSetInPath, FeaturePath, SyncStatus, SyncStatuses } from './codecs.ts'
+import { clusterSetInPath, FeaturePath, SyncStatus, SyncStatuses } from './codecs.ts'
 
 const route = routesOf({
   tag: 'Multi-cluster',
   scopeCategory: 'cluster',
   params: ClusterSetPath,
   access: requires('can_view', clusterSetInPath),
-  failures: [...hubReadFailures, FeatureTargetMissing],
+  failures: [...hubReadFailures, ClusterSetMissing],
 })
 const prefix = '/clusters/{owner}/{cluster}/clustersets/{clusterset}/sync-status'
 const status = { insyncClusters: ['harbour'], outOfSyncClusters: ['quay'] }
