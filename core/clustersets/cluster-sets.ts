@@ -7,7 +7,7 @@ import type { AccessGrant } from '../kernel/access.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { at, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { findClusterSet, includes, namedSetOf, selectsByLabels } from './types.ts'
+import { builtInSets, findClusterSet, includes, namedSetOf, selectsByLabels } from './types.ts'
 
 interface HubDeps {
   readonly hubs: Hubs
@@ -101,9 +101,6 @@ const recordFinder = (hub: Hub, records: readonly Cluster[]): ((cluster: HubObje
   return (cluster) => byUid.get(claimedUid(cluster)) ?? byManagedName.get(cluster.name)
 }
 
-/** The sets that are made by a hub itself. */
-const builtIn = ['default', 'global']
-
 /** `eligibleFor: 'client-org'` omits the sets without a spoke that a client organization could use. */
 export interface AvailableSetsInput {
   readonly grant: AccessGrant
@@ -123,7 +120,7 @@ export const makeListAvailableClusterSets = ({ hubs, clusters: store }: RecordDe
     if (isLeft(clusters)) return clusters
     const recordOf = recordFinder(hub.right, records)
     const usable = clusters.right.filter((each) => isAccepted(each) && recordOf(each) !== undefined)
-    return right(namesOf(sets.right.filter((set) => !builtIn.includes(set.name) && usable.some((each) => includes(set, each)))))
+    return right(namesOf(sets.right.filter((set) => !builtInSets.includes(set.name) && usable.some((each) => includes(set, each)))))
   }
 
 /** Lists the managed clusters that a set selects, by name. */

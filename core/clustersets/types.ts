@@ -7,6 +7,9 @@ import { at, isObject, textAt } from '../kernel/json.ts'
 import type { Labels } from './label-selector.ts'
 import { selects } from './label-selector.ts'
 
+/** The sets that a hub makes itself, and makes again if they are deleted. */
+export const builtInSets: readonly string[] = ['default', 'global']
+
 /** The cluster set of the path does not exist on the hub. */
 export const ClusterSetMissing = defineFailure('ClusterSetMissing', 'NotFound')
 

@@ -1,12 +1,23 @@
 import * as t from 'io-ts'
-import { hubReadFailures } from '../../core/clusters/hubs/ports.ts'
+import { hubChangeFailures, hubReadFailures } from '../../core/clusters/hubs/ports.ts'
+import { ClusterSetRefused } from '../../core/clustersets/membership.ts'
 import { ClusterSetMissing } from '../../core/clustersets/types.ts'
 import { ClusterPath, hubInPath } from '../clusters/codecs.ts'
 import { userExample } from '../identity/codecs.ts'
 import { path, requires } from '../kit/access.ts'
-import { json } from '../kit/reply.ts'
+import { empty, json } from '../kit/reply.ts'
+import { body } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { AvailableSetsQuery, ClusterSetPath, ClustersResp, ListClusterSetResp, UsersByRole } from './codecs.ts'
+import {
+  AvailableSetsQuery,
+  ClusterSetOptions,
+  ClusterSetPath,
+  ClustersResp,
+  CreateClusterSetOptions,
+  DeleteClusterSetOptions,
+  ListClusterSetResp,
+  UsersByRole,
+} from './codecs.ts'
 
 const ofHub = routesOf({ tag: 'Multi-cluster', scopeCategory: 'cluster', params: ClusterPath, failures: hubReadFailures })
 const setInPath = { type: 'clusterset', account: path('owner'), within: { name: path('cluster') }, name: path('clusterset') } as const
@@ -69,4 +80,54 @@ export const listUsersOfSet = ofSet({
   summary: 'List the users with a role on the clusters of a cluster set',
   description: 'For each role the users, by login. Users who no longer exist, and those whom the caller may not see, are omitted.',
   ok: json(200, UsersByRole, { view: [userExample] }),
+})
+
+const ofManager = routesOf({
+  tag: 'Multi-cluster',
+  scopeCategory: 'cluster',
+  params: ClusterPath,
+  access: requires('can_manage_cluster_sets', hubInPath),
+  failures: [...hubChangeFailures, ClusterSetRefused],
+})
+const example = { clusterSet: 'edge', clusters: ['wharf', 'quay'] }
+const partially = 'If some of them cannot be changed, the others are, and the answer is 422 with a line in `errors` for each that was not.'
+
+export const createClusterSet = ofManager({
+  id: 'clustersets.createSet',
+  method: 'POST',
+  path: '/clusters/{owner}/{cluster}/clustersets/create',
+  summary: 'Create a cluster set on a hub',
+  description: `The set selects clusters by the label of each that names it; \`clusters\` are added to it. A set that exists and is the same is used; another one is 422, and so are the names \`default\` and \`global\`. ${partially}`,
+  body: body(CreateClusterSetOptions, example),
+  ok: empty(200),
+})
+
+export const deleteClusterSet = ofManager({
+  id: 'clustersets.deleteSet',
+  method: 'POST',
+  path: '/clusters/{owner}/{cluster}/clustersets/delete',
+  summary: 'Delete a cluster set of a hub',
+  description: 'A set with clusters, or one that is bound to a namespace, is 422, and so are `default` and `global`. Deletes the profile of the set too. Succeeds also if the set does not exist.',
+  body: body(DeleteClusterSetOptions, { clusterSet: 'edge' }),
+  ok: empty(200),
+})
+
+export const addToClusterSet = ofManager({
+  id: 'clustersets.addClusters',
+  method: 'POST',
+  path: '/clusters/{owner}/{cluster}/clustersets/add',
+  summary: 'Add clusters to a cluster set',
+  description: `Clusters of another set leave it. A set that selects clusters by labels is 422. ${partially}`,
+  body: body(ClusterSetOptions, example),
+  ok: empty(200),
+})
+
+export const removeFromClusterSet = ofManager({
+  id: 'clustersets.removeClusters',
+  method: 'POST',
+  path: '/clusters/{owner}/{cluster}/clustersets/remove',
+  summary: 'Remove clusters from a cluster set',
+  description: `Clusters that are not in the set stay as they are. A hub with a default set moves them there. A set that selects clusters by labels is 422. ${partially}`,
+  body: body(ClusterSetOptions, example),
+  ok: empty(200),
 })

@@ -1,6 +1,6 @@
 import * as t from 'io-ts'
 import { User } from '../identity/codecs.ts'
-import { answer, DnsLabel, freeText, int32, optional, PathName, request } from '../kit/codecs.ts'
+import { answer, DnsLabel, freeText, int32, listOf, optional, PathName, request } from '../kit/codecs.ts'
 
 /** The cluster sets that are bound to each namespace. */
 export const BoundNamespaces = t.record(t.string, t.readonlyArray(t.string))
@@ -17,3 +17,9 @@ export const ClustersResp = answer(
 )
 /** The users to whom each role is bound. */
 export const UsersByRole = t.record(t.string, t.readonlyArray(User))
+
+/** As many as a hub is expected to manage. */
+const maxClusters = 1000
+export const CreateClusterSetOptions = request({ clusterSet: DnsLabel, clusters: optional(listOf(DnsLabel, maxClusters)) }, 'CreateClusterSetOptions')
+export const DeleteClusterSetOptions = request({ clusterSet: DnsLabel }, 'DeleteClusterSetOptions')
+export const ClusterSetOptions = request({ clusterSet: DnsLabel, clusters: listOf(DnsLabel, maxClusters, 1) }, 'ClusterSetOptions')

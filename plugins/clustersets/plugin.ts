@@ -1,6 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { boundNamespaceGroup } from './bound-namespaces.handlers.ts'
-import { clusterSetGroup, usersOfSetGroup } from './cluster-sets.handlers.ts'
+import { clusterSetChangeGroup, clusterSetGroup, usersOfSetGroup } from './cluster-sets.handlers.ts'
 import { clusterSetObjectTypes, clusterSetPermissions } from './relations.ts'
 
 export const clusterSetsPlugin = definePlugin({
@@ -10,5 +10,5 @@ export const clusterSetsPlugin = definePlugin({
   gate: 'always',
   permissions: clusterSetPermissions,
   objectTypes: clusterSetObjectTypes,
-  groups: [boundNamespaceGroup, clusterSetGroup, usersOfSetGroup],
+  groups: [boundNamespaceGroup, clusterSetGroup, clusterSetChangeGroup, usersOfSetGroup],
 })
