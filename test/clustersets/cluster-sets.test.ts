@@ -36,7 +36,7 @@ test.after.always(async () => {
 })
 
 const get = (path: string, person: Person = owner, at = `${org}/hub`): Promise<ServiceAnswer> => service.send('GET', `/api/v1/clusters/${at}/${path}`, { token: person.token })
-const shown = async (path: string): Promise<any> => (await expectStatus(get(path), 200)).json
+const shown = async (path: string): Promise<ServiceAnswer['json']> => (await expectStatus(get(path), 200)).json
 /** The elements of a list that are about these names: other tests share the hub. */
 const among = (names: readonly string[], list: readonly string[]): readonly string[] => list.filter((name) => names.includes(name))
 

@@ -70,7 +70,14 @@ export interface TestHub {
 
 const keptProblems = 50
 
-/** Starts the controllers of a hub. Several may run on one API server at the same time, each with a prefix of its own. */
+/**
+ * Starts the controllers of a hub. Several may run on one API server at the same time, each with a prefix of its own.
+ *
+ *     const hub = await startTestHub((await kubernetes())!, { spokes: (await spokeKubernetes())! })
+ *     const name = hub.name()
+ *     const agent = await hub.agent(name)        // registers; then acceptSpoke(hub.client, name), or the service accepts it
+ *     await hub.stop()
+ */
 export const startTestHub = async (server: ControlPlaneAccess, options: TestHubOptions = {}): Promise<TestHub> => {
   const prefix = options.prefix ?? `h${randomBytes(3).toString('hex')}-`
   const spokeServer = options.spokes ?? server

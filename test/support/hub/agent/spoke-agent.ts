@@ -22,6 +22,8 @@ export interface SpokeAgentOptions {
   /** What the ManagedCluster gets as its URLs. */
   readonly serverUrls?: readonly string[]
   readonly kubernetesVersion?: string
+  /** What the ManagedCluster gets when it is created, as the one for a registration by IAM roles. */
+  readonly annotations?: Readonly<Record<string, string>>
   /** Claims beside `features.ace.info`, which follows from the works: `id.k8s.io` and `cluster.ace.info`. */
   readonly claims?: Readonly<Record<string, string>>
   readonly features?: FeatureOptions
