@@ -126,7 +126,7 @@ export const makeSyncComparison = (installed: InstalledFeatures, { features }: P
 }
 
 /** Objects of this kind contain all manifests of a feature set. */
-const worksPageSize = 50
+const worksPageSize = 100
 
 const listWorks = ({ hub, set }: OpenedSet, featureSet?: string): ReturnType<OpenedSet['hub']['list']> =>
   hub.list(manifestWorkKind, {
