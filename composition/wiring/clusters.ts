@@ -27,13 +27,15 @@ import {
   PublicAddressToken,
 } from '../../core/clusters/ports.ts'
 import { CachesToken } from '../../core/kernel/cache.ts'
+import { PauseToken } from '../../core/kernel/clock.ts'
 import type { OwnAddress } from '../../core/kernel/principal.ts'
+import { EntropyToken } from '../../core/kernel/secret.ts'
 import type { Boot, Provide } from '../boot.ts'
 
 /** Provides clusters and the connections to them. */
 export const provideClusters: Provide = (container, boot) => {
   const { database, settings } = boot
-  boot.objectRows.add(clusterObjectRows)
+  boot.objectRows.add(...clusterObjectRows)
   const bindStore = makeSqlClusterStore(database)
   const egress = makeEgressPolicy(new Set(settings.kubernetesAllow))
   const pools = makeConnectionPools(egress)
@@ -68,7 +70,7 @@ export const provideClusters: Provide = (container, boot) => {
       transport: resolve(ClusterTransportToken),
     }),
   )
-  container.provide(HubsToken, (resolve) => makeHubs({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken) }))
+  container.provide(HubsToken, (resolve) => makeHubs({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken), pause: resolve(PauseToken), entropy: resolve(EntropyToken) }))
   container.provide(ClusterUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
   )

@@ -9,7 +9,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import { definedFields } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { StopReason, TaskRun, Tasks, TaskSubmission } from '../tasks/ports.ts'
-import type { ClusterTasks, ClusterWork, TaskCluster } from './ports.ts'
+import type { ClusterTaskRight, ClusterTasks, ClusterWork, TaskCluster } from './ports.ts'
 import { failedBeforeChange } from './types.ts'
 
 export interface ClusterTasksDeps {
@@ -25,9 +25,13 @@ interface TaskClusterRef {
   readonly name: string
   readonly id: number
   readonly uid: string
+  /** Absent in tasks of older releases. */
+  readonly right?: ClusterTaskRight
 }
 
 const clusterRefIn = ({ input }: TaskRun): TaskClusterRef => input.cluster as unknown as TaskClusterRef
+
+const connecting: ClusterTaskRight = { type: 'cluster', relation: 'can_connect' }
 
 /** The lock contains the owner: a cluster that another account imports can claim any UID and must not block this owner's work. */
 const submissionOf = ({ ownerId, ownerName, name, id, uid }: MemberCluster, work: ClusterWork): TaskSubmission => ({
@@ -36,23 +40,23 @@ const submissionOf = ({ ownerId, ownerName, name, id, uid }: MemberCluster, work
   tenantId: ownerId,
   about: { cluster: name, owner: ownerName, ...work.about },
   ...definedFields({ lockKey: work.lock === undefined ? undefined : `cluster/${ownerId}/${uid}/${work.lock}` }),
-  input: { cluster: { owner: ownerName, name, id, uid }, ...work.input },
+  input: { cluster: { owner: ownerName, name, id, uid, right: { ...(work.right ?? connecting) } }, ...work.input },
   responseId: work.responseId,
 })
 
-/** Returns the actor's current right to connect. Left is a definite denial; throws if the rights cannot be determined. */
+/** Returns the actor's current right to the work. Left is a definite denial; throws if the rights cannot be determined. */
 const currentRight = async ({ authorizer }: ClusterTasksDeps, run: TaskRun): Outcome<Failure, { readonly call: SignedInCall; readonly grant: AccessGrant }> => {
-  const { owner, name, id } = clusterRefIn(run)
+  const { owner, name, id, right: { type, relation } = connecting } = clusterRefIn(run)
   const call = await run.callNow()
   if (isLeft(call)) return left(call.left as Failure)
-  const grant = await authorizer.authorize(call.right.principal, { type: 'cluster', account: owner, name }, 'can_connect')
-  if (isLeft(grant)) return left(AccessDenied('You may no longer connect to this cluster.'))
+  const grant = await authorizer.authorize(call.right.principal, { type, account: owner, name }, relation)
+  if (isLeft(grant)) return left(AccessDenied(relation === connecting.relation ? 'You may no longer connect to this cluster.' : 'You no longer have the right to this work.'))
   if (grant.right.objectId !== id) return left(ClusterMissing('The cluster of that name is another one by now.'))
   return right({ call: call.right, grant: grant.right })
 }
 
 /**
- * Opens the cluster of a task as its actor. Failures: ActorGone, AccessDenied if the actor may no longer connect,
+ * Opens the cluster of a task as its actor. Failures: ActorGone, AccessDenied if the actor no longer has the right,
  * ClusterMissing if the name refers to another cluster than at acceptance, ClusterNotConnected.
  */
 const openTaskCluster = async (deps: ClusterTasksDeps, run: TaskRun): Outcome<Failure, TaskCluster> => {
@@ -68,7 +72,7 @@ const openTaskCluster = async (deps: ClusterTasksDeps, run: TaskRun): Outcome<Fa
 /** Work on a cluster may take a day; revoked rights must not last that long. */
 const askAgainMilliseconds = 60_000
 
-/** Resolves when `over` is aborted, or after calling `lose` with the reason when the actor may no longer connect. */
+/** Resolves when `over` is aborted, or after calling `lose` with the reason when the actor no longer has the right. */
 const watchRights = async (deps: ClusterTasksDeps, run: TaskRun, over: AbortSignal, lose: (why: string) => void): Promise<void> => {
   for (;;) {
     await deps.pause(askAgainMilliseconds, over)

@@ -6,6 +6,12 @@ import type { SignedInCall } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
 import type { SubmitFailure, SubmittedTask, TaskEnd, TaskRun } from '../tasks/ports.ts'
 
+/** The right that the actor of a task needs on its cluster, from acceptance to the end. */
+export interface ClusterTaskRight {
+  readonly type: 'cluster' | 'hub'
+  readonly relation: string
+}
+
 /** Work on a member cluster, to be accepted as a task. */
 export interface ClusterWork {
   /** One of the `tasks` that a plugin declares. */
@@ -18,6 +24,8 @@ export interface ClusterWork {
    * no other one is accepted. Undefined for work that changes nothing.
    */
   readonly lock: string | undefined
+  /** The right to connect by default. */
+  readonly right?: ClusterTaskRight
   /** Stored in the task's input, where the key `cluster` is reserved. */
   readonly input: FreeObject
   /** The client's `response-id`. */
@@ -56,7 +64,7 @@ export interface ClusterTasks {
     check: () => Outcome<F, Readonly<Record<string, string>>>,
   ): Outcome<SubmitFailure | F, SubmittedTask>
   /**
-   * Runs the work of an accepted task. It is not started if the actor is disabled or may no longer connect, or if the name
+   * Runs the work of an accepted task. It is not started if the actor is disabled or lacks the right, or if the name
    * refers to another cluster than at acceptance. If that is found while it runs, the signal of the run that is passed to the
    * work is aborted with `rights-lost`. An error is not a denial.
    */

@@ -95,6 +95,7 @@ const candidate = (claim: ClusterClaim, name: string, { credential, facts }: Ide
   nodeCount: facts.nodeCount,
   managers: facts.managers,
   hubClusterUid: claim.hubClusterUid,
+  managedClusterName: '',
   infraNamespace: claim.infraNamespace,
   status: judge(facts.uid, { kind: 'answered', facts }),
   impersonatesUsers: claim.impersonatesUsers,

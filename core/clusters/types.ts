@@ -121,7 +121,10 @@ export interface Cluster {
   readonly kubernetesVersion: string
   readonly nodeCount: number
   readonly managers: readonly ClusterManager[]
+  /** UID of the hub that manages this cluster; empty if none does. */
   readonly hubClusterUid: string
+  /** The name under which the hub manages it: that of its ManagedCluster. Empty if no hub does. */
+  readonly managedClusterName: string
   readonly infraNamespace: string
   readonly status: ClusterStatus
   readonly impersonatesUsers: boolean
@@ -136,7 +139,8 @@ export interface Cluster {
 export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential'> & {
   /** The random reference that the sealed credential is bound to. */
   readonly ref: string
-  readonly sealedCredential: Uint8Array
+  /** Undefined for a spoke that is reached only through its hub. */
+  readonly sealedCredential: Uint8Array | undefined
 }
 
 /** The fields that may change later. */
@@ -146,6 +150,9 @@ export interface ClusterChange {
   readonly infraNamespace?: string
   readonly impersonatesUsers?: boolean
   readonly endpoint?: string
+  readonly uid?: string
+  readonly hubClusterUid?: string
+  readonly managedClusterName?: string
   /** A new credential, with the reference that it is bound to. */
   readonly sealed?: { readonly ref: string; readonly box: Uint8Array }
 }

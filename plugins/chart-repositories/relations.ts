@@ -1,4 +1,5 @@
-import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '../../core/kernel/access.ts'
+import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
+import { heldBy } from '../kit/relations.ts'
 
 /** Permissions on chart repositories that a custom role can carry. Viewing them comes with viewing clusters. */
 export const chartRepositoryPermissions: readonly PermissionDefinition[] = [
@@ -11,11 +12,7 @@ export const chartRepositoryPermissions: readonly PermissionDefinition[] = [
   },
 ]
 
-const held = (action: string, atLeast: 'read' | 'admin'): readonly RelationTerm[] => [
-  { by: 'owner' },
-  { by: 'level', atLeast },
-  { by: 'permission', namespace: 'cluster_mgmt', action },
-]
+const held = heldBy('cluster_mgmt')
 
 /** Relations of an organization, or of a user in the own account, to the chart repositories of the account. */
 export const chartRepositoryObjectTypes: readonly ObjectTypeDefinition[] = [

@@ -28,6 +28,8 @@ export const OwnerPath = request({ owner: PathName }, 'OwnerPath')
 export const ownerInPath = { type: 'account', name: path('owner') } as const
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
+/** The cluster as a hub, with the relations of hubs. */
+export const hubInPath = { type: 'hub', account: path('owner'), name: path('cluster') } as const
 
 /** An access config is part of the body, so its faults are faults of the body: 422, not the 500 of a stored cluster. */
 export const accessConfigFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const

@@ -1,4 +1,5 @@
-import type { ObjectTypeDefinition, PermissionDefinition, RelationTerm } from '../../core/kernel/access.ts'
+import type { ObjectTypeDefinition, PermissionDefinition } from '../../core/kernel/access.ts'
+import { heldBy } from '../kit/relations.ts'
 
 const namespace = 'cluster_mgmt'
 const withView = [{ namespace, action: 'view clusters', required: true }]
@@ -46,14 +47,16 @@ export const clusterPermissions: readonly PermissionDefinition[] = [
     description: 'Remove clusters from the organization.',
     associated: withView,
   },
+  {
+    namespace,
+    action: 'view hubs',
+    level: 'read',
+    description: 'View the spokes, cluster sets and feature sets of the hubs of the organization.',
+    associated: withView,
+  },
 ]
 
-const held = (action: string, atLeast: 'read' | 'write' | 'admin' | 'owner', direct: readonly string[] = []): readonly RelationTerm[] => [
-  { by: 'owner' },
-  { by: 'level', atLeast },
-  { by: 'permission', namespace: 'cluster_mgmt', action },
-  ...direct.map((relation): RelationTerm => ({ by: 'direct', relation })),
-]
+const held = heldBy(namespace)
 
 const clusterRelations: ObjectTypeDefinition = {
   type: 'cluster',
@@ -72,6 +75,16 @@ const clusterRelations: ObjectTypeDefinition = {
   },
 }
 
+/** A hub is named by the record of its cluster. Parts that change hubs contribute the relations of their own. */
+const hubRelations: ObjectTypeDefinition = {
+  type: 'hub',
+  place: { in: 'account', key: 'name', rows: 'own' },
+  listed: false,
+  scope: 'cluster',
+  reading: ['can_view'],
+  relations: { can_view: held('view hubs', 'read') },
+}
+
 /** Relations of an organization, or of a user in the own account, to the clusters of the account. */
 const accountRelations: ObjectTypeDefinition = {
   type: 'organization',
@@ -84,4 +97,4 @@ const accountRelations: ObjectTypeDefinition = {
   },
 }
 
-export const clusterObjectTypes: readonly ObjectTypeDefinition[] = [clusterRelations, accountRelations]
+export const clusterObjectTypes: readonly ObjectTypeDefinition[] = [clusterRelations, hubRelations, accountRelations]

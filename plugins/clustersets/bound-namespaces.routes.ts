@@ -1,6 +1,6 @@
 import { hubChangeFailures, hubReadFailures } from '../../core/clusters/hubs/ports.ts'
 import { BindingRefused } from '../../core/clustersets/bound-namespaces.ts'
-import { clusterInPath, ClusterPath } from '../clusters/codecs.ts'
+import { ClusterPath, hubInPath } from '../clusters/codecs.ts'
 import { requires } from '../kit/access.ts'
 import { empty, json } from '../kit/reply.ts'
 import { body } from '../kit/route.ts'
@@ -16,7 +16,7 @@ export const listBoundNamespaces = route({
   path: '/clusters/{owner}/{cluster}/bound-namespaces',
   summary: 'List the namespaces of a hub and the cluster sets bound to each',
   description: 'A namespace without a bound cluster set has an empty list. The namespaces of spokes are omitted. A cluster that is not a hub is 400.',
-  access: requires('can_connect', clusterInPath),
+  access: requires('can_view', hubInPath),
   ok: json(200, BoundNamespaces, { default: [], shop: ['global'] }),
   failures: hubReadFailures,
 })
@@ -27,7 +27,7 @@ export const bindNamespace = route({
   path: '/clusters/{owner}/{cluster}/bound-namespaces/bind',
   summary: 'Bind a cluster set to a namespace of a hub',
   description: 'The namespace and the cluster set must exist and must not be under deletion (422). Binding the same pair again succeeds.',
-  access: requires('can_edit', clusterInPath),
+  access: requires('can_bind_namespaces', hubInPath),
   body: options,
   ok: empty(200),
   failures: [...hubChangeFailures, BindingRefused],
@@ -39,7 +39,7 @@ export const unbindNamespace = route({
   path: '/clusters/{owner}/{cluster}/bound-namespaces/unbind',
   summary: 'Unbind a cluster set from a namespace of a hub',
   description: 'Succeeds also if the pair is not bound.',
-  access: requires('can_edit', clusterInPath),
+  access: requires('can_bind_namespaces', hubInPath),
   body: options,
   ok: empty(200),
   failures: hubChangeFailures,

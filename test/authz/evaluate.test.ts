@@ -24,14 +24,20 @@ const outsider: AccessContext = {
 }
 const member = (changes: Partial<AccessContext> = {}): AccessContext => ({ ...outsider, isMember: true, ...changes })
 
-const object = (type: string, changes: Partial<ObjectFact> = {}): ObjectFact => ({
-  type,
-  id: type === 'organization' ? orgId : 99,
-  name: 'thing',
-  ownerId: orgId,
-  granted: [],
-  ...changes,
-})
+/** An object and what contains it, all of one owner. */
+const object = (type: string, changes: Partial<ObjectFact> = {}): ObjectFact => {
+  const container = schema.types.get(type)?.container
+  const { ownerId = orgId } = changes
+  return {
+    type,
+    id: type === 'organization' ? orgId : 99,
+    name: 'thing',
+    ownerId,
+    granted: [],
+    ...(container === undefined ? {} : { container: object(container.type, { ownerId }) }),
+    ...changes,
+  }
+}
 
 /** Whether someone of this context holds a relation, `type.relation`, on an object of the organization. */
 const holds = (key: string, context: AccessContext, changes: Partial<ObjectFact> = {}, isSiteAdmin = false): boolean => {

@@ -63,7 +63,7 @@ test('work is submitted for its cluster, with what the check found', async (t) =
   t.deepEqual(submissions, [{
     kind: 'hubs.join', title: 'Join', tenantId: 3, lockKey: 'cluster/3/u/hub', responseId: 'mine',
     about: { cluster: 'prod', owner: 'o', hub: 'main', version: '3' },
-    input: { cluster: { owner: 'o', name: 'prod', id: 7, uid: 'u' }, mode: 'fast' },
+    input: { cluster: { owner: 'o', name: 'prod', id: 7, uid: 'u', right: { type: 'cluster', relation: 'can_connect' } }, mode: 'fast' },
   }])
 })
 

@@ -36,6 +36,7 @@ export const newCluster = (changes: Partial<NewCluster> = {}): NewCluster => ({
   nodeCount: 3,
   managers: ['OCMHub', 'Rancher'],
   hubClusterUid: '',
+  managedClusterName: '',
   infraNamespace: '',
   status: { phase: 'Active', reason: undefined, message: '' },
   impersonatesUsers: true,

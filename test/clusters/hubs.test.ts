@@ -16,13 +16,15 @@ const hubThatAnswers = async (answers: ClusterAnswer | readonly [ClusterAnswer, 
   const sent: { readonly request: ClusterRequest; readonly signal: AbortSignal }[] = []
   const hubs = makeHubs({
     connections: { open: async (id) => right({ link: { id, version: 1, ownerId: 2, ownerName: 'quay', impersonatesUsers } } as never) },
+    pause: async () => {},
+    entropy: { bytes: (length) => new Uint8Array(length), uuid: () => '' },
     api: { request: async (_connection, request, signal) => (sent.push({ request, signal }), right((inTurn.length > 1 ? inTurn.shift() : inTurn[0])!)) },
   })
   const call = { principal: { userId: 7, login: 'ann' }, signal: client.signal } as unknown as SignedInCall
   return { client, sent, hub: unwrap(await hubs.open(call, { objectId: 4, objectName: 'wharf' } as unknown as AccessGrant)) }
 }
 const answerOf = (status: number, json: unknown = {}): ClusterAnswer => ({ status, json, text: JSON.stringify(json) })
-const object = { name: 'global', namespace: 'shop', uid: 'uid-1', isDeleting: false, body: {} }
+const object = { name: 'global', namespace: 'shop', uid: 'uid-1', resourceVersion: '41', isDeleting: false, body: {} }
 
 test('a read ends when the client disconnects; a change is completed', async (t) => {
   const { client, sent, hub } = await hubThatAnswers(answerOf(201))

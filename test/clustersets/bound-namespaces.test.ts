@@ -128,18 +128,20 @@ test('with impersonation, the rights of the caller on the hub decide, and a deni
   t.is((await change('unbind', { clusterSet: 'a', namespace: 'default' }, owner, at)).status, 403)
 })
 
-test('reading needs the right to connect, changing the right to edit; for another organization the cluster does not exist', async (t) => {
-  const [reader, writer, stranger] = [await people.person('reader'), await people.person('writer'), await people.person('stranger')]
+test('reading needs the right to view hubs, changing the right to bind namespaces; for another organization the cluster does not exist', async (t) => {
+  const [connector, reader, binder, stranger] = [await people.person('none'), await people.person('reader'), await people.person('binder'), await people.person('stranger')]
   const held = (...actions: string[]) => actions.map((action) => ({ namespace: 'cluster_mgmt', action }))
-  await people.teamWithRole(owner, org, [reader], held('view clusters'))
-  await people.teamWithRole(owner, org, [writer], held('view clusters', 'connect to clusters'))
+  await people.teamWithRole(owner, org, [connector], held('view clusters', 'connect to clusters'))
+  await people.teamWithRole(owner, org, [reader], held('view clusters', 'view hubs'))
+  await people.teamWithRole(owner, org, [binder], held('view clusters', 'view hubs', 'bind namespaces'))
   await people.organization(stranger)
   const namespace = await cluster.createNamespace()
   const statuses = async (person: Person): Promise<readonly number[]> => {
-    const answers = [await list(person), await change('bind', { clusterSet: 'global', namespace }, person), await change('unbind', { clusterSet: 'global', namespace }, person)]
+    const answers = [await list(person), await change('bind', { clusterSet: 'absent', namespace }, person), await change('unbind', { clusterSet: 'absent', namespace }, person)]
     return answers.map(({ status }) => status)
   }
-  t.deepEqual(await statuses(reader), [403, 403, 403])
-  t.deepEqual(await statuses(writer), [200, 403, 403])
+  t.deepEqual(await statuses(connector), [403, 403, 403])
+  t.deepEqual(await statuses(reader), [200, 403, 403])
+  t.deepEqual(await statuses(binder), [200, 422, 200])
   t.deepEqual(await statuses(stranger), [404, 404, 404])
 })

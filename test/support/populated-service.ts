@@ -63,7 +63,7 @@ const addCluster = async ({ running }: TestService, ownerId: number): Promise<st
   const { ref, box } = await seal(ownerId as AccountId, { server, authorityPem: undefined, tlsServerName: undefined, identity: { kind: 'token', token: secret(storedClusterToken) } })
   const inserted = await resolve(ClusterStoreToken).insert({
     ownerId: ownerId as AccountId, name: 'pier', displayName: 'Pier', uid: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11', externalId: '', provider: 'Generic', vendor: '',
-    endpoint: server, location: '', project: '', kubernetesVersion: 'v1.33.0', nodeCount: 1, managers: ['Platform'], hubClusterUid: '', infraNamespace: '',
+    endpoint: server, location: '', project: '', kubernetesVersion: 'v1.33.0', nodeCount: 1, managers: ['Platform'], hubClusterUid: '', managedClusterName: '', infraNamespace: '',
     status: { phase: 'Active', reason: undefined, message: '' }, impersonatesUsers: false, createdAt: new Date(0), checkedAt: undefined, importedBy: undefined, ref, sealedCredential: box,
   })
   if (isLeft(inserted)) throw new Error(inserted.left.message)

@@ -14,7 +14,7 @@ import { clusterOf, newBinds, newColumns } from './rows.ts'
 
 const columns = [
   'c.id', 'c.owner_id', 'c.name', 'c.display_name', 'c.uid', 'c.external_id', 'c.provider', 'c.vendor', 'c.endpoint',
-  'c.location', 'c.project', 'c.kubernetes_version', 'c.node_count', 'c.managers', 'c.hub_cluster_uid', 'c.infra_namespace',
+  'c.location', 'c.project', 'c.kubernetes_version', 'c.node_count', 'c.managers', 'c.hub_cluster_uid', 'c.managed_cluster_name', 'c.infra_namespace',
   'c.phase', 'c.phase_reason', 'c.phase_message', 'c.impersonates_users', 'c.created_at', 'c.checked_at', 'c.imported_by',
   'c.version',
 ] as const
@@ -25,6 +25,9 @@ export const changeableColumns = [
   'infra_namespace',
   'impersonates_users',
   'endpoint',
+  'uid',
+  'hub_cluster_uid',
+  'managed_cluster_name',
   'ref',
   'sealed_credential',
 ] as const
@@ -134,6 +137,9 @@ const changeBinds = (change: ClusterChange): Record<(typeof changeableColumns)[n
   infra_namespace: change.infraNamespace ?? null,
   impersonates_users: change.impersonatesUsers === undefined ? null : change.impersonatesUsers ? 1 : 0,
   endpoint: change.endpoint ?? null,
+  uid: change.uid ?? null,
+  hub_cluster_uid: change.hubClusterUid ?? null,
+  managed_cluster_name: change.managedClusterName ?? null,
   ref: change.sealed?.ref ?? null,
   sealed_credential: change.sealed?.box ?? null,
 })

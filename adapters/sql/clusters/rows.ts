@@ -12,8 +12,11 @@ import {
 import type { Bind } from '../kit/statement.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 
-/** Where the objects of this part's types are. */
-export const clusterObjectRows: ObjectRows = { type: 'cluster', table: 'clusters', owner: 'owner_id', version: 'version', keepsAccount: true }
+/** Where the objects of this part's types are. A hub is the record of a cluster: whether it serves the kinds of a hub shows in its answers. */
+export const clusterObjectRows: readonly ObjectRows[] = [
+  { type: 'cluster', table: 'clusters', owner: 'owner_id', version: 'version', keepsAccount: true },
+  { type: 'hub', table: 'clusters', owner: 'owner_id', version: 'version' },
+]
 
 /** A row of `clusters` joined with its owner, without the sealed credential. */
 export interface ClusterRow {
@@ -34,6 +37,7 @@ export interface ClusterRow {
   readonly node_count: number
   readonly managers: number
   readonly hub_cluster_uid: string
+  readonly managed_cluster_name: string
   readonly infra_namespace: string
   readonly phase: string
   readonly phase_reason: string
@@ -73,6 +77,7 @@ export const clusterOf = (row: ClusterRow): Cluster => ({
   nodeCount: row.node_count,
   managers: fromManagerMask(row.managers),
   hubClusterUid: row.hub_cluster_uid,
+  managedClusterName: row.managed_cluster_name,
   infraNamespace: row.infra_namespace,
   status: statusOf(row),
   impersonatesUsers: row.impersonates_users === 1,
@@ -99,6 +104,7 @@ export const newColumns = [
   'node_count',
   'managers',
   'hub_cluster_uid',
+  'managed_cluster_name',
   'infra_namespace',
   'phase',
   'phase_reason',
@@ -128,13 +134,14 @@ export const newBinds = (cluster: NewCluster): Record<(typeof newColumns)[number
   node_count: cluster.nodeCount,
   managers: toManagerMask(cluster.managers),
   hub_cluster_uid: cluster.hubClusterUid,
+  managed_cluster_name: cluster.managedClusterName,
   infra_namespace: cluster.infraNamespace,
   phase: cluster.status.phase,
   phase_reason: cluster.status.reason ?? '',
   phase_message: cutTo(cluster.status.message, 1000),
   impersonates_users: cluster.impersonatesUsers ? 1 : 0,
   ref: cluster.ref,
-  sealed_credential: cluster.sealedCredential,
+  sealed_credential: cluster.sealedCredential ?? null,
   created_at: cluster.createdAt.getTime(),
   checked_at: cluster.checkedAt?.getTime() ?? null,
   imported_by: cluster.importedBy ?? null,

@@ -1,11 +1,17 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Outcome } from '../../kernel/failure.ts'
+import type { AccessGrant } from '../../kernel/access.ts'
+import type { Pause } from '../../kernel/clock.ts'
+import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
-import { at, isObject, listAt, textAt } from '../../kernel/json.ts'
+import type { FreeObject } from '../../kernel/json.ts'
+import { at, definedFields, isObject, listAt, textAt } from '../../kernel/json.ts'
+import type { SignedInCall } from '../../kernel/principal.ts'
+import type { Entropy } from '../../kernel/secret.ts'
 import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest } from '../ports.ts'
 import { ClusterUnreachable, CredentialRefused } from '../ports.ts'
 import { impersonated, makeRequestAs } from '../proxy/requests.ts'
-import type { Hub, HubChangeFailure, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from './ports.ts'
+import type { Edited, Hub, HubChangeFailure, HubEdit, HubKey, HubKind, HubObject, HubReadFailure, HubSelection, Hubs } from './ports.ts'
 import { HubConflict, HubDenied, HubRefused, NotAHub } from './ports.ts'
 
 const pageSize = 500
@@ -38,50 +44,63 @@ const toObject = (body: unknown): HubObject | undefined => {
   const name = textAt(body, 'metadata', 'name')
   if (!isObject(body) || name === '') return undefined
   const isDeleting = textAt(body, 'metadata', 'deletionTimestamp') !== ''
-  return { name, namespace: textAt(body, 'metadata', 'namespace'), uid: textAt(body, 'metadata', 'uid'), isDeleting, body }
+  const [namespace, uid, resourceVersion] = [textAt(body, 'metadata', 'namespace'), textAt(body, 'metadata', 'uid'), textAt(body, 'metadata', 'resourceVersion')]
+  return { name, namespace, uid, resourceVersion, isDeleting, body }
+}
+
+/** How failures are reported. */
+interface Wording {
+  readonly what: 'hub' | 'spoke'
+  /** The cluster sees the caller's identity, not that of the stored credential. */
+  readonly isCaller: boolean
 }
 
 /** Returns the failure of an answer that a read does not expect. */
-const readFailure = (verb: string, { plural }: HubKind, isCaller: boolean, { status }: ClusterAnswer): HubReadFailure => {
-  if (status === 404) return NotAHub(`The cluster is not a hub: it does not serve ${plural}.`)
+const readFailure = (verb: string, { plural }: HubKind, { what, isCaller }: Wording, { status }: ClusterAnswer): HubReadFailure => {
+  if (status === 404) return NotAHub(what === 'hub' ? `The cluster is not a hub: it does not serve ${plural}.` : `The spoke does not serve ${plural}.`)
   if (status === 403)
-    return isCaller ? HubDenied(`The hub does not let you ${verb} ${plural}.`) : CredentialRefused(`The hub does not let the stored credential ${verb} ${plural}.`)
-  if (status === 429) return ClusterUnreachable('The hub is overloaded. Try again later.')
-  return ClusterUnreachable(`The hub answered ${status} to a request to ${verb} ${plural}.`)
+    return isCaller
+      ? HubDenied(`The ${what} does not let you ${verb} ${plural}.`)
+      : CredentialRefused(`The ${what} does not let the stored credential ${verb} ${plural}.`)
+  if (status === 429) return ClusterUnreachable(`The ${what} is overloaded. Try again later.`)
+  return ClusterUnreachable(`The ${what} answered ${status} to a request to ${verb} ${plural}.`)
 }
 
 /** Returns the failure of an answer that a change does not expect. */
-const changeFailure = (verb: string, kind: HubKind, isCaller: boolean, answer: ClusterAnswer): HubChangeFailure => {
-  if (answer.status === 409) return HubConflict('The object was changed on the hub by another request. Try again.')
-  if (answer.status === 422) return HubRefused(statusMessage(answer.json) || `The hub refused to ${verb} ${kind.plural}.`)
-  return readFailure(verb, kind, isCaller, answer)
+const changeFailure = (verb: string, kind: HubKind, wording: Wording, answer: ClusterAnswer): HubChangeFailure => {
+  if (answer.status === 409) return HubConflict(`The object was changed on the ${wording.what} by another request. Try again.`)
+  if (answer.status === 422) return HubRefused(statusMessage(answer.json) || `The ${wording.what} refused to ${verb} ${kind.plural}.`)
+  return readFailure(verb, kind, wording, answer)
 }
 
 type Send = (request: ClusterRequest) => Outcome<HubReadFailure, ClusterAnswer>
 
-const jsonBody = (value: object): Pick<ClusterRequest, 'headers' | 'body'> => ({
-  headers: [['content-type', 'application/json']],
+const jsonBody = (value: object, type = 'application/json'): Pick<ClusterRequest, 'headers' | 'body'> => ({
+  headers: [['content-type', type]],
   body: new TextEncoder().encode(JSON.stringify(value)),
 })
 
 /** Reads pages until the last one. If the hub no longer knows the place after a page, the list starts again. */
-const listAll = async (send: Send, kind: HubKind, path: string, isCaller: boolean): Outcome<HubReadFailure, readonly HubObject[]> => {
+const listAll = async (send: Send, kind: HubKind, selection: HubSelection, wording: Wording): Outcome<HubReadFailure, readonly HubObject[]> => {
+  const { namespace, labelSelector, fieldSelector } = selection
+  const query = new URLSearchParams({ limit: `${pageSize}`, ...definedFields({ labelSelector, fieldSelector }) })
+  const path = `${hubPath(kind, definedFields({ namespace }))}?${query.toString()}`
   let found: HubObject[] = []
   let after = ''
   let bytesLeft = maxListBytes
   for (let page = 0; page < maxPages && bytesLeft > 0; page += 1) {
-    const target = `${path}?limit=${pageSize}${after === '' ? '' : `&continue=${encodeURIComponent(after)}`}`
+    const target = `${path}${after === '' ? '' : `&continue=${encodeURIComponent(after)}`}`
     const answer = await send({ method: 'GET', target, limitBytes: Math.min(maxPageBytes, bytesLeft) })
     if (isLeft(answer)) return answer
     const { status, json, text } = answer.right
     bytesLeft -= text.length
     const isExpired = status === 410 && after !== ''
-    if (!isExpired && (status !== 200 || !Array.isArray(at(json, 'items')))) return left(readFailure('list', kind, isCaller, answer.right))
+    if (!isExpired && (status !== 200 || !Array.isArray(at(json, 'items')))) return left(readFailure('list', kind, wording, answer.right))
     found = isExpired ? [] : [...found, ...listAt(json, 'items').map(toObject).filter((object) => object !== undefined)]
     after = isExpired ? '' : textAt(json, 'metadata', 'continue')
     if (after === '' && !isExpired) return right(found)
   }
-  return left(ClusterUnreachable(`The hub has more ${kind.plural} than can be listed.`))
+  return left(ClusterUnreachable(`The ${wording.what} has more ${kind.plural} than can be listed.`))
 }
 
 interface HubAccess {
@@ -89,58 +108,142 @@ interface HubAccess {
   readonly read: Send
   /** Continues to its own time limit when the client disconnects, so that the result can be recorded. */
   readonly change: Send
-  /** The hub sees the caller's identity, not that of the stored credential. */
-  readonly isCaller: boolean
+  readonly wording: Wording
+  /** Waits a short random time before an attempt is repeated. */
+  readonly backOff: () => Promise<void>
 }
 
-const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change, isCaller }: HubAccess): Hub => ({
-  ...about,
-  list: (kind, within) => listAll(read, kind, hubPath(kind, within), isCaller),
+/** How often an edit is judged and sent before another writer wins. */
+const maxAttempts = 5
 
-  async get(kind, key) {
-    const answer = await read({ method: 'GET', target: hubPath(kind, key), limitBytes: maxPageBytes })
-    if (isLeft(answer)) return answer
-    if (isMissing(answer.right)) return right(undefined)
-    const object = answer.right.status === 200 ? toObject(answer.right.json) : undefined
-    return object === undefined ? left(readFailure('get', kind, isCaller, answer.right)) : right(object)
-  },
+/** Returns the patch that takes effect only on the version that was read: on another one the answer is 409. */
+const guardedPatch = (edit: HubEdit, { resourceVersion }: HubObject): Pick<ClusterRequest, 'headers' | 'body'> =>
+  'merge' in edit
+    ? jsonBody({ ...edit.merge, metadata: { ...metadataIn(edit.merge), resourceVersion } }, 'application/merge-patch+json')
+    : jsonBody([...edit.operations, { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion }], 'application/json-patch+json')
 
-  async create(kind, { namespace, name }, content) {
-    const { apiVersion } = kind
-    const object = { apiVersion, kind: kind.kind, metadata: { name, namespace }, ...content }
-    const answer = await change({ method: 'POST', target: hubPath(kind, namespace === undefined ? {} : { namespace }), ...jsonBody(object) })
-    if (isLeft(answer)) return answer
-    const { status, json } = answer.right
-    if (status === 201) return right('created')
-    if (status === 409 && textAt(json, 'reason') === 'AlreadyExists') return right('exists')
-    return isMissing(answer.right) || isTerminating(answer.right) ? right('unplaced') : left(changeFailure('create', kind, isCaller, answer.right))
-  },
+/** The name under which server-side apply records the fields of this service. */
+const fieldManager = 'moorage'
 
-  async remove(kind, { namespace, name, uid }) {
-    const target = hubPath(kind, { name, ...(namespace === '' ? {} : { namespace }) })
-    const answer = await change({ method: 'DELETE', target, ...jsonBody({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } }) })
-    if (isLeft(answer)) return answer
-    if (answer.right.status === 200 || answer.right.status === 202) return right(true)
-    return isMissing(answer.right) || answer.right.status === 409 ? right(false) : left(changeFailure('delete', kind, isCaller, answer.right))
-  },
+const keyOf = ({ namespace, name }: HubObject): HubKey => ({ name, ...definedFields({ namespace: namespace === '' ? undefined : namespace }) })
+
+const metadataIn = (content: FreeObject): FreeObject => (isObject(content['metadata']) ? content['metadata'] : {})
+
+/** Returns the whole object that is sent to create it. */
+const objectOf = ({ apiVersion, kind }: HubKind, { namespace, name }: HubKey, content: FreeObject): FreeObject => ({
+  ...content,
+  apiVersion,
+  kind,
+  metadata: { ...metadataIn(content), ...definedFields({ namespace }), name },
 })
 
-/** Hubs with the connections, the credential and the impersonation of the proxy routes. */
-export const makeHubs = (deps: { readonly connections: ClusterConnections; readonly api: Pick<ClusterApi, 'request'> }): Hubs => {
-  const requestAs = makeRequestAs(deps)
+const makeGet = (read: Send, wording: Wording): Hub['get'] => async (kind, key) => {
+  const answer = await read({ method: 'GET', target: hubPath(kind, key), limitBytes: maxPageBytes })
+  if (isLeft(answer)) return answer
+  if (isMissing(answer.right)) return right(undefined)
+  const object = answer.right.status === 200 ? toObject(answer.right.json) : undefined
+  return object === undefined ? left(readFailure('get', kind, wording, answer.right)) : right(object)
+}
+
+const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send, wording, backOff }: HubAccess): Hub => {
+  const get = makeGet(read, wording)
+
+  /** Returns undefined if the object does not exist, or its namespace does not. */
+  const sendObject = async (kind: HubKind, verb: string, request: ClusterRequest): Outcome<HubChangeFailure, HubObject | undefined> => {
+    const answer = await send({ ...request, limitBytes: maxPageBytes })
+    if (isLeft(answer)) return answer
+    if (isMissing(answer.right)) return right(undefined)
+    const object = answer.right.status === 200 || answer.right.status === 201 ? toObject(answer.right.json) : undefined
+    return object === undefined ? left(changeFailure(verb, kind, wording, answer.right)) : right(object)
+  }
+
   return {
-    async open(call, grant) {
-      const clusterId = grant.objectId as ClusterId
-      const opened = await deps.connections.open(clusterId, grant.objectVersion)
-      if (isLeft(opened)) return opened
-      const { link } = opened.right
-      const sendWithin = (signal: AbortSignal): Send => (request) => requestAs({ ...call, signal }, { clusterId, clusterVersion: link.version }, request)
-      return right(
-        hubOf(
-          { id: clusterId, ownerId: link.ownerId, name: grant.objectName },
-          { read: sendWithin(call.signal), change: sendWithin(new AbortController().signal), isCaller: impersonated(link, call.principal) !== undefined },
-        ),
-      )
+    ...about,
+    get,
+    list: (kind, selection = {}) => listAll(read, kind, selection, wording),
+
+    async create(kind, key, content) {
+      const target = hubPath(kind, definedFields({ namespace: key.namespace }))
+      const answer = await send({ method: 'POST', target, ...jsonBody(objectOf(kind, key, content)) })
+      if (isLeft(answer)) return answer
+      const { status, json } = answer.right
+      if (status === 201) return right('created')
+      if (status === 409 && textAt(json, 'reason') === 'AlreadyExists') return right('exists')
+      return isMissing(answer.right) || isTerminating(answer.right) ? right('unplaced') : left(changeFailure('create', kind, wording, answer.right))
+    },
+
+    async edit<F extends Failure>(kind: HubKind, key: HubKey, change: (object: HubObject) => Either<F, HubEdit | undefined>): Outcome<HubChangeFailure | F, Edited> {
+      for (let attempt = 1; ; attempt += 1) {
+        const found = await get(kind, key)
+        if (isLeft(found)) return found
+        if (found.right === undefined) return right('missing')
+        const edit = change(found.right)
+        if (isLeft(edit)) return edit
+        if (edit.right === undefined) return right('unchanged')
+        const changed = await sendObject(kind, 'patch', { method: 'PATCH', target: hubPath(kind, key), ...guardedPatch(edit.right, found.right) })
+        if (!isLeft(changed)) return right(changed.right === undefined ? 'missing' : 'changed')
+        if (changed.left.tag !== 'HubConflict' || attempt === maxAttempts) return changed
+        await backOff()
+      }
+    },
+
+    apply: (kind, key, content) =>
+      sendObject(kind, 'apply', {
+        method: 'PATCH',
+        target: `${hubPath(kind, key)}?fieldManager=${fieldManager}`,
+        ...jsonBody(objectOf(kind, key, content), 'application/apply-patch+yaml'),
+      }),
+
+    async createWithin(kind, key, subresource, content) {
+      const answer = await send({ method: 'POST', target: `${hubPath(kind, key)}/${subresource}`, ...jsonBody(content) })
+      if (isLeft(answer)) return answer
+      if (isMissing(answer.right)) return right(undefined)
+      const { status, json } = answer.right
+      return (status === 200 || status === 201) && isObject(json) ? right(json) : left(changeFailure('create', kind, wording, answer.right))
+    },
+
+    replaceWithin: (kind, object, subresource, body) =>
+      sendObject(kind, 'update', { method: 'PUT', target: `${hubPath(kind, keyOf(object))}/${subresource}`, ...jsonBody(body) }),
+
+    async remove(kind, object) {
+      const preconditions = { uid: object.uid }
+      const answer = await send({ method: 'DELETE', target: hubPath(kind, keyOf(object)), ...jsonBody({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions }) })
+      if (isLeft(answer)) return answer
+      if (answer.right.status === 200 || answer.right.status === 202) return right(true)
+      return isMissing(answer.right) || answer.right.status === 409 ? right(false) : left(changeFailure('delete', kind, wording, answer.right))
     },
   }
+}
+
+interface HubDeps {
+  readonly connections: ClusterConnections
+  readonly api: Pick<ClusterApi, 'request'>
+  readonly pause: Pause
+  readonly entropy: Entropy
+}
+
+/** Hubs with the connections, the credential and the impersonation of the proxy routes. */
+export const makeHubs = (deps: HubDeps): Hubs => {
+  const requestAs = makeRequestAs(deps)
+  const open = async (what: Wording['what'], call: SignedInCall<never>, grant: AccessGrant): ReturnType<Hubs['open']> => {
+    // An object of a hub has no row: authorization found the record of the hub.
+    const { id, name, version } = grant.container ?? { id: grant.objectId, name: grant.objectName, version: grant.objectVersion }
+    const clusterId = id as ClusterId
+    const opened = await deps.connections.open(clusterId, version)
+    if (isLeft(opened)) return opened
+    const { link } = opened.right
+    const sendWithin = (signal: AbortSignal): Send => (request) => requestAs({ ...call, signal }, { clusterId, clusterVersion: link.version }, request)
+    return right(
+      hubOf(
+        { id: clusterId, ownerId: link.ownerId, name },
+        {
+          read: sendWithin(call.signal),
+          change: sendWithin(new AbortController().signal),
+          wording: { what, isCaller: impersonated(link, call.principal) !== undefined },
+          backOff: () => deps.pause(20 + (deps.entropy.bytes(1)[0] ?? 0), call.signal),
+        },
+      ),
+    )
+  }
+  return { open: (call, grant) => open('hub', call, grant), openSpoke: (call, grant) => open('spoke', call, grant) }
 }

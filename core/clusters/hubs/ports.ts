@@ -1,3 +1,4 @@
+import type { Either } from 'fp-ts/lib/Either.js'
 import type { AccessGrant } from '../../kernel/access.ts'
 import { defineFailure, type Failure, type Outcome } from '../../kernel/failure.ts'
 import type { AccountId, ClusterId } from '../../kernel/ids.ts'
@@ -30,10 +31,13 @@ export interface HubKind {
 }
 
 const clusterApi = 'cluster.open-cluster-management.io/v1beta2'
+export const managedClusterKind: HubKind = { apiVersion: 'cluster.open-cluster-management.io/v1', kind: 'ManagedCluster', plural: 'managedclusters' }
 export const namespaceKind: HubKind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces' }
 export const clusterSetKind: HubKind = { apiVersion: clusterApi, kind: 'ManagedClusterSet', plural: 'managedclustersets' }
 export const clusterSetBindingKind: HubKind = { apiVersion: clusterApi, kind: 'ManagedClusterSetBinding', plural: 'managedclustersetbindings' }
 
+/** The label on a ManagedCluster with the name of its cluster set. */
+export const clusterSetLabel = 'cluster.open-cluster-management.io/clusterset'
 /** The label on objects that belong to one spoke, such as its namespace; the value is the spoke's name. */
 export const spokeNameLabel = 'open-cluster-management.io/cluster-name'
 
@@ -46,16 +50,35 @@ export interface HubKey {
 /** An object as the hub returned it. */
 export interface HubObject extends Required<HubKey> {
   readonly uid: string
+  readonly resourceVersion: string
   /** Deletion was requested; the object still exists. */
   readonly isDeleting: boolean
   readonly body: FreeObject
 }
 
+/** Which objects a list returns; all of them by default. Selectors have the syntax of the Kubernetes API. */
+export interface HubSelection {
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+}
+
+/** One operation of a JSON Patch (RFC 6902). */
+export type PatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+
+/** A change to one object: a merge patch (RFC 7396), in which null removes a key, or a JSON Patch, which can replace a whole map. */
+export type HubEdit = { readonly merge: FreeObject } | { readonly operations: readonly PatchOperation[] }
+
+/** What `edit` did. `unchanged`: there was nothing to change. */
+export type Edited = 'changed' | 'unchanged' | 'missing'
+
 /** What `create` did. `unplaced`: the namespace does not exist, or is being deleted. */
 export type Created = 'created' | 'exists' | 'unplaced'
 
 /**
- * The objects of one hub, for the duration of one request. Each call to the hub is bounded in time and size. A read ends when the
+ * The objects of one hub, or of one spoke, for the duration of one request or one task. Each call to the cluster is bounded in time and size. A read ends when the
  * client disconnects; a change is completed, so that it can be recorded. Failures follow docs/decisions/hub-calls.md: a refused
  * credential is never the caller's 401 or 403.
  */
@@ -63,12 +86,34 @@ export interface Hub {
   readonly id: ClusterId
   readonly ownerId: AccountId
   readonly name: string
-  /** Lists all objects of a kind, or those of one namespace, over as many pages as there are. */
-  list(kind: HubKind, within?: { readonly namespace?: string }): Outcome<HubReadFailure, readonly HubObject[]>
+  /** Lists the selected objects of a kind, over as many pages as there are. */
+  list(kind: HubKind, selection?: HubSelection): Outcome<HubReadFailure, readonly HubObject[]>
   /** Returns undefined if the object does not exist. */
   get(kind: HubKind, key: HubKey): Outcome<HubReadFailure, HubObject | undefined>
   /** Creates an object. An existing one stays as it is: the caller must compare it. */
   create(kind: HubKind, key: HubKey, content: FreeObject): Outcome<HubChangeFailure, Created>
+  /**
+   * Reads an object and changes it only if it is still as it was read. `change` returns undefined if there is nothing to change, or
+   * a failure if a rule forbids the change. If another request changes the object at the same time, it is read and judged again,
+   * at most 5 times, then HubConflict.
+   */
+  edit<F extends Failure = never>(
+    kind: HubKind,
+    key: HubKey,
+    change: (object: HubObject) => Either<F, HubEdit | undefined>,
+  ): Outcome<HubChangeFailure | F, Edited>
+  /**
+   * Creates an object or changes the fields that this service owns in it, by server-side apply. Returns undefined if its namespace
+   * does not exist. HubConflict: another manager owns one of the fields.
+   */
+  apply(kind: HubKind, key: HubKey, content: FreeObject): Outcome<HubChangeFailure, HubObject | undefined>
+  /** Posts to a subresource, such as `token` of a service account. Returns undefined if the object does not exist. */
+  createWithin(kind: HubKind, key: HubKey, subresource: string, content: FreeObject): Outcome<HubChangeFailure, FreeObject | undefined>
+  /**
+   * Replaces a subresource, such as `approval` of a certificate signing request, if the object is still as it was read. Returns
+   * undefined if it does not exist. HubConflict: it was changed since.
+   */
+  replaceWithin(kind: HubKind, object: HubObject, subresource: string, body: FreeObject): Outcome<HubChangeFailure, HubObject | undefined>
   /** Deletes exactly this object, not another one that has its name by now. Returns true if it was deleted by this call. */
   remove(kind: HubKind, object: HubObject): Outcome<HubChangeFailure, boolean>
 }
@@ -80,5 +125,7 @@ export interface Hubs {
    * asks for impersonation. Whether the cluster is a hub shows in the first answer.
    */
   open(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
+  /** The same for a cluster that a hub manages or is to manage; the messages of failures say spoke. */
+  openSpoke(call: SignedInCall<never>, grant: AccessGrant): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub>
 }
 export const HubsToken = token<Hubs>('clusters.Hubs')

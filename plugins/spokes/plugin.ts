@@ -1,0 +1,12 @@
+import { definePlugin } from '../kit/plugin.ts'
+import { spokeObjectTypes, spokePermissions } from './relations.ts'
+
+export const spokesPlugin = definePlugin({
+  id: 'spokes',
+  summary: 'Hubs and their spokes: lists, acceptance, import and removal',
+  listener: 'api',
+  gate: 'always',
+  permissions: spokePermissions,
+  objectTypes: spokeObjectTypes,
+  groups: [],
+})
