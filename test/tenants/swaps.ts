@@ -90,7 +90,7 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
   format: undefined, credential_type: undefined, fleet_endpoint: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
-  namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, skipCRDs: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
+  namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
 }
 const constants: Readonly<Record<string, string>> = { objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
 
@@ -193,6 +193,10 @@ const bodies: Readonly<Record<string, Bodies>> = {
   }),
   'clouds.listBuckets': (mine, theirs) => ({
     own: secretOf(mine), cluster_uid: secretOf(theirs), credential: { credential: theirs.credential }, 'credential and cluster_uid': { credential: mine.credential, ...secretOf(theirs) },
+  }),
+  'spokes.getJoinCommand': (mine, theirs) => ({
+    own: { clusterName: 'shop', hubClusterName: mine.cluster },
+    hubClusterUID: { clusterName: 'shop', hubClusterUID: theirs.kubernetes.uid }, hubClusterOwnerID: { clusterName: 'shop', hubClusterOwnerID: theirs.orgId },
   }),
   'packages.listReleases': () => ({ own: {} }),
   'packages.installRelease': (mine, theirs) => ({ own: { ...chartOf(mine), releaseName: 'web', namespace: 'shop' }, sourceName: { ...chartOf(theirs), releaseName: 'web', namespace: 'shop' } }),
