@@ -19,7 +19,8 @@ export const makeSigningRequest = async (cluster: string, agent: string, subject
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const { commonName = `${groupOf(cluster)}:${agent}`, organizations = [groupOf(cluster), managedClustersGroup] } = subject
   const request = await Pkcs10CertificateRequestGenerator.create({
-    name: [...organizations.map((name) => ({ O: [name] })), { CN: [commonName] }],
+    // Both organizations are in one relative name, as the agent writes them.
+    name: [{ O: [...organizations] }, { CN: [commonName] }],
     keys,
     signingAlgorithm: algorithm,
   })

@@ -6,7 +6,10 @@ import { watchObjects } from '../api/watched-objects.ts'
 import { microTime } from '../controllers/accept-clusters.ts'
 import type { AgentWorld } from './spoke-agent.ts'
 
-/** Reports the spoke to the hub. Resolves when the ManagedCluster is gone, or the agent ends. */
+/**
+ * Reports the spoke to the hub. Resolves when the agent ends, or is to register again. An agent with a certificate does not:
+ * it waits until its ManagedCluster is back.
+ */
 export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Promise<void> => {
   const { cluster, signal, state } = world
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -16,7 +19,10 @@ export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Pro
   const watched = watchObjects<ManagedCluster>(client, managedClusters, {
     selection: { fieldSelector: `metadata.name=${cluster}` },
     onChange: (object, isGone) => {
-      if (isGone) return resolve()
+      if (isGone) {
+        if (world.registersAgain === true) resolve()
+        return
+      }
       status.add(cluster)
       if (isTrue(object, acceptedCondition) && !isRenewing) {
         isRenewing = true
@@ -30,10 +36,12 @@ export const runRegistrationAgent = (world: AgentWorld, client: KubeClient): Pro
   return promise
 }
 
-/** 'Claims in `status.clusterClaims`: ... each claim value max 1024 chars' (note §3); conditions Joined and Available are the agent's. */
+/** 'Claims in `status.clusterClaims`: ... each claim value max 1024 chars' (note §3), the reserved one first; conditions Joined and Available are the agent's. */
 const reportSpoke = async ({ claims = {}, kubernetesVersion = 'v1.34.0', state }: AgentWorld, client: KubeClient, cluster: ManagedCluster | undefined): Promise<void> => {
   if (cluster === undefined || !isTrue(cluster, acceptedCondition)) return
-  const all = Object.entries({ ...claims, ...state.claims() }).filter(([, value]) => value.length <= 1024)
+  const custom = Object.entries({ ...claims, ...state.claims() }).sort(([one], [other]) => (one < other ? -1 : 1))
+  const isReserved = ([name]: readonly [string, string]): boolean => name === 'id.k8s.io'
+  const all = [...custom.filter(isReserved), ...custom.filter((each) => !isReserved(each))].filter(([, value]) => value.length <= 1024)
   await reportStatus(client, managedClusters, cluster, [
     { type: joinedCondition, status: 'True', reason: 'ManagedClusterJoined', message: 'Managed cluster joined' },
     { type: availableCondition, status: 'True', reason: 'ManagedClusterAvailable', message: 'Managed cluster is available' },

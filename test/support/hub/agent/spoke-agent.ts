@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { makeKubeClient, type KubeClient, type ServerAddress } from '../api/kube-client.ts'
 import { makeReconciler, type Reconciler, type ReconcilerOptions } from '../api/reconciler.ts'
 import { bootstrapAgent } from './bootstrap-agent.ts'
@@ -12,17 +13,26 @@ export interface SpokeAgentOptions {
   readonly bootstrapToken: string
   /** The second part of the user name in its certificate. */
   readonly agentName?: string
+  /** The UID of its Klusterlet, for AppliedManifestWorks; the name of the cluster by default. */
+  readonly agentId?: string
   /** The API server of the spoke, as its admin; without it no AppliedManifestWork is written. */
   readonly spoke?: KubeClient
-  /** Creates the objects of ManifestWorks on the spoke; otherwise they are only reported as applied. */
+  /** Creates the objects of ManifestWorks on the spoke, for one agent with a spoke to itself; otherwise they are only reported as applied. */
   readonly appliesManifests?: boolean
   /** What the ManagedCluster gets as its URLs. */
   readonly serverUrls?: readonly string[]
   readonly kubernetesVersion?: string
+  /** What the ManagedCluster gets when it is created, as the one for a registration by IAM roles. */
+  readonly annotations?: Readonly<Record<string, string>>
   /** Claims beside `features.ace.info`, which follows from the works: `id.k8s.io` and `cluster.ace.info`. */
   readonly claims?: Readonly<Record<string, string>>
   readonly features?: FeatureOptions
-  /** An agent that was removed from the hub registers again, since it still has the bootstrap kubeconfig. True by default. */
+  /** A certificate that it has from an earlier life: then it does not register. */
+  readonly identity?: AgentIdentity
+  /**
+   * Registers again when its ManagedCluster is gone, as an agent does that has lost the kubeconfig of the hub and still has
+   * the one for the bootstrap. Otherwise it waits with its certificate until the cluster is back.
+   */
   readonly registersAgain?: boolean
   /** Called with the certificate of the agent when it has one. */
   readonly onJoin?: (identity: AgentIdentity) => Promise<void>
@@ -44,6 +54,8 @@ export interface AgentWorld extends SpokeAgentOptions {
 
 export interface SpokeAgent {
   readonly cluster: string
+  /** False when it was stopped. */
+  isAlive(): boolean
   /** What the HelmReleases of the spoke are like. */
   readonly features: Features
   /** Ends it as a crash would: it reports nothing, renews nothing and clears no finalizer from now on. */
@@ -59,6 +71,7 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
   const reconcilers: Reconciler[] = []
   const clients: KubeClient[] = []
   const state = makeFeatures(options.features)
+  let known = options.identity
   const run = async (): Promise<void> => {
     while (!ending.signal.aborted) {
       const round = new AbortController()
@@ -66,7 +79,7 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
       const mine: Reconciler[] = []
       const world: AgentWorld = {
         ...options,
-        agentName: options.agentName ?? 'agent',
+        agentName: options.agentName ?? randomLetters(5),
         signal,
         state,
         reconciler: (wanted) => {
@@ -76,9 +89,10 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
           return made
         },
       }
-      const identity = await bootstrapAgent(world)
+      const identity = known ?? (await bootstrapAgent(world))
       if (identity === undefined) return
-      await options.onJoin?.(identity)
+      if (identity !== known) await options.onJoin?.(identity)
+      known = undefined
       const client = makeKubeClient(options.hub, identity)
       clients.push(client)
       const isRemoved = runRegistrationAgent(world, client)
@@ -87,13 +101,13 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
       round.abort()
       for (const each of mine) await each.stop()
       await client.close()
-      if (options.registersAgain === false) return
     }
   }
   const running = run().catch((cause: unknown) => options.onProblem?.(`agent of ${options.cluster}: ${String(cause)}`))
   return {
     cluster: options.cluster,
     features: state,
+    isAlive: () => !ending.signal.aborted,
     stop: async () => {
       ending.abort()
       for (const each of reconcilers) await each.stop()
@@ -102,3 +116,5 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
     },
   }
 }
+
+const randomLetters = (count: number): string => Array.from({ length: count }, () => 'bcdfghjklmnpqrstvwxz2456789'[randomInt(27)]).join('')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appliedManifestWorks, manifestWorks, type Condition, type Manifest, type ManifestWork } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
-import { addFinalizer, isTrue, removeFinalizer, reportStatus } from '../api/object-changes.ts'
+import { addFinalizers, isTrue, removeFinalizer, reportStatus } from '../api/object-changes.ts'
 import { workCleanupFinalizer } from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import { applyManifest, removeManifest } from './apply-manifests.ts'
@@ -28,15 +28,16 @@ export const runWorkAgent = (world: AgentWorld, client: KubeClient): void => {
 /** 'ManifestWork never applied, ...: harness agent that ... writes status feedback via `/status`' (note §12). */
 const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWork): Promise<void> => {
   const { spoke, state } = world
-  const kept = await addFinalizer(client, manifestWorks, work, workCleanupFinalizer)
+  const kept = await addFinalizers(client, manifestWorks, work, workCleanupFinalizer)
   if (kept === undefined) return
   const manifests = work.spec.workload?.manifests ?? []
   if (spoke !== undefined) {
     await spoke.createIfMissing(appliedManifestWorks, {
       metadata: { name: appliedNameOf(world, work), finalizers: [appliedFinalizer] },
-      spec: { hubHash: hubHashOf(world), agentID: world.cluster, manifestWorkName: work.metadata.name },
+      spec: { hubHash: hubHashOf(world), agentID: agentIdOf(world), manifestWorkName: work.metadata.name },
     })
-    if (world.appliesManifests === true) for (const manifest of manifests) await applyManifest(spoke, manifest, state)
+    const applied = world.appliesManifests === true ? await spoke.get(appliedManifestWorks, appliedNameOf(world, work)) : undefined
+    if (applied !== undefined) for (const manifest of manifests) await applyManifest(spoke, manifest, applied, state)
   }
   state.applied(work.metadata.name, manifests)
   const observedGeneration = work.metadata.generation ?? 1
@@ -68,6 +69,9 @@ const finishWork = async (world: AgentWorld, client: KubeClient, work: ManifestW
 /** OCM takes the hub's URL alone; with the cluster's name in it, the agents of several clusters can share one API server. */
 const hubHashOf = ({ hub, cluster }: AgentWorld): string => createHash('sha256').update(`${hub.url} ${cluster}`).digest('hex')
 
+/** 'Under a Klusterlet agentID = UID of the Klusterlet'; without one OCM takes the hash of the hub. */
+const agentIdOf = ({ agentId, cluster }: AgentWorld): string => agentId ?? cluster
+
 const appliedNameOf = (world: AgentWorld, { metadata }: ManifestWork): string => `${hubHashOf(world)}-${metadata.name}`
 
 interface ManifestStatus {
@@ -89,7 +93,11 @@ const manifestStatus = ({ state }: AgentWorld, work: ManifestWork, manifest: Man
   const condition = (type: string, reason: string, message: string): Condition => ({ type, status: 'True', reason, message, lastTransitionTime })
   return {
     resourceMeta: { ordinal, group, version, kind: manifest.kind ?? '', resource, name, namespace },
-    conditions: [condition('Applied', 'AppliedManifestComplete', 'Apply manifest complete'), condition('Available', 'ResourceAvailable', 'Resource is available')],
+    conditions: [
+      condition('Applied', 'AppliedManifestComplete', 'Apply manifest complete'),
+      condition('Available', 'ResourceAvailable', 'Resource is available'),
+      ...(asked.length === 0 ? [] : [condition('StatusFeedbackSynced', 'StatusFeedbackSynced', '')]),
+    ],
     statusFeedback: { values: manifest.kind === 'HelmRelease' ? asked.map((each) => ({ name: each, fieldValue: { type: 'String', string: isReady ? 'True' : 'False' } })) : [] },
   }
 }

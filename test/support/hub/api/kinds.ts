@@ -47,6 +47,7 @@ export interface ManagedCluster extends KubeObject {
     readonly hubAcceptsClient?: boolean
     readonly leaseDurationSeconds?: number
     readonly managedClusterClientConfigs?: readonly { readonly url: string; readonly caBundle?: string }[]
+    readonly taints?: readonly { readonly key: string; readonly effect: string; readonly timeAdded?: string }[]
   }
   readonly status?: {
     readonly conditions?: readonly Condition[]
@@ -95,10 +96,39 @@ export interface AppliedManifestWork extends KubeObject {
 export const appliedManifestWorks = inCluster<AppliedManifestWork>('work.open-cluster-management.io/v1', 'AppliedManifestWork')
 
 export interface Klusterlet extends KubeObject {
-  readonly spec?: { readonly clusterName?: string; readonly namespace?: string; readonly externalServerURLs?: readonly { readonly url: string }[] }
+  readonly spec?: { readonly clusterName?: string; readonly namespace?: string; readonly externalServerURLs?: readonly { readonly url: string }[]; readonly registrationConfiguration?: { readonly clusterAnnotations?: Readonly<Record<string, string>> } }
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 export const klusterlets = inCluster<Klusterlet>('operator.open-cluster-management.io/v1', 'Klusterlet')
+
+/** A feature of a profile: a chart of a feature set, with values. */
+export interface ProfileFeature {
+  readonly featureSet?: string
+  readonly chart?: { readonly name: string; readonly namespace?: string; readonly createNamespace?: boolean; readonly version?: string; readonly sourceRef: Readonly<Record<string, string>> }
+  readonly values?: unknown
+  readonly valuesFrom?: readonly unknown[]
+}
+export interface ManagedClusterSetProfile extends KubeObject {
+  readonly spec?: { readonly features?: Readonly<Record<string, ProfileFeature>> }
+}
+export const setProfiles = inCluster<ManagedClusterSetProfile>('profile.k8s.appscode.com/v1alpha1', 'ManagedClusterSetProfile')
+
+export interface ManagedClusterProfileBinding extends KubeObject {
+  readonly spec: {
+    readonly profileRef: { readonly name: string }
+    readonly clusterMetadata: { readonly uid: string; readonly name: string; readonly clusterManagers: readonly string[] }
+    readonly opscenterFeaturesVersion?: string
+    readonly features?: Readonly<Record<string, ProfileFeature>>
+  }
+  readonly status?: { readonly phase?: string; readonly observedOpscenterFeaturesVersion?: string }
+}
+export const profileBindings = inNamespace<ManagedClusterProfileBinding>('profile.k8s.appscode.com/v1alpha1', 'ManagedClusterProfileBinding')
+
+export interface Account extends KubeObject {
+  readonly spec?: { readonly username?: string; readonly uid?: string }
+  readonly status?: { readonly phase?: string }
+}
+export const accounts = inCluster<Account>('authentication.k8s.appscode.com/v1alpha1', 'Account')
 
 export interface Lease extends KubeObject {
   readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string }
