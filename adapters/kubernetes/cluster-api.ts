@@ -6,7 +6,6 @@ import type { Dispatcher } from 'undici'
 import { Pool, request } from 'undici'
 import type { ClusterAnswer, ClusterApi, ClusterRequest, ReachFailure } from '../../core/clusters/ports.ts'
 import { AddressRefused, ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
-import { isDoubtful } from '../../core/clusters/hubs/gateway.ts'
 import type { ClusterSurvey, NodeFacts } from '../../core/clusters/types.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
 import { definedFields } from '../../core/kernel/json.ts'
@@ -14,7 +13,7 @@ import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import type { ConnectionPools } from './connections.ts'
 import { authorization, recordChanged, tlsOptions, toReachFailure } from './connections.ts'
 import type { Endpoint } from './gateway.ts'
-import { judgeAnswer, leavesPrefix, namingHub, prefixOf } from './gateway.ts'
+import { isDoubtful, judgeAnswer, leavesPrefix, namingHub, prefixOf } from './gateway.ts'
 
 /** Default limit for the bytes of an answer that this service reads itself. */
 const usualLimitBytes = 8 * 1024 * 1024

@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream'
 import { left, right } from 'fp-ts/lib/Either.js'
 import type { ReachFailure, UpstreamRequest } from '../../core/clusters/ports.ts'
 import { ClusterUnreachable, CredentialRefused } from '../../core/clusters/ports.ts'
-import { isDoubtful } from '../../core/clusters/hubs/gateway.ts'
 import type { ClusterCredential } from '../../core/clusters/types.ts'
 import type { ByteDuplex, UpgradeExchange } from '../../core/kernel/exchange.ts'
 import type { Outcome } from '../../core/kernel/failure.ts'
@@ -13,7 +12,7 @@ import type { EgressPolicy } from '../outbound/egress-policy.ts'
 import { jsonOf } from './cluster-api.ts'
 import { authorization, tlsOptions, toReachFailure } from './connections.ts'
 import type { AskHub, Endpoint } from './gateway.ts'
-import { judgeAnswer, namingHub } from './gateway.ts'
+import { isDoubtful, judgeAnswer, namingHub } from './gateway.ts'
 
 const copy = (from: ByteDuplex, to: ByteDuplex, ended: () => void): void => {
   let isEnded = false

@@ -176,6 +176,11 @@ export interface ManagedPlace {
   readonly isOwnHub: boolean
 }
 
+/** The API group of the cluster gateway of a hub. */
+export const gatewayGroup = 'gateway.open-cluster-management.io'
+/** The path of its API. The discovery document there is served exactly if the gateway is installed and answers. */
+export const gatewayRoot = `/apis/${gatewayGroup}/v1alpha1`
+
 /** The way to a cluster through the gateway of the hub that manages it. */
 export interface GatewayRoute {
   /** The record of the hub, whose credential is used. */
