@@ -61,9 +61,9 @@ export const defineAudit =
 export const recordChange = (
   unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>,
   call: Call,
-  entry: AuditEntry | undefined,
+  ...entries: readonly (AuditEntry | undefined)[]
 ): Outcome<never, void> =>
   unitOfWork.run<never, void>(call, async ({ audit }) => {
-    if (entry !== undefined) await audit.record(entry)
+    for (const entry of entries) if (entry !== undefined) await audit.record(entry)
     return right(undefined)
   })

@@ -19,6 +19,7 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     owner: world.org,
     cluster: world.cluster,
     name: 'web',
+    clusterset: 'global',
     teamid: String(world.teamIds.Editors),
     username: path.startsWith('/teams/') ? 'eddie' : 'vera',
     target: 'eddie',

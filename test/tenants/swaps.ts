@@ -66,6 +66,8 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   // A release in a cluster.
   name: () => undefined,
   action: () => undefined,
+  // On the hub, whose rights decide.
+  clusterset: () => undefined,
   path: () => undefined,
 }
 
@@ -89,10 +91,10 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   is_active: undefined, is_admin: undefined, is_restricted: undefined, is_prohibit_login: undefined, is_2fa_enabled: undefined, visibility: undefined,
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
-  format: undefined, credential_type: undefined, fleet_endpoint: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
+  format: undefined, credential_type: undefined, fleet_endpoint: undefined, type: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
   namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, skipCRDs: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
 }
-const constants: Readonly<Record<string, string>> = { objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
+const constants: Readonly<Record<string, string>> = { clusterset: 'global', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
 
 const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
