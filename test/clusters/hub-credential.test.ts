@@ -3,6 +3,8 @@ import { parse, parseAllDocuments, stringify } from 'yaml'
 import { kubernetes } from '../support/components/available.ts'
 import type { ControlPlaneAccess } from '../support/components/control-plane-access.ts'
 import { needing } from '../support/components/needing.ts'
+import { signingRequests } from '../support/hub/api/kinds.ts'
+import { clusterNameLabel } from '../support/hub/api/ocm-names.ts'
 import { exampleCatalogue, writeCatalogue } from '../support/hub/example/feature-catalogue.ts'
 import { startTestHub, type TestHub } from '../support/hub/test-hub.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
@@ -131,6 +133,7 @@ const send = (route: string, body?: unknown): Promise<ServiceAnswer> => {
 test.serial('with exactly this role every route about hubs works', async (t) => {
   const [spoke, set, namespace] = [hub.name(), hub.name(), await server.createNamespace()]
   await hub.agent(spoke)
+  await until('the request to join', async () => ((await hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${spoke}` })).items.length > 0 ? true : undefined))
   const used = new Set<string>(submitting)
   const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
   for (const { route, body, once } of usesOf(spoke, set, namespace)) {
