@@ -8,6 +8,7 @@ import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { clusterObjectRows } from '../../adapters/sql/clusters/rows.ts'
 import { makeSqlClusterStore } from '../../adapters/sql/clusters/cluster-store.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { makeSqlTaskChanges } from '../../adapters/sql/tasks/task-store.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { makeHubs } from '../../core/clusters/hubs/hubs.ts'
@@ -18,6 +19,7 @@ import {
   ClusterApiToken,
   ClusterConnectionsToken,
   ClusterStoreToken,
+  ClusterTaskUnitOfWorkToken,
   ClusterTransportToken,
   ClusterUnitOfWorkToken,
   ClustersAsCallerToken,
@@ -71,6 +73,14 @@ export const provideClusters: Provide = (container, boot) => {
     }),
   )
   container.provide(HubsToken, (resolve) => makeHubs({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken), pause: resolve(PauseToken), entropy: resolve(EntropyToken) }))
+  const taskChanges = makeSqlTaskChanges(database, boot.instanceId)
+  container.provide(ClusterTaskUnitOfWorkToken, (resolve) =>
+    makeSqlUnitOfWork(
+      database,
+      (tx, audit) => ({ clusters: bindStore(tx), tasks: taskChanges(tx), audit }),
+      makeSqlAuditTrail(database, resolve(AuditChainToken)),
+    ),
+  )
   container.provide(ClusterUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: bindStore(tx), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken))),
   )

@@ -13,7 +13,7 @@ import type { ClusterTaskRight, ClusterTasks, ClusterWork, TaskCluster } from '.
 import { failedBeforeChange } from './types.ts'
 
 export interface ClusterTasksDeps {
-  readonly tasks: Tasks
+  readonly tasks: Pick<Tasks, 'precheck' | 'submit'>
   readonly authorizer: Authorizer
   readonly memberClusters: MemberClusters
   readonly pause: Pause

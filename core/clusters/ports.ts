@@ -8,6 +8,7 @@ import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
+import type { TaskStores } from '../tasks/ports.ts'
 import type {
   Cluster,
   ClusterChange,
@@ -101,6 +102,11 @@ export interface ClusterStores {
 }
 export type ClusterUnitOfWork = UnitOfWork<ClusterStores>
 export const ClusterUnitOfWorkToken = token<ClusterUnitOfWork>('clusters.UnitOfWork')
+
+/** The stores of a change to clusters that is continued by a task. The record and the task are committed together. */
+export interface ClusterTaskStores extends ClusterStores, TaskStores {}
+export type ClusterTaskUnitOfWork = UnitOfWork<ClusterTaskStores>
+export const ClusterTaskUnitOfWorkToken = token<ClusterTaskUnitOfWork>('clusters.TaskUnitOfWork')
 
 /** Reads a kubeconfig. Only inline certificates, keys and tokens are accepted; the message names what was rejected. */
 export interface KubeconfigParser {
