@@ -1,5 +1,6 @@
 import { connectControlPlane, type ControlPlaneAccess } from './control-plane-access.ts'
 import { startControlPlane } from './control-plane.ts'
+import { spokeControlPlane } from './spoke-control-plane.ts'
 import { findHelm, type HelmCommands } from './helm.ts'
 import { findKubectl } from './kubectl.ts'
 import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
@@ -30,6 +31,14 @@ export function kubernetes(): Promise<ControlPlaneAccess | undefined> {
     const kubeconfig = process.env[environmentNames.kubeconfig]
     return kubeconfig === undefined ? startControlPlane() : connectControlPlane(kubeconfig)
   })
+}
+
+/**
+ * A second kube-apiserver, for the spokes of a hub, or `undefined` when switched off. It starts when a test file first asks
+ * for it, and is shared by the files of the run.
+ */
+export function spokeKubernetes(): Promise<ControlPlaneAccess | undefined> {
+  return once('spoke-kubernetes', async () => spokeControlPlane((await kubernetes())!))
 }
 
 /** The path of a kubectl that fits the shared kube-apiserver, or `undefined` when switched off. */
