@@ -59,6 +59,7 @@ export const makeListUserClusters = (deps: { readonly clusters: ClusterStore; re
     }
     return right([...found.values()])
   }
+export type ListUserClusters = ReturnType<typeof makeListUserClusters>
 
 /**
  * Returns the hosting provider with this name, without regard to case. An unknown name returns undefined and leaves the

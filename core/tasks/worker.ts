@@ -142,7 +142,7 @@ const endOf = async (deps: RunTaskDeps, claimed: ClaimedTask, { progress, signal
     }
     if (isTakenOver && kind.recover !== 'run-again') return await kind.recover(run)
     const call = await run.callNow()
-    if (isLeft(call)) return { state: 'failed', message: `${task.title}: not begun.`, error: call.left.message }
+    if (isLeft(call)) return { state: 'failed', message: `${task.title}: not ${isTakenOver ? 'continued' : 'begun'}.`, error: call.left.message }
     return await kind.run(run)
   } catch (error) {
     if (signal.reason === 'stopping') return undefined

@@ -26,6 +26,7 @@ const Identifier = patternText(/^[\x21-\x7e]*$/, 64, 'an identifier of at most 6
 
 export const OwnerPath = request({ owner: PathName }, 'OwnerPath')
 export const ownerInPath = { type: 'account', name: path('owner') } as const
+export const ClusterIdPath = request({ clusterID: PathName }, 'ClusterIdPath')
 export const ClusterPath = request({ owner: PathName, cluster: PathName }, 'ClusterPath')
 export const clusterInPath = { type: 'cluster', account: path('owner'), name: path('cluster') } as const
 /** The cluster as a hub, with the relations of hubs. */
@@ -108,6 +109,10 @@ export const ClientConfigQuery = request(
   },
   'ClientConfigQuery',
 )
+export const HubInfoQuery = request(
+  { token: optional(noted(freeText(4096), { description: '`none` for addresses without tokens.' })) },
+  'HubInfoQuery',
+)
 export const ClusterListQuery = request(
   { provider: optional(freeText(64)), limit: optional(freeText(16)) },
   'ClusterListQuery',
@@ -164,7 +169,7 @@ export const ClusterInfo = answer(flat, 'ClusterInfo')
 export const ClusterInfoModel = answer({ ...flat, metadata: FreeObjectCodec, spec: FreeObjectCodec }, 'ClusterInfoModel')
 
 const FieldValidation = answer({ valid: t.boolean, reason: t.string }, 'FieldValidation')
-const ClusterMetadata = answer(
+export const ClusterMetadata = answer(
   {
     uid: t.string,
     name: t.string,
@@ -196,3 +201,4 @@ export const ValidationResponse = answer(
   'ValidationResponse',
 )
 export const ClusterExists = answer({ exist: t.boolean }, 'ClusterExists')
+export const WhetherHub = answer({ 'has-hub': t.boolean }, 'WhetherHub')

@@ -48,6 +48,7 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   orgname: () => ({ org }) => org,
   owner: () => ({ org }) => org,
   cluster: () => ({ cluster }) => cluster,
+  clusterID: () => ({ kubernetes }) => kubernetes.uid,
   teamid: () => ({ teamId }) => String(teamId),
   username: ({ fullPath }) => (fullPath.includes('/users/{username}') && !fullPath.includes('/admin/') ? ({ owner }) => owner.login : ({ viewer }) => viewer.login),
   target: () => ({ owner }) => owner.login,
