@@ -219,9 +219,9 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Parts whose bodies name objects of the hub in the path, and nothing of a tenant: the declared example is sent. */
-const hubParts: readonly string[] = ['clustersets']
+const hubParts: readonly string[] = ['clustersets', 'spokes']
 /** Whether a route is about objects of a hub. The clusters of both tenants are none. */
-export const isOfHub = (routeId: string): boolean => hubParts.some((part) => routeId.startsWith(`${part}.`))
+export const isOfHub = (routeId: string): boolean => routeId !== 'spokes.listHubs' && hubParts.some((part) => routeId.startsWith(`${part}.`))
 
 /** Bodies that speak of the caller alone: they name nothing that somebody else could own. */
 const ownAffairs = [

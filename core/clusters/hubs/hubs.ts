@@ -81,11 +81,11 @@ const jsonBody = (value: object, type = 'application/json'): Pick<ClusterRequest
 })
 
 /** Reads pages until the last one. If the hub no longer knows the place after a page, the list starts again. */
-const listAll = async (send: Send, kind: HubKind, selection: HubSelection, wording: Wording): Outcome<HubReadFailure, readonly HubObject[]> => {
+const listPages = async (send: Send, kind: HubKind, selection: HubSelection, wording: Wording): Outcome<HubReadFailure, readonly ClusterAnswer[]> => {
   const { namespace, labelSelector, fieldSelector } = selection
   const query = new URLSearchParams({ limit: `${pageSize}`, ...definedFields({ labelSelector, fieldSelector }) })
   const path = `${hubPath(kind, definedFields({ namespace }))}?${query.toString()}`
-  let found: HubObject[] = []
+  let found: ClusterAnswer[] = []
   let after = ''
   let bytesLeft = maxListBytes
   for (let page = 0; page < maxPages && bytesLeft > 0; page += 1) {
@@ -96,11 +96,25 @@ const listAll = async (send: Send, kind: HubKind, selection: HubSelection, wordi
     bytesLeft -= text.length
     const isExpired = status === 410 && after !== ''
     if (!isExpired && (status !== 200 || !Array.isArray(at(json, 'items')))) return left(readFailure('list', kind, wording, answer.right))
-    found = isExpired ? [] : [...found, ...listAt(json, 'items').map(toObject).filter((object) => object !== undefined)]
+    found = isExpired ? [] : [...found, answer.right]
     after = isExpired ? '' : textAt(json, 'metadata', 'continue')
     if (after === '' && !isExpired) return right(found)
   }
   return left(ClusterUnreachable(`The ${wording.what} has more ${kind.plural} than can be listed.`))
+}
+
+const objectsOf = ({ json }: ClusterAnswer): readonly HubObject[] => listAt(json, 'items').map(toObject).filter((object) => object !== undefined)
+
+const makeCount = (read: Send, wording: Wording): Hub['count'] => async (kind) => {
+  const answer = await read({ method: 'GET', target: `${hubPath(kind)}?limit=1`, limitBytes: maxPageBytes })
+  if (isLeft(answer)) return answer
+  const { status, json } = answer.right
+  if (status !== 200 || !Array.isArray(at(json, 'items'))) return left(readFailure('list', kind, wording, answer.right))
+  const [items, more] = [listAt(json, 'items').length, at(json, 'metadata', 'remainingItemCount')]
+  if (textAt(json, 'metadata', 'continue') === '') return right(items)
+  if (typeof more === 'number') return right(items + more)
+  const pages = await listPages(read, kind, {}, wording)
+  return isLeft(pages) ? pages : right(pages.right.reduce((sum, page) => sum + listAt(page.json, 'items').length, 0))
 }
 
 interface HubAccess {
@@ -160,7 +174,17 @@ const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send
   return {
     ...about,
     get,
-    list: (kind, selection = {}) => listAll(read, kind, selection, wording),
+    count: makeCount(read, wording),
+
+    async list(kind, selection = {}) {
+      const pages = await listPages(read, kind, selection, wording)
+      return isLeft(pages) ? pages : right(pages.right.flatMap(objectsOf))
+    },
+
+    async pages(kind, selection = {}) {
+      const pages = await listPages(read, kind, selection, wording)
+      return isLeft(pages) ? pages : right(pages.right.map(({ text }) => text))
+    },
 
     async create(kind, key, content) {
       const target = hubPath(kind, definedFields({ namespace: key.namespace }))
