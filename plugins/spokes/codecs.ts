@@ -1,5 +1,5 @@
 import * as t from 'io-ts'
-import { answer, Instant, optional } from '../kit/codecs.ts'
+import { answer, DnsLabel, Instant, optional, request } from '../kit/codecs.ts'
 
 /** A hub with the counts that it states. */
 export const HubCluster = answer(
@@ -22,3 +22,5 @@ export const HubCluster = answer(
 
 /** A spoke of a hub, or a cluster that asks to become one. */
 export const ManagedClusterInfo = answer({ name: t.string, clusterURL: t.string, clusterUID: t.string, clusterSet: optional(t.string) }, 'ManagedClusterInfo')
+
+export const RemoveClusterOptions = request({ clusterName: DnsLabel, force: optional(t.boolean) }, 'RemoveClusterOptions')

@@ -1,5 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { managedClusterGroup } from './managed-clusters.handlers.ts'
+import { removalGroup } from './removal.handlers.ts'
 import { spokeObjectTypes, spokePermissions } from './relations.ts'
 
 export const spokesPlugin = definePlugin({
@@ -9,5 +10,5 @@ export const spokesPlugin = definePlugin({
   gate: 'always',
   permissions: spokePermissions,
   objectTypes: spokeObjectTypes,
-  groups: [managedClusterGroup],
+  groups: [managedClusterGroup, removalGroup],
 })

@@ -27,6 +27,8 @@ export interface FoundHub {
  */
 export const makeFindHub = (deps: { readonly clusters: Pick<ClusterStore, 'listOf'>; readonly authorizer: Authorizer; readonly hubs: Hubs }) =>
   async (call: SignedInCall<never>, cluster: Pick<Cluster, 'ownerId' | 'uid'>): Promise<FoundHub | undefined> => {
+    // The agent of a plain spoke reports no UID: such a spoke has no UID to compare, as has a record that was never surveyed.
+    if (cluster.uid === '') return undefined
     for (const hub of await deps.clusters.listOf(cluster.ownerId)) {
       if (!hub.managers.includes('OCMHub') || call.signal.aborted) continue
       const grant = await deps.authorizer.authorize(call.principal, { type: 'hub', account: hub.ownerName, name: hub.name }, 'can_view')
