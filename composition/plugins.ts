@@ -29,10 +29,11 @@ import { provideKernel } from './wiring/kernel.ts'
 import { provideMail } from './wiring/mail.ts'
 import { provideOrganizations } from './wiring/organizations.ts'
 import { providePlatform } from './wiring/platform.ts'
+import { provideSpokes } from './wiring/spokes.ts'
 import { provideTasks } from './wiring/tasks.ts'
 
 /** Every part of the service, in the order in which a part may use the ports of others. MOORAGE_PLUGINS adds a deployer's own parts. */
 export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, spokesPlugin, clusterSetsPlugin, featureSetsPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
 
 /** The functions that bind the ports of each part to adapters. */
-export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideCharts, provideChartRepositories, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds]
+export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds]

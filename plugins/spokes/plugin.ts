@@ -1,4 +1,5 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { acceptanceGroup } from './acceptance.handlers.ts'
 import { managedClusterGroup } from './managed-clusters.handlers.ts'
 import { removalGroup } from './removal.handlers.ts'
 import { spokeObjectTypes, spokePermissions } from './relations.ts'
@@ -10,5 +11,5 @@ export const spokesPlugin = definePlugin({
   gate: 'always',
   permissions: spokePermissions,
   objectTypes: spokeObjectTypes,
-  groups: [managedClusterGroup, removalGroup],
+  groups: [managedClusterGroup, acceptanceGroup, removalGroup],
 })
