@@ -1,3 +1,4 @@
+import { left, right } from 'fp-ts/lib/Either.js'
 import { jsonCredentialCodec } from '../../adapters/kubernetes/credential-codec.ts'
 import { makeUndiciClusterApi } from '../../adapters/kubernetes/cluster-api.ts'
 import { makeUndiciClusterTransport } from '../../adapters/kubernetes/cluster-transport.ts'
@@ -14,16 +15,21 @@ import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { makeHubs } from '../../core/clusters/hubs/hubs.ts'
 import { HubsToken } from '../../core/clusters/hubs/ports.ts'
 import { makeClustersAsCaller, makeMemberClusters } from '../../core/clusters/member-clusters.ts'
-import { makeClusterConnections } from '../../core/clusters/connections.ts'
+import { makeClusterSurveyor } from '../../core/clusters/facts.ts'
+import { makeClusterConnections, makeSealCredential } from '../../core/clusters/connections.ts'
 import {
+  AddressRefused,
+  ClusterAddressesToken,
   ClusterApiToken,
   ClusterConnectionsToken,
   ClusterStoreToken,
+  ClusterSurveyorToken,
   ClusterTaskUnitOfWorkToken,
   ClusterTransportToken,
   ClusterUnitOfWorkToken,
   ClustersAsCallerToken,
   CredentialCodecToken,
+  CredentialSealerToken,
   KubeconfigParserToken,
   MemberClustersToken,
   PublicAddressToken,
@@ -45,6 +51,12 @@ export const provideClusters: Provide = (container, boot) => {
   container.provideValue(PublicAddressToken, { kubernetesUrl: ({ ownAddress }) => kubernetesAddress(boot, ownAddress) })
   container.provideValue(CredentialCodecToken, jsonCredentialCodec)
   container.provideValue(KubeconfigParserToken, makeKubeconfigParser())
+  container.provideValue(ClusterAddressesToken, {
+    check: ({ server }) => {
+      const refused = egress.refusal(new URL(server))
+      return refused === undefined ? right(undefined) : left(AddressRefused(refused))
+    },
+  })
   container.provide(ClusterApiToken, () => makeUndiciClusterApi(pools, egress))
   container.provide(ClusterTransportToken, () => makeUndiciClusterTransport(pools, egress))
   container.provide(ClusterStoreToken, () => bindStore(database))
@@ -56,6 +68,10 @@ export const provideClusters: Provide = (container, boot) => {
       caches: resolve(CachesToken),
     }),
   )
+  container.provide(CredentialSealerToken, (resolve) =>
+    makeSealCredential({ secretBox: boot.secretBox, codec: resolve(CredentialCodecToken), entropy: resolve(EntropyToken) }),
+  )
+  container.provide(ClusterSurveyorToken, (resolve) => makeClusterSurveyor({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken) }))
   container.provide(ClustersAsCallerToken, (resolve) =>
     makeClustersAsCaller({
       clusters: resolve(ClusterStoreToken),

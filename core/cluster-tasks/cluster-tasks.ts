@@ -13,7 +13,7 @@ import type { ClusterTaskRight, ClusterTasks, ClusterWork, TaskCluster } from '.
 import { failedBeforeChange } from './types.ts'
 
 export interface ClusterTasksDeps {
-  readonly tasks: Pick<Tasks, 'precheck' | 'submit'>
+  readonly tasks: Tasks
   readonly authorizer: Authorizer
   readonly memberClusters: MemberClusters
   readonly pause: Pause
@@ -95,6 +95,7 @@ export const makeClusterTasks = (deps: ClusterTasksDeps): ClusterTasks => ({
     if (isLeft(facts)) return facts
     return deps.tasks.submit(call, { ...submission, about: { ...submission.about, ...facts.right } })
   },
+  prepare: (call, cluster, work) => deps.tasks.prepare(call, submissionOf(cluster, work)),
   run: async (run, work, notOpened = (failure) => failedBeforeChange(run, failure)) => {
     const opened = await openTaskCluster(deps, run)
     if (isLeft(opened)) return notOpened(opened.left)

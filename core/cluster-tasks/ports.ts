@@ -4,7 +4,7 @@ import type { Failure, Outcome } from '../kernel/failure.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import { token } from '../kernel/token.ts'
-import type { SubmitFailure, SubmittedTask, TaskEnd, TaskRun } from '../tasks/ports.ts'
+import type { PreparedTask, SubmitFailure, SubmittedTask, TaskEnd, TaskRun } from '../tasks/ports.ts'
 
 /** The right that the actor of a task needs on its cluster, from acceptance to the end. */
 export interface ClusterTaskRight {
@@ -65,6 +65,8 @@ export interface ClusterTasks {
     work: ClusterWork,
     check: () => Outcome<F, Readonly<Record<string, string>>>,
   ): Outcome<SubmitFailure | F, SubmittedTask>
+  /** Prepares work for a transaction that also changes other stores, as `Tasks.prepare`. */
+  prepare(call: SignedInCall<never>, cluster: MemberCluster, work: ClusterWork): Promise<PreparedTask>
   /**
    * Runs the work of an accepted task. It is not started if the actor is disabled or lacks the right, or if the name
    * refers to another cluster than at acceptance. If that is found while it runs, the signal of the run that is passed to the

@@ -14,6 +14,7 @@ import type { Identified, Identify, IdentifyFailure, SealCredential } from './co
 import type { SubmittedTask, Tasks } from '../tasks/ports.ts'
 import type { ClusterAccount, ClusterStore, ClusterTaskStores, ClusterTaskUnitOfWork, ClusterTransport } from './ports.ts'
 import { AccessConfigRefused, ClusterMismatch, ClusterMissing } from './ports.ts'
+import type { SpokeRemovalFailure, SpokeRemovals } from './hubs/ports.ts'
 import type { RefreshStatus } from './status.ts'
 import { judge } from './status.ts'
 import type { Cluster, ClusterChange, HostingProvider } from './types.ts'
@@ -273,10 +274,12 @@ export interface RemoveClusterInput {
   readonly id: ClusterId
   /** From the body; if given, must be the name in the path. */
   readonly name: string | undefined
+  /** Removes the spoke from its hub first, with a task of its own. The record is deleted at the end of that task. */
+  readonly leavesHub: boolean
   readonly responseId: string | undefined
 }
 
-export type RemoveClusterFailure = Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | RecordTaskFailure
+export type RemoveClusterFailure = Failure<'ClusterMissing'> | Failure<'ClusterMismatch'> | RecordTaskFailure | SpokeRemovalFailure
 
 /**
  * Deletes a cluster's record, credential, grants and open connections, and submits the task that reports it, in one transaction. The
@@ -285,14 +288,19 @@ export type RemoveClusterFailure = Failure<'ClusterMissing'> | Failure<'ClusterM
 export const makeRemoveCluster = (deps: {
   readonly clusters: Pick<ClusterStore, 'get'>
   readonly tasks: Pick<Tasks, 'prepare'>
+  readonly spokeRemovals: SpokeRemovals
   readonly unitOfWork: ClusterTaskUnitOfWork
   readonly transport: Pick<ClusterTransport, 'forget'>
 }) =>
-  async (call: SignedInCall<SubmittedTask>, { id, name, responseId }: RemoveClusterInput): Outcome<RemoveClusterFailure, SubmittedTask> => {
+  async (call: SignedInCall<SubmittedTask>, { id, name, leavesHub, responseId }: RemoveClusterInput): Outcome<RemoveClusterFailure, SubmittedTask> => {
     const missing = ClusterMissing('The cluster does not exist.')
     const cluster = await deps.clusters.get(id)
     if (cluster === undefined) return left(missing)
     if (name !== undefined && name !== '' && name !== cluster.name) return left(ClusterMismatch('The name in the body is not the name in the path.'))
+    if (leavesHub) {
+      if (cluster.hubClusterName === '' || cluster.managedClusterName === '') return left(ClusterMismatch('components.spokeComponent: no hub of this account manages the cluster.'))
+      return deps.spokeRemovals.removeWithRecord(call, cluster, responseId)
+    }
     const task = await prepareRecordTask(deps, call, { ...cluster, owner: cluster.ownerName }, { verb: 'remove', input: { id }, responseId })
     const removed = await deps.unitOfWork.run<RemoveClusterFailure, SubmittedTask>(call, async ({ clusters, audit, tasks }) => {
       const accepted = await task.acceptIn({ tasks, audit })

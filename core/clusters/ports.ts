@@ -114,12 +114,32 @@ export interface KubeconfigParser {
 }
 export const KubeconfigParserToken = token<KubeconfigParser>('clusters.KubeconfigParser')
 
+/** The rules for addresses of clusters. */
+export interface ClusterAddresses {
+  /** Judges the address without a connection. The addresses that a name resolves to are judged for each connection. */
+  check(credential: Pick<ClusterCredential, 'server'>): Either<Failure<'AddressRefused'>, void>
+}
+export const ClusterAddressesToken = token<ClusterAddresses>('clusters.ClusterAddresses')
+
 /** Converts a credential to text for sealing, and back. */
 export interface CredentialCodec {
   encode(credential: ClusterCredential): Secret
   decode(text: Secret): ClusterCredential
 }
 export const CredentialCodecToken = token<CredentialCodec>('clusters.CredentialCodec')
+
+/** Seals credentials for records of an owner, under a new random reference. */
+export interface CredentialSealer {
+  (ownerId: AccountId, credential: ClusterCredential): Promise<{ readonly ref: string; readonly box: Uint8Array }>
+}
+export const CredentialSealerToken = token<CredentialSealer>('clusters.CredentialSealer')
+
+/** Surveys the clusters of records, for other parts. */
+export interface ClusterSurveyor {
+  /** Surveys a cluster with the credential of its record. Writes nothing. */
+  survey(id: ClusterId, signal: AbortSignal): Outcome<ReachFailure | Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterFacts>
+}
+export const ClusterSurveyorToken = token<ClusterSurveyor>('clusters.ClusterSurveyor')
 
 /** The identity under which a request is sent to the cluster; undefined uses the identity of the stored credential. */
 export interface ImpersonatedUser {

@@ -1,9 +1,11 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
+import { AccessDenied } from '../authz/ports.ts'
 import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
-import type { Hub, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import type { Hub, HubKind, HubObject, HubReadFailure, Hubs, SpokeRemovals } from '../clusters/hubs/ports.ts'
 import { clusterSetLabel, managedClusterKind, spokeNameLabel } from '../clusters/hubs/ports.ts'
 import type { ClusterStore, ClusterTransport, ClusterUnitOfWork, MemberClusters } from '../clusters/ports.ts'
+import { ClusterMissing } from '../clusters/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import type { Clock, Pause } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -73,6 +75,22 @@ export const makeRemoveSpoke = (deps: {
       async () => right(definedFields({ managedClusterUid: found.right?.uid })),
     )
   }
+
+/** Removes spokes with their records, on behalf of callers who may remove spokes from the hub. */
+export const makeSpokeRemovals = (deps: Parameters<typeof makeRemoveSpoke>[0] & { readonly authorizer: Authorizer; readonly clusters: Pick<ClusterStore, 'findByUid' | 'listOf'> }): SpokeRemovals => {
+  const remove = makeRemoveSpoke(deps)
+  return {
+    async removeWithRecord(call, { ownerId, hubClusterUid, managedClusterName }, responseId) {
+      const hub = await deps.clusters.findByUid(ownerId, hubClusterUid)
+      if (hub === undefined) return left(ClusterMissing('The hub of the cluster was removed.'))
+      const grant = await deps.authorizer.authorize(call.principal, { type: 'hub', account: hub.ownerName, name: hub.name }, 'can_remove_spokes')
+      if (isLeft(grant)) return left(AccessDenied(`You may not remove spokes from the hub ${hub.name}.`))
+      const removed = await remove(call, { grant: grant.right, name: managedClusterName, isForced: false, removesRecord: true, responseId })
+      if (isLeft(removed)) return removed
+      return removed.right === undefined ? left(ClusterMissing('The cluster was removed by another request.')) : right(removed.right)
+    },
+  }
+}
 
 export interface RemoveSpokeTaskDeps {
   readonly authorizer: Authorizer

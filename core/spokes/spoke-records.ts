@@ -9,7 +9,7 @@ import type { SignedInCall } from '../kernel/principal.ts'
 /** Returns the audit row of a step in the life of a spoke. The object of the row is the record of the hub. */
 export const lifeAuditOf = defineAudit(
   'cluster',
-  ['cluster.spoke_import_requested', 'cluster.spoke_imported', 'cluster.spoke_removed'],
+  ['cluster.spoke_import_requested', 'cluster.spoke_conversion_requested', 'cluster.spoke_identified', 'cluster.spoke_imported', 'cluster.spoke_removed'],
   ({ id, ownerId, name }: Pick<Cluster, 'id' | 'ownerId' | 'name'>) => ({ objectId: id, objectName: name, tenantId: ownerId }),
 )
 

@@ -26,7 +26,7 @@ import {
 } from '../../core/clusters/ports.ts'
 import { recordTaskKinds } from '../../core/clusters/record-tasks.ts'
 import { makeFindHub } from '../../core/clusters/hubs/hub-of-spoke.ts'
-import { HubsToken } from '../../core/clusters/hubs/ports.ts'
+import { HubsToken, SpokeRemovalsToken } from '../../core/clusters/hubs/ports.ts'
 import { makeRefreshStatus } from '../../core/clusters/status.ts'
 import type { Cluster } from '../../core/clusters/types.ts'
 import { ClusterTokensToken } from '../../core/identity/tokens/ports.ts'
@@ -129,6 +129,7 @@ export const clusterGroup = defineGroup({
     entropy: EntropyToken,
     parser: KubeconfigParserToken,
     secretBox: SecretBoxToken,
+    spokeRemovals: SpokeRemovalsToken,
     transport: ClusterTransportToken,
     tasks: TasksToken,
     unitOfWork: ClusterTaskUnitOfWorkToken,
@@ -166,10 +167,10 @@ export const clusterGroup = defineGroup({
         reply: (cluster) => ({ ...ClusterInfoModel.encode(modelOf(cluster)) }),
       }),
       handle(removeCluster, makeRemoveCluster(given), {
-        input: ({ grant, body, query }) => ({ id: idOf({ grant }), name: body.name, responseId: query['response-id'] }),
+        input: ({ grant, body, query }) => ({ id: idOf({ grant }), name: body.name, leavesHub: body.components?.spokeComponent === true, responseId: query['response-id'] }),
       }),
       handle(deleteCluster, makeRemoveCluster(given), {
-        input: ({ grant, query }) => ({ id: idOf({ grant }), name: undefined, responseId: query['response-id'] }),
+        input: ({ grant, query }) => ({ id: idOf({ grant }), name: undefined, leavesHub: false, responseId: query['response-id'] }),
       }),
     ]
   },

@@ -13,6 +13,7 @@ import {
   CredentialRefused,
 } from '../../core/clusters/ports.ts'
 import { ResponseIdTaken, TaskLocked, TooManyTasks } from '../../core/tasks/ports.ts'
+import { hubReadFailures } from '../../core/clusters/hubs/ports.ts'
 import { NotAuthenticated, NotPermitted } from '../../core/identity/ports.ts'
 import { read, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { FreeObjectCodec, ResponseIdQuery, taskExample, TaskResponse } from '../kit/codecs.ts'
@@ -49,7 +50,7 @@ const ownerRoute = routesOf({ tag: v2, scopeCategory: 'cluster', params: OwnerPa
 const v1Route = routesOf({ tag: v1, scopeCategory: 'cluster', params: ClusterPath })
 const v2Route = routesOf({ tag: v2, scopeCategory: 'cluster', params: ClusterPath })
 const taskFailures = [ResponseIdTaken, TaskLocked, TooManyTasks] as const
-const removeFailures = [ClusterMissing, ClusterMismatch, ...taskFailures] as const
+const removeFailures = [ClusterMismatch, AccessDenied, ...hubReadFailures, ...taskFailures] as const
 const reported = 'A task reports it: its progress is published on the bus under the `response-id` of the query, and at `/tasks/{id}`.'
 const identifyFailures = [AccessConfigRefused, AddressRefused, ClusterMismatch, ClusterUnreachable, CredentialRefused] as const
 
@@ -222,7 +223,8 @@ export const removeCluster = v2Route({
   method: 'POST',
   path: '/clustersv2/{owner}/{cluster}/remove',
   summary: 'Forget a cluster',
-  description: 'Deletes the record with its credential and closes open connections. The cluster itself does not change. ' + reported,
+  description: 'Deletes the record with its credential and closes open connections. The cluster itself does not change. ' + reported + ' With `components.spokeComponent` ' +
+    'a spoke leaves its hub first, as by `remove-managed-cluster` of the hub; the record is then deleted at the end of the task.',
   access: requires('can_remove', clusterInPath),
   query: RemoveQuery,
   body: body(RemovalOptions, { name: 'prod-fra' }, { whenAbsent: {} }),

@@ -35,22 +35,19 @@ export const hubInPath = { type: 'hub', account: path('owner'), name: path('clus
 /** An access config is part of the body, so its faults are faults of the body: 422, not the 500 of a stored cluster. */
 export const accessConfigFaults = { ClusterUnreachable: 422, CredentialRefused: 422 } as const
 
-const BasicInfo = request(
-  {
-    name: optional(freeText(255)),
-    displayName: optional(freeText(255)),
-    ownerID: optional(SafeInteger),
-    managerID: optional(SafeInteger),
-    userID: optional(SafeInteger),
-    clusterUID: optional(Identifier),
-    hubClusterID: optional(Identifier),
-    infraNamespace: optional(Label),
-    impersonateUsers: optional(t.boolean),
-  },
-  'BasicInfo',
-)
+export const basicInfoProps = {
+  displayName: optional(freeText(255)),
+  ownerID: optional(SafeInteger),
+  managerID: optional(SafeInteger),
+  userID: optional(SafeInteger),
+  clusterUID: optional(Identifier),
+  hubClusterID: optional(Identifier),
+  infraNamespace: optional(Label),
+  impersonateUsers: optional(t.boolean),
+}
+const BasicInfo = request({ name: optional(freeText(255)), ...basicInfoProps }, 'BasicInfo')
 
-const ProviderOptions = request(
+export const ProviderOptions = request(
   {
     name: optional(freeText(64)),
     credential: optional(freeText(253)),
@@ -66,7 +63,7 @@ const ProviderOptions = request(
 
 const FeatureSet = request({ name: optional(freeText(253)), features: optional(listOf(freeText(253), 500)) }, 'FeatureSet')
 
-const ComponentOptions = request(
+export const ComponentOptions = request(
   {
     gitopsEngine: optional(t.boolean),
     featureSets: optional(listOf(FeatureSet, 100)),

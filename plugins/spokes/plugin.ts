@@ -1,5 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
 import { acceptanceGroup } from './acceptance.handlers.ts'
+import { importGroup, importTaskGroup } from './imports.handlers.ts'
 import { managedClusterGroup } from './managed-clusters.handlers.ts'
 import { removalGroup } from './removal.handlers.ts'
 import { spokeObjectTypes, spokePermissions } from './relations.ts'
@@ -11,5 +12,5 @@ export const spokesPlugin = definePlugin({
   gate: 'always',
   permissions: spokePermissions,
   objectTypes: spokeObjectTypes,
-  groups: [managedClusterGroup, acceptanceGroup, removalGroup],
+  groups: [managedClusterGroup, acceptanceGroup, removalGroup, importGroup, importTaskGroup],
 })
