@@ -9,7 +9,7 @@ const ranks = [
   ['audit', 'tasks', 'bus'],
   ['clusters'],
   ['cluster-tasks'],
-  ['clouds', 'packages', 'hubs', 'clustersets', 'client-orgs', 'metrics-proxy'],
+  ['clouds', 'packages', 'hubs', 'spokes', 'clustersets', 'client-orgs', 'metrics-proxy'],
   ['chart-repositories'],
   ['contracts'],
   ['usage'],

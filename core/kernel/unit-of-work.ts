@@ -54,19 +54,17 @@ export const defineAudit =
   <O, Action extends string>(objectType: string, _actions: readonly Action[], shown: (object: O) => AuditedObject): AuditOf<O, Action> =>
   (object, action, changes) => ({ action, objectType, ...shown(object), ...definedFields({ changes }) })
 
-type AuditUnitOfWork = UnitOfWork<{ readonly audit: AuditTrail }>
-
 /**
  * Records a change outside of the database, such as in a member cluster, after it was made. Without an entry, because nothing
  * changed, the transaction only stores the response under an Idempotency-Key.
  */
-export const recordChange = (unitOfWork: AuditUnitOfWork, call: Call, entry: AuditEntry | undefined): Outcome<never, void> =>
-  recordChanges(unitOfWork, call, entry === undefined ? [] : [entry])
-
-/** The same for several changes. */
-export const recordChanges = (unitOfWork: AuditUnitOfWork, call: Call, entries: readonly AuditEntry[]): Outcome<never, void> =>
+export const recordChange = (
+  unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>,
+  call: Call,
+  ...entries: readonly (AuditEntry | undefined)[]
+): Outcome<never, void> =>
   unitOfWork.run<never, void>(call, async ({ audit }) => {
-    for (const entry of entries) await audit.record(entry)
+    for (const entry of entries) if (entry !== undefined) await audit.record(entry)
     return right(undefined)
   })
 
@@ -74,6 +72,6 @@ export const recordChanges = (unitOfWork: AuditUnitOfWork, call: Call, entries: 
  * Records the part of a request that was made before the rest failed. Stores no response under an Idempotency-Key, since the
  * response is the failure.
  */
-export const recordPart = async (unitOfWork: AuditUnitOfWork, { keyed: _, ...call }: Call, entries: readonly AuditEntry[]): Promise<void> => {
-  if (entries.length > 0) await recordChanges(unitOfWork, call, entries)
+export const recordPart = async (unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>, { keyed: _, ...call }: Call, entries: readonly AuditEntry[]): Promise<void> => {
+  if (entries.length > 0) await recordChange(unitOfWork, call, ...entries)
 }

@@ -10,7 +10,7 @@ import { mapWithin } from '../kernel/fan-out.ts'
 import { at, isObject, listAt, textAt } from '../kernel/json.ts'
 import type { FreeObject, Json } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { recordChanges, recordPart } from '../kernel/unit-of-work.ts'
+import { recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './audit.ts'
 import type { JoinRules } from './join-requests.ts'
@@ -136,7 +136,7 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
     const entries = done
       .filter((each) => each.isAccepted || each.approved.length > 0)
       .map(({ cluster, approved, isAccepted: accepted }) => auditOf(hub, accepted ? 'cluster.spoke_accepted' : 'cluster.spoke_requests_approved', { spoke: cluster, requests: approved }))
-    if (failure === undefined && refusals.length === 0) return recordChanges(unitOfWork, call, entries)
+    if (failure === undefined && refusals.length === 0) return recordChange(unitOfWork, call, ...entries)
     await recordPart(unitOfWork, call, entries)
     return left(failure ?? SpokesNotAccepted(`${refusals.length} of ${new Set(clusters).size} clusters cannot be accepted.`, { errors: refusals.sort() }))
   }

@@ -8,7 +8,7 @@ import { mapWithin } from '../kernel/fan-out.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
-import { recordChanges, recordPart } from '../kernel/unit-of-work.ts'
+import { recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './audit.ts'
 import type { HubMember, HubMembers } from './ports.ts'
@@ -99,7 +99,7 @@ export const makeSyncAccounts = ({ hubs, members, unitOfWork }: Deps) => {
     const synced: Synced = { applied: 0, removed: 0 }
     const done = await sync(hub.right, grant, synced)
     const entries = synced.applied + synced.removed === 0 ? [] : [auditOf(hub.right, 'cluster.accounts_synced', { ...synced })]
-    if (!isLeft(done)) return recordChanges(unitOfWork, call, entries)
+    if (!isLeft(done)) return recordChange(unitOfWork, call, ...entries)
     await recordPart(unitOfWork, call, entries)
     return done
   }

@@ -1,5 +1,6 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Hub, HubChangeFailure, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
+import { ClusterUnreachable } from '../clusters/ports.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
 import { textAt } from '../kernel/json.ts'
@@ -47,8 +48,9 @@ export const createBootstrapToken = async (hub: Hub): Outcome<HubChangeFailure |
     const content = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: bootstrapTokenSeconds } }
     const created = await hub.createWithin(serviceAccountKind, { namespace: hubNamespace, name }, 'token', content)
     if (isLeft(created)) return created
+    if (created.right === undefined) continue
     const token = textAt(created.right, 'status', 'token')
-    if (token !== '') return right(secret(token))
+    return token === '' ? left(ClusterUnreachable('The hub answered without a token.')) : right(secret(token))
   }
   const listed = await hub.list(secretKind, { namespace: 'kube-system', labelSelector: 'app=cluster-manager' })
   if (isLeft(listed)) return listed

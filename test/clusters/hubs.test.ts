@@ -58,6 +58,37 @@ test('a 403 is that of the caller only if the hub saw the identity of the caller
   }
 })
 
+const denial = (code: number, message: string, details: object = {}): ClusterAnswer => answerOf(code, { kind: 'Status', status: 'Failure', code, message, details })
+const webhook = 'admission webhook "managedclustervalidators.admission.cluster.open-cluster-management.io" denied the request:'
+
+test('a change that a policy of the hub denies is refused with its reason, whatever the status', async (t) => {
+  const reasons = [
+    denial(400, `${webhook} url "http://x" is invalid in client configs`),
+    denial(403, 'admission webhook "validation.gatekeeper.sh" denied the request: [berths] label berth is required'),
+    denial(403, `managedclustersets "a" is forbidden: ValidatingAdmissionPolicy 'berths' with binding 'all' denied request: label berth is required`),
+    denial(422, 'spec.clusterSet: Required value'),
+  ]
+  for (const answer of reasons) {
+    const { hub } = await hubThatAnswers(answer)
+    t.like(await hub.create(clusterSetBindingKind, object, {}), { left: { tag: 'HubRefused', message: (answer.json as { message: string }).message } })
+  }
+})
+
+test('a right that the webhooks of OCM find missing is that of the stored credential, or of the caller', async (t) => {
+  const details = { name: 'edge', group: 'cluster.open-cluster-management.io', kind: 'managedclustersets/join' }
+  const answer = denial(403, `${webhook} managedclustersets/join.cluster.open-cluster-management.io "edge" is forbidden: user "alice" cannot add/remove a ManagedCluster to/from ManagedClusterSet "edge"`, details)
+  for (const [impersonates, tag, who] of [[true, 'HubDenied', 'you'], [false, 'CredentialRefused', 'the stored credential']] as const) {
+    const { hub } = await hubThatAnswers(answer, impersonates)
+    const message = `The hub does not let ${who} create managedclustersetbindings. It needs the right on managedclustersets/join edge.`
+    t.like(await hub.create(clusterSetBindingKind, object, {}), { left: { tag, message } })
+  }
+})
+
+test('a list of a kind never says what a policy says: reads have no admission', async (t) => {
+  const { hub } = await hubThatAnswers(denial(403, 'nodes is forbidden: User "system:serviceaccount:vault:secret" cannot list resource "nodes"'))
+  t.like(await hub.list(namespaceKind), { left: { tag: 'CredentialRefused', message: 'The hub does not let the stored credential list namespaces.' } })
+})
+
 test('paths of kinds and objects', (t) => {
   t.is(hubPath(namespaceKind), '/api/v1/namespaces')
   t.is(hubPath(namespaceKind, { name: 'shop' }), '/api/v1/namespaces/shop')

@@ -1,10 +1,12 @@
+import { Agent, request } from 'undici'
 import { kubernetes, spokeKubernetes } from '../support/components/available.ts'
 import { needing } from '../support/components/needing.ts'
+import { acceptSpoke, requestsOf } from '../support/hub/accept-spoke.ts'
 import {
-  accounts, appliedManifestWorks, clusterRoleBindings, clusterRoles, klusterlets, leases, managedClusterAddOns, managedClusters, managedClusterSetBindings, managedClusterSets, manifestWorks,
-  namespaces, profileBindings, roleBindings, secrets, serviceAccounts, setProfiles, signingRequests, type ManagedCluster,
+  accounts, appliedManifestWorks, clusterRoleBindings, clusterRoles, configMaps, klusterlets, leases, managedClusterAddOns, managedClusters, managedClusterSetBindings, managedClusterSets, manifestWorks,
+  namespaces, profileBindings, roleBindings, secrets, serviceAccounts, setProfiles, type ManagedCluster,
 } from '../support/hub/api/kinds.ts'
-import { KubeRefusal, makeKubeClient } from '../support/hub/api/kube-client.ts'
+import { KubeRefusal, makeKubeClient, type KubeClient } from '../support/hub/api/kube-client.ts'
 import { conditionOf, isTrue } from '../support/hub/api/object-changes.ts'
 import {
   acceptedCondition, availableCondition, bootstrapSecret, cleanupPriorityAnnotation, clusterNameLabel, clusterSetLabel, deletingCondition, joinedCondition, leaseName, workCleanupFinalizer,
@@ -32,19 +34,10 @@ const clusterOf = (name: string, what: string, is: (cluster: ManagedCluster) => 
   })
 const gone = (what: string, find: () => Promise<unknown>): Promise<true> => until(`${what} to be gone`, async () => ((await find()) === undefined ? true : undefined))
 
-const requestsOf = async (name: string) => (await hub.client.list(signingRequests, { labelSelector: `${clusterNameLabel}=${name}` })).items
-/** What an admin does with `clusteradm accept`. */
-const accept = async (name: string): Promise<void> => {
-  await clusterOf(name, 'registration', () => true)
-  const [request] = await until(`the request of ${name}`, async () => ((found) => (found.length > 0 ? found : undefined))(await requestsOf(name)))
-  const approved = { type: 'Approved', status: 'True', reason: 'Test', message: '' }
-  await hub.client.call('PUT', `/apis/certificates.k8s.io/v1/certificatesigningrequests/${request!.metadata.name}/approval`, { ...request, status: { conditions: [approved] } })
-  await hub.client.patch(managedClusters, { metadata: { name } }, { spec: { hubAcceptsClient: true } })
-}
 const joined = async (options: Parameters<TestHub['agent']>[1] = {}) => {
   const name = hub.name()
   const agent = await hub.agent(name, options)
-  await accept(name)
+  await acceptSpoke(hub.client, name)
   await clusterOf(name, 'join', (each) => isTrue(each, joinedCondition))
   return { name, agent }
 }
@@ -55,9 +48,9 @@ test('a spoke registers with the bootstrap account and waits to be accepted', as
   const cluster = await clusterOf(name, 'registration', () => true)
   t.falsy(cluster.spec?.hubAcceptsClient)
   t.regex(cluster.spec?.managedClusterClientConfigs?.[0]?.url ?? '', /^https:/)
-  const [request] = await until('a request', async () => ((found) => (found.length > 0 ? found : undefined))(await requestsOf(name)))
-  t.is(request?.spec.username, 'system:serviceaccount:open-cluster-management:agent-registration-bootstrap')
-  t.true(request?.spec.groups?.includes('system:serviceaccounts:open-cluster-management'))
+  const signing = await until('a request', async () => (await requestsOf(hub.client, name))[0])
+  t.is(signing.spec.username, 'system:serviceaccount:open-cluster-management:agent-registration-bootstrap')
+  t.true(signing.spec.groups?.includes('system:serviceaccounts:open-cluster-management'))
   t.is(conditionOf(cluster, acceptedCondition), undefined)
 })
 
@@ -112,6 +105,19 @@ test('a ManifestWork is applied with feedback, and its feature is claimed', asyn
   t.is((await hub.spoke.list(appliedManifestWorks)).items.filter(({ spec }) => spec.agentID === name).length, 1)
 })
 
+test('an agent with a spoke to itself creates the objects of a work, and removes them with it', async (t) => {
+  const { name } = await joined({ appliesManifests: true })
+  const [namespace, config] = [hub.name(), { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'berth', namespace: hub.name() }, data: { depth: '12' } }]
+  await hub.client.create(manifestWorks, { metadata: { name: 'objects', namespace: name }, spec: { workload: { manifests: [config, { ...release('flux2'), metadata: { ...release('flux2').metadata, namespace } }] } } })
+  const found = await until('the ConfigMap', () => hub.spoke.get(configMaps, 'berth', config.metadata.namespace))
+  t.deepEqual(found.data, { depth: '12' })
+  t.is(found.metadata.ownerReferences?.[0]?.kind, 'AppliedManifestWork')
+  const ready = () => hub.spoke.call<{ status?: { conditions?: { type: string; status: string }[] } }>('GET', `/apis/helm.toolkit.fluxcd.io/v2/namespaces/${namespace}/helmreleases/flux2`).catch(() => undefined)
+  await until('the release', async () => ((await ready())?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true ? true : undefined))
+  await hub.client.remove(manifestWorks, { metadata: { name: 'objects', namespace: name } })
+  await gone('the ConfigMap', () => hub.spoke.get(configMaps, 'berth', config.metadata.namespace))
+})
+
 test('a deleted cluster loses addons, then works by priority, then its rights; the namespace stays, and an agent without its kubeconfig registers again', async (t) => {
   const { name } = await joined({ registersAgain: true })
   await hub.client.create(managedClusterAddOns, { metadata: { name: 'proxy', namespace: name }, spec: {} } as never)
@@ -145,10 +151,10 @@ test('an agent with its certificate does not register again, and is back when it
   const { name } = await joined()
   await hub.client.remove(managedClusters, { metadata: { name } })
   await gone('the cluster', () => hub.client.get(managedClusters, name))
-  t.is((await requestsOf(name)).length, 1)
+  t.is((await requestsOf(hub.client, name)).length, 1)
   await hub.client.create(managedClusters, { metadata: { name }, spec: { hubAcceptsClient: true } })
   await clusterOf(name, 'the return', (each) => isTrue(each, joinedCondition))
-  t.is((await requestsOf(name)).length, 1)
+  t.is((await requestsOf(hub.client, name)).length, 1)
 })
 
 test('a cluster that is no longer accepted loses the rights of its agent', async (t) => {
@@ -165,7 +171,7 @@ test('a Klusterlet with a bootstrap Secret starts an agent, which ends with it',
   const kubeconfig = Buffer.from(await hub.bootstrapKubeconfig()).toString('base64')
   await hub.spoke.create(secrets, { metadata: { name: bootstrapSecret, namespace }, data: { kubeconfig } })
   await hub.spoke.create(klusterlets, { metadata: { name }, spec: { clusterName: name, namespace } })
-  await accept(name)
+  await acceptSpoke(hub.client, name)
   await clusterOf(name, 'join', (each) => isTrue(each, joinedCondition))
   await until('the connection', async () => (((await hub.spoke.get(klusterlets, name))?.status?.conditions ?? []).some(({ reason }) => reason === 'HubConnectionFunctional') ? true : undefined))
   await hub.spoke.remove(klusterlets, { metadata: { name } })
@@ -248,6 +254,42 @@ test('the webhooks ask for the rights to accept, join and bind, and put clusters
   // Removing the label puts the cluster into the default set again.
   const changed = await guarded.client.patch(managedClusters, { metadata: { name } }, { metadata: { labels: { [clusterSetLabel]: null } } })
   t.is(changed?.metadata.labels?.[clusterSetLabel], 'default')
+})
+
+test('the gateway passes requests to a spoke as the user who asks, if that user may reach it', async (t) => {
+  const guarded = await startTestHub((await kubernetes())!, { spokes: (await spokeKubernetes())!, gateway: true })
+  t.teardown(() => guarded.stop())
+  const [name, user, namespace] = [guarded.name(), guarded.name('ace.user.7'), guarded.name()]
+  const agent = await guarded.agent(name)
+  await until('registration', () => guarded.client.get(managedClusters, name))
+  const apiGroup = 'rbac.authorization.k8s.io'
+  const bind = async (client: KubeClient, role: string) => client.create(clusterRoleBindings, { metadata: { name: guarded.name() }, roleRef: { apiGroup, kind: 'ClusterRole', name: role }, subjects: [{ kind: 'User', apiGroup, name: user }] })
+  await guarded.spoke.create(namespaces, { metadata: { name: namespace } })
+  const base = `${guarded.entrance.url}/apis/gateway.open-cluster-management.io/v1alpha1/clustergateways`
+  const dispatcher = new Agent({ connect: { ca: guarded.entrance.caPem } })
+  t.teardown(() => dispatcher.destroy())
+  const token = (await kubernetes())!.tokenFor('admin')
+  const ask = async (path: string, options: { token?: string; method?: 'GET' | 'DELETE'; user?: string } = {}) => {
+    const headers = { authorization: `Bearer ${options.token ?? token}`, ...(options.user === undefined ? {} : { 'impersonate-user': options.user, 'impersonate-extra-ace.appscode.com%2Forg-id': '3' }) }
+    const answer = await request(path.startsWith('/') ? `${guarded.entrance.url}${path}` : `${base}/${path}`, { method: options.method ?? 'GET', dispatcher, headers })
+    return { status: answer.statusCode, body: (await answer.body.json()) as { readonly metadata?: { readonly name?: string }; readonly message?: string; readonly status?: { readonly userInfo?: { readonly username: string; readonly extra?: object } } } }
+  }
+  const ours = `${name}/proxy/api/v1/namespaces/${namespace}`
+  t.like(await ask(ours), { status: 200, body: { metadata: { name: namespace } } })
+  t.like(await ask(ours, { user }), { status: 403, body: { message: `clustergateways.gateway.open-cluster-management.io "${name}" is forbidden: User "${user}" cannot use resource "clustergateways/proxy" in API group "gateway.open-cluster-management.io" at the cluster scope` } })
+  await guarded.client.create(clusterRoles, { metadata: { name: guarded.name('reach') }, rules: [{ apiGroups: ['gateway.open-cluster-management.io'], resources: ['clustergateways/proxy'], verbs: ['get'] }] })
+  await bind(guarded.client, guarded.name('reach'))
+  const denied = await until('the right to reach it', async () => ((answer) => (answer.body.message?.startsWith('clustergateways') === true ? undefined : answer))(await ask(ours, { user })))
+  t.like(denied, { status: 403, body: { message: `namespaces "${namespace}" is forbidden: User "${user}" cannot get resource "namespaces" in API group "" in the namespace "${namespace}"` } })
+  await bind(guarded.spoke, 'view')
+  await until('the right on the spoke', async () => ((await ask(ours, { user })).status === 200 ? true : undefined))
+  t.is((await ask(ours, { user, method: 'DELETE' })).status, 403)
+  t.is((await ask(ours, { token: 'unknown' })).status, 401)
+  t.is((await ask(ours, { token: (await kubernetes())!.tokenFor('viewer'), user })).status, 403)
+  t.is((await ask(`${guarded.name()}/proxy/version`)).status, 404)
+  t.is((await ask(`/api/v1/namespaces/${namespace}`)).status, 404, 'the hub itself is not the spoke')
+  await agent.stop()
+  t.is((await ask(ours)).status, 503)
 })
 
 test('a namespace is emptied and finished, and a token Secret is filled', async (t) => {

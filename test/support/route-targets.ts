@@ -20,6 +20,7 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     cluster: world.cluster,
     clusterID: populatedClusterUid,
     name: 'web',
+    clusterset: 'global',
     teamid: String(world.teamIds.Editors),
     username: path.startsWith('/teams/') ? 'eddie' : 'vera',
     target: 'eddie',

@@ -48,6 +48,18 @@ const toObject = (body: unknown): HubObject | undefined => {
   return { name, namespace, uid, resourceVersion, isDeleting, body }
 }
 
+/** Reports whether a policy of the cluster, not a missing right, is the reason why a change was denied. Webhooks may answer 400 or 403. */
+const isPolicyDenial = ({ json }: ClusterAnswer): boolean => {
+  const message = textAt(json, 'message')
+  return /(?:^admission webhook "|ValidatingAdmissionPolicy ').*? denied (?:the )?request\b/.test(message) && !/ is forbidden: user "/i.test(message)
+}
+
+/** Returns the right that the webhooks of OCM found missing, such as `managedclustersets/join edge`. It is beside those of the request itself. */
+const missingRight = ({ json }: ClusterAnswer): string => {
+  const kind = textAt(json, 'details', 'kind')
+  return /^[a-z]+\/[a-z]+$/.test(kind) ? ` It needs the right on ${kind} ${textAt(json, 'details', 'name')}`.trimEnd() + '.' : ''
+}
+
 /** How failures are reported. */
 interface Wording {
   readonly what: 'hub' | 'spoke'
@@ -56,12 +68,13 @@ interface Wording {
 }
 
 /** Returns the failure of an answer that a read does not expect. */
-const readFailure = (verb: string, { plural }: HubKind, { what, isCaller }: Wording, { status }: ClusterAnswer): HubReadFailure => {
+const readFailure = (verb: string, { plural }: HubKind, { what, isCaller }: Wording, answer: ClusterAnswer): HubReadFailure => {
+  const { status } = answer
   if (status === 404) return NotAHub(what === 'hub' ? `The cluster is not a hub: it does not serve ${plural}.` : `The spoke does not serve ${plural}.`)
   if (status === 403)
     return isCaller
-      ? HubDenied(`The ${what} does not let you ${verb} ${plural}.`)
-      : CredentialRefused(`The ${what} does not let the stored credential ${verb} ${plural}.`)
+      ? HubDenied(`The ${what} does not let you ${verb} ${plural}.${missingRight(answer)}`)
+      : CredentialRefused(`The ${what} does not let the stored credential ${verb} ${plural}.${missingRight(answer)}`)
   if (status === 429) return ClusterUnreachable(`The ${what} is overloaded. Try again later.`)
   return ClusterUnreachable(`The ${what} answered ${status} to a request to ${verb} ${plural}.`)
 }
@@ -69,7 +82,7 @@ const readFailure = (verb: string, { plural }: HubKind, { what, isCaller }: Word
 /** Returns the failure of an answer that a change does not expect. */
 const changeFailure = (verb: string, kind: HubKind, wording: Wording, answer: ClusterAnswer): HubChangeFailure => {
   if (answer.status === 409) return HubConflict(`The object was changed on the ${wording.what} by another request. Try again.`)
-  if (answer.status === 422) return HubRefused(statusMessage(answer.json) || `The ${wording.what} refused to ${verb} ${kind.plural}.`)
+  if (answer.status === 422 || isPolicyDenial(answer)) return HubRefused(statusMessage(answer.json) || `The ${wording.what} refused to ${verb} ${kind.plural}.`)
   return readFailure(verb, kind, wording, answer)
 }
 

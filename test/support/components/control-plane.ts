@@ -28,7 +28,8 @@ export async function startControlPlane(say: Say = sayOnStderr): Promise<Control
   const folder = createRunFolder('kubernetes')
   const started: BackgroundProcess[] = []
   const stop = async () => {
-    for (const each of started.toReversed()) await each.stop()
+    // etcd waits for its clients, among them the kube-apiserver of spokes, which ends with the folder; its data is not kept.
+    for (const each of started.toReversed()) await each.stop(each.name === 'etcd' ? 1_000 : undefined)
     removeRunFolder(folder)
   }
   try {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ControlPlaneAccess } from '../components/control-plane-access.ts'
 import { startSpokeAgent, type SpokeAgent, type SpokeAgentOptions } from './agent/spoke-agent.ts'
 import { managedClusters, namespaces, type Account, type ManagedCluster, type Namespace } from './api/kinds.ts'
-import { makeKubeClient, type KubeClient } from './api/kube-client.ts'
+import { makeKubeClient, type KubeClient, type ServerAddress } from './api/kube-client.ts'
 import { bootstrapAccount, hubNamespace } from './api/ocm-names.ts'
 import { makeReconciler, type Reconciler } from './api/reconciler.ts'
 import { watchObjects } from './api/watched-objects.ts'
@@ -16,6 +16,7 @@ import { runClusterSetController } from './controllers/cluster-sets.ts'
 import type { HubWorld } from './controllers/hub-world.ts'
 import { runTaintController } from './controllers/taint-clusters.ts'
 import { runLeaseController } from './controllers/watch-leases.ts'
+import { startClusterGateway } from './gateway/cluster-gateway.ts'
 import { installHubCrds } from './install-hub-crds.ts'
 import { runKlusterletOperator } from './klusterlet/klusterlet-operator.ts'
 import { runAccountController } from './profiles/account-controller.ts'
@@ -27,10 +28,14 @@ export interface TestHubOptions {
   readonly prefix?: string
   /** The API server of the spokes; without it the spokes are on that of the hub. */
   readonly spokes?: ControlPlaneAccess
+  /** What the agents are like that a Klusterlet starts. */
+  readonly klusterletAgents?: AgentOptions
   /** The checks of OCM's webhooks: rights to accept, join and bind. Off by default. */
   readonly webhooks?: boolean
   /** The gate DefaultClusterSet: a cluster without a set is in `default`. Off by default, on in a real hub. */
   readonly defaultClusterSet?: boolean
+  /** A server in front of the hub that has the cluster gateway, too. Off by default. */
+  readonly gateway?: boolean
   /** Accounts that get a service account and its token. None by default: their names are the same in all test files. */
   readonly servesAccount?: (account: Account) => boolean
 }
@@ -45,6 +50,10 @@ export interface TestHub {
   readonly client: KubeClient
   /** As the admin of the API server of the spokes. */
   readonly spoke: KubeClient
+  /** The hub with its cluster gateway, for callers with a token; the API server itself without the option. */
+  readonly entrance: ServerAddress
+  /** A kubeconfig of the entrance, as the admin or with another token. */
+  kubeconfig(token?: string): string
   /** The full name of a cluster, set or namespace of this hub. */
   name(suffix?: string): string
   /** Starts the agents of a spoke, which register it: the ManagedCluster is created, and waits to be accepted. */
@@ -61,7 +70,14 @@ export interface TestHub {
 
 const keptProblems = 50
 
-/** Starts the controllers of a hub. Several may run on one API server at the same time, each with a prefix of its own. */
+/**
+ * Starts the controllers of a hub. Several may run on one API server at the same time, each with a prefix of its own.
+ *
+ *     const hub = await startTestHub((await kubernetes())!, { spokes: (await spokeKubernetes())! })
+ *     const name = hub.name()
+ *     const agent = await hub.agent(name)        // registers; then acceptSpoke(hub.client, name), or the service accepts it
+ *     await hub.stop()
+ */
 export const startTestHub = async (server: ControlPlaneAccess, options: TestHubOptions = {}): Promise<TestHub> => {
   const prefix = options.prefix ?? `h${randomBytes(3).toString('hex')}-`
   const spokeServer = options.spokes ?? server
@@ -81,17 +97,26 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
   const uid = (await spoke.get(namespaces, 'kube-system'))?.metadata.uid ?? ''
   const defaultsOf = (given: AgentOptions): AgentOptions => ({ spoke, serverUrls: [spoke.server.url], ...given, claims: { 'id.k8s.io': uid, ...given.claims } })
   const onAgent = (agent: SpokeAgent): void => void agents.push(agent)
-  runKlusterletOperator({ spoke, world, onAgent, agentOptions: () => ({ ...defaultsOf({}), onProblem }) })
+  runKlusterletOperator({ spoke, world, onAgent, agentOptions: () => ({ ...defaultsOf(options.klusterletAgents ?? {}), onProblem }) })
   runNamespaceFinisher({ client, finishes: (namespace) => isFinished(world, namespace), signal: ending.signal, reconciler: world.reconciler })
   if (spoke !== client) runNamespaceFinisher({ client: spoke, finishes: (namespace) => isFinished(world, namespace), signal: ending.signal, reconciler: world.reconciler })
   const { webhooks = false, defaultClusterSet = false } = options
   const endWebhooks = webhooks || defaultClusterSet ? await startWebhooks({ client, prefix, validates: webhooks, defaultsClusterSet: defaultClusterSet }) : undefined
+  const adminToken = spokeServer.tokenFor('admin')
+  const spokeOf = (cluster: string) => {
+    if (world.clusters.get(cluster) === undefined) return 'unknown'
+    return agents.some((each) => each.cluster === cluster && each.isAlive()) ? { server: spoke.server, adminToken } : 'unreachable'
+  }
+  const gateway = options.gateway === true ? await startClusterGateway({ client, spokeOf }) : undefined
+  const entrance = gateway?.server ?? client.server
   await world.clusters.ready
 
   return {
     prefix,
     client,
     spoke,
+    entrance,
+    kubeconfig: (token = server.tokenFor('admin')) => kubeconfigText(entrance, token),
     name: (suffix = randomBytes(3).toString('hex')) => `${prefix}${suffix}`,
     agent: async (cluster, given = {}) => {
       const made = startSpokeAgent({ ...defaultsOf(given), bootstrapToken: given.bootstrapToken ?? (await bootstrapToken()), cluster, hub: client.server, onProblem })
@@ -106,6 +131,7 @@ export const startTestHub = async (server: ControlPlaneAccess, options: TestHubO
       await Promise.all(agents.map((each) => each.stop()))
       await Promise.all(reconcilers.map((each) => each.stop()))
       await endWebhooks?.()
+      await gateway?.stop()
       await client.close()
       if (spoke !== client) await spoke.close()
     },

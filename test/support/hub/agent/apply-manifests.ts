@@ -1,4 +1,4 @@
-import { namespaces, type Kind, type KubeObject, type Manifest } from '../api/kinds.ts'
+import { appliedManifestWorks, namespaces, type AppliedManifestWork, type Kind, type KubeObject, type Manifest } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import type { Features } from './spoke-features.ts'
 
@@ -7,11 +7,12 @@ interface Resources {
 }
 
 /** Creates or changes an object of a ManifestWork on the spoke, as the work agent does, and makes HelmReleases as ready as they are to be. */
-export const applyManifest = async (spoke: KubeClient, manifest: Manifest, features: Features): Promise<void> => {
+export const applyManifest = async (spoke: KubeClient, manifest: Manifest, owner: AppliedManifestWork, features: Features): Promise<void> => {
   const kind = await kindOf(spoke, manifest)
   const { namespace, labels, name } = manifest.metadata
   if (kind.isNamespaced && namespace !== undefined) await spoke.createIfMissing(namespaces, { metadata: { name: namespace } })
-  await spoke.patch(kind, manifest, manifest, { applyAs: 'work-agent' })
+  const ownerReferences = [{ apiVersion: appliedManifestWorks.apiVersion, kind: appliedManifestWorks.kind, name: owner.metadata.name, uid: owner.metadata.uid ?? '' }]
+  await spoke.patch(kind, manifest, { ...manifest, metadata: { ...manifest.metadata, ownerReferences } }, { applyAs: 'work-agent' })
   if (manifest.kind !== 'HelmRelease') return
   const status = features.isReady(labels?.['app.kubernetes.io/component'] ?? name) ? 'True' : 'False'
   const conditions = ['Ready', 'Released'].map((type) => ({ type, status, reason: status === 'True' ? 'InstallSucceeded' : 'InstallFailed', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' }))

@@ -11,7 +11,7 @@ import type { AgentIdentity, AgentWorld } from './spoke-agent.ts'
  * is waited for. Returns `undefined` when the agent ends before it has a certificate.
  */
 export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity | undefined> => {
-  const { cluster, hub, bootstrapToken, serverUrls = [], signal } = world
+  const { cluster, hub, bootstrapToken, serverUrls = [], annotations = {}, signal } = world
   const client = makeKubeClient(hub, { token: bootstrapToken })
   const waiting = new AbortController()
   const both = AbortSignal.any([signal, waiting.signal])
@@ -26,7 +26,7 @@ export const bootstrapAgent = async (world: AgentWorld): Promise<AgentIdentity |
     reconcile: async () => {
       if (registersCluster && (await client.get(managedClusters, cluster)) === undefined) {
         await client.createIfMissing(managedClusters, {
-          metadata: { name: cluster },
+          metadata: { name: cluster, annotations },
           spec: serverUrls.length === 0 ? {} : { managedClusterClientConfigs: serverUrls.map((url) => ({ url, caBundle })) },
         })
       }

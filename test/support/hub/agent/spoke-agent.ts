@@ -17,11 +17,13 @@ export interface SpokeAgentOptions {
   readonly agentId?: string
   /** The API server of the spoke, as its admin; without it no AppliedManifestWork is written. */
   readonly spoke?: KubeClient
-  /** Creates the objects of ManifestWorks on the spoke; otherwise they are only reported as applied. */
+  /** Creates the objects of ManifestWorks on the spoke, for one agent with a spoke to itself; otherwise they are only reported as applied. */
   readonly appliesManifests?: boolean
   /** What the ManagedCluster gets as its URLs. */
   readonly serverUrls?: readonly string[]
   readonly kubernetesVersion?: string
+  /** What the ManagedCluster gets when it is created, as the one for a registration by IAM roles. */
+  readonly annotations?: Readonly<Record<string, string>>
   /** Claims beside `features.ace.info`, which follows from the works: `id.k8s.io` and `cluster.ace.info`. */
   readonly claims?: Readonly<Record<string, string>>
   readonly features?: FeatureOptions
@@ -52,6 +54,8 @@ export interface AgentWorld extends SpokeAgentOptions {
 
 export interface SpokeAgent {
   readonly cluster: string
+  /** False when it was stopped. */
+  isAlive(): boolean
   /** What the HelmReleases of the spoke are like. */
   readonly features: Features
   /** Ends it as a crash would: it reports nothing, renews nothing and clears no finalizer from now on. */
@@ -103,6 +107,7 @@ export const startSpokeAgent = (options: SpokeAgentOptions): SpokeAgent => {
   return {
     cluster: options.cluster,
     features: state,
+    isAlive: () => !ending.signal.aborted,
     stop: async () => {
       ending.abort()
       for (const each of reconcilers) await each.stop()

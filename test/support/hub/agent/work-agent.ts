@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appliedManifestWorks, manifestWorks, type Condition, type Manifest, type ManifestWork } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
-import { addFinalizer, isTrue, removeFinalizer, reportStatus } from '../api/object-changes.ts'
+import { addFinalizers, isTrue, removeFinalizer, reportStatus } from '../api/object-changes.ts'
 import { workCleanupFinalizer } from '../api/ocm-names.ts'
 import { watchObjects } from '../api/watched-objects.ts'
 import { applyManifest, removeManifest } from './apply-manifests.ts'
@@ -28,7 +28,7 @@ export const runWorkAgent = (world: AgentWorld, client: KubeClient): void => {
 /** 'ManifestWork never applied, ...: harness agent that ... writes status feedback via `/status`' (note §12). */
 const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWork): Promise<void> => {
   const { spoke, state } = world
-  const kept = await addFinalizer(client, manifestWorks, work, workCleanupFinalizer)
+  const kept = await addFinalizers(client, manifestWorks, work, workCleanupFinalizer)
   if (kept === undefined) return
   const manifests = work.spec.workload?.manifests ?? []
   if (spoke !== undefined) {
@@ -36,7 +36,8 @@ const applyWork = async (world: AgentWorld, client: KubeClient, work: ManifestWo
       metadata: { name: appliedNameOf(world, work), finalizers: [appliedFinalizer] },
       spec: { hubHash: hubHashOf(world), agentID: agentIdOf(world), manifestWorkName: work.metadata.name },
     })
-    if (world.appliesManifests === true) for (const manifest of manifests) await applyManifest(spoke, manifest, state)
+    const applied = world.appliesManifests === true ? await spoke.get(appliedManifestWorks, appliedNameOf(world, work)) : undefined
+    if (applied !== undefined) for (const manifest of manifests) await applyManifest(spoke, manifest, applied, state)
   }
   state.applied(work.metadata.name, manifests)
   const observedGeneration = work.metadata.generation ?? 1

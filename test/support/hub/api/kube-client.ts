@@ -45,8 +45,8 @@ export interface KubeClient {
   get<A extends KubeObject>(kind: Kind<A>, name: string, namespace?: string): Promise<A | undefined>
   list<A extends KubeObject>(kind: Kind<A>, selection?: Selection): Promise<{ readonly items: readonly A[]; readonly resourceVersion: string }>
   create<A extends KubeObject>(kind: Kind<A>, object: A): Promise<A>
-  /** Leaves an object of this name as it is. */
-  createIfMissing<A extends KubeObject>(kind: Kind<A>, object: A): Promise<void>
+  /** Leaves an object of this name as it is; true when there was none. */
+  createIfMissing<A extends KubeObject>(kind: Kind<A>, object: A): Promise<boolean>
   patch<A extends KubeObject>(kind: Kind<A>, object: ObjectName, change: object, options?: PatchOptions): Promise<A | undefined>
   replace<A extends KubeObject>(kind: Kind<A>, object: A, subresource?: 'status'): Promise<A>
   remove<A extends KubeObject>(kind: Kind<A>, object: ObjectName): Promise<void>
@@ -116,8 +116,10 @@ export const makeKubeClient = (server: ServerAddress, credential: Credential): K
     createIfMissing: async (kind, object) => {
       try {
         await client.create(kind, object)
+        return true
       } catch (cause) {
         if (!(cause instanceof KubeRefusal && cause.status === 409)) throw cause
+        return false
       }
     },
     patch: (kind, { metadata }, change, { subresource, applyAs } = {}) => {

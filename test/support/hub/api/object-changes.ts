@@ -40,11 +40,12 @@ export const reportStatus = async <A extends WithConditions>(
   await client.patch(kind, object, { metadata: { resourceVersion }, status: { ...fields, ...(next === undefined ? {} : { conditions: next }) } }, { subresource: 'status' })
 }
 
-/** Adds a finalizer; returns the object as it is then, or `undefined` when it is gone. */
-export const addFinalizer = async <A extends KubeObject>(client: KubeClient, kind: Kind<A>, object: A, finalizer: string): Promise<A | undefined> => {
+/** Adds finalizers; returns the object as it is then, or `undefined` when it is gone. */
+export const addFinalizers = async <A extends KubeObject>(client: KubeClient, kind: Kind<A>, object: A, ...wanted: readonly string[]): Promise<A | undefined> => {
   const { finalizers = [], resourceVersion } = object.metadata
-  if (finalizers.includes(finalizer)) return object
-  return client.patch(kind, object, { metadata: { resourceVersion, finalizers: [...finalizers, finalizer] } })
+  const missing = wanted.filter((each) => !finalizers.includes(each))
+  if (missing.length === 0) return object
+  return client.patch(kind, object, { metadata: { resourceVersion, finalizers: [...finalizers, ...missing] } })
 }
 
 /** Removes a finalizer; returns the object as it is then, or `undefined` when it is gone. */

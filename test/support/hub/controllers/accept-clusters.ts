@@ -1,6 +1,6 @@
 import { leases, managedClusters, manifestWorks, namespaces, type ManagedCluster } from '../api/kinds.ts'
 import { KubeRefusal, type KubeClient } from '../api/kube-client.ts'
-import { addFinalizer, isTrue, reportStatus } from '../api/object-changes.ts'
+import { addFinalizers, isTrue, reportStatus } from '../api/object-changes.ts'
 import { acceptedCondition, apiCleanupFinalizer, clusterNameLabel, leaseName, resourceCleanupFinalizer } from '../api/ocm-names.ts'
 import { applyClusterRole, grantAgentRights, releaseWorkBinding, revokeClusterRole, revokeNamespaceRights } from './cluster-rbac.ts'
 import type { HubWorld } from './hub-world.ts'
@@ -10,44 +10,50 @@ const againMilliseconds = 100
 
 /** Acceptance, denial and deletion of managed clusters. */
 export const runClusterController = (world: HubWorld): void => {
-  const { client } = world
-  const { add } = world.reconciler({ name: 'managed cluster', reconcile: (name) => reconcileCluster(client, name) })
+  const { client, clusters } = world
+  /** The UIDs of clusters whose agents have their rights: nothing is to be done for them until they are denied or deleted. */
+  const granted = new Set<string>()
+  const { add } = world.reconciler({
+    name: 'managed cluster',
+    reconcile: async (name) => {
+      const cluster = clusters.get(name)
+      if (cluster === undefined) return removeRights(client, name)
+      const { deletionTimestamp, uid = '' } = cluster.metadata
+      if (deletionTimestamp !== undefined) return finishDeletion(client, cluster)
+      if (cluster.spec?.hubAcceptsClient !== true) {
+        granted.delete(uid)
+        return denyCluster(client, cluster)
+      }
+      if (granted.has(uid) && isTrue(cluster, acceptedCondition)) return
+      if (await acceptCluster(client, cluster)) granted.add(uid)
+      return
+    },
+  })
   world.onClusterChange(({ metadata }) => add(metadata.name))
-}
-
-const reconcileCluster = async (client: KubeClient, name: string): Promise<number | undefined> => {
-  const cluster = await client.get(managedClusters, name)
-  if (cluster === undefined) return removeRights(client, name)
-  if (cluster.metadata.deletionTimestamp !== undefined) return finishDeletion(client, cluster)
-  // 'Finalizers `cluster.open-cluster-management.io/api-resource-cleanup` and `.../resource-cleanup` on ManagedCluster' (note §3, Keys).
-  const kept = await addFinalizer(client, managedClusters, cluster, resourceCleanupFinalizer)
-  if (kept === undefined) return againMilliseconds
-  return kept.spec?.hubAcceptsClient === true ? acceptCluster(client, kept) : denyCluster(client, kept)
 }
 
 /**
  * 'What a hub then does: namespace `<cluster>` labelled cluster-name, ClusterRole/Binding, RoleBindings `...:registration` and
  * `...:work`, finalizer, condition HubAccepted' (note §5, accept-spoke). The hub makes the lease that the agent renews.
+ * Returns true when all of it is done.
  */
-const acceptCluster = async (client: KubeClient, cluster: ManagedCluster): Promise<undefined> => {
+const acceptCluster = async (client: KubeClient, cluster: ManagedCluster): Promise<boolean> => {
   const { name } = cluster.metadata
   const labels = { [clusterNameLabel]: name }
-  const kept = await addFinalizer(client, managedClusters, cluster, apiCleanupFinalizer)
-  if (kept === undefined) return
+  const kept = await addFinalizers(client, managedClusters, cluster, resourceCleanupFinalizer, apiCleanupFinalizer)
+  if (kept === undefined) return false
   try {
-    await client.createIfMissing(namespaces, { metadata: { name, labels } })
-    await client.patch(namespaces, { metadata: { name } }, { metadata: { labels } })
+    if (!(await client.createIfMissing(namespaces, { metadata: { name, labels } }))) await client.patch(namespaces, { metadata: { name } }, { metadata: { labels } })
     await grantAgentRights(client, name)
   } catch (cause) {
     // A name with a dot is no name of a namespace.
     if (!(cause instanceof KubeRefusal && (cause.status === 422 || cause.status === 403))) throw cause
-    return reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'False', reason: 'Error', message: cause.message }]).then(() => undefined)
+    await reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'False', reason: 'Error', message: cause.message }])
+    return false
   }
+  await client.createIfMissing(leases, { metadata: { name: leaseName, namespace: name, labels }, spec: { holderIdentity: leaseName, renewTime: microTime() } })
   await reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'True', reason: 'HubClusterAdminAccepted', message: 'Accepted by hub cluster admin' }])
-  await client.createIfMissing(leases, {
-    metadata: { name: leaseName, namespace: name, labels },
-    spec: { holderIdentity: leaseName, renewTime: microTime() },
-  })
+  return true
 }
 
 /** The form of times in a lease. */
@@ -55,13 +61,15 @@ export const microTime = (): string => new Date().toISOString().replace('Z', '00
 
 /** A cluster that was accepted before loses its rights; one that was never accepted gets no condition (`accept-spoke` reads the spec, note §5). */
 const denyCluster = async (client: KubeClient, cluster: ManagedCluster): Promise<number | undefined> => {
-  if (!isTrue(cluster, acceptedCondition)) return
+  // 'Finalizers `...api-resource-cleanup` and `.../resource-cleanup` on ManagedCluster' (note §3, Keys); the second on every one.
+  const kept = await addFinalizers(client, managedClusters, cluster, resourceCleanupFinalizer)
+  if (kept === undefined || !isTrue(cluster, acceptedCondition)) return
   const { name } = cluster.metadata
   await applyClusterRole(client, name, false)
   await revokeNamespaceRights(client, name)
   if (await hasWorks(client, name)) return againMilliseconds
   await releaseWorkBinding(client, name)
-  await reportStatus(client, managedClusters, cluster, [{ type: acceptedCondition, status: 'False', reason: 'HubClusterAdminDenied', message: 'Denied by hub cluster admin' }])
+  await reportStatus(client, managedClusters, kept, [{ type: acceptedCondition, status: 'False', reason: 'HubClusterAdminDenied', message: 'Denied by hub cluster admin' }])
   return
 }
 

@@ -47,8 +47,8 @@ export const applyClusterRole = async (client: KubeClient, cluster: string, isAc
       ]
     : [{ ...own, resources: ['managedclusters'], verbs: reading }]
   const role = { metadata: { name: roleName(cluster), labels: labelsOf(cluster) }, rules }
-  const changed = await client.patch(clusterRoles, role, role)
-  if (changed === undefined && isAccepted) await client.createIfMissing(clusterRoles, role)
+  if (isAccepted && (await client.createIfMissing(clusterRoles, role))) return
+  await client.patch(clusterRoles, role, role)
 }
 
 /** 'Hub controllers gc ... RBAC' (note §5, remove-managed-cluster): the role and its binding at once. */

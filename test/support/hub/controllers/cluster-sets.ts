@@ -33,7 +33,7 @@ export const runClusterSetController = (world: HubWorld): void => {
       const set = watchedSets.get(name)
       if (set === undefined || set.metadata.deletionTimestamp !== undefined) return
       const count = clusters.all().filter((each) => isInSet(each, set)).length
-      await reportStatus(client, managedClusterSets, (await client.get(managedClusterSets, name)) ?? set, [
+      await reportStatus(client, managedClusterSets, set, [
         count === 0
           ? { type: 'ClusterSetEmpty', status: 'True', reason: 'NoClusterMatched', message: 'No ManagedCluster selected' }
           : { type: 'ClusterSetEmpty', status: 'False', reason: 'ClustersSelected', message: `${count} ManagedClusters selected` },

@@ -10,11 +10,11 @@ const prefix = 'cluster.open-cluster-management.io'
  * a moment after it was created, so that a resource version goes stale as on a real hub (note §4, Writes).
  */
 export const runTaintController = (world: HubWorld): void => {
-  const { client } = world
+  const { client, clusters } = world
   const { add } = world.reconciler({
     name: 'taint',
     reconcile: async (name) => {
-      const cluster = await client.get(managedClusters, name)
+      const cluster = clusters.get(name)
       if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) return
       const status = conditionOf(cluster, availableCondition)?.status
       const wanted = status === 'True' ? undefined : `${prefix}/${status === 'False' ? 'unavailable' : 'unreachable'}`

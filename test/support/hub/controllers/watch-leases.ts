@@ -11,11 +11,11 @@ const missedRenewals = 5
  * (note §3). A renewal also shows that the clocks of both agree.
  */
 export const runLeaseController = (world: HubWorld): void => {
-  const { client, owns, signal } = world
+  const { client, owns, signal, clusters } = world
   const { add } = world.reconciler({
     name: 'lease',
     reconcile: async (name) => {
-      const cluster = await client.get(managedClusters, name)
+      const cluster = clusters.get(name)
       if (cluster === undefined || conditionOf(cluster, acceptedCondition) === undefined) return
       const graceMilliseconds = missedRenewals * 1_000 * (cluster.spec?.leaseDurationSeconds || defaultLeaseSeconds)
       const lease = watched.get(`${name}/${leaseName}`)

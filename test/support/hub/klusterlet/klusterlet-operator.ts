@@ -2,7 +2,7 @@ import { load } from 'js-yaml'
 import { startSpokeAgent, type AgentIdentity, type SpokeAgent, type SpokeAgentOptions } from '../agent/spoke-agent.ts'
 import { appliedManifestWorks, klusterlets, namespaces, secrets, type Klusterlet, type Secret } from '../api/kinds.ts'
 import type { KubeClient, ServerAddress } from '../api/kube-client.ts'
-import { addFinalizer, removeFinalizer, reportStatus } from '../api/object-changes.ts'
+import { addFinalizers, removeFinalizer, reportStatus } from '../api/object-changes.ts'
 import { agentNamespace, bootstrapSecret, hubKubeconfigSecret } from '../api/ocm-names.ts'
 import { keyOf, watchObjects } from '../api/watched-objects.ts'
 import type { HubWorld } from '../controllers/hub-world.ts'
@@ -39,7 +39,7 @@ export const runKlusterletOperator = ({ spoke, world, agentOptions, onAgent }: K
         await end(name)
         return cleanUp(spoke, klusterlet)
       }
-      const kept = await addFinalizer(spoke, klusterlets, klusterlet, finalizer)
+      const kept = await addFinalizers(spoke, klusterlets, klusterlet, finalizer)
       if (kept === undefined) return
       await spoke.createIfMissing(namespaces, { metadata: { name: namespaceOf(kept) } })
       const bootstrap = await spoke.get(secrets, bootstrapSecret, namespaceOf(kept))

@@ -39,7 +39,7 @@ export const runProfileController = (world: HubWorld): void => {
       return installFeatures(client, profile, binding, clusters.get(name))
     },
   })
-  watchObjects<ManagedClusterSetProfile>(client, setProfiles, {
+  const watchedProfiles = watchObjects<ManagedClusterSetProfile>(client, setProfiles, {
     keeps: ({ metadata }) => owns(metadata.name),
     onChange: ({ metadata }) => {
       profiles.add(metadata.name)
@@ -52,9 +52,9 @@ export const runProfileController = (world: HubWorld): void => {
     onChange: ({ metadata }, isGone) => { if (!isGone) bindings.add(metadata.name) },
     signal,
   })
-  const sets = watchObjects<ManagedClusterSet>(client, managedClusterSets, { keeps: ({ metadata }) => owns(metadata.name), onChange: ({ metadata }) => profiles.add(metadata.name), signal })
+  const sets = watchObjects<ManagedClusterSet>(client, managedClusterSets, { keeps: ({ metadata }) => owns(metadata.name), onChange: ({ metadata }) => { if (watchedProfiles.get(metadata.name) !== undefined) profiles.add(metadata.name) }, signal })
   world.onClusterChange((cluster) => {
-    for (const each of sets.all()) if (isInSet(cluster, each)) profiles.add(each.metadata.name)
+    for (const each of sets.all()) if (watchedProfiles.get(each.metadata.name) !== undefined && isInSet(cluster, each)) profiles.add(each.metadata.name)
     if (watchedBindings.get(`${cluster.metadata.name}/${cluster.metadata.name}`) !== undefined) bindings.add(cluster.metadata.name)
   })
 }

@@ -1,14 +1,7 @@
+import { mayAct, type RequestUser } from '../api/access-review.ts'
 import { namespaces, type ManagedCluster, type ManagedClusterSetBinding } from '../api/kinds.ts'
 import type { KubeClient } from '../api/kube-client.ts'
 import { clusterSetLabel } from '../api/ocm-names.ts'
-
-/** The user of a request, as the API server names it. */
-export interface RequestUser {
-  readonly username: string
-  readonly uid?: string
-  readonly groups?: readonly string[]
-  readonly extra?: Readonly<Record<string, readonly string[]>>
-}
 
 export interface AdmissionRequest<Object> {
   readonly uid: string
@@ -73,10 +66,5 @@ export const judgeBinding = async (client: KubeClient, { object, operation, user
 
 const forbidden = (kind: string, ofGroup: string, name: string, why: string): Refused =>
   ({ code: 403, reason: 'Forbidden', message: `${kind}.${ofGroup} "${name}" is forbidden: ${why}`, details: { name, group: ofGroup, kind } })
-
-const mayAct = async (client: KubeClient, { username, uid, groups, extra }: RequestUser, resourceAttributes: object): Promise<boolean> => {
-  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec: { user: username, uid, groups, extra, resourceAttributes } }
-  return (await client.call<{ readonly status: { readonly allowed: boolean } }>('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review)).status.allowed
-}
 
 const isHttpsUrl = (text: string): boolean => URL.canParse(text) && new URL(text).protocol === 'https:'
