@@ -10,7 +10,7 @@ const ranks = [
   ['clusters'],
   ['cluster-tasks'],
   ['clouds', 'packages', 'hubs', 'spokes', 'clustersets', 'client-orgs', 'metrics-proxy'],
-  ['chart-repositories'],
+  ['chart-repositories', 'featuresets'],
   ['contracts'],
   ['usage'],
   ['metering', 'marketplace'],

@@ -23,6 +23,7 @@ import { provideClouds } from './wiring/clouds.ts'
 import { provideBus } from './wiring/bus.ts'
 import { provideClusterTasks } from './wiring/cluster-tasks.ts'
 import { provideClusters } from './wiring/clusters.ts'
+import { provideFeatureSets } from './wiring/featuresets.ts'
 import { provideHelm } from './wiring/helm.ts'
 import { provideIdentity } from './wiring/identity.ts'
 import { provideKernel } from './wiring/kernel.ts'
@@ -36,4 +37,4 @@ import { provideTasks } from './wiring/tasks.ts'
 export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, spokesPlugin, clusterSetsPlugin, featureSetsPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
 
 /** The functions that bind the ports of each part to adapters. */
-export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds]
+export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds, provideFeatureSets]

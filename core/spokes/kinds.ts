@@ -9,7 +9,6 @@ export const workKind: HubKind = { apiVersion: work, kind: 'ManifestWork', plura
 export const profileBindingKind: HubKind = { apiVersion: 'profile.k8s.appscode.com/v1alpha1', kind: 'ManagedClusterProfileBinding', plural: 'managedclusterprofilebindings' }
 export const spokeRoleBindingKind: HubKind = { apiVersion: vendorRights, kind: 'ManagedClusterRoleBinding', plural: 'managedclusterrolebindings' }
 
-export const signingRequestKind: HubKind = { apiVersion: 'certificates.k8s.io/v1', kind: 'CertificateSigningRequest', plural: 'certificatesigningrequests' }
 
 /** Kinds on the spoke. */
 export const klusterletKind: HubKind = { apiVersion: 'operator.open-cluster-management.io/v1', kind: 'Klusterlet', plural: 'klusterlets' }

@@ -43,6 +43,19 @@ test('a list whose next page has expired starts again, and has each object once'
   t.deepEqual(sent.map(({ request }) => request.target.split('limit=500')[1]), ['', '&continue=b%26c', '', '&continue=next'])
 })
 
+test('an integer of 64 bits is sent exactly', async (t) => {
+  const { sent, hub } = await hubThatAnswers(answerOf(201))
+  await hub.create(clusterSetBindingKind, object, { spec: { big: 9007199254740993n } })
+  t.true(new TextDecoder().decode(sent[0]?.request.body).includes('{"big":9007199254740993}'))
+})
+
+test('a list of large objects is read in smaller pages, up to the same number of objects', async (t) => {
+  const { sent, hub } = await hubThatAnswers(answerOf(200, { metadata: { continue: 'more' }, items: [] }))
+  t.like(await hub.list(namespaceKind, { pageSize: 1000 }), { left: { tag: 'ClusterUnreachable' } })
+  t.deepEqual([...new Set(sent.map(({ request }) => request.target.split('?')[1]?.split('&')[0]))], ['limit=1000'])
+  t.is(sent.length, 20)
+})
+
 test('an object is deleted by its UID; another one of its name stays', async (t) => {
   const { sent, hub } = await hubThatAnswers(answerOf(409, { kind: 'Status', reason: 'Conflict' }))
   t.false(unwrap(await hub.remove(clusterSetBindingKind, object)))

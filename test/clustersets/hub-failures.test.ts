@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import test from 'ava'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { modelOf } from '../featuresets/features-world.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -23,6 +24,8 @@ const bindings = `${group}/v1beta2/managedclustersetbindings`
 const inDefault = `${group}/v1beta2/namespaces/default/managedclustersetbindings`
 const sets = `${group}/v1beta2/managedclustersets`
 const clusters = `${group}/v1/managedclusters`
+const ui = '/apis/ui.k8s.appscode.com/v1alpha1'
+const profiles = '/apis/profile.k8s.appscode.com/v1alpha1'
 const namespaces = '/api/v1/namespaces'
 
 const json = (res: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void => {
@@ -49,6 +52,8 @@ interface PartRoute {
   readonly onConflict?: number
   /** The change is of several objects, and the answer lists those that were refused. */
   readonly isOfMany?: boolean
+  /** The part feature sets has tests of its own for bad bodies and for numbers of requests. */
+  readonly isOfFeatures?: boolean
 }
 const ofNamespace = { clusterSet: 'global', namespace: 'default' }
 const routes: readonly PartRoute[] = [
@@ -66,11 +71,20 @@ const routes: readonly PartRoute[] = [
   { route: 'POST clustersets/delete', body: { clusterSet: 'idle' }, onConflict: 200 },
   { route: 'POST clustersets/add', body: { clusterSet: 'edge', clusters: ['quay'] }, isOfMany: true },
   { route: 'POST clustersets/remove', body: { clusterSet: 'edge', clusters: ['wharf'] }, isOfMany: true },
+  ...['featuresets', 'sync-status/all-features', 'sync-status/suite-features-version', 'sync-status/backup', 'auto-update/check'].map((read) => ({ route: `GET clustersets/edge/${read}`, isOfFeatures: true })),
+  { route: 'POST clustersets/edge/install-featureset', body: modelOf('backups', { backup: { size: 1 } }), isOfFeatures: true },
+  { route: 'POST clustersets/edge/disable-featureset', body: { clusterSet: 'edge', featureSet: 'backups' }, isOfFeatures: true },
+  { route: 'POST clustersets/edge/wharf/update-featureset', body: modelOf('backups', { backup: { size: 1 } }), isOfFeatures: true },
+  { route: 'POST clustersets/edge/auto-update', isOfFeatures: true },
 ]
-const changes = routes.filter(({ body }) => body !== undefined)
+const changes = routes.filter(({ route }) => route.startsWith('POST '))
 
 const named = (name: string, more: object = {}, labels: object = {}): object => ({ metadata: { name, uid: name, resourceVersion: '1', labels }, ...more })
 const binding = { ...named('global', { spec: { clusterSet: 'global' } }), metadata: { name: 'global', namespace: 'default', uid: 'b', resourceVersion: '1' } }
+const wharf = named('wharf', {}, { 'cluster.open-cluster-management.io/clusterset': 'edge' })
+const backup = named('backup', { spec: { featureSet: 'backups', chart: { name: 'backup' } } })
+const suite = named('opscenter-features', { spec: { featureSet: 'core', chart: { name: 'suite', version: '2' } } })
+const ofWharf = { metadata: { name: 'wharf', namespace: 'wharf', uid: 'w', resourceVersion: '1' }, spec: { opscenterFeaturesVersion: '2' }, status: { observedOpscenterFeaturesVersion: '2' } }
 /** What the hub has, by path: the elements of a list, or an object. */
 const content: Readonly<Record<string, object>> = {
   [namespaces]: [],
@@ -79,9 +93,18 @@ const content: Readonly<Record<string, object>> = {
   [inDefault]: [binding],
   [sets]: [named('edge'), named('idle')],
   ...Object.fromEntries(['global', 'edge', 'idle'].map((name) => [`${sets}/${name}`, named(name)])),
-  [clusters]: [],
-  [`${clusters}/wharf`]: named('wharf', {}, { 'cluster.open-cluster-management.io/clusterset': 'edge' }),
+  [clusters]: [wharf],
+  [`${clusters}/wharf`]: wharf,
   [`${clusters}/quay`]: named('quay'),
+  [`${ui}/featuresets`]: [named('backups')],
+  [`${ui}/features`]: [backup, suite],
+  [`${ui}/features/backup`]: backup,
+  [`${ui}/features/opscenter-features`]: suite,
+  [`${profiles}/managedclustersetprofiles/edge`]: named('edge', { spec: { features: { backup: { featureSet: 'backups' }, 'opscenter-features': { featureSet: 'core', chart: { version: '1' } } } } }),
+  [`${profiles}/managedclusterprofilebindings`]: [ofWharf],
+  [`${profiles}/namespaces/wharf/managedclusterprofilebindings/wharf`]: ofWharf,
+  '/apis/work.open-cluster-management.io/v1/manifestworks': [],
+  '/apis/helm.toolkit.fluxcd.io/v2/helmreleases': [],
 }
 const notServed = (_req: IncomingMessage, res: ServerResponse): void => {
   res.writeHead(404, { 'content-type': 'text/plain' })
@@ -108,10 +131,11 @@ const hub = async (t: { teardown(end: () => unknown): void }): Promise<World> =>
   const name = `hub-${(made += 1)}`
   await expectStatus(importCluster(service.send, owner.token, owner.login, name, fake.kubeconfig()), 200)
   const answerAll = (handler: Handler): void => {
-    for (const prefix of [namespaces, `${group}/`]) fake.on(prefix, handler)
+    for (const prefix of [namespaces, `${group}/`, ui, profiles, '/apis/work.', '/apis/helm.']) fake.on(prefix, handler)
   }
   const read: Handler = (req, res) => {
-    const found = content[(req.url ?? '').split('?')[0] ?? '']
+    // The only cluster is in the set edge.
+    const found = req.url?.includes('clusterset%3Didle') === true ? [] : content[(req.url ?? '').split('?')[0] ?? '']
     if (found === undefined) return req.url?.startsWith(`${sets}/`) === true ? json(res, 404, refusal(404, 'NotFound')) : notServed(req, res)
     json(res, 200, Array.isArray(found) ? { kind: 'List', metadata: {}, items: found } : found)
   }
@@ -242,7 +266,7 @@ test('bad names are 422, and no request reaches the hub', async (t) => {
   const { fake, ask } = await hub(t)
   const seen = fake.seen.length
   for (const bad of ['', 'A', 'a.b', '-a', 'a-', '..', 'a/b', 'a%2fb', 'x'.repeat(64), 7, null, undefined]) {
-    for (const route of changes) {
+    for (const route of changes.filter(({ isOfFeatures }) => isOfFeatures !== true)) {
       for (const field of Object.keys(route.body ?? {})) {
         const body = { ...route.body, [field]: field === 'clusters' ? [bad ?? 7] : bad }
         t.is((await ask({ ...route, body })).status, 422, `${route.route} ${field} ${String(bad)}`)
@@ -266,7 +290,7 @@ test('the lists take the same number of requests to the hub for one cluster as f
     await expectStatus(ask(route), 200)
     return fake.seen.length - before
   }
-  for (const route of routes.filter((each) => /^GET .*clustersets/.test(each.route))) {
+  for (const route of routes.filter((each) => /^GET .*clustersets/.test(each.route) && each.isOfFeatures !== true)) {
     const few = await countOf(route, 1)
     t.true(few <= 3, route.route)
     t.is(await countOf(route, 400), few, route.route)

@@ -21,6 +21,8 @@ const pathValue = (route: AssembledRoute, name: string, world: Populated): strin
     clusterID: populatedClusterUid,
     name: 'web',
     clusterset: 'global',
+    managedCluster: 'spoke',
+    feature: 'backup',
     teamid: String(world.teamIds.Editors),
     username: path.startsWith('/teams/') ? 'eddie' : 'vera',
     target: 'eddie',

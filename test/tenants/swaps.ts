@@ -69,6 +69,8 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   action: () => undefined,
   // On the hub, whose rights decide.
   clusterset: () => undefined,
+  managedCluster: () => undefined,
+  feature: () => undefined,
   path: () => undefined,
 }
 
@@ -93,9 +95,9 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
   format: undefined, credential_type: undefined, fleet_endpoint: undefined, type: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
-  namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
+  namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, skipCRDs: undefined, installer: undefined, profile: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
 }
-const constants: Readonly<Record<string, string>> = { clusterset: 'global', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
+const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
 
 const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
@@ -225,7 +227,7 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Parts whose bodies name objects of the hub in the path, and nothing of a tenant: the declared example is sent. */
-const hubParts: readonly string[] = ['clustersets', 'spokes']
+const hubParts: readonly string[] = ['clustersets', 'spokes', 'featuresets']
 /** Whether a route is about objects of a hub. The clusters of both tenants are none. */
 export const isOfHub = (routeId: string): boolean => routeId !== 'spokes.listHubs' && hubParts.some((part) => routeId.startsWith(`${part}.`))
 

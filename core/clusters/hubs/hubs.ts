@@ -5,7 +5,7 @@ import type { Pause } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
-import { at, definedFields, isObject, listAt, textAt } from '../../kernel/json.ts'
+import { at, definedFields, isObject, listAt, textAt, toWireJson } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest } from '../ports.ts'
@@ -14,9 +14,9 @@ import { impersonated, makeRequestAs } from '../proxy/requests.ts'
 import type { Edited, Hub, HubChangeFailure, HubEdit, HubKey, HubKind, HubObject, HubReadFailure, HubSelection, Hubs } from './ports.ts'
 import { HubConflict, HubDenied, HubRefused, NotAHub } from './ports.ts'
 
-const pageSize = 500
-/** Together with the page size: more objects than a hub has of any kind. */
-const maxPages = 40
+const usualPageSize = 500
+/** More objects than a hub has of any kind. */
+const maxObjects = 20_000
 /** In bytes, for one page and for a whole list. */
 const maxPageBytes = 8 * 1024 * 1024
 const maxListBytes = 64 * 1024 * 1024
@@ -90,18 +90,18 @@ type Send = (request: ClusterRequest) => Outcome<HubReadFailure, ClusterAnswer>
 
 const jsonBody = (value: object, type = 'application/json'): Pick<ClusterRequest, 'headers' | 'body'> => ({
   headers: [['content-type', type]],
-  body: new TextEncoder().encode(JSON.stringify(value)),
+  body: new TextEncoder().encode(toWireJson(value)),
 })
 
 /** Reads pages until the last one. If the hub no longer knows the place after a page, the list starts again. */
 const listPages = async (send: Send, kind: HubKind, selection: HubSelection, wording: Wording): Outcome<HubReadFailure, readonly ClusterAnswer[]> => {
-  const { namespace, labelSelector, fieldSelector } = selection
+  const { namespace, labelSelector, fieldSelector, pageSize = usualPageSize } = selection
   const query = new URLSearchParams({ limit: `${pageSize}`, ...definedFields({ labelSelector, fieldSelector }) })
   const path = `${hubPath(kind, definedFields({ namespace }))}?${query.toString()}`
   let found: ClusterAnswer[] = []
   let after = ''
   let bytesLeft = maxListBytes
-  for (let page = 0; page < maxPages && bytesLeft > 0; page += 1) {
+  for (let page = 0; page < maxObjects / pageSize && bytesLeft > 0; page += 1) {
     const target = `${path}${after === '' ? '' : `&continue=${encodeURIComponent(after)}`}`
     const answer = await send({ method: 'GET', target, limitBytes: Math.min(maxPageBytes, bytesLeft) })
     if (isLeft(answer)) return answer

@@ -63,6 +63,8 @@ export interface HubSelection {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
+  /** How many objects the hub returns at a time; 500 by default. Fewer for kinds whose objects are large. */
+  readonly pageSize?: number
 }
 
 /** One operation of a JSON Patch (RFC 6902). */

@@ -96,7 +96,7 @@ export interface AppliedManifestWork extends KubeObject {
 export const appliedManifestWorks = inCluster<AppliedManifestWork>('work.open-cluster-management.io/v1', 'AppliedManifestWork')
 
 export interface Klusterlet extends KubeObject {
-  readonly spec?: { readonly clusterName?: string; readonly namespace?: string; readonly externalServerURLs?: readonly { readonly url: string }[] }
+  readonly spec?: { readonly clusterName?: string; readonly namespace?: string; readonly externalServerURLs?: readonly { readonly url: string }[]; readonly registrationConfiguration?: { readonly clusterAnnotations?: Readonly<Record<string, string>> } }
   readonly status?: { readonly conditions?: readonly Condition[] }
 }
 export const klusterlets = inCluster<Klusterlet>('operator.open-cluster-management.io/v1', 'Klusterlet')
