@@ -101,3 +101,11 @@ test('names that are no labels are 422, other people are refused, and nothing is
   t.is((await world.post('remove-managed-cluster', { clusterName: 'no-such-spoke' })).text, '')
   t.truthy(await world.hub.client.get(namespaces, 'default'))
 })
+
+test('the hubs of all accounts of a caller; those of others are not in it', async (t) => {
+  const hubsOf = async (token: string): Promise<readonly unknown[]> => (await expectStatus(world.service.send('GET', '/api/v1/clustersv2/all-hubs', { token }), 200)).json
+  const [found, ...others] = await hubsOf(world.owner.token)
+  t.like(found, { name: 'hub', ownerName: world.org, hubType: 'OCM' })
+  t.deepEqual(others, [])
+  t.deepEqual(await hubsOf((await world.people.person('somebody-else')).token), [])
+})
