@@ -7,6 +7,7 @@ import type { AccessGrant } from '../kernel/access.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { at, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
+import type { ProfileJudge } from './ports.ts'
 import { builtInSets, findClusterSet, includes, namedSetOf, selectsByLabels } from './types.ts'
 
 interface HubDeps {
@@ -107,8 +108,11 @@ export interface AvailableSetsInput {
   readonly eligibleFor: 'client-org' | undefined
 }
 
+/** What the spokes of client organizations must have installed. */
+const clientProfile = 'dbaas-client-org'
+
 /** Lists the names of the cluster sets that the owner of a hub may use. */
-export const makeListAvailableClusterSets = ({ hubs, clusters: store }: RecordDeps) =>
+export const makeListAvailableClusterSets = ({ hubs, clusters: store, profiles }: RecordDeps & { readonly profiles: ProfileJudge }) =>
   async (call: SignedInCall<never>, { grant, eligibleFor }: AvailableSetsInput): Outcome<HubReadFailure, readonly string[]> => {
     const hub = await hubs.open(call, grant)
     if (isLeft(hub)) return hub
@@ -119,8 +123,10 @@ export const makeListAvailableClusterSets = ({ hubs, clusters: store }: RecordDe
     const [clusters, records] = await Promise.all([hub.right.list(managedClusterKind), store.listOf(hub.right.ownerId)])
     if (isLeft(clusters)) return clusters
     const recordOf = recordFinder(hub.right, records)
-    const usable = clusters.right.filter((each) => isAccepted(each) && recordOf(each) !== undefined)
-    return right(namesOf(sets.right.filter((set) => !builtInSets.includes(set.name) && usable.some((each) => includes(set, each)))))
+    const imported = clusters.right.filter((each) => isAccepted(each) && recordOf(each) !== undefined)
+    const usable = await profiles.satisfying(hub.right, imported, clientProfile)
+    if (isLeft(usable)) return usable
+    return right(namesOf(sets.right.filter((set) => !builtInSets.includes(set.name) && usable.right.some((each) => includes(set, each)))))
   }
 
 /** Lists the managed clusters that a set selects, by name. */

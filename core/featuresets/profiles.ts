@@ -3,6 +3,7 @@ import type { Authorizer } from '../authz/ports.ts'
 import type { Hub, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
 import { managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
+import type { ProfileJudge } from '../clustersets/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
 import { at, isObject } from '../kernel/json.ts'
@@ -111,6 +112,24 @@ const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster
   const claim = text === undefined ? right(undefined) : parseClaim(deps.yaml, text)
   return isLeft(claim) ? claim : right(featuresByClaim(claim.right, (catalogue.right ?? []).map(readFeature)))
 }
+
+/** Judges the spokes of a hub by the claims that they report. */
+export const makeProfileJudge = ({ yaml }: Pick<ProfileDeps, 'yaml'>): ProfileJudge => ({
+  async satisfying(hub, clusters, name) {
+    if (clusters.length === 0) return right([])
+    const [profile, catalogue] = await Promise.all([getIfServed(hub, distribution.kinds.clusterProfile, { name }), listIfServed(hub, distribution.kinds.feature)])
+    if (isLeft(profile)) return profile
+    if (isLeft(catalogue)) return catalogue
+    const required = profile.right === undefined ? builtInProfiles.get(name) : requiredBy(profile.right)
+    const known = (catalogue.right ?? []).map(readFeature)
+    const satisfies = (cluster: HubObject): boolean => {
+      const text = claimText(cluster, distribution.featuresClaim)
+      const claim = text === undefined ? undefined : parseClaim(yaml, text)
+      return claim !== undefined && !isLeft(claim) && required !== undefined && missingFeatures(required, featuresByClaim(claim.right, known)).length === 0
+    }
+    return right(clusters.filter(satisfies))
+  },
+})
 
 export interface ProfileCheck {
   /** The cluster of the route. */

@@ -6,7 +6,7 @@ import type { AccessGrant } from '../kernel/access.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import { mapWithin } from '../kernel/fan-out.ts'
+import { mapWithin } from '../kernel/concurrency.ts'
 import { at, isObject, listAt, textAt } from '../kernel/json.ts'
 import type { FreeObject, Json } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
@@ -73,13 +73,14 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
     return right(await Promise.all(listed.right.map(async (object) => ({ object, subject: await requests.subjectOf(textAt(object.body, 'spec', 'request')) }))))
   }
 
-  const approve = async (hub: Hub, rules: JoinRules, isSpoke: boolean, progress: Progress): Step<void> => {
+  const approve = async (hub: Hub, rules: JoinRules, managed: HubObject, progress: Progress): Step<void> => {
+    const cluster = { name: progress.cluster, registeredAt: textAt(managed.body, 'metadata', 'creationTimestamp') }
     for (let attempt = 1; ; attempt += 1) {
       const read = await readRequests(hub, progress.cluster)
       if (isLeft(read)) return read
-      const judged = judgeJoinRequests(progress.cluster, read.right, rules)
+      const judged = judgeJoinRequests(cluster, read.right, rules)
       // A spoke without a request that is to be approved stays a spoke, unless it is unclear which request is its own.
-      if (isLeft(judged)) return isSpoke && !judged.left.isAmbiguous ? right(undefined) : refused(judged.left.reason)
+      if (isLeft(judged)) return isAccepted(managed) && !judged.left.isAmbiguous ? right(undefined) : refused(judged.left.reason)
       let isChanged = false
       for (const object of judged.right) {
         const done = await hub.replaceWithin(signingRequestKind, object, 'approval', approval(object, clock.now()))
@@ -102,7 +103,7 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
     if (cluster.right.isDeleting) return refused(deleting)
     if (namespace.right?.isDeleting === true) return refused('Its namespace on the hub is being deleted.')
     if (at(cluster.right.body, 'metadata', 'annotations', cloudIdentity) === undefined) {
-      const approved = await approve(hub, rules, isAccepted(cluster.right), progress)
+      const approved = await approve(hub, rules, cluster.right, progress)
       if (isLeft(approved)) return approved
     }
     const edited = await hub.edit<Refusal>(managedClusterKind, { name }, (object): Either<Refusal, HubEdit | undefined> => {

@@ -31,6 +31,13 @@ export interface JoinRules {
   readonly requesters: readonly string[]
 }
 
+/** A cluster that asks to join. */
+export interface JoiningCluster {
+  readonly name: string
+  /** When the hub got its ManagedCluster, as the API server wrote it. */
+  readonly registeredAt: string
+}
+
 /** A certificate request and its subject; undefined if that cannot be read. */
 export interface ReadRequest {
   readonly object: HubObject
@@ -43,7 +50,7 @@ interface JoinRequest {
   readonly state: 'pending' | 'approved' | 'denied'
 }
 
-const stateOf = ({ body }: HubObject): JoinRequest['state'] => {
+const stateOf = ({ body }: Pick<HubObject, 'body'>): JoinRequest['state'] => {
   const has = (type: string): boolean => listAt(body, 'status', 'conditions').some((condition) => textAt(condition, 'type') === type)
   if (has('Denied') || has('Failed')) return 'denied'
   return has('Approved') || textAt(body, 'status', 'certificate') !== '' ? 'approved' : 'pending'
@@ -63,6 +70,16 @@ export const isAgentOf = (cluster: string, { commonName, organizations }: Reques
 const isOfAgent = ({ object: { body } }: ReadRequest): boolean =>
   at(body, 'metadata', 'labels', addOnLabel) === undefined && textAt(body, 'spec', 'signerName') === clientSigner
 
+/** The agent sends its request and the ManagedCluster at the same time, in any order. */
+const registrationMilliseconds = 60_000
+
+/**
+ * Reports whether a request was settled before the cluster registered: it is of a cluster that had the name before and was removed, or
+ * of an agent that lost its certificate since. The hub keeps such requests for an hour.
+ */
+const isOfEarlierCluster = ({ body }: HubObject, registeredAt: string): boolean =>
+  stateOf({ body }) !== 'pending' && Date.parse(textAt(body, 'metadata', 'creationTimestamp')) + registrationMilliseconds < Date.parse(registeredAt)
+
 /** Why a cluster may not join. `isAmbiguous`: several agents ask to join in its name, and it is not known which one is the cluster's. */
 export interface JoinRefusal {
   readonly reason: string
@@ -72,12 +89,16 @@ const refuse = (reason: string, isAmbiguous = false): Either<JoinRefusal, never>
 
 /**
  * Judges the certificate requests that carry the label of a cluster, and returns those to approve: none if one was approved
- * before. Requests of add-ons and for other signers are ignored, and so are requests whose subject is not an agent of the cluster:
- * approving those would create other identities. If several agents ask to join as one cluster, only those that `requesters` names are
+ * before. Requests of add-ons, for other signers and of an earlier cluster of the name are ignored, and so are requests whose subject is
+ * not an agent of the cluster: approving those would create other identities. If several agents ask to join as one cluster, only those that `requesters` names are
  * approved.
  */
-export const judgeJoinRequests = (cluster: string, found: readonly ReadRequest[], rules: JoinRules): Either<JoinRefusal, readonly HubObject[]> => {
-  const ofAgents = found.filter(isOfAgent)
+export const judgeJoinRequests = (
+  { name: cluster, registeredAt }: JoiningCluster,
+  found: readonly ReadRequest[],
+  rules: JoinRules,
+): Either<JoinRefusal, readonly HubObject[]> => {
+  const ofAgents = found.filter((request) => isOfAgent(request) && !isOfEarlierCluster(request.object, registeredAt))
   const requests = ofAgents.flatMap(({ object, subject }): readonly JoinRequest[] => {
     const counts = subject !== undefined && isAgentOf(cluster, subject) && (rules.skipsApproveCheck || isFromBootstrap(object))
     return counts ? [{ object, agent: subject.commonName, state: stateOf(object) }] : []

@@ -6,6 +6,7 @@ import {
   makeListClusterSets,
   makeListMembersOfSet,
 } from '../../core/clustersets/cluster-sets.ts'
+import { ProfileJudgeToken } from '../../core/clustersets/ports.ts'
 import { makeAddToClusterSet, makeRemoveFromClusterSet } from '../../core/clustersets/membership.ts'
 import { makeListUsersOfSet } from '../../core/clustersets/role-bindings.ts'
 import { makeCreateClusterSet, makeDeleteClusterSet } from '../../core/clustersets/set-life.ts'
@@ -26,7 +27,7 @@ import {
 } from './cluster-sets.routes.ts'
 
 export const clusterSetGroup = defineGroup({
-  needs: { hubs: HubsToken, clusters: ClusterStoreToken },
+  needs: { hubs: HubsToken, clusters: ClusterStoreToken, profiles: ProfileJudgeToken },
   routes: (given) => [
     handle(listClusterSets, makeListClusterSets(given), {
       input: ({ grant }) => grant,

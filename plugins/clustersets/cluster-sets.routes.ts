@@ -46,7 +46,7 @@ export const listAvailableClusterSets = ofHub({
   path: '/clusters/{owner}/{cluster}/available-clustersets',
   summary: 'List the names of the cluster sets of a hub',
   description:
-    'With `type=client-org` only the sets, other than `default` and `global`, with a spoke that is accepted and imported. Another type is ignored.',
+    'With `type=client-org` only the sets, other than `default` and `global`, with a spoke that is accepted, imported and has the features of the profile `dbaas-client-org`. Another type is ignored.',
   access: requires('can_view', hubInPath),
   query: AvailableSetsQuery,
   ok: json(200, t.readonlyArray(t.string), ['cp-dbaas-generic', 'default', 'global']),

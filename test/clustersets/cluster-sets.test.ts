@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { builtInProfiles } from '../../core/featuresets/built-in-profiles.ts'
 import type { ClusterId } from '../../core/kernel/ids.ts'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
@@ -74,7 +75,8 @@ test('the clusters of a set have what their records say; a cluster is found by i
     (await expectStatus(importCluster(service.send, owner.token, org, `wharf-${randomBytes(3).toString('hex')}`, of.kubeconfig(), { displayName }), 200)).json.id
   await imports(fake, 'The Wharf')
   const silentId = await imports(silent, 'The Silent')
-  const imported = await cluster({ set: name, uid: fake.uid, version: 'v1.34.2' })
+  const required = Object.values(builtInProfiles.get('dbaas-client-org')!).flat()
+  const imported = await cluster({ set: name, uid: fake.uid, version: 'v1.34.2', features: required })
   const foreign = await cluster({ set: name })
   // An agent of OCM alone publishes no UID.
   const unclaimed = await cluster({ set: name })
@@ -89,12 +91,13 @@ test('the clusters of a set have what their records say; a cluster is found by i
   t.deepEqual(list.find((each) => each.name === foreign), { name: foreign, displayName: foreign, clusterNode: 0, provider: 'Generic', kubernetesVersion: '', imported: false })
   t.false(list.some((each) => each.name === elsewhere))
   t.deepEqual(await shown(`clustersets/${await set()}/clusters`), [])
-  // Only the first of these has a spoke that is accepted and imported.
-  const [pending, byLabels] = [await set(), await set({ selectorType: 'LabelSelector', labelSelector: { matchLabels: { of: name } } })]
-  await cluster({ set: pending, uid: fake.uid, isAccepted: false })
-  await cluster({ labels: { of: name }, uid: fake.uid })
+  // A set is eligible by one spoke that is accepted, imported and has the features of the profile.
+  const [pending, bare, byLabels] = [await set(), await set(), await set({ selectorType: 'LabelSelector', labelSelector: { matchLabels: { of: name } } })]
+  await cluster({ set: pending, uid: fake.uid, isAccepted: false, features: required })
+  await cluster({ set: bare, uid: fake.uid, features: required.slice(1) })
+  await cluster({ labels: { of: name }, uid: fake.uid, features: required })
   const eligible = (await shown('available-clustersets?type=client-org')) as string[]
-  t.deepEqual(among([name, pending, byLabels, 'global', 'default'], eligible), [name, byLabels].sort())
+  t.deepEqual(among([name, pending, bare, byLabels, 'global', 'default'], eligible), [name, byLabels].sort())
 })
 
 test('the candidates of a set are the accepted clusters that are not in it and stay', async (t) => {

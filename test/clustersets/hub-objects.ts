@@ -17,6 +17,8 @@ interface PlantedCluster {
   readonly isAccepted?: boolean
   readonly uid?: string
   readonly version?: string
+  /** The features that the agent reports; nothing is reported without it. */
+  readonly features?: readonly string[]
   /** Keeps the object after its deletion. */
   readonly finalizers?: readonly string[]
 }
@@ -29,16 +31,19 @@ export const hubObjects = async (server: ControlPlaneAccess) => {
   return {
     client,
     unique,
-    cluster: async ({ set, labels = {}, isAccepted = true, uid, version, finalizers = [] }: PlantedCluster = {}): Promise<string> => {
+    cluster: async ({ set, labels = {}, isAccepted = true, uid, version, features, finalizers = [] }: PlantedCluster = {}): Promise<string> => {
       const name = unique('spoke')
       const metadata = { name, finalizers, labels: { ...labels, ...(set === undefined ? {} : { [clusterSetLabel]: set }) } }
       await client.create(managedClusters, { metadata, spec: { hubAcceptsClient: isAccepted } })
       const status = {
         conditions: [],
         ...(version === undefined ? {} : { version: { kubernetes: version } }),
-        ...(uid === undefined ? {} : { clusterClaims: [{ name: 'id.k8s.io', value: uid }] }),
+        clusterClaims: [
+          ...(uid === undefined ? [] : [{ name: 'id.k8s.io', value: uid }]),
+          ...(features === undefined ? [] : [{ name: 'features.ace.info', value: `enabledFeatures: [${features.join(', ')}]` }]),
+        ],
       }
-      if (uid !== undefined || version !== undefined) await client.patch(managedClusters, { metadata }, { status }, { subresource: 'status' })
+      if (uid !== undefined || version !== undefined || features !== undefined) await client.patch(managedClusters, { metadata }, { status }, { subresource: 'status' })
       return name
     },
     set: async (clusterSelector?: object): Promise<string> => {

@@ -8,7 +8,7 @@ import { makeAnswerCheck } from '../support/answer-check.ts'
 import { password, startPopulatedService } from '../support/populated-service.ts'
 import { targetOf } from '../support/route-targets.ts'
 import { startService } from '../support/service.ts'
-import { watchAnswers } from '../support/watch-answers.ts'
+import { watchAnswers, watchReceivedAnswers } from '../support/watch-answers.ts'
 
 // Each answer is held against the document by the service of the test itself (test/support/watch-answers.ts).
 test('what the service answers is what its own document says', async (t) => {
@@ -91,6 +91,12 @@ test('the check is alive: an answer that is not as documented is found', async (
   t.regex(check({ ...answer, headers: without }) ?? '', /x-request-id is missing/)
   t.regex(check({ ...answer, method: 'POST' }) ?? '', /no operation/)
   t.regex(check({ ...answer, target: '/api/v1/not-there' }) ?? '', /no operation/)
+  // As of a service in another process: whatever this one receives, by whichever client.
+  const outside = watchReceivedAnswers(Number(new URL(service.baseUrl).port), () => makeAnswerCheck({ ...document, paths: {} }))
+  await service.send('GET', '/api/v1/version')
+  await (await fetch(`${service.baseUrl}/api/v1/user`)).text()
+  t.deepEqual(outside.takeProblems().map((line) => line.slice(0, 40)), ['GET /api/v1/version 200: no operation of'])
+  outside.stop()
   await service.stop()
   // The same listener, watched by a document that lacks a path which it serves.
   const port = Number(new URL(service.baseUrl).port)

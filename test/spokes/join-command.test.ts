@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process'
+import type { ServerResponse } from 'node:http'
 import fc from 'fast-check'
 import { decodeJwt } from 'jose'
 import { clusterInfoReader } from '../../adapters/kubernetes/cluster-info.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { joinCommand, shellWord, type Installer } from '../../core/spokes/join-command.ts'
-import { expectStatus } from '../clusters/cluster-world.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
 import { needing } from '../support/components/needing.ts'
 import { makeKubeClient } from '../support/hub/api/kube-client.ts'
 import { seedHub } from '../support/hub/control-plane/seed-hub.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
-import { importCluster } from '../clusters/cluster-world.ts'
 import { makeMembers, startSpokeWorld, statusOf, type SpokeWorld } from './spoke-world.ts'
 
 /** spoke-command on a real kube-apiserver, and its text in a real shell. */
@@ -140,7 +140,7 @@ test('the command needs the right to import spokes; for another organization the
 test('a hub of an older version: its account, or its newest bootstrap token; without either 500', async (t) => {
   const fake = await startFakeKubernetes()
   t.teardown(() => fake.stop())
-  const json = (status: number, body: unknown) => (_req: unknown, res: import('node:http').ServerResponse): void => {
+  const json = (status: number, body: unknown) => (_req: unknown, res: ServerResponse): void => {
     res.writeHead(status, { 'content-type': 'application/json' })
     res.end(JSON.stringify(body))
   }

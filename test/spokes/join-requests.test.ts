@@ -17,13 +17,15 @@ interface Made {
   readonly certificate?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly spec?: object
+  readonly createdAt?: string
 }
-const requestOf = ({ agent = 'a', organizations = [group, shared], conditions = [], certificate, labels = {}, spec = {} }: Made = {}, name = 'r1'): ReadRequest => {
-  const body = { metadata: { name, labels }, spec: { signerName: 'kubernetes.io/kube-apiserver-client', ...bootstrap, ...spec }, status: { certificate, conditions: conditions.map((type) => ({ type, status: 'True' })) } }
+const registeredAt = '2026-11-22T16:47:57Z'
+const requestOf = ({ agent = 'a', organizations = [group, shared], conditions = [], certificate, labels = {}, spec = {}, createdAt = registeredAt }: Made = {}, name = 'r1'): ReadRequest => {
+  const body = { metadata: { name, labels, creationTimestamp: createdAt }, spec: { signerName: 'kubernetes.io/kube-apiserver-client', ...bootstrap, ...spec }, status: { certificate, conditions: conditions.map((type) => ({ type, status: 'True' })) } }
   return { object: { name, namespace: '', uid: name, resourceVersion: '1', isDeleting: false, body: body as unknown as HubObject['body'] }, subject: { commonName: `${group}:${agent}`, organizations } }
 }
 const judge = (requests: readonly ReadRequest[], rules: Partial<JoinRules> = {}): readonly string[] | string => {
-  const judged = judgeJoinRequests('shop', requests, { skipsApproveCheck: false, requesters: [], ...rules })
+  const judged = judgeJoinRequests({ name: 'shop', registeredAt }, requests, { skipsApproveCheck: false, requesters: [], ...rules })
   return judged._tag === 'Right' ? judged.right.map(({ name }) => name) : judged.left.reason
 }
 
@@ -101,6 +103,16 @@ test('an agent that comes after another one was approved is not taken for the sa
   t.deepEqual(judge([joined]), [])
   t.regex(judge([joined, late]) as string, /Several agents/)
   t.deepEqual(judge([joined, late], { requesters: [`${group}:a`] }), [])
+})
+
+test('requests that were settled before the cluster registered are of another cluster with its name', (t) => {
+  const earlier = (agent: string, createdAt: string, conditions = ['Approved']) => requestOf({ agent, conditions, certificate: 'x', createdAt }, agent)
+  const left = [earlier('b', '2026-11-22T16:37:11Z'), earlier('c', '2026-11-22T16:46:56Z'), earlier('d', '2026-11-22T16:37:11Z', ['Denied'])]
+  t.deepEqual(judge([...left, requestOf({}, 'new')]), ['new'])
+  t.is(judge(left), 'It has no join request.')
+  // An agent sends its request a moment before its ManagedCluster, or was not answered for long.
+  t.regex(judge([earlier('b', '2026-11-22T16:47:56Z'), requestOf({}, 'new')]) as string, /Several agents/)
+  t.deepEqual(judge([requestOf({ createdAt: '2026-11-22T16:37:11Z' })]), ['r1'])
 })
 
 test('a denied request is reported, unless there is another one', (t) => {

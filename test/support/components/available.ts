@@ -48,7 +48,8 @@ export function kubectl(): Promise<string | undefined> {
 
 /** The paths of helm 3 and helm 4, or `undefined` when switched off. */
 export function helm(): Promise<HelmCommands | undefined> {
-  return once('helm', () => findHelm())
+  const { [environmentNames.helm3]: helm3, [environmentNames.helm4]: helm4 } = process.env
+  return once('helm', async () => (helm3 === undefined || helm4 === undefined ? findHelm() : { helm3, helm4 }))
 }
 
 /** The path of the nats-server command, or `undefined` when switched off. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Agent, request } from 'undici'
-import { stringify } from 'yaml'
+import { dump } from 'js-yaml'
 import { until } from '../until.ts'
 import { makeClientCertificate, type CertificateFiles } from './client-certificate.ts'
 
@@ -103,7 +103,7 @@ export function accessTo(record: ControlPlaneRecord, adminKubeconfigPath: string
 
 function kubeconfigText(record: ControlPlaneRecord, user: string, credentials: Record<string, string>): string {
   const cluster = { server: record.url, 'certificate-authority-data': base64(record.caPem) }
-  return stringify({
+  return dump({
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'test', cluster }],
