@@ -8,6 +8,7 @@ import type { Call, SignedInCall } from '../kernel/principal.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
+import type { TaskStores } from '../tasks/ports.ts'
 import type {
   Cluster,
   ClusterChange,
@@ -105,11 +106,23 @@ export interface ClusterStores {
 export type ClusterUnitOfWork = UnitOfWork<ClusterStores>
 export const ClusterUnitOfWorkToken = token<ClusterUnitOfWork>('clusters.UnitOfWork')
 
+/** The stores of a change to clusters that is continued by a task. The record and the task are committed together. */
+export interface ClusterTaskStores extends ClusterStores, TaskStores {}
+export type ClusterTaskUnitOfWork = UnitOfWork<ClusterTaskStores>
+export const ClusterTaskUnitOfWorkToken = token<ClusterTaskUnitOfWork>('clusters.TaskUnitOfWork')
+
 /** Reads a kubeconfig. Only inline certificates, keys and tokens are accepted; the message names what was rejected. */
 export interface KubeconfigParser {
   parse(text: string): Either<Failure<'AccessConfigRefused'>, ClusterCredential>
 }
 export const KubeconfigParserToken = token<KubeconfigParser>('clusters.KubeconfigParser')
+
+/** The rules for addresses of clusters. */
+export interface ClusterAddresses {
+  /** Judges the address without a connection. The addresses that a name resolves to are judged for each connection. */
+  check(credential: Pick<ClusterCredential, 'server'>): Either<Failure<'AddressRefused'>, void>
+}
+export const ClusterAddressesToken = token<ClusterAddresses>('clusters.ClusterAddresses')
 
 /** Converts a credential to text for sealing, and back. */
 export interface CredentialCodec {
@@ -117,6 +130,19 @@ export interface CredentialCodec {
   decode(text: Secret): ClusterCredential
 }
 export const CredentialCodecToken = token<CredentialCodec>('clusters.CredentialCodec')
+
+/** Seals credentials for records of an owner, under a new random reference. */
+export interface CredentialSealer {
+  (ownerId: AccountId, credential: ClusterCredential): Promise<{ readonly ref: string; readonly box: Uint8Array }>
+}
+export const CredentialSealerToken = token<CredentialSealer>('clusters.CredentialSealer')
+
+/** Surveys the clusters of records, for other parts. */
+export interface ClusterSurveyor {
+  /** Surveys a cluster with the credential of its record. Writes nothing. */
+  survey(id: ClusterId, signal: AbortSignal): Outcome<ReachFailure | Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, ClusterFacts>
+}
+export const ClusterSurveyorToken = token<ClusterSurveyor>('clusters.ClusterSurveyor')
 
 /** The identity under which a request is sent to the cluster; undefined uses the identity of the stored credential. */
 export interface ImpersonatedUser {

@@ -125,6 +125,8 @@ export interface Cluster {
   readonly hubClusterUid: string
   /** The name under which the hub manages it: that of its ManagedCluster. Empty if no hub does. */
   readonly managedClusterName: string
+  /** The name of the owner's record of that hub; empty if there is none. */
+  readonly hubClusterName: string
   readonly infraNamespace: string
   readonly status: ClusterStatus
   readonly impersonatesUsers: boolean
@@ -136,7 +138,7 @@ export interface Cluster {
 }
 
 /** A new record; the store assigns id and version. */
-export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential'> & {
+export type NewCluster = Omit<Cluster, 'id' | 'version' | 'ownerName' | 'ownerIsOrganization' | 'hasCredential' | 'hubClusterName'> & {
   /** The random reference that the sealed credential is bound to. */
   readonly ref: string
   /** Undefined for a spoke that is reached only through its hub. */

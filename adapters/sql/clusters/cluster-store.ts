@@ -37,6 +37,7 @@ const withOwner = (k: Knex, rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
     .join('accounts as a', 'a.id', 'c.owner_id')
     .select(...columns, 'a.name as owner_name', 'a.kind as owner_kind')
+    .select(k('clusters as h').where('h.owner_id', k.ref('c.owner_id')).where('h.uid', k.ref('c.hub_cluster_uid')).whereNot('h.uid', '').min('h.name').as('hub_cluster_name'))
     .select(k.raw('case when c.sealed_credential is null then 0 else 1 end as has_credential'))
 
 const clusters = (k: Knex): Knex.QueryBuilder => withOwner(k, k('clusters as c'))
