@@ -6,7 +6,7 @@ import { managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterStore } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
 import type { Outcome } from '../kernel/failure.ts'
-import { mapWithin } from '../kernel/fan-out.ts'
+import { mapWithin } from '../kernel/concurrency.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 
