@@ -4,7 +4,7 @@ import type { Hub, HubChangeFailure, HubKind, HubObject, Hubs } from '../cluster
 import { HubConflict } from '../clusters/hubs/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
 import type { Outcome } from '../kernel/failure.ts'
-import { mapWithin } from '../kernel/fan-out.ts'
+import { mapWithin } from '../kernel/concurrency.ts'
 import type { FreeObject } from '../kernel/json.ts'
 import { textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'

@@ -2,7 +2,7 @@ import type * as t from 'io-ts'
 import type { HubSummary } from '../../core/spokes/hub-summaries.ts'
 import { hasNoWorkloads } from '../../core/spokes/hub-summaries.ts'
 import type { ManagedCluster } from '../../core/spokes/managed-clusters.ts'
-import { shortAge } from '../../core/kernel/age.ts'
+import { shortAge } from '../../core/kernel/clock.ts'
 import type { HubCluster, ManagedClusterInfo } from './codecs.ts'
 
 export const toHubCluster = ({ cluster, spokes, addOns, nodes }: HubSummary, now: Date): t.TypeOf<typeof HubCluster> => ({

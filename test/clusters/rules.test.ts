@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { parse } from 'yaml'
 import { AccessDenied, ObjectHidden } from '../../core/authz/ports.ts'
-import { shortAge } from '../../core/kernel/age.ts'
+import { shortAge } from '../../core/kernel/clock.ts'
 import { clientConfig, tokenPlaceholder } from '../../core/clusters/client-config.ts'
 import { steadyConnections } from '../../core/clusters/connections.ts'
 import { detectLocation, detectManagers, detectProject, detectProvider, factsOf } from '../../core/clusters/facts.ts'
@@ -97,7 +97,7 @@ test('a client config is YAML whatever the names are', (t) => {
   t.is(config.users[0].user.token, tokenPlaceholder)
 })
 
-const as = { login: 'ada', userId: 5 as UserId, groups: ['moorage:authenticated', 'moorage:org:acme'] }
+const as = { login: 'ada', groups: ['moorage:authenticated', 'moorage:org:acme'], extra: { 'moorage-user-id': '5' } }
 
 test('no set of client headers can carry an identity, or take ours away', (t) => {
   const names = ['authorization', 'cookie', 'impersonate-user', 'impersonate-group', 'impersonate-uid', 'impersonate-extra-x', 'x-remote-user', 'x-forwarded-for', 'proxy-authorization', 'te', 'upgrade', 'transfer-encoding', 'host', 'connection', 'accept', 'content-type', 'user-agent']
