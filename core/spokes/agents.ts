@@ -127,6 +127,17 @@ export const makeRemoveAgents = (deps: Deps) => {
   }
 }
 
+/** Fails if the cluster has the agents of another ManagedCluster: their credential must not be replaced. */
+export const checkNoOtherAgents = async (spoke: Hub, managedClusterName: string): Outcome<Failure, void> => {
+  const klusterlets = await listOn(spoke, klusterletKind)
+  if (isLeft(klusterlets)) return klusterlets
+  const known = klusterlets.right.find(({ name }) => name === operatorName)
+  if (known?.isDeleting === true) return left(SpokeStuck('The agents of the cluster are being removed. Try again when they are gone.'))
+  return known === undefined || clusterNameIn(known) === managedClusterName
+    ? right(undefined)
+    : left(SpokeStuck(`The cluster is a spoke already, under the name ${clusterNameIn(known)}. Remove it from its hub first.`))
+}
+
 /** Everything that the operator of the agents needs to be told, and the credential with which they ask to join. */
 export interface AgentInstallation {
   readonly managedClusterName: string
@@ -138,7 +149,7 @@ export interface AgentInstallation {
 
 const ours = { labels: { [managedByLabel]: managedByValue } }
 
-/** The definition of Klusterlets, as far as this service uses it. The operator replaces it by its own if that is newer. */
+/** The definition of Klusterlets, as far as this service uses it. The operator does not bring one. */
 const klusterletDefinition = {
   metadata: ours,
   spec: {
@@ -253,19 +264,8 @@ export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images
     return right(undefined)
   }
 
-  /** The credential of the agents of another hub must not be replaced. */
-  const checkFree = async (spoke: Hub, { managedClusterName }: AgentInstallation): Outcome<Failure, void> => {
-    const klusterlets = await listOn(spoke, klusterletKind)
-    if (isLeft(klusterlets)) return klusterlets
-    const known = klusterlets.right.find(({ name }) => name === operatorName)
-    if (known?.isDeleting === true) return left(SpokeStuck('The agents of the cluster are being removed. Try again when they are gone.'))
-    return known === undefined || clusterNameIn(known) === managedClusterName
-      ? right(undefined)
-      : left(SpokeStuck(`The cluster is a spoke already, under the name ${clusterNameIn(known)}. Remove it from its hub first.`))
-  }
-
   return async (run: Pick<TaskRun, 'signal'>, spoke: Hub, installation: AgentInstallation): Outcome<Failure, void> => {
-    const free = await checkFree(spoke, installation)
+    const free = await checkNoOtherAgents(spoke, installation.managedClusterName)
     if (isLeft(free)) return free
     for (const name of [operatorNamespace, agentNamespace]) {
       const made = await create(spoke, namespaceKind, { name }, { metadata: ours })
@@ -283,6 +283,6 @@ export const makeInstallAgents = (deps: { readonly pause: Pause; readonly images
     })
     if (isLeft(served)) return served
     const made = await create(spoke, klusterletKind, { name: operatorName }, klusterletOf(images, installation))
-    return isLeft(made) ? made : checkFree(spoke, installation)
+    return isLeft(made) ? made : checkNoOtherAgents(spoke, installation.managedClusterName)
   }
 }

@@ -12,7 +12,7 @@ import { at, listAt, textAt } from '../kernel/json.ts'
 import type { SignedInCall } from '../kernel/principal.ts'
 import type { TaskEnd, TaskHandler, TaskRun } from '../tasks/ports.ts'
 import type { Acceptance } from './acceptance.ts'
-import { makeInstallAgents, openOwnSpoke } from './agents.ts'
+import { checkNoOtherAgents, makeInstallAgents, openOwnSpoke } from './agents.ts'
 import { createBootstrapToken, findHubAddress } from './bootstrap-access.ts'
 import { isTrue, joined } from './conversion.ts'
 import type { SpokeTaskInput } from './imports.ts'
@@ -84,6 +84,8 @@ const identify = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
   return right(`The cluster has the UID ${uid} and runs Kubernetes ${facts.right.kubernetesVersion}.`)
 }
 
+const unopened = ClusterMissing('The cluster cannot be opened: its record or its access config was removed.')
+
 const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure, string> => {
   const { hub, name } = work
   const record = await findRecord(deps, work)
@@ -98,6 +100,11 @@ const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
     return isOther ? left(SpokeRefused(`The hub manages another cluster as ${name}.`)) : right('The hub knows the cluster already.')
   }
   if (!work.installsAgents) return right('The cluster registers itself when the command of spoke-command is run on it.')
+  const spoke = await openOwnSpoke(deps, work.call, record.right, 'can_view')
+  if (spoke === undefined) return left(unopened)
+  // Otherwise an accepted cluster without agents would stay on the hub.
+  const free = await checkNoOtherAgents(spoke, name)
+  if (isLeft(free)) return free
   const connection = await deps.connections.open(record.right.id)
   if (isLeft(connection)) return connection
   const { server, authorityPem } = connection.right.credential
@@ -117,7 +124,7 @@ const install = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failure
   if (isLeft(managed)) return managed
   if (hasJoined(managed.right)) return right('The agents run already.')
   const spoke = await openOwnSpoke(deps, call, record.right, 'can_view')
-  if (spoke === undefined) return left(ClusterMissing('The cluster cannot be opened: its record or its access config was removed.'))
+  if (spoke === undefined) return left(unopened)
   const connection = await deps.connections.open(hub.id)
   if (isLeft(connection)) return connection
   const address = await findHubAddress(hub, connection.right.credential, deps.clusterInfo)

@@ -97,6 +97,19 @@ test.serial('an imported cluster becomes a spoke with its stored access config; 
   t.is(hub.status, 422, 'no hub manages it')
 })
 
+test.serial('a cluster with the agents of another name is refused, and does not get onto the hub', async (t) => {
+  const [name, other] = [world.hub.name(), { metadata: { name: 'klusterlet' }, spec: { clusterName: 'a-spoke-of-another-hub' } }]
+  await until('the end of the agents before', async () => ((await spoke().get(klusterlets, 'klusterlet')) === undefined ? true : undefined))
+  await spoke().create(klusterlets, other)
+  t.teardown(() => spoke().remove(klusterlets, other))
+  await expectStatus(importing(name), 200)
+  const refusedImport = await world.ended('spokes.import', name)
+  t.is(refusedImport.state, 'failed')
+  t.regex(String(refusedImport['error']), /a spoke already, under the name a-spoke-of-another-hub/)
+  t.is(await world.managed(name), undefined)
+  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+})
+
 test.serial('without an access config the import waits for the command, and accepts the cluster then', async (t) => {
   const name = world.hub.name()
   await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
