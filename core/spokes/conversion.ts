@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterTasks } from '../cluster-tasks/ports.ts'
-import type { HubObject, Hubs } from '../clusters/hubs/ports.ts'
+import type { HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
 import type { ClusterStore, ClusterTaskUnitOfWork, MemberCluster, MemberClusters } from '../clusters/ports.ts'
 import type { Cluster } from '../clusters/types.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
@@ -26,6 +26,7 @@ interface Deps {
   readonly clusterTasks: ClusterTasks
   readonly hubs: Hubs
   readonly memberClusters: MemberClusters
+  readonly spokeHubs: SpokeHubs
   readonly unitOfWork: ClusterTaskUnitOfWork
 }
 
@@ -49,22 +50,28 @@ const checkHub = (record: Cluster, { uid, name }: MemberCluster): Outcome<Failur
 
 /**
  * Makes an imported cluster a spoke of a hub, with its stored credential. The record and the task are written in one transaction. A
- * cluster that is a spoke of the hub already stays as it is; the same request after a failure continues the conversion.
+ * cluster that is a spoke of the hub already stays as it is, and its record gets the name that it has there; the same request after a
+ * failure continues the conversion.
  */
 export const makeConvertToSpoke = (deps: Deps) =>
   async (call: SignedInCall, wanted: SpokeConversion): Outcome<ImportSpokeFailure, void> => {
     const found = await findRecord(deps, call, wanted)
     if (isLeft(found)) return found
     const record = found.right
-    const name = record.managedClusterName === '' ? record.name : record.managedClusterName
-    const opened = await openHub(deps, call, wanted.grant, name)
+    const planned = record.managedClusterName === '' ? record.name : record.managedClusterName
+    const first = await openHub(deps, call, wanted.grant, planned)
+    if (isLeft(first)) return first
+    const isLinked = record.hubClusterUid === first.right.cluster.uid && isTrue(first.right.managed, joined)
+    // The hub may have the cluster already, under a name that the record does not know.
+    const name = isLinked ? planned : ((await deps.spokeHubs.nameByAgents(call, record, first.right.cluster.uid)) ?? planned)
+    const opened = name === planned ? first : await openHub(deps, call, wanted.grant, name)
     if (isLeft(opened)) return opened
-    const { cluster, hub, managed } = opened.right
+    const { cluster, hub } = opened.right
     const claims = checkClaims(cluster, wanted)
     if (isLeft(claims)) return claims
     const free = await checkHub(record, cluster)
     if (isLeft(free)) return free
-    if (record.hubClusterUid === cluster.uid && isTrue(managed, joined) && wanted.clusterProfile === undefined) return right(undefined)
+    if (isLinked && wanted.clusterProfile === undefined) return right(undefined)
     const input: SpokeTaskInput = { name, claimedUid: record.uid, clusterProfile: wanted.clusterProfile, installsAgents: true }
     const task = await prepareSpokeTask(deps, call, opened.right, { verb: 'Convert', input, responseId: wanted.responseId })
     const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {

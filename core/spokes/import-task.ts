@@ -1,7 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
-import type { ClusterInfoReader, Hub, HubObject, Hubs } from '../clusters/hubs/ports.ts'
+import type { ClusterInfoReader, Hub, HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterConnections, ClusterStore, ClusterSurveyor, ClusterUnitOfWork } from '../clusters/ports.ts'
 import { ClusterMissing } from '../clusters/ports.ts'
@@ -46,6 +46,7 @@ export interface ImportSpokeTaskDeps {
   readonly hubs: Hubs
   readonly images: AgentImages
   readonly pause: Pause
+  readonly spokeHubs: SpokeHubs
   readonly surveyor: ClusterSurveyor
   readonly unitOfWork: ClusterUnitOfWork
 }
@@ -98,7 +99,9 @@ const register = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failur
     const uid = claimIn(known.right, uidClaim)
     const url = urlIn(known.right)
     const isOther = uid === '' ? url !== '' && record.right.endpoint !== '' && url !== record.right.endpoint : record.right.uid !== '' && uid !== record.right.uid
-    return isOther ? left(SpokeRefused(`The hub manages another cluster as ${name}.`)) : right('The hub knows the cluster already.')
+    // A spoke that registered by itself may have stated another address than that of the record.
+    const isProven = isOther && uid === '' && (await deps.spokeHubs.nameByAgents(work.call, record.right, work.cluster.uid)) === name
+    return isOther && !isProven ? left(SpokeRefused(`The hub manages another cluster as ${name}.`)) : right('The hub knows the cluster already.')
   }
   if (!work.installsAgents) return right('The cluster registers itself when the command of spoke-command is run on it.')
   const spoke = await openOwnSpoke(deps, work.call, record.right, 'can_view')

@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import { AuthorizerToken } from '../../core/authz/ports.ts'
 import { ClusterTasksToken } from '../../core/cluster-tasks/ports.ts'
-import { ClusterInfoReaderToken, HubsToken } from '../../core/clusters/hubs/ports.ts'
+import { ClusterInfoReaderToken, HubsToken, SpokeHubsToken } from '../../core/clusters/hubs/ports.ts'
 import {
   ClusterAddressesToken,
   ClusterConnectionsToken,
@@ -49,6 +49,7 @@ export const importGroup = defineGroup({
     memberClusters: MemberClustersToken,
     parser: KubeconfigParserToken,
     seal: CredentialSealerToken,
+    spokeHubs: SpokeHubsToken,
     unitOfWork: ClusterTaskUnitOfWorkToken,
   },
   routes: (ports) => [
@@ -87,6 +88,7 @@ export const importTaskGroup = defineGroup({
     images: AgentImagesToken,
     pause: PauseToken,
     requests: CertificateRequestReaderToken,
+    spokeHubs: SpokeHubsToken,
     surveyor: ClusterSurveyorToken,
     unitOfWork: ClusterUnitOfWorkToken,
   },

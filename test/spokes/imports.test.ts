@@ -1,5 +1,5 @@
 import { appliedManifestWorks, klusterlets, managedClusters, manifestWorks, namespaces, secrets, type Kind, type KubeObject } from '../support/hub/api/kinds.ts'
-import { agentNamespace, bootstrapSecret, clusterSetLabel } from '../support/hub/api/ocm-names.ts'
+import { agentNamespace, bootstrapSecret, clusterSetLabel, hubKubeconfigSecret } from '../support/hub/api/ocm-names.ts'
 import { needing } from '../support/components/needing.ts'
 import { until } from '../support/until.ts'
 import { eventsOf } from '../tasks/task-client.ts'
@@ -111,6 +111,32 @@ test.serial('a cluster with the agents of another name is refused, and does not 
   t.regex(String(refusedImport['error']), /a spoke already, under the name a-spoke-of-another-hub/)
   t.is(await world.managed(name), undefined)
   await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${name}`, { token: world.owner.token }), 200)
+})
+
+test.serial('a plain spoke that the hub has under another name than the record is converted under that name', async (t) => {
+  const record = world.hub.name()
+  await until('the end of the agents before', async () => ((await spoke().get(klusterlets, 'klusterlet')) === undefined ? true : undefined))
+  await expectStatus(importCluster(world.service.send, world.owner.token, world.org, record, world.spokeConfig), 200)
+  // A claim of that length is not reported: the agents of a plain spoke report no UID either.
+  const { name } = await world.joined({ claims: { 'id.k8s.io': 'x'.repeat(1025) }, serverUrls: ['https://spoke.example.com:6443'] })
+  const namespace = `${agentNamespace}-${name}`
+  await spoke().create(namespaces, { metadata: { name: namespace } })
+  await spoke().create(secrets, { metadata: { name: hubKubeconfigSecret, namespace }, data: { kubeconfig: Buffer.from(await world.hub.bootstrapKubeconfig()).toString('base64') } })
+  const agents = { metadata: { name: 'klusterlet' }, spec: { clusterName: name, namespace } }
+  await spoke().create(klusterlets, agents)
+  t.teardown(() => spoke().remove(klusterlets, agents))
+  await expectStatus(world.post('convert/spoke', { basicInfo: { name: record } }), 200)
+  const converted = await world.ended('spokes.import', name)
+  t.is(converted.state, 'succeeded', JSON.stringify(converted))
+  t.like(await shown(record), { hubClusterName: 'hub', status: { phase: 'Active' } })
+  t.is(await world.managed(record), undefined, 'no second cluster is registered')
+  await expectStatus(world.post('convert/spoke', { basicInfo: { name: record } }), 200)
+  t.is((await world.task('spokes.import', name)).id, converted.id)
+
+  await expectStatus(world.post('remove-managed-cluster', { clusterName: name }), 200)
+  t.is((await world.ended('spokes.remove', name)).state, 'succeeded')
+  t.is(await spoke().get(klusterlets, 'klusterlet'), undefined, 'the record leads to the agents')
+  await expectStatus(world.service.send('DELETE', `/api/v1/clusters/${world.org}/${record}`, { token: world.owner.token }), 200)
 })
 
 test.serial('without an access config the import waits for the command, and accepts the cluster then', async (t) => {
