@@ -72,7 +72,7 @@ export const makeConvertToSpoke = (deps: Deps) =>
     const free = await checkHub(record, cluster)
     if (isLeft(free)) return free
     if (isLinked && wanted.clusterProfile === undefined) return right(undefined)
-    const input: SpokeTaskInput = { name, claimedUid: record.uid, clusterProfile: wanted.clusterProfile, installsAgents: true }
+    const input: SpokeTaskInput = { name, claimedUid: record.uid === '' ? wanted.claimedUid : record.uid, clusterProfile: wanted.clusterProfile, installsAgents: true }
     const task = await prepareSpokeTask(deps, call, opened.right, { verb: 'Convert', input, responseId: wanted.responseId })
     const written = await deps.unitOfWork.run<ImportSpokeFailure, void>(call, async ({ clusters, tasks, audit }) => {
       const accepted = await task.acceptIn({ tasks, audit })

@@ -171,7 +171,8 @@ export const makeImportSpoke = (deps: Deps) =>
       ownerId: cluster.ownerId,
       name,
       displayName: wanted.displayName === '' ? name : wanted.displayName,
-      uid: wanted.claimedUid ?? '',
+      // Known when the cluster was surveyed, or when the hub reports it: the body may name the cluster of another account.
+      uid: '',
       externalId: wanted.externalId,
       provider: wanted.provider ?? 'Generic',
       vendor: '',

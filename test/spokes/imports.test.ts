@@ -141,8 +141,8 @@ test.serial('a plain spoke that the hub has under another name than the record i
 
 test.serial('without an access config the import waits for the command, and accepts the cluster then', async (t) => {
   const name = world.hub.name()
-  await expectStatus(world.post('import-spoke', { basicInfo: { name } }), 200)
-  t.like(await shown(name), { status: { phase: 'Registered' }, hubClusterName: 'hub' })
+  await expectStatus(world.post('import-spoke', { basicInfo: { name, clusterUID: 'stated' } }), 200)
+  t.like(await shown(name), { uid: '', status: { phase: 'Registered' }, hubClusterName: 'hub' })
   await until('the wait', async () => ((await eventsOf(world.service, world.owner.token, (await world.task('spokes.import', name)).id)).find(({ step }) => step?.startsWith('Wait'))))
   t.falsy((await world.managed(name))?.spec?.hubAcceptsClient)
   await world.hub.agent(name)
@@ -214,6 +214,7 @@ test.serial('a wrong UID, and a ManagedCluster of another cluster, fail the task
   const wrong = world.hub.name()
   await expectStatus(importing(wrong, { basicInfo: { clusterUID: 'another-uid' } }), 200)
   t.regex(String((await world.ended('spokes.import', wrong))['error']), /clusterUID/)
+  t.like(await shown(wrong), { uid: '' }, 'the record does not claim a UID that nothing has confirmed')
   const other = world.hub.name()
   await world.hub.client.create(managedClusters, { metadata: { name: other }, spec: { managedClusterClientConfigs: [{ url: 'https://elsewhere.example.com', caBundle: 'AAAA' }] } })
   await expectStatus(importing(other), 200)
