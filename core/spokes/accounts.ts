@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { hubNames, hubUserName } from '../clusters/hubs/account-types.ts'
 import type { Hub, HubChangeFailure, HubKind, HubObject, Hubs } from '../clusters/hubs/ports.ts'
 import { HubConflict } from '../clusters/hubs/ports.ts'
 import type { AccessGrant } from '../kernel/access.ts'
@@ -12,14 +13,12 @@ import { recordChange, recordPart } from '../kernel/unit-of-work.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import { auditOf } from './audit.ts'
 import type { HubMember, HubMembers } from './ports.ts'
-import { accountNameOf } from './role-bindings.ts'
 
 const accountKind: HubKind = { apiVersion: 'authentication.k8s.appscode.com/v1alpha1', kind: 'Account', plural: 'accounts' }
 const managedByLabel = 'app.kubernetes.io/managed-by'
 const manager = 'moorage'
 /** The account whose members an Account belongs to, by id. */
 const ownerLabel = 'authentication.k8s.appscode.com/hub-owner'
-const organizationKey = 'ace.appscode.com/org-id'
 
 const concurrentAccounts = 8
 
@@ -28,14 +27,15 @@ const contentOf = ({ userId, login, teams }: HubMember, { ownerId, context }: Ac
   spec: {
     username: login,
     uid: String(userId),
-    groups: context.accountKind === 'organization' ? { [context.accountName]: teams } : {},
-    extra: { [organizationKey]: [String(ownerId)] },
+    // The gateway looks the teams up by what a request has in `extra`, which is the id.
+    groups: context.accountKind === 'organization' ? { [String(ownerId)]: teams } : {},
+    extra: { [hubNames.organizationKey]: [String(ownerId)] },
   },
 })
 
 /** Reports whether an Account was made by this service for the members of this account. */
 const isOwn = ({ name, body }: HubObject, { ownerId }: AccessGrant): boolean =>
-  name.startsWith('ace.user.') && textAt(body, 'metadata', 'labels', managedByLabel) === manager && textAt(body, 'metadata', 'labels', ownerLabel) === String(ownerId)
+  name.startsWith(hubNames.userPrefix) && textAt(body, 'metadata', 'labels', managedByLabel) === manager && textAt(body, 'metadata', 'labels', ownerLabel) === String(ownerId)
 
 /** The Accounts that a run has changed. */
 interface Synced {
@@ -60,7 +60,7 @@ export const makeSyncAccounts = ({ hubs, members, unitOfWork }: Deps) => {
     if (isLeft(listed)) return listed
     const current = await members.listOf(grant.ownerId)
     const known = new Map(listed.right.map((account) => [account.name, account]))
-    const foreign = current.map(({ userId }) => known.get(accountNameOf(userId))).filter((account) => account !== undefined && !isOwn(account, grant))
+    const foreign = current.map(({ userId }) => known.get(hubUserName(userId))).filter((account) => account !== undefined && !isOwn(account, grant))
 
     let failure: HubChangeFailure | undefined
     const written: HubObject[] = []
@@ -74,19 +74,19 @@ export const makeSyncAccounts = ({ hubs, members, unitOfWork }: Deps) => {
       if (failure === undefined && (await attempt(hub.remove(accountKind, account))) === true) synced.removed += 1
     }
     const apply = async (member: HubMember): Promise<void> => {
-      const before = known.get(accountNameOf(member.userId))
+      const before = known.get(hubUserName(member.userId))
       if (failure !== undefined || (before !== undefined && !isOwn(before, grant))) return
-      const applied = await attempt(hub.apply(accountKind, { name: accountNameOf(member.userId) }, contentOf(member, grant)))
+      const applied = await attempt(hub.apply(accountKind, { name: hubUserName(member.userId) }, contentOf(member, grant)))
       if (applied === undefined) return
       written.push(applied)
       if (applied.resourceVersion !== before?.resourceVersion) synced.applied += 1
     }
 
-    const names = new Set(current.map(({ userId }) => accountNameOf(userId)))
+    const names = new Set(current.map(({ userId }) => hubUserName(userId)))
     await mapWithin(listed.right.filter((account) => isOwn(account, grant) && !names.has(account.name)), concurrentAccounts, remove)
     await mapWithin(current, concurrentAccounts, apply)
     // A member who left during the run has an Account again if the run of that change was faster than this one.
-    const still = new Set((await members.listOf(grant.ownerId)).map(({ userId }) => accountNameOf(userId)))
+    const still = new Set((await members.listOf(grant.ownerId)).map(({ userId }) => hubUserName(userId)))
     await mapWithin(written.filter(({ name }) => !still.has(name)), concurrentAccounts, remove)
     if (failure !== undefined) return left(failure)
     if (foreign.length === 0) return right(undefined)

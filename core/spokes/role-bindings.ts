@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { hubUserName } from '../clusters/hubs/account-types.ts'
 import type { Hub, HubKind, HubObject, HubReadFailure } from '../clusters/hubs/ports.ts'
 import type { Outcome } from '../kernel/failure.ts'
 import type { UserId } from '../kernel/ids.ts'
@@ -11,9 +12,6 @@ const setBindingKind: HubKind = { apiVersion, kind: 'ManagedClusterSetRoleBindin
 
 /** The set that contains every spoke of its hub, whatever their labels. */
 const everySpoke = 'global'
-
-/** Returns the name of a user on hubs. It contains the id, so that it stays when the user is renamed. */
-export const accountNameOf = (userId: UserId): string => `ace.user.${userId}`
 
 const names = (binding: HubObject, user: string): boolean =>
   listAt(binding.body, 'subjects').some((subject) => textAt(subject, 'kind') === 'User' && textAt(subject, 'name') === user)
@@ -30,7 +28,7 @@ export const spokesGrantedTo = async (
   const [ofClusters, ofSets] = await Promise.all([hub.list(clusterBindingKind).then(orNone), hub.list(setBindingKind).then(orNone)])
   if (isLeft(ofClusters)) return ofClusters
   if (isLeft(ofSets)) return ofSets
-  const user = accountNameOf(userId)
+  const user = hubUserName(userId)
   const spokes = new Set(ofClusters.right.filter((binding) => names(binding, user)).map(({ namespace }) => namespace))
   const sets = new Set(ofSets.right.filter((binding) => names(binding, user)).map(({ body }) => textAt(body, 'clusterSetRef', 'name')))
   return right(({ name, clusterSet }) => spokes.has(name) || sets.has(everySpoke) || (clusterSet !== undefined && sets.has(clusterSet)))

@@ -35,7 +35,7 @@ test('each member has an account; what changes nothing is not recorded', async (
   const team = ((await expectStatus(world.service.send('GET', `/api/v1/teams/${teamId}`, { token: world.owner.token }), 200)).json as { name: string }).name
   const account = await find(`ace.user.${one.id}`)
   const orgId = ((await expectStatus(world.service.send('GET', `/api/v1/orgs/${world.org}`, { token: world.owner.token }), 200)).json as { id: number }).id
-  t.like(account?.spec, { username: one.login, uid: String(one.id), groups: { [world.org]: [team] }, extra: { 'ace.appscode.com/org-id': [String(orgId)] } })
+  t.like(account?.spec, { username: one.login, uid: String(one.id), groups: { [String(orgId)]: [team] }, extra: { 'ace.appscode.com/org-id': [String(orgId)] } })
   t.deepEqual((await accounts()).map(({ metadata }) => metadata.name).sort(), [...[own, one, two].map(({ id }) => `ace.user.${id}`), 'ace.sa.builder', 'someone-else', 'ace.user.999998'].sort())
   t.deepEqual(await synced(), [{ applied: 3, removed: 0 }])
   await expectStatus(sync(), 200)
