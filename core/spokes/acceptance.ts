@@ -139,6 +139,8 @@ export const makeAcceptSpokes = ({ hubs, requests, clock, unitOfWork }: Deps) =>
       .map(({ cluster, approved, isAccepted: accepted }) => auditOf(hub, accepted ? 'cluster.spoke_accepted' : 'cluster.spoke_requests_approved', { spoke: cluster, requests: approved }))
     if (failure === undefined && refusals.length === 0) return recordChange(unitOfWork, call, ...entries)
     await recordPart(unitOfWork, call, entries)
-    return left(failure ?? SpokesNotAccepted(`${refusals.length} of ${new Set(clusters).size} clusters cannot be accepted.`, { errors: refusals.sort() }))
+    const count = new Set(clusters).size
+    const message = count === 1 ? `The cluster cannot be accepted. ${refusals[0] ?? ''}` : `${refusals.length} of ${count} clusters cannot be accepted.`
+    return left(failure ?? SpokesNotAccepted(message, { errors: refusals.sort() }))
   }
 }

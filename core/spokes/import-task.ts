@@ -1,6 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { Authorizer } from '../authz/ports.ts'
 import type { ClusterTasks, TaskCluster } from '../cluster-tasks/ports.ts'
+import { wordsOf } from '../cluster-tasks/types.ts'
 import type { ClusterInfoReader, Hub, HubObject, Hubs, SpokeHubs } from '../clusters/hubs/ports.ts'
 import { clusterSetKind, clusterSetLabel, managedClusterKind } from '../clusters/hubs/ports.ts'
 import type { ClusterConnections, ClusterStore, ClusterSurveyor, ClusterUnitOfWork } from '../clusters/ports.ts'
@@ -153,7 +154,7 @@ const awaitJoin = async (deps: ImportSpokeTaskDeps, work: Import): Outcome<Failu
     if (hasJoined(managed.right)) return right(over(undefined))
     if (managed.right === undefined) return work.installsAgents ? right(over(undefined)) : right(notYet('The command of spoke-command was not run on the cluster.'))
     const accepted = await deps.acceptSpokes(call, { grant, clusters: [name], skipsApproveCheck: false, requesters: [] })
-    if (isLeft(accepted)) return right(notYet([accepted.left.message, ...(accepted.left.errors ?? [])].join(' ')))
+    if (isLeft(accepted)) return right(notYet(wordsOf(accepted.left)))
     return right(notYet(isTrue(managed.right, joined) ? 'The cluster has joined but is not available.' : 'The agents of the cluster have not joined the hub.'))
   })
   if (isLeft(arrived)) return arrived

@@ -86,6 +86,8 @@ test('each cluster that cannot be accepted has its reason, and the rest of the r
   t.is(reasonOf(denied), 'Its join request was denied.')
   t.is(reasonOf(leaving), 'It is being deleted.')
   t.is(reasonOf(missing), 'It does not exist on the hub.')
+  const alone = await expectStatus(accept([missing]), 422)
+  t.true(alone.text.includes(`The cluster cannot be accepted. ${missing}: It does not exist on the hub.`), alone.text)
   t.deepEqual([await isAccepted(good), await conditions(request)], [true, ['Approved']])
   t.deepEqual(await Promise.all([silent, forged, sentByAdmin, denied].map(isAccepted)), [false, false, false, false])
   t.deepEqual([await conditions(mint), await conditions(other)], [[], []])
