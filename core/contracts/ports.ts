@@ -1,0 +1,127 @@
+import { defineFailure } from '../kernel/failure.ts'
+import type { AccountId } from '../kernel/ids.ts'
+import type { Page, PageRequest } from '../kernel/page.ts'
+import { token } from '../kernel/token.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import type {
+  BoundCluster,
+  Contract,
+  ContractClusterId,
+  ContractDocument,
+  ContractEvent,
+  ContractEventName,
+  ContractId,
+  ContractTerms,
+} from './types.ts'
+
+/** The account has no contract with this id. */
+export const ContractMissing = defineFailure('ContractMissing', 'NotFound')
+/** The contract has no cluster with this id. */
+export const ContractClusterMissing = defineFailure('ContractClusterMissing', 'NotFound')
+/** A value of the request is invalid. */
+export const ContractRequestInvalid = defineFailure('ContractRequestInvalid', 'Invalid')
+/** A contract that the request names does not belong to the account, or is not active. */
+export const ContractNotUsable = defineFailure('ContractNotUsable', 'Forbidden')
+/** The cluster is bound to the contract already. */
+export const ClusterBoundAlready = defineFailure('ClusterBoundAlready', 'Invalid')
+/** The contract has no document. */
+export const ContractDocumentMissing = defineFailure('ContractDocumentMissing', 'NotFound')
+/** The contract has changed since the version that the caller named. */
+export const ContractChanged = defineFailure('ContractChanged', 'Conflict')
+
+/** Which contracts of an account a list returns. */
+export interface ContractSelection {
+  /** Only contracts that are in force at this instant. */
+  readonly activeAt?: Date
+  readonly allowsOffline?: true
+  /** Only contracts to which the cluster of this UID is bound (`with`) or is not bound (`without`). */
+  readonly cluster?: { readonly uid: string; readonly bound: 'with' | 'without' }
+}
+
+/** A cluster with all contracts of one account that license it. */
+export interface LicensedCluster {
+  readonly clusterUid: string
+  readonly displayName: string
+  readonly tags: readonly string[]
+  /** Ascending. */
+  readonly contractIds: readonly ContractId[]
+}
+
+/** A cluster to be bound. */
+export interface NewBinding {
+  readonly clusterUid: string
+  readonly displayName: string
+}
+
+/** Contracts. A statement with an id from a caller also has the owner's id, so that no id reaches another account's contract. */
+export interface ContractStore {
+  /** Returns the contracts of an account, the newest start first. */
+  listOf(ownerId: AccountId, selection: ContractSelection, page: PageRequest): Promise<Page<Contract>>
+  /** Returns the contracts of all accounts, the newest start first; for site admins. */
+  listAll(page: PageRequest): Promise<Page<Contract>>
+  get(ownerId: AccountId, id: ContractId): Promise<Contract | undefined>
+  /** Returns a contract of any account; for site admins and jobs. */
+  getAny(id: ContractId): Promise<Contract | undefined>
+  /** Returns those of the given contracts that belong to the account; in a transaction, locks them until it ends, in the order of ids. */
+  lock(ownerId: AccountId, ids: readonly ContractId[]): Promise<readonly Contract[]>
+  insert(ownerId: AccountId, terms: ContractTerms, at: Date): Promise<ContractId>
+  /** Replaces the terms of a locked contract. */
+  replace(id: ContractId, terms: ContractTerms, at: Date): Promise<void>
+  setDocument(id: ContractId, document: ContractDocument | undefined, at: Date): Promise<void>
+  revoke(id: ContractId, at: Date): Promise<void>
+  /** Deletes the contract, its bindings and its history. */
+  remove(id: ContractId): Promise<void>
+  /** Returns active contracts that end before `endsBefore` and whose owner was not reminded `days` before the end yet; at most `limit`. */
+  listToRemind(days: 45 | 10, now: Date, endsBefore: Date, limit: number): Promise<readonly Contract[]>
+  /** Returns false if another process has reminded the owner already. */
+  markReminded(id: ContractId, days: 45 | 10, at: Date): Promise<boolean>
+  /** Returns the active contracts of an account to which new clusters are bound without a request. */
+  listBindingNew(ownerId: AccountId, now: Date): Promise<readonly Contract[]>
+}
+export const ContractStoreToken = token<ContractStore>('contracts.ContractStore')
+
+/** The clusters that are bound to contracts. */
+export interface BindingStore {
+  /** Returns the clusters of a contract, by name and id. */
+  listOf(contractId: ContractId, page: PageRequest): Promise<Page<BoundCluster>>
+  find(contractId: ContractId, id: ContractClusterId): Promise<BoundCluster | undefined>
+  /** Returns all bindings of these clusters to contracts of the account that are in force at `now`, in one statement; at most 1,000 clusters. */
+  listFor(ownerId: AccountId, clusterUids: readonly string[], now: Date): Promise<readonly BoundCluster[]>
+  /** Returns the clusters of the active offline contracts of an account, by UID. */
+  listLicensed(ownerId: AccountId, now: Date, page: PageRequest): Promise<Page<LicensedCluster>>
+  /** Returns those of the given clusters that are bound to the contract. */
+  boundAmong(contractId: ContractId, clusterUids: readonly string[]): Promise<readonly string[]>
+  /** Binds clusters that are not bound yet to a locked contract, and opens the interval in which each counts for usage. */
+  add(contract: Pick<Contract, 'id' | 'ownerId'>, bindings: readonly NewBinding[], at: Date): Promise<void>
+  /** Removes a binding and closes its interval. */
+  remove(binding: BoundCluster, at: Date): Promise<void>
+  rename(binding: BoundCluster, displayName: string): Promise<void>
+  /** Replaces the tags of a cluster for all contracts of the account. */
+  setTags(ownerId: AccountId, clusterUid: string, tags: readonly string[]): Promise<void>
+}
+export const BindingStoreToken = token<BindingStore>('contracts.BindingStore')
+
+/** The history of contracts, which only grows. */
+export interface ContractEvents {
+  record(contractId: ContractId, event: ContractEventName, addedBy: string, at: Date): Promise<void>
+  /** Ascending. */
+  listOf(contractId: ContractId, page: PageRequest): Promise<Page<ContractEvent>>
+}
+export const ContractEventsToken = token<ContractEvents>('contracts.ContractEvents')
+
+/** The stores that a change to contracts needs, in one transaction. */
+export interface ContractStores {
+  readonly contracts: ContractStore
+  readonly bindings: BindingStore
+  readonly events: ContractEvents
+  readonly audit: AuditTrail
+}
+export type ContractUnitOfWork = UnitOfWork<ContractStores>
+export const ContractUnitOfWorkToken = token<ContractUnitOfWork>('contracts.UnitOfWork')
+
+/** Reports the consumption of a contract against its quota. */
+export interface QuotaUsage {
+  /** Returns the consumption in the current calendar month, in the unit of the contract's metric; undefined if nothing was reported. */
+  usedThisMonth(contract: Contract, now: Date): Promise<number | undefined>
+}
+export const QuotaUsageToken = token<QuotaUsage>('contracts.QuotaUsage')

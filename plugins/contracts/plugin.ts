@@ -1,0 +1,12 @@
+import { definePlugin } from '../kit/plugin.ts'
+import { contractObjectTypes, contractPermissions } from './relations.ts'
+
+export const contractsPlugin = definePlugin({
+  id: 'contracts',
+  summary: 'Contracts, the clusters that are bound to them, and their licenses',
+  listener: 'api',
+  gate: 'vendor-hosted',
+  permissions: contractPermissions,
+  objectTypes: contractObjectTypes,
+  groups: [],
+})
