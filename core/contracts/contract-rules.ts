@@ -13,6 +13,9 @@ export const stateOf = ({ startsAt, endsAt, revokedAt }: Pick<Contract, 'startsA
 
 export const isActive = (contract: Pick<Contract, 'startsAt' | 'endsAt' | 'revokedAt'>, now: Date): boolean => stateOf(contract, now) === 'active'
 
+/** Maximum number of clusters or contracts in one request. */
+export const maxBindings = 1000
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** Returns a cluster's UID in lower case. It must be a UUID in the form of RFC 4122, of any version. */

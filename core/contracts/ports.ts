@@ -47,6 +47,12 @@ export interface LicensedCluster {
   readonly contractIds: readonly ContractId[]
 }
 
+/** A binding with what its contract licenses. */
+export interface LicensedBinding {
+  readonly binding: BoundCluster
+  readonly contract: Pick<Contract, 'id' | 'product' | 'features' | 'allowsOffline'>
+}
+
 /** A cluster to be bound. */
 export interface NewBinding {
   readonly clusterUid: string
@@ -86,7 +92,7 @@ export interface BindingStore {
   listOf(contractId: ContractId, page: PageRequest): Promise<Page<BoundCluster>>
   find(contractId: ContractId, id: ContractClusterId): Promise<BoundCluster | undefined>
   /** Returns all bindings of these clusters to contracts of the account that are in force at `now`, in one statement; at most 1,000 clusters. */
-  listFor(ownerId: AccountId, clusterUids: readonly string[], now: Date): Promise<readonly BoundCluster[]>
+  listFor(ownerId: AccountId, clusterUids: readonly string[], now: Date): Promise<readonly LicensedBinding[]>
   /** Returns the clusters of the active offline contracts of an account, by UID. */
   listLicensed(ownerId: AccountId, now: Date, page: PageRequest): Promise<Page<LicensedCluster>>
   /** Returns those of the given clusters that are bound to the contract. */

@@ -1,4 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { bindingGroup } from './bindings.handlers.ts'
+import { contractGroup } from './contracts.handlers.ts'
 import { contractObjectTypes, contractPermissions } from './relations.ts'
 
 export const contractsPlugin = definePlugin({
@@ -8,5 +10,5 @@ export const contractsPlugin = definePlugin({
   gate: 'vendor-hosted',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
-  groups: [],
+  groups: [contractGroup, bindingGroup],
 })

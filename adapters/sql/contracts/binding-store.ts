@@ -7,8 +7,8 @@ import type { Shown } from '../kit/page-query.ts'
 import { pageQuery } from '../kit/page-query.ts'
 import type { Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
 import { activeAt } from './contract-store.ts'
-import type { BindingRow } from './rows.ts'
-import { bindingOf, tagsOf } from './rows.ts'
+import type { BindingRow, LicensedBindingRow } from './rows.ts'
+import { bindingOf, licensedBindingOf, tagsOf } from './rows.ts'
 
 const withTags = (rows: Knex.QueryBuilder): Knex.QueryBuilder =>
   rows
@@ -63,11 +63,12 @@ const statementsOf = (db: SqlDatabase) => ({
 
 type BindingStatements = ReturnType<typeof statementsOf>
 
-const contractsOf = (runner: SqlRunner, ownerId: number, uids: readonly string[], now: Date): Promise<BindingRow[]> =>
-  runner.query<BindingRow>((k) =>
+const contractsOf = (runner: SqlRunner, ownerId: number, uids: readonly string[], now: Date): Promise<LicensedBindingRow[]> =>
+  runner.query<LicensedBindingRow>((k) =>
     activeAt(withTags(k('contract_clusters as b').join('contracts as c', 'c.id', 'b.contract_id')), now.getTime())
       .where('b.owner_id', ownerId)
       .whereIn('b.cluster_uid', [...uids])
+      .select('c.product', 'c.features', 'c.allows_offline')
       .orderBy(['b.cluster_uid', 'b.contract_id']),
   )
 
@@ -80,7 +81,7 @@ const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStor
     return row === undefined ? undefined : bindingOf(row)
   },
   async listFor(ownerId, clusterUids, now) {
-    return clusterUids.length === 0 ? [] : (await contractsOf(runner, ownerId, clusterUids, now)).map(bindingOf)
+    return clusterUids.length === 0 ? [] : (await contractsOf(runner, ownerId, clusterUids, now)).map(licensedBindingOf)
   },
   async listLicensed(ownerId, now, page) {
     const found = await s.licensed<LicensedRow>(runner, { ownerId, now: now.getTime() }, page)
@@ -92,7 +93,7 @@ const bindingReads = (s: BindingStatements, runner: SqlRunner): Pick<BindingStor
         clusterUid: row.cluster_uid,
         displayName: row.display_name,
         tags: tagsOf(row.tags),
-        contractIds: rows.filter(({ cluster_uid }) => cluster_uid === row.cluster_uid).map(({ contract_id }) => contract_id as ContractId),
+        contractIds: rows.filter(({ cluster_uid, allows_offline }) => cluster_uid === row.cluster_uid && allows_offline === 1).map(({ contract_id }) => contract_id as ContractId),
       }),
     )
   },

@@ -1,5 +1,6 @@
 import type { BoundCluster, Contract, ContractClusterId, ContractEmails, ContractId, ContractQuota } from '../../../core/contracts/types.ts'
 import type { AccountId } from '../../../core/kernel/ids.ts'
+import type { LicensedBinding } from '../../../core/contracts/ports.ts'
 import type { ObjectRows } from '../kit/object-rows.ts'
 import type { Num } from '../kit/statement.ts'
 
@@ -81,6 +82,13 @@ export interface BindingRow {
   readonly tags: string | null
 }
 
+/** A row of `contract_clusters` joined with its contract. */
+export interface LicensedBindingRow extends BindingRow {
+  readonly product: string
+  readonly features: string
+  readonly allows_offline: number
+}
+
 export const tagsOf = (text: string | null): readonly string[] => (text === null ? [] : (JSON.parse(text) as readonly string[]))
 
 export const bindingOf = (row: BindingRow): BoundCluster => ({
@@ -91,4 +99,14 @@ export const bindingOf = (row: BindingRow): BoundCluster => ({
   displayName: row.display_name,
   tags: tagsOf(row.tags),
   boundAt: new Date(row.bound_at),
+})
+
+export const licensedBindingOf = (row: LicensedBindingRow): LicensedBinding => ({
+  binding: bindingOf(row),
+  contract: {
+    id: row.contract_id as ContractId,
+    product: row.product,
+    features: JSON.parse(row.features) as readonly string[],
+    allowsOffline: row.allows_offline === 1,
+  },
 })
