@@ -237,8 +237,10 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     const closed = Promise.withResolvers<void>()
     await stopListening(node, closed.resolve)
     let cutStreams: NodeJS.Timeout | undefined
+    let isClosed = false
     // Runs after arrived data is read, so that no connection ends while a request is arriving on it.
     const sweep = (): void => void setImmediate(() => {
+      if (isClosed) return
       dropUndecided(quiet)
       connections.endIdle(quiet)
       if (cutStreams === undefined && (connections.unanswered() === 0 || performance.now() >= streamsEndBy)) cutStreams = endStreams(streamsMs)
@@ -246,6 +248,7 @@ export const makeApiServer = (deps: ApiServerDeps): ApiServer => {
     sweep()
     const sweeping = setInterval(sweep, sweepMs)
     await closed.promise
+    isClosed = true
     clearInterval(sweeping)
     clearTimeout(cutStreams)
     clearTimeout(cutAll)

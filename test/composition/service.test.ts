@@ -7,14 +7,19 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { migrateUp } from '../../adapters/sql/engine/migrator.ts'
+import { makeComposer, makePrepare } from '../../adapters/sql/engine/prepare.ts'
 import { openSqliteDatabase } from '../../adapters/sql/engine/sqlite-database.ts'
+import type { Prepare, Statement } from '../../adapters/sql/kit/statement.ts'
 import { allMigrations } from '../../adapters/sql/migrations/all-migrations.ts'
 import type { ExitCode } from '../../composition/cli/command-context.ts'
 import { runCommandLine } from '../../composition/cli/command-line.ts'
 import { loadConfig } from '../../composition/config/config.ts'
+import { compose } from '../../composition/service/compose.ts'
 import { loadExternalPlugins } from '../../composition/service/external-plugins.ts'
+import { passingFoundation } from '../../composition/service/foundation.ts'
 import type { RunningService } from '../../composition/service/running-service.ts'
 import { startRunning } from '../../composition/service/running-service.ts'
+import { makeStopSequence } from '../../composition/service/stop-sequence.ts'
 import { StartRefused } from '../../composition/start-refused.ts'
 import { releaseVersion } from '../../core/platform/version.ts'
 import { needing } from '../support/components/needing.ts'
@@ -134,6 +139,28 @@ test('a start that cannot listen creates no user: the next one shows the passwor
   t.teardown(() => service.stop())
   t.truthy(service.firstAdmin?.generatedPassword)
 })
+
+for (const dialect of ['sqlite', 'mysql'] as const) {
+  test(`every statement that a service prepares is one of ${dialect}`, async (t) => {
+    const { settings } = await loadConfig({ environment: { MOORAGE_DATABASE_URL: 'sqlite::memory:' } })
+    const foundation = await passingFoundation()
+    const { log } = makeBunyanLog({ level: 'fatal', lines: { add: () => undefined } })
+    const stops = makeStopSequence(log)
+    stops.add('database', () => foundation.database.close())
+    const prepared: Statement[] = []
+    const prepareOf = makePrepare(makeComposer(dialect))
+    const prepare: Prepare = (...statement) => {
+      const made = prepareOf(...statement)
+      prepared.push(made)
+      return made
+    }
+    await compose({ settings, foundation: { ...foundation, database: { ...foundation.database, dialect, prepare } }, log, stops })
+    await stops.run()
+    // A statement is composed when it is first used, and most tests use few.
+    for (const { sql, order } of prepared) t.is(sql.split('?').length - 1, order.length, sql)
+    t.true(prepared.length > 300, String(prepared.length))
+  })
+}
 
 const here = fileURLToPath(new URL('./', import.meta.url))
 const slowPlugin = join(here, 'fixtures', 'slow-plugin.ts')

@@ -92,7 +92,7 @@ test('the check is alive: an answer that is not as documented is found', async (
   // The same listener, watched by a document that lacks a path which it serves.
   const port = Number(new URL(service.baseUrl).port)
   const other = await startService({ settings: { MOORAGE_LISTEN: `127.0.0.1:${port}` } })
-  const watch = watchAnswers(port, () => ({ ...document, paths: {} }))
+  const watch = watchAnswers(port, () => makeAnswerCheck({ ...document, paths: {} }))
   await other.send('GET', '/api/v1/version')
   t.deepEqual(watch.takeProblems().map((line) => line.slice(0, 80)), ['GET /api/v1/version 200: no operation of the document has this path and method; '])
   await other.stop()

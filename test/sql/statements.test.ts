@@ -113,7 +113,7 @@ test('a statement knows its names and constants in the order of the driver', (t)
 })
 
 test('an object among the values is refused when the statement is composed', (t) => {
-  t.throws(() => makePrepare(makeComposer('mysql'))((k) => k('a').where('at', new Date() as never)), { instanceOf: TypeError })
+  t.throws(() => makePrepare(makeComposer('mysql'))((k) => k('a').where('at', new Date() as never)).sql, { instanceOf: TypeError })
 })
 
 test('the forms of the specification are understood', (t) => {

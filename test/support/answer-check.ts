@@ -1,6 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
+import type { AssembledRoute } from '../../composition/assemble.ts'
+import type { DocumentFacts, OpenApiDocument, Operation } from '../../composition/http/openapi/document.ts'
+import { buildDocument, documentPath } from '../../composition/http/openapi/document.ts'
 import type { Response } from '../../composition/http/openapi/responses.ts'
 import type { Schema } from '../../composition/http/openapi/schema.ts'
 
@@ -87,13 +89,39 @@ export const makeAnswerCheck = (document: OpenApiDocument, root = '/api/v1'): An
   }
 
   return (answer) => {
-    const path = answer.target.split('?')[0] ?? ''
-    if (path !== root && !path.startsWith(`${root}/`)) return undefined
-    const below = path.slice(root.length).replace(/\/$/, '')
-    if (deliberateExceptions.some(({ applies }) => applies(answer, below))) return undefined
+    const below = checkedPath(answer, root)
+    if (below === undefined) return undefined
     const operation = find(answer.method === 'HEAD' ? 'get' : answer.method.toLowerCase(), below)
     return operation === undefined ? unrouted(answer) : judged(answer, operation)
   }
+}
+
+/**
+ * The check of what a service with these routes answers. It describes only the routes that can have given an answer: most
+ * tests ask for few of them, and the whole document costs more than the rest of a start.
+ */
+export const makeAnswerCheckOf = (routes: readonly AssembledRoute[], facts: DocumentFacts, root = '/api/v1'): AnswerCheck => {
+  const served = routes.filter(({ listener }) => listener === 'api').map((route) => ({ route, pattern: patternOf(documentPath(route.bound.route.path), route.bound.route.path.endsWith('/*')) }))
+  const checks = new Map<string, AnswerCheck>()
+  return (answer) => {
+    const below = checkedPath(answer, root)
+    if (below === undefined) return undefined
+    const able = served.filter(({ pattern }) => pattern.test(below)).map(({ route }) => route)
+    // A refusal of no route is held against all of them.
+    const described = able.length === 0 ? served.map(({ route }) => route) : able
+    const key = able.map(({ bound }) => bound.route.id).join()
+    const check = checks.get(key) ?? makeAnswerCheck(buildDocument(described, facts), root)
+    checks.set(key, check)
+    return check(answer)
+  }
+}
+
+/** The path of an answer below the root of the interface, without a slash at its end. Undefined where no document applies. */
+const checkedPath = (answer: SeenAnswer, root: string): string | undefined => {
+  const path = answer.target.split('?')[0] ?? ''
+  if (path !== root && !path.startsWith(`${root}/`)) return undefined
+  const below = path.slice(root.length).replace(/\/$/, '')
+  return deliberateExceptions.some(({ applies }) => applies(answer, below)) ? undefined : below
 }
 
 /** Computes a value once for each object. */
@@ -126,7 +154,7 @@ const parsed = (text: string | undefined): unknown => {
 /** Literal segments win over parameters, as OpenAPI says. */
 const makeFinder = (document: OpenApiDocument) => {
   const templates = Object.keys(document.paths)
-    .map((path) => ({ path, shape: shapeOf(path), pattern: patternOf(document, path) }))
+    .map((path) => ({ path, shape: shapeOf(path), pattern: patternOf(path, hasRest(document, path)) }))
     .sort((a, b) => (a.shape < b.shape ? -1 : 1))
   const found = new Map<string, Operation | undefined>()
   const find = (method: string, path: string): Operation | undefined => {
@@ -147,11 +175,14 @@ const makeFinder = (document: OpenApiDocument) => {
 const shapeOf = (path: string): string => path.replaceAll(/\{[^}]+\}/g, '~')
 
 /** A parameter that the document marks as the rest of a path takes slashes, and may be empty. */
-const patternOf = (document: OpenApiDocument, path: string): RegExp => {
+const hasRest = (document: OpenApiDocument, path: string): boolean => {
   const [first] = Object.values(document.paths[path] ?? {}).filter((each): each is Operation => 'operationId' in each)
-  const rest = first?.parameters?.find((parameter) => 'in' in parameter && parameter.in === 'path' && parameter['x-rest-of-path'] === true)
+  return first?.parameters?.some((parameter) => 'in' in parameter && parameter.in === 'path' && parameter['x-rest-of-path'] === true) === true
+}
+
+const patternOf = (path: string, takesRest: boolean): RegExp => {
   const escaped = path.replace(/\/$/, '').replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
-  const open = rest === undefined ? escaped : escaped.replace(/\/\{[^}]+\}$/, '(?:/.*)?')
+  const open = takesRest ? escaped.replace(/\/\{[^}]+\}$/, '(?:/.*)?') : escaped
   return new RegExp(`^${open.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`)
 }
 

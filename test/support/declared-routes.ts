@@ -4,6 +4,7 @@ import type { Container } from '../../composition/container.ts'
 import { plugins } from '../../composition/plugins.ts'
 import type { Deployment } from '../../core/kernel/deployment.ts'
 import { deploymentTypes } from '../../core/kernel/deployment.ts'
+import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 
 /** Answers itself to everything: stands for a port where only declarations are read. */
 const anything: unknown = new Proxy(() => undefined, {
@@ -19,7 +20,7 @@ const portless: Container = {
 }
 
 /** What a deployment is made of, without a single adapter: for tests that read declarations. */
-export const assemblyOf = (deployment: Deployment): Assembly => assemble(plugins, portless, deployment)
+export const assemblyOf = (deployment: Deployment, extraPlugins: readonly AnyPlugin[] = []): Assembly => assemble([...plugins, ...extraPlugins], portless, deployment)
 
 const everyDeployment: readonly Deployment[] = deploymentTypes.map((type) => ({ type, billingEnabled: true, runMode: 'production' }))
 

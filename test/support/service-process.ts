@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
-import type { AnswerCheck } from './answer-check.ts'
-import { makeAnswerCheck } from './answer-check.ts'
+import { loadConfig } from '../../composition/config/config.ts'
+import { deploymentOf } from '../../composition/service/compose.ts'
+import { loadExternalPlugins } from '../../composition/service/external-plugins.ts'
+import { makeAnswerCheckOf } from './answer-check.ts'
+import { assemblyOf } from './declared-routes.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
 import { makeSendJson } from './send-json.ts'
 import { testEnvironment } from './service.ts'
@@ -22,7 +24,7 @@ export interface ServiceProcess {
   readonly baseUrl: string
   readonly opsUrl: string
   readonly pid: number
-  /** Throws when the answer is not as the document of the process describes it. */
+  /** Throws when the answer is not as the document of such a service describes it. */
   send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
   stdout(): string
   stderr(): string
@@ -65,7 +67,7 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
     baseUrl,
     opsUrl: /Health +(\S+)\/readyz\n/.exec(output.stdout)?.[1] ?? '',
     pid: child.pid ?? 0,
-    send: checkedSend(baseUrl),
+    send: await checkedSend(baseUrl, environment),
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     signal: (name) => void child.kill(name),
@@ -80,15 +82,18 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
   }
 }
 
-const checkedSend = (baseUrl: string): ServiceProcess['send'] => {
+/** The routes are those of this process, whose sources are the same: a document of the other one takes longer than its start. */
+const checkedSend = async (baseUrl: string, environment: NodeJS.ProcessEnv): Promise<ServiceProcess['send']> => {
   const send = makeSendJson(baseUrl)
-  let check: AnswerCheck | undefined
+  const { settings } = await loadConfig({ environment })
+  const deployment = deploymentOf(settings)
+  const plugins = await loadExternalPlugins(settings.plugins, process.cwd())
+  let check: ReturnType<typeof makeAnswerCheckOf> | undefined
   return async (method, path, options) => {
     const answer = await send(method, path, options)
-    // A process that was killed meanwhile has no document any more.
-    check ??= await send('GET', '/api/v1/openapi.json').then(({ json }) => makeAnswerCheck(json as OpenApiDocument), () => undefined)
+    check ??= makeAnswerCheckOf(assemblyOf(deployment, plugins.map(({ plugin }) => plugin)).routes, { baseUrl, sessionCookie: settings.sessionCookie, deployment })
     const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
-    const problem = check?.({ method, target: path, status: answer.status, headers, body: answer.text })
+    const problem = check({ method, target: path, status: answer.status, headers, body: answer.text })
     if (problem !== undefined) throw new Error(`An answer that is not as documented: ${method} ${path} ${answer.status}: ${problem}; ${answer.text.slice(0, 300)}`)
     return answer
   }

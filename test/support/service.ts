@@ -8,11 +8,8 @@ import { userCreation } from '../../composition/service/first-admin.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
 import { deploymentOf } from '../../composition/service/compose.ts'
-import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
-import { buildDocument } from '../../composition/http/openapi/document.ts'
 import type { RunningService } from '../../composition/service/running-service.ts'
 import { startRunning } from '../../composition/service/running-service.ts'
-import type { Settings } from '../../composition/config/settings.ts'
 import { operatorCall } from '../../composition/service/operator-call.ts'
 import { makeCreateToken } from '../../core/identity/tokens/access-tokens.ts'
 import type { PasswordHasher } from '../../core/identity/ports.ts'
@@ -21,6 +18,7 @@ import { EntropyToken } from '../../core/kernel/secret.ts'
 import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
+import { makeAnswerCheckOf } from './answer-check.ts'
 import { borrowMysqlDatabase, migratedMysqlUrl, migratedSqlitePath } from './databases.ts'
 import { httpSend } from './http-send.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
@@ -86,7 +84,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     passwordHasher: options.passwordHasher ?? cheapPasswordHasher,
   })
   const { baseUrl, opsUrl } = running
-  const answers = watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () => documentOf(running, settings))
+  const answers = watchAnswers(settings.listen.port === 0 ? Number(new URL(baseUrl).port) : settings.listen.port, () => makeAnswerCheckOf(running.assembly.routes, { baseUrl, sessionCookie: settings.sessionCookie, deployment: deploymentOf(settings) }))
   const tokenFor = makeTokenFor(running, settings)
   const client = makeClient(httpSend(baseUrl))
   return {
@@ -109,10 +107,6 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
     },
   }
 }
-
-/** The document that this service hands out. */
-const documentOf = ({ assembly, baseUrl }: RunningService, settings: Settings): OpenApiDocument =>
-  buildDocument(assembly.routes.filter(({ listener }) => listener === 'api'), { baseUrl, sessionCookie: settings.sessionCookie, deployment: deploymentOf(settings) })
 
 /** The settings of a test service that its options do not override, with a database of its own. */
 export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> =>

@@ -2,9 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Server } from 'node:http'
 import type { Duplex, Writable } from 'node:stream'
-import type { OpenApiDocument } from '../../composition/http/openapi/document.ts'
 import type { AnswerCheck } from './answer-check.ts'
-import { makeAnswerCheck } from './answer-check.ts'
 
 /** Every answer of one listener in this process, held against its document. */
 export interface AnswerWatch {
@@ -25,14 +23,14 @@ const unreported = new Set<string>()
 const keptBytes = 16 * 1024 * 1024
 
 /**
- * Watches what the listener on `port` answers, whoever asks: the typed client, a raw socket or a browser. The document
+ * Watches what the listener on `port` answers, whoever asks: the typed client, a raw socket or a browser. The check
  * is made when the first answer comes.
  */
-export const watchAnswers = (port: number, makeDocument: () => OpenApiDocument): AnswerWatch => {
+export const watchAnswers = (port: number, makeCheck: () => AnswerCheck): AnswerWatch => {
   const problems = new Map<string, string>()
   let check: AnswerCheck | undefined
   const judge: Watched['check'] = (answer) => {
-    check ??= makeAnswerCheck(makeDocument())
+    check ??= makeCheck()
     const problem = problemOf(check, answer)
     if (problem === undefined || problems.has(problem)) return
     const line = `${answer.method} ${answer.target.slice(0, 200)} ${answer.status}: ${problem}; ${(answer.body ?? '').slice(0, 300)}`

@@ -153,9 +153,23 @@ const busOf = async (service: TestService): Promise<NatsTaskBus> => {
   return bus
 }
 
+/** The server may not have taken a subscription yet when its connection is up: a wake-up of the other instance says so. */
+const hears = async (to: NatsTaskBus, from: NatsTaskBus): Promise<void> => {
+  let isHeard = false
+  const forget = to.onWake(() => void (isHeard = true))
+  await until('a wake-up of the other instance', () => {
+    from.wake()
+    return isHeard ? true : undefined
+  })
+  forget()
+}
+
 taskBusSuite('nats', async () => {
   const { service, second: another } = await started()
-  return { here: await busOf(service), there: await busOf(await (second ??= another())), close: async () => undefined }
+  const [here, there] = [await busOf(service), await busOf(await (second ??= another()))]
+  await hears(there, here)
+  await hears(here, there)
+  return { here, there, close: async () => undefined }
 })
 
 withNats('a published message is stored once, also if repeated, on the subjects of its users', async (t) => {

@@ -37,23 +37,38 @@ const compose = (built: Knex.QueryBuilder | Knex.Raw): Composed => {
   return { sql, bindings }
 }
 
-/** Returns the composer of named statements for a dialect. */
+/**
+ * Returns the composer of named statements for a dialect. A statement is composed at its first use: a service has thousands,
+ * and a command or a test uses few of them.
+ */
 export const makePrepare = (composer: Knex): Prepare =>
   (build, options = {}) => {
-    const placeholders: Placeholder[] = []
-    const p = (name: string): Knex.Value & number => {
-      const placeholder = new Placeholder(name, firstMarker + placeholders.length)
-      placeholders.push(placeholder)
-      return placeholder as unknown as Knex.Value & number
+    let composed: Pick<Statement<never>, 'sql' | 'order'> | undefined
+    const text = (): Pick<Statement<never>, 'sql' | 'order'> => (composed ??= composeNamed(composer, build as NamedBuild))
+    return {
+      get sql() { return text().sql },
+      get order() { return text().order },
+      int64: options.int64 ?? false,
     }
-    const { sql, bindings } = compose(build(composer, p))
-    const order = bindings.map((binding): string | Constant => {
-      const placeholder =
-        binding instanceof Placeholder ? binding : placeholders.find((candidate) => candidate.marker === binding)
-      return placeholder === undefined ? { constant: asBind(binding, sql) } : placeholder.name
-    })
-    return { sql, order, int64: options.int64 ?? false } as Statement<never>
   }
+
+type NamedBuild = (k: Knex, p: (name: string) => Knex.Value & number) => Knex.QueryBuilder | Knex.Raw
+
+const composeNamed = (composer: Knex, build: NamedBuild): Pick<Statement<never>, 'sql' | 'order'> => {
+  const placeholders: Placeholder[] = []
+  const p = (name: string): Knex.Value & number => {
+    const placeholder = new Placeholder(name, firstMarker + placeholders.length)
+    placeholders.push(placeholder)
+    return placeholder as unknown as Knex.Value & number
+  }
+  const { sql, bindings } = compose(build(composer, p))
+  const order = bindings.map((binding): string | Constant => {
+    const placeholder =
+      binding instanceof Placeholder ? binding : placeholders.find((candidate) => candidate.marker === binding)
+    return placeholder === undefined ? { constant: asBind(binding, sql) } : placeholder.name
+  })
+  return { sql, order } as Pick<Statement<never>, 'sql' | 'order'>
+}
 
 /** Composes a statement whose shape is known only at run time. All its values are fixed. */
 export const composeNow = (composer: Knex, build: (k: Knex) => Knex.QueryBuilder | Knex.Raw): Statement<never> => {
