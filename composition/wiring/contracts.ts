@@ -1,11 +1,19 @@
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractEvents } from '../../adapters/sql/contracts/contract-events.ts'
+import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/contracts/license-store.ts'
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { contractObjectRows } from '../../adapters/sql/contracts/rows.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
-import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
+import {
+  AuthorityStoreToken,
+  BindingStoreToken,
+  ContractEventsToken,
+  ContractStoreToken,
+  ContractUnitOfWorkToken,
+  LicenseStoreToken,
+} from '../../core/contracts/ports.ts'
 import type { Provide } from '../boot.ts'
 
 /** Provides contracts and their bindings. */
@@ -14,13 +22,17 @@ export const provideContracts: Provide = (container, { database, objectRows }) =
   const contracts = makeSqlContractStore(database)
   const bindings = makeSqlBindingStore(database)
   const events = makeSqlContractEvents(database)
+  const licenses = makeSqlLicenseStore(database)
+  const authorities = makeSqlAuthorityStore(database)
+  container.provide(LicenseStoreToken, () => licenses(database))
+  container.provide(AuthorityStoreToken, () => authorities(database))
   container.provide(ContractStoreToken, () => contracts(database))
   container.provide(BindingStoreToken, () => bindings(database))
   container.provide(ContractEventsToken, () => events(database))
   container.provide(ContractUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), audit }),
+      (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), audit }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
     ),
   )

@@ -56,7 +56,7 @@ export const makeGetContract =
 /** Returns the history of a contract that authorization found, in the order of events. */
 export const makeListContractEvents =
   ({ events }: { readonly events: Pick<ContractEvents, 'listOf'> }) =>
-  async (_call: SignedInCall<never>, { id, page }: { readonly id: ContractId; readonly page: PageRequest }): Outcome<never, Page<ContractEvent>> =>
+  async (_call: SignedInCall<never>, { id, page }: ContractKey & { readonly page: PageRequest }): Outcome<never, Page<ContractEvent>> =>
     right(await events.listOf(id, page))
 
 export interface PreferencesInput extends ContractKey {

@@ -12,6 +12,8 @@ import type {
   ContractEventName,
   ContractId,
   ContractTerms,
+  License,
+  LicenseKind,
 } from './types.ts'
 
 /** The account has no contract with this id. */
@@ -79,6 +81,8 @@ export interface ContractStore {
   remove(id: ContractId): Promise<void>
   /** Returns active contracts that end before `endsBefore` and whose owner was not reminded `days` before the end yet; at most `limit`. */
   listToRemind(days: 45 | 10, now: Date, endsBefore: Date, limit: number): Promise<readonly Contract[]>
+  /** Forgets that the owner was reminded, because the end has moved. */
+  clearReminders(id: ContractId): Promise<void>
   /** Returns false if another process has reminded the owner already. */
   markReminded(id: ContractId, days: 45 | 10, at: Date): Promise<boolean>
   /** Returns the active contracts of an account to which new clusters are bound without a request. */
@@ -115,11 +119,49 @@ export interface ContractEvents {
 }
 export const ContractEventsToken = token<ContractEvents>('contracts.ContractEvents')
 
+/** The licenses that were issued. A row is never deleted. */
+export interface LicenseStore {
+  insert(license: License): Promise<void>
+  /** Returns the newest license of a bound cluster that is not revoked. */
+  findNewest(contractId: ContractId, clusterUid: string, kind: LicenseKind): Promise<License | undefined>
+  /** Returns the licenses of a contract, the newest first. */
+  listOf(contractId: ContractId, page: PageRequest): Promise<Page<License>>
+  /** Returns the revoked licenses of an authority that have not expired, by serial; at most `limit`. */
+  listRevoked(authorityId: number, now: Date, limit: number): Promise<readonly Pick<License, 'serial' | 'revokedAt'>[]>
+  /** Revokes all licenses of a contract. Returns how many. */
+  revokeOf(contractId: ContractId, at: Date): Promise<number>
+  /** Revokes one license of a contract. Returns false if the contract has no such license that is not revoked. */
+  revoke(contractId: ContractId, serial: string, at: Date): Promise<boolean>
+}
+export const LicenseStoreToken = token<LicenseStore>('contracts.LicenseStore')
+
+/** A certificate authority of licenses as it is stored. */
+export interface StoredAuthority {
+  readonly id: number
+  readonly certificatePem: string
+  /** Undefined if its key is not in the database: it is in a file, or was retired. */
+  readonly sealedKey: { readonly ref: string; readonly box: Uint8Array } | undefined
+  readonly createdAt: Date
+  /** When another authority took its place; its licenses stay valid. */
+  readonly retiredAt: Date | undefined
+}
+
+/** The certificate authorities of licenses. */
+export interface AuthorityStore {
+  /** Returns all authorities, the newest first. */
+  list(): Promise<readonly StoredAuthority[]>
+  /** Adds an authority and retires the others. */
+  add(authority: Pick<StoredAuthority, 'certificatePem' | 'sealedKey'>, at: Date): Promise<number>
+}
+export const AuthorityStoreToken = token<AuthorityStore>('contracts.AuthorityStore')
+
 /** The stores that a change to contracts needs, in one transaction. */
 export interface ContractStores {
   readonly contracts: ContractStore
   readonly bindings: BindingStore
   readonly events: ContractEvents
+  readonly licenses: LicenseStore
+  readonly authorities: AuthorityStore
   readonly audit: AuditTrail
 }
 export type ContractUnitOfWork = UnitOfWork<ContractStores>

@@ -116,3 +116,26 @@ export const contractEventNames = [
   'license.revoked',
 ] as const
 export type ContractEventName = (typeof contractEventNames)[number]
+
+/** `offline`: to the end of the contract. `online`: short-lived and renewed by the cluster. */
+export type LicenseKind = 'offline' | 'online'
+
+/** A license that was issued for a cluster. */
+export interface License {
+  /** Of the certificate, in decimal digits; unique over all authorities. */
+  readonly serial: string
+  readonly contractId: ContractId
+  readonly ownerId: AccountId
+  readonly clusterUid: string
+  readonly kind: LicenseKind
+  readonly authorityId: number
+  readonly notBefore: Date
+  readonly notAfter: Date
+  /** Equal for licenses with the same content, apart from serial and start. */
+  readonly contentKey: string
+  readonly certificatePem: string
+  readonly issuedAt: Date
+  /** The mail address of the user, or the name of the program, that asked for it. */
+  readonly issuedBy: string
+  readonly revokedAt: Date | undefined
+}

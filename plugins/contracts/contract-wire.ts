@@ -4,6 +4,7 @@ import { stateOf } from '../../core/contracts/contract-rules.ts'
 import type { LicensedCluster } from '../../core/contracts/ports.ts'
 import type { Contract as StoredContract, ContractEvent } from '../../core/contracts/types.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
+import type { AdministeredContract } from './administration.codecs.ts'
 import type { ClusterWithAssociatedContracts, Contract, ContractAudit, ContractClusterStatus } from './codecs.ts'
 
 /** Returns a contract as its owner sees it: without what belongs to the vendor. */
@@ -76,3 +77,18 @@ export const statusExample = {
 export const licensedExample = { associatedContractIDs: [42], cluster: clusterUid, displayName: 'Production', tags: ['eu'] }
 export const auditExample = { id: 9, contractID: 42, addedBy: 'ann@example.com', event: 'cluster.added', createdUnix: 1767312000 }
 export const bindExample = { cluster: clusterUid, displayName: 'Production', tags: ['eu'] }
+
+/** Returns a contract as a site admin sees it. */
+export const toAdministeredContract = (contract: StoredContract, now: Date): t.TypeOf<typeof AdministeredContract> => ({
+  ...toContract(contract, now),
+  emails: contract.emails,
+  Reminder45DaysSentUnix: unixSeconds(contract.remindedAt45Days),
+  Reminder10DaysSentUnix: unixSeconds(contract.remindedAt10Days),
+})
+
+export const administeredExample = {
+  ...contractExample,
+  emails: { ...contractExample.emails, usageAlertAdmin: ['sales@vendor.example'] },
+  Reminder45DaysSentUnix: 0,
+  Reminder10DaysSentUnix: 0,
+}

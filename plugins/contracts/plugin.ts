@@ -1,4 +1,5 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { contractAdministrationGroup } from './administration.handlers.ts'
 import { bindingGroup } from './bindings.handlers.ts'
 import { contractGroup } from './contracts.handlers.ts'
 import { contractObjectTypes, contractPermissions } from './relations.ts'
@@ -10,5 +11,5 @@ export const contractsPlugin = definePlugin({
   gate: 'vendor-hosted',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
-  groups: [contractGroup, bindingGroup],
+  groups: [contractGroup, bindingGroup, contractAdministrationGroup],
 })

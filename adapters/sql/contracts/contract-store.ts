@@ -83,6 +83,7 @@ const writes = (db: SqlDatabase) => ({
   ),
   revoke: db.prepare((k, p: Params<'id' | 'at'>) => k('contracts').where('id', p('id')).whereNull('revoked_at').update({ revoked_at: p('at'), ...changed(k, p) })),
   remove: db.prepare((k, p: Params<'id'>) => k('contracts').where('id', p('id')).delete()),
+  clearReminders: db.prepare((k, p: Params<'id'>) => k('contracts').where('id', p('id')).update({ reminded_45_at: null, reminded_10_at: null })),
   markReminded: Object.fromEntries(
     ([45, 10] as const).map((days) => [
       days,
@@ -150,6 +151,9 @@ const contractWrites = (s: ContractStatements, runner: SqlRunner): ContractWrite
   async remove(id) {
     // Foreign keys delete bindings and history with the row.
     await runner.run(s.remove, { id })
+  },
+  async clearReminders(id) {
+    await runner.run(s.clearReminders, { id })
   },
   async markReminded(id, days, at) {
     return (await runner.run(s.markReminded[days]!, { id, at: at.getTime() })).affected > 0

@@ -1,9 +1,9 @@
-import { asciiText, createTable, instant, rowId } from './columns.ts'
+import { asciiText, createTable, instant, longBytes, rowId } from './columns.ts'
 import type { Migration } from './migration.ts'
 
 export const migration: Migration = {
   id: '0030-contracts',
-  summary: 'contracts, the clusters that are bound to them, and their history',
+  summary: 'contracts, the clusters that are bound to them, their history and licenses',
   async up(knex, dialect) {
     await createTable(knex, dialect, 'contracts', (table) => {
       rowId(table, dialect)
@@ -68,6 +68,34 @@ export const migration: Migration = {
       table.string('added_by', 254).notNullable()
       instant(table, 'created_at').notNullable()
       table.index(['contract_id', 'id'])
+    })
+    await createTable(knex, dialect, 'license_authorities', (table) => {
+      rowId(table, dialect)
+      table.text('certificate').notNullable()
+      // What the sealed key is bound to; empty if the key is in a file.
+      asciiText(table, dialect, 'ref', 36).notNullable().defaultTo('')
+      longBytes(table, dialect, 'sealed_key').nullable()
+      instant(table, 'created_at').notNullable()
+      instant(table, 'retired_at').nullable()
+    })
+    // A license outlives its contract, so that the list of revoked ones stays complete.
+    await createTable(knex, dialect, 'licenses', (table) => {
+      rowId(table, dialect)
+      asciiText(table, dialect, 'serial', 48).notNullable().unique()
+      table.bigInteger('contract_id').notNullable().unsigned()
+      table.bigInteger('owner_id').notNullable().unsigned()
+      asciiText(table, dialect, 'cluster_uid', 36).notNullable()
+      asciiText(table, dialect, 'kind', 8).notNullable()
+      table.bigInteger('authority_id').notNullable().unsigned().references('license_authorities.id')
+      instant(table, 'not_before').notNullable()
+      instant(table, 'not_after').notNullable()
+      asciiText(table, dialect, 'content_key', 64).notNullable()
+      table.text('certificate').notNullable()
+      instant(table, 'issued_at').notNullable()
+      table.string('issued_by', 254).notNullable()
+      instant(table, 'revoked_at').nullable()
+      table.index(['contract_id', 'cluster_uid', 'kind', 'id'])
+      table.index(['authority_id', 'revoked_at', 'not_after'])
     })
   },
 }
