@@ -87,6 +87,15 @@ export interface ClusterStatusesInput {
   readonly contractId: ContractId | undefined
 }
 
+/** Returns the status of one cluster. What is wrong with it is its `error`. */
+export const makeGetClusterStatus = (deps: StatusDeps) => {
+  const list = makeListClusterStatuses(deps)
+  return async (call: SignedInCall<never>, { cluster, ...about }: Omit<ClusterStatusesInput, 'clusters'> & { readonly cluster: string }): Outcome<Failure<'ContractRequestInvalid'>, ContractClusterStatus> => {
+    const listed = await list(call, { ...about, clusters: [cluster] })
+    return isLeft(listed) ? listed : right(listed.right[0] ?? unknown(cluster, about.contractId, ''))
+  }
+}
+
 /** Returns the status of each cluster, in the order of the request. What is wrong with one of them is its `error`. */
 export const makeListClusterStatuses =
   (deps: StatusDeps) =>

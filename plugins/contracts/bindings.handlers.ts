@@ -1,6 +1,6 @@
 import { ClusterStoreToken } from '../../core/clusters/ports.ts'
 import { makeAssignCluster, makeBindClusters, makeRenameBoundCluster, makeRetagBoundCluster, makeUnbindCluster } from '../../core/contracts/bindings.ts'
-import { makeListClusterStatuses, makeListContractClusters, makeListLicensedClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
+import { makeGetClusterStatus, makeListClusterStatuses, makeListContractClusters, makeListLicensedClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
 import { BindingStoreToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
 import type { ContractClusterId, ContractId } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
@@ -41,15 +41,14 @@ export const bindingGroup = defineGroup({
   },
   routes: (given) => {
     const deps = { ...given, users: given.identity.users }
-    const statuses = makeListClusterStatuses(deps)
     return [
       handle(assignCluster, makeAssignCluster(deps), { input: ({ grant, body }) => ({ ownerId: grant.ownerId, ...body }) }),
       handle(listLicensedClusters, makeListLicensedClusters(given), { input: ({ grant, page }) => ({ ownerId: grant.ownerId, page }), reply: toLicensedCluster }),
-      handle(getClusterStatus, statuses, {
-        input: ({ grant, params, query }) => ({ ownerId: grant.ownerId, clusters: [params.clusterID], contractId: query.contract }),
-        reply: ([status]) => toClusterStatus(status!),
+      handle(getClusterStatus, makeGetClusterStatus(given), {
+        input: ({ grant, params, query }) => ({ ownerId: grant.ownerId, cluster: params.clusterID, contractId: query.contract }),
+        reply: toClusterStatus,
       }),
-      handle(listClusterStatuses, statuses, {
+      handle(listClusterStatuses, makeListClusterStatuses(given), {
         input: ({ grant, body, query }) => ({ ownerId: grant.ownerId, clusters: body.clusters, contractId: query.contract }),
         reply: (found) => found.map(toClusterStatus),
       }),

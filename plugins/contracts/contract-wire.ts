@@ -4,7 +4,7 @@ import { stateOf } from '../../core/contracts/contract-rules.ts'
 import type { LicensedCluster } from '../../core/contracts/ports.ts'
 import type { Contract as StoredContract, ContractEvent } from '../../core/contracts/types.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
-import type { AdministeredContract } from './administration.codecs.ts'
+import type { AdministeredContract } from './administration-codecs.ts'
 import type { ClusterWithAssociatedContracts, Contract, ContractAudit, ContractClusterStatus } from './codecs.ts'
 
 /** Returns a contract as its owner sees it: without what belongs to the vendor. */

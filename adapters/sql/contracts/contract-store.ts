@@ -47,6 +47,14 @@ const selected = (k: Knex, rows: Knex.QueryBuilder, selection: ContractSelection
   return cluster.bound === 'with' ? rows.whereExists(bound) : rows.whereNotExists(bound)
 }
 
+const toRemind = (db: SqlDatabase, days: 45 | 10) =>
+  db.prepare((k, p: Params<'now' | 'endsBefore' | 'limit'>) =>
+    activeAt(withOwner(k('contracts as c')), p('now')).where('c.ends_at', '<', p('endsBefore')).whereNull(`c.reminded_${days}_at`).orderBy(['c.ends_at', 'c.id']).limit(p('limit')),
+  )
+
+const markReminded = (db: SqlDatabase, days: 45 | 10) =>
+  db.prepare((k, p: Params<'id' | 'at'>) => k('contracts').where('id', p('id')).whereNull(`reminded_${days}_at`).update({ [`reminded_${days}_at`]: p('at') }))
+
 const reads = (db: SqlDatabase) => ({
   listAll: pageQuery(db, (k) => k('contracts as c'), newestFirst),
   get: db.prepare((k, p: Params<'ownerId' | 'id'>) => withOwner(k('contracts as c')).where('c.id', p('id')).where('c.owner_id', p('ownerId'))),
@@ -59,14 +67,7 @@ const reads = (db: SqlDatabase) => ({
   bindingNew: db.prepare((k, p: Params<'ownerId' | 'now'>) =>
     activeAt(withOwner(k('contracts as c')), p('now')).where('c.owner_id', p('ownerId')).where('c.binds_new_clusters', 1).orderBy('c.id').limit(1000),
   ),
-  toRemind: Object.fromEntries(
-    ([45, 10] as const).map((days) => [
-      days,
-      db.prepare((k, p: Params<'now' | 'endsBefore' | 'limit'>) =>
-        activeAt(withOwner(k('contracts as c')), p('now')).where('c.ends_at', '<', p('endsBefore')).whereNull(`c.reminded_${days}_at`).orderBy(['c.ends_at', 'c.id']).limit(p('limit')),
-      ),
-    ]),
-  ),
+  toRemind: { 45: toRemind(db, 45), 10: toRemind(db, 10) },
 })
 
 const changed = (k: Knex, p: Params<'at'>): Record<string, Knex.Value | Knex.Raw> => ({ updated_at: p('at'), version: k.raw('?? + 1', ['version']) })
@@ -84,12 +85,7 @@ const writes = (db: SqlDatabase) => ({
   revoke: db.prepare((k, p: Params<'id' | 'at'>) => k('contracts').where('id', p('id')).whereNull('revoked_at').update({ revoked_at: p('at'), ...changed(k, p) })),
   remove: db.prepare((k, p: Params<'id'>) => k('contracts').where('id', p('id')).delete()),
   clearReminders: db.prepare((k, p: Params<'id'>) => k('contracts').where('id', p('id')).update({ reminded_45_at: null, reminded_10_at: null })),
-  markReminded: Object.fromEntries(
-    ([45, 10] as const).map((days) => [
-      days,
-      db.prepare((k, p: Params<'id' | 'at'>) => k('contracts').where('id', p('id')).whereNull(`reminded_${days}_at`).update({ [`reminded_${days}_at`]: p('at') })),
-    ]),
-  ),
+  markReminded: { 45: markReminded(db, 45), 10: markReminded(db, 10) },
 })
 
 /** Every statement on contracts, composed once. */
@@ -122,7 +118,7 @@ const contractReads = (s: ContractStatements, runner: SqlRunner): ContractReads 
       return found.map(contractOf)
     },
     async listToRemind(days, now, endsBefore, limit) {
-      const rows = await runner.all<ContractRow>(s.toRemind[days]!, { now: now.getTime(), endsBefore: endsBefore.getTime(), limit })
+      const rows = await runner.all<ContractRow>(s.toRemind[days], { now: now.getTime(), endsBefore: endsBefore.getTime(), limit })
       return rows.map(contractOf)
     },
     async listBindingNew(ownerId, now) {
@@ -156,7 +152,7 @@ const contractWrites = (s: ContractStatements, runner: SqlRunner): ContractWrite
     await runner.run(s.clearReminders, { id })
   },
   async markReminded(id, days, at) {
-    return (await runner.run(s.markReminded[days]!, { id, at: at.getTime() })).affected > 0
+    return (await runner.run(s.markReminded[days], { id, at: at.getTime() })).affected > 0
   },
 })
 
