@@ -1,3 +1,4 @@
+import { makeLicenseSigner } from '../../adapters/licenses/license-signer.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractEvents } from '../../adapters/sql/contracts/contract-events.ts'
@@ -12,12 +13,15 @@ import {
   ContractEventsToken,
   ContractStoreToken,
   ContractUnitOfWorkToken,
+  LicenseSignerToken,
   LicenseStoreToken,
+  QuotaUsageToken,
 } from '../../core/contracts/ports.ts'
 import type { Provide } from '../boot.ts'
 
 /** Provides contracts and their bindings. */
-export const provideContracts: Provide = (container, { database, objectRows }) => {
+export const provideContracts: Provide = (container, boot) => {
+  const { database, objectRows } = boot
   objectRows.add(contractObjectRows)
   const contracts = makeSqlContractStore(database)
   const bindings = makeSqlBindingStore(database)
@@ -29,6 +33,11 @@ export const provideContracts: Provide = (container, { database, objectRows }) =
   container.provide(ContractStoreToken, () => contracts(database))
   container.provide(BindingStoreToken, () => bindings(database))
   container.provide(ContractEventsToken, () => events(database))
+  const signer = makeLicenseSigner()
+  boot.onStop('signing of licenses', () => signer.close())
+  container.provideValue(LicenseSignerToken, signer)
+  // Usage is not reported to this service yet, so no quota is reached.
+  container.provideValue(QuotaUsageToken, { usedThisMonth: async () => undefined })
   container.provide(ContractUnitOfWorkToken, (resolve) =>
     makeSqlUnitOfWork(
       database,

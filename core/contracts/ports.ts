@@ -1,6 +1,7 @@
 import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
+import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
 import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
 import type {
@@ -154,6 +155,47 @@ export interface AuthorityStore {
   add(authority: Pick<StoredAuthority, 'certificatePem' | 'sealedKey'>, at: Date): Promise<number>
 }
 export const AuthorityStoreToken = token<AuthorityStore>('contracts.AuthorityStore')
+
+/** What a license certifies. */
+export interface LicenseContent {
+  readonly clusterUid: string
+  readonly features: readonly string[]
+  readonly plan: string
+  readonly productLine: string
+  readonly tier: string
+  readonly flags: Readonly<Record<string, string>>
+  /** A mail address of the licensee; empty if there is none. */
+  readonly licensee: string
+  readonly notBefore: Date
+  readonly notAfter: Date
+}
+
+/** A certificate authority with its key, which is PKCS#8 in PEM. */
+export interface LicenseAuthority {
+  readonly certificatePem: string
+  readonly key: Secret
+}
+
+/** What a revocation list says about one license. */
+export interface RevokedSerial {
+  readonly serial: string
+  readonly at: Date
+}
+
+/** Makes and signs certificates, away from the event loop. No method keeps a key. */
+export interface LicenseSigner {
+  /** Makes a self-signed authority with a new key. The organization is part of its name, which wildcard licenses refer to. */
+  makeAuthority(about: { readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }): Promise<LicenseAuthority>
+  /** Returns why the authority cannot sign licenses; undefined if it can. */
+  faultOf(authority: LicenseAuthority): Promise<string | undefined>
+  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nobody uses it. */
+  sign(authority: LicenseAuthority, content: LicenseContent): Promise<{ readonly serial: string; readonly certificatePem: string }>
+  /** Signs a revocation list in PEM. */
+  signRevocations(authority: LicenseAuthority, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): Promise<string>
+  /** Returns a digest of a license's content, apart from its start: 64 hexadecimal digits. */
+  contentKey(authorityId: number, content: LicenseContent): string
+}
+export const LicenseSignerToken = token<LicenseSigner>('contracts.LicenseSigner')
 
 /** The stores that a change to contracts needs, in one transaction. */
 export interface ContractStores {

@@ -2,7 +2,7 @@ import * as t from 'io-ts'
 import type { ContractClusterId, ContractId } from '../../core/contracts/types.ts'
 import { contractEventNames } from '../../core/contracts/types.ts'
 import { path, queryOrOwn } from '../kit/access.ts'
-import { answer, Float, freeText, Int64, listOf, noted, oneOf, optional, pathId, bodyId, patternText, PathName, QueryBoolean, queryId, request, SafeInteger } from '../kit/codecs.ts'
+import { answer, Base64Bytes, Float, freeText, Instant, Int64, listOf, noted, oneOf, optional, pathId, bodyId, patternText, PathName, QueryBoolean, queryId, request, SafeInteger } from '../kit/codecs.ts'
 
 /** The account whose contracts a call is about; the caller's own without it. */
 export const InAccount = request({ org: optional(PathName) }, 'InAccount')
@@ -86,6 +86,12 @@ export const ClusterWithAssociatedContracts = answer(
 export const ContractAudit = answer(
   { id: SafeInteger, contractID: SafeInteger, addedBy: t.string, event: oneOf(...contractEventNames), createdUnix: seconds },
   'ContractAudit',
+)
+
+const LicenseContract = answer({ id: t.string, startTimestamp: Instant, expiryTimestamp: Instant }, 'LicenseContract')
+export const License = answer(
+  { contract: LicenseContract, license: noted(Base64Bytes, { description: 'The certificate in PEM, in base64.' }) },
+  'License',
 )
 
 const shortText = freeText(256)

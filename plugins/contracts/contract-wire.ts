@@ -1,11 +1,12 @@
 import type * as t from 'io-ts'
 import type { ContractClusterStatus as Status } from '../../core/contracts/cluster-status.ts'
 import { stateOf } from '../../core/contracts/contract-rules.ts'
+import type { IssuedLicense } from '../../core/contracts/licenses.ts'
 import type { LicensedCluster } from '../../core/contracts/ports.ts'
 import type { Contract as StoredContract, ContractEvent } from '../../core/contracts/types.ts'
 import { unixSeconds } from '../../core/kernel/clock.ts'
 import type { AdministeredContract } from './administration-codecs.ts'
-import type { ClusterWithAssociatedContracts, Contract, ContractAudit, ContractClusterStatus } from './codecs.ts'
+import type { ClusterWithAssociatedContracts, Contract, ContractAudit, ContractClusterStatus, License } from './codecs.ts'
 
 /** Returns a contract as its owner sees it: without what belongs to the vendor. */
 export const toContract = (contract: StoredContract, now: Date): t.TypeOf<typeof Contract> => {
@@ -91,4 +92,14 @@ export const administeredExample = {
   emails: { ...contractExample.emails, usageAlertAdmin: ['sales@vendor.example'] },
   Reminder45DaysSentUnix: 0,
   Reminder10DaysSentUnix: 0,
+}
+
+export const toLicense = ({ contract, license }: IssuedLicense): t.TypeOf<typeof License> => ({
+  contract: { id: String(contract.id), startTimestamp: contract.startsAt, expiryTimestamp: contract.endsAt },
+  license: new TextEncoder().encode(license.certificatePem),
+})
+
+export const licenseExample = {
+  contract: { id: '42', startTimestamp: '2026-01-01T00:00:00.000Z', expiryTimestamp: '2027-01-01T00:00:00.000Z' },
+  license: 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==',
 }

@@ -2,6 +2,7 @@ import { definePlugin } from '../kit/plugin.ts'
 import { contractAdministrationGroup } from './administration.handlers.ts'
 import { bindingGroup } from './bindings.handlers.ts'
 import { contractGroup } from './contracts.handlers.ts'
+import { licenseGroup } from './licenses.handlers.ts'
 import { contractObjectTypes, contractPermissions } from './relations.ts'
 
 export const contractsPlugin = definePlugin({
@@ -11,5 +12,5 @@ export const contractsPlugin = definePlugin({
   gate: 'vendor-hosted',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
-  groups: [contractGroup, bindingGroup, contractAdministrationGroup],
+  groups: [contractGroup, bindingGroup, contractAdministrationGroup, licenseGroup],
 })

@@ -1,0 +1,61 @@
+import { LicenseAuthorityMissing } from '../../core/contracts/authorities.ts'
+import { LicenseProhibited, QuotaReached } from '../../core/contracts/licenses.ts'
+import { ContractClusterMissing, ContractMissing } from '../../core/contracts/ports.ts'
+import { anyone, requires, siteAdmin } from '../kit/access.ts'
+import { json, text } from '../kit/reply.ts'
+import { routesOf } from '../kit/shared-route.ts'
+import { ContractClusterPath, contractInPath, InAccount, License } from './codecs.ts'
+import { licenseExample } from './contract-wire.ts'
+
+const route = routesOf({
+  tag: 'Licensing & Contracts',
+  scopeCategory: 'contract',
+  failures: [ContractMissing, ContractClusterMissing, LicenseProhibited, LicenseAuthorityMissing, QuotaReached],
+})
+const issueWords =
+  'An X.509 certificate in PEM, in base64, valid to the end of the contract. While its content would be the same, the same license is returned again. ' +
+  'A revoked, expired or scheduled contract, and one without offline licenses, is 405.'
+
+export const issueLicense = route({
+  id: 'contracts.issueLicense',
+  method: 'POST',
+  path: '/user/contracts/{id}/clusters/{ccID}/issue-license',
+  summary: 'Issue the offline license of a bound cluster',
+  description: issueWords,
+  params: ContractClusterPath,
+  query: InAccount,
+  access: requires('can_issue_license', contractInPath),
+  ok: json(200, License, licenseExample),
+})
+
+export const issueAnyLicense = route({
+  id: 'contracts.issueAnyLicense',
+  method: 'POST',
+  path: '/contracts/{id}/clusters/{ccID}/issue-license',
+  summary: 'Issue the offline license of a bound cluster of any account',
+  description: issueWords,
+  params: ContractClusterPath,
+  access: siteAdmin,
+  ok: json(200, License, licenseExample),
+})
+
+const publicRoute = routesOf({ tag: 'Licensing & Contracts', access: anyone })
+
+export const getAuthorities = publicRoute({
+  id: 'contracts.getAuthorities',
+  method: 'GET',
+  path: '/licenses/ca.pem',
+  summary: 'Get the certificates of the license authorities, the newest first',
+  description: 'Verifiers trust all of them: licenses of an authority that was replaced stay valid. Empty before an authority is set up.',
+  ok: text('application/x-pem-file', '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n'),
+})
+
+export const getRevocations = publicRoute({
+  id: 'contracts.getRevocations',
+  method: 'GET',
+  path: '/licenses/crl.pem',
+  summary: 'Get the signed list of revoked licenses of the present authority',
+  description: 'A revocation list (RFC 5280) in PEM, made again at most once a minute.',
+  ok: text('application/x-pem-file', '-----BEGIN X509 CRL-----\n…\n-----END X509 CRL-----\n'),
+  failures: [LicenseAuthorityMissing],
+})
