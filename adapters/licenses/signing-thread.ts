@@ -66,7 +66,7 @@ const makeAuthority = async ({ organization, notBefore, notAfter }: Extract<Sign
   const keys = await webcrypto.subtle.generateKey(ecdsa, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
-    name: [{ O: [organization] }, { CN: ['License authority'] }],
+    name: [{ O: [verbatim(organization)] }, { CN: [verbatim('License authority')] }],
     keys,
     signingAlgorithm: ecdsa,
     notBefore,
@@ -81,13 +81,16 @@ const makeAuthority = async ({ organization, notBefore, notAfter }: Extract<Sign
   return { certificatePem: certificate.toString('pem'), keyPem: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY') }
 }
 
-const subjectOf = ({ clusterUid, features, plan, productLine, tier, flags }: ThreadContent): x509.JsonName => [
-  { C: [productLine] },
-  { ST: [tier] },
-  ...Object.entries(flags).map(([key, value]) => ({ L: [`${key}=${value}`] })),
-  ...features.map((feature) => ({ O: [feature] })),
-  { OU: [plan] },
-  { CN: [clusterUid] },
+/** A plain string would be read as the text form of a name, in which braces and hash signs have a meaning. */
+const verbatim = (text: string): x509.JsonAttributeObject => ({ utf8String: text })
+
+const subjectOf = ({ clusterUid, features, plan, productLine, tier, flags }: ThreadContent): x509.JsonNameParams => [
+  { C: [verbatim(productLine)] },
+  { ST: [verbatim(tier)] },
+  ...Object.entries(flags).map(([key, value]) => ({ L: [verbatim(`${key}=${value}`)] })),
+  ...features.map((feature) => ({ O: [verbatim(feature)] })),
+  { OU: [verbatim(plan)] },
+  { CN: [verbatim(clusterUid)] },
 ]
 
 const sign = async ({ certificatePem, keyPem, content }: Extract<SigningTask, { kind: 'license' }>): Promise<{ readonly serial: string; readonly certificatePem: string }> => {
@@ -125,10 +128,12 @@ const signRevocations = async ({ certificatePem, keyPem, revoked, thisUpdate, ne
     nextUpdate,
     signingAlgorithm: keyAlgorithm(certificatePem).signing,
     signingKey: await signingKey(certificatePem, keyPem),
-    entries: revoked.map(({ serial, at }) => ({ serialNumber: hexOf(serial), revocationDate: at })),
+    // An entry without a reason would get an empty list of extensions, which OpenSSL refuses.
+    entries: revoked.map(({ serial, at }) => ({ serialNumber: hexOf(serial), revocationDate: at, reason: x509.X509CrlReason.cessationOfOperation })),
     extensions: [await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey)],
   })
-  return list.toString('pem')
+  // The library's own form has the label CRL, which OpenSSL does not read.
+  return `${x509.PemConverter.encode(list.rawData, 'X509 CRL')}\n`
 }
 
 /** Runs one task on this thread. */

@@ -7,8 +7,8 @@ import type { LicenseSigner, LicenseStore } from './ports.ts'
 
 const freshMilliseconds = 60_000
 const validDays = 7
-/** More revoked licenses than a list is of use for: it would have 4 MB. */
-const maxRevoked = 100_000
+/** More revoked licenses than one list can hold: its making takes time that grows with the square. */
+const maxRevoked = 20_000
 
 /** Returns the signed list of revoked licenses in PEM. It is made at most once a minute, by one request at a time. */
 export const makeListRevocations = (deps: {
