@@ -66,7 +66,7 @@ const makeAuthority = async ({ organization, notBefore, notAfter }: Extract<Sign
   const keys = await webcrypto.subtle.generateKey(ecdsa, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
-    name: [{ O: [verbatim(organization)] }, { CN: [verbatim('License authority')] }],
+    name: new x509.Name([{ O: [verbatim(organization)] }, { CN: [verbatim('License authority')] }]),
     keys,
     signingAlgorithm: ecdsa,
     notBefore,
@@ -99,7 +99,7 @@ const sign = async ({ certificatePem, keyPem, content }: Extract<SigningTask, { 
   const keys = await webcrypto.subtle.generateKey(ecdsa, false, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial,
-    subject: subjectOf(content),
+    subject: new x509.Name(subjectOf(content)),
     issuer: issuer.subjectName,
     notBefore: content.notBefore,
     notAfter: content.notAfter,
