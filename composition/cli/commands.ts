@@ -4,6 +4,7 @@ import type { AuditExportOptions } from './audit.ts'
 import type { BusInitOptions } from './bus.ts'
 import type { CommandContext, CommonOptions, ExitCode } from './command-context.ts'
 import type { KubeconfigOptions } from './kubeconfig.ts'
+import type { LicensesInitOptions, LicensesVerifyOptions } from './licenses.ts'
 import type { ServerOptions } from './server-connection.ts'
 import type { ListOptions } from './tasks.ts'
 
@@ -174,6 +175,31 @@ The keys stay in the database, sealed; what is printed holds no secret. Then:
 Browsers reach the websocket at the path /bus of Moorage's own domain; docs/message-bus.md tells how.
 ${examples('moorage bus init > nats.conf', 'moorage bus init --store ./nats --listen 127.0.0.1:4222', 'moorage bus init --json')}`)
     .action((options: BusInitOptions) => run(async () => (await import('./bus.ts')).busInit(context, options)))
+}
+
+export const describeLicenses: Describe = (program, run, context) => {
+  const licenses = program.command('licenses').description('The certificate authority of licenses, and the check of a license without the service.')
+
+  withJson(licenses.command('init'))
+    .description('Set up the certificate authority that signs licenses, and print its certificate. The key stays in the database, sealed.')
+    .option('--organization <name>', 'your name in the certificate of a new authority', 'Moorage')
+    .option('--certificate <file>', 'certificate of an authority of your own, PEM, with --key')
+    .option('--key <file>', 'its private key: PKCS#8 in PEM, without a password')
+    .option('--rotate', 'replace the present authority; its licenses stay valid')
+    .addHelpText('after', examples('moorage licenses init --organization "Example, Inc."', 'moorage licenses init --certificate ca.pem --key ca-key.pem', 'moorage licenses init --rotate'))
+    .action((options: LicensesInitOptions) => run(async () => (await import('./licenses.ts')).licensesInit(context, options)))
+
+  licenses
+    .command('verify')
+    .argument('<file>', 'the license in PEM; - reads standard input')
+    .description('Check a license as a verifier in a cluster does. Exit code 0: accepted; 1: refused.')
+    .requiredOption('--ca <file>', 'certificates of the authorities, PEM, as GET /api/v1/licenses/ca.pem gives them')
+    .option('--cluster <uid>', 'UID of the namespace kube-system of the cluster')
+    .option('--feature <name>', 'a feature that must be licensed')
+    .option('--crl <file>', 'revocation list, PEM, as GET /api/v1/licenses/crl.pem gives it')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', examples('moorage licenses verify --ca ca.pem --cluster 7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11 license.pem'))
+    .action((file: string, options: LicensesVerifyOptions) => run(async () => (await import('./licenses.ts')).licensesVerify(context, options, file)))
 }
 
 const withServerAndJson = (command: Command): Command => withServer(command).option('--json', 'print what the server says as JSON')

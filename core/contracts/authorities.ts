@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { laterByDays } from '../kernel/clock.ts'
 import type { Failure, Outcome } from '../kernel/failure.ts'
 import { defineFailure } from '../kernel/failure.ts'
-import type { SignedInCall } from '../kernel/principal.ts'
+import type { Call } from '../kernel/principal.ts'
 import type { Entropy, SealedPlace, SecretBox } from '../kernel/secret.ts'
 import { hex } from '../kernel/secret.ts'
 import type { AuditEntry } from '../kernel/unit-of-work.ts'
@@ -81,7 +81,7 @@ const added = (id: number, isRotation: boolean): AuditEntry => ({
 /** Sets up the certificate authority of licenses, or replaces it. Licenses of the replaced one stay valid. */
 export const makeAddAuthority =
   (deps: AddDeps) =>
-  async (call: SignedInCall<never>, { organization, own, rotate }: AddAuthorityInput): Outcome<Failure<'LicenseAuthorityRefused'>, StoredAuthority> => {
+  async (call: Call<StoredAuthority>, { organization, own, rotate }: AddAuthorityInput): Outcome<Failure<'LicenseAuthorityRefused'>, StoredAuthority> => {
     const present = (await deps.authorities.list()).filter(({ retiredAt }) => retiredAt === undefined)
     if (present.length > 0 && !rotate) return left(LicenseAuthorityRefused('There is a certificate authority for licenses already. Replace it with --rotate.'))
     const at = deps.clock.now()
@@ -91,7 +91,7 @@ export const makeAddAuthority =
     const ref = hex(deps.entropy.bytes(16))
     const sealedKey = { ref, box: await deps.secretBox.seal(authority.key, placeOf(ref)) }
     const { certificatePem } = authority
-    return deps.unitOfWork.run<never, StoredAuthority>(call as SignedInCall<StoredAuthority>, async ({ authorities, audit }) => {
+    return deps.unitOfWork.run<never, StoredAuthority>(call, async ({ authorities, audit }) => {
       const id = await authorities.add({ certificatePem, sealedKey }, at)
       await audit.record(added(id, present.length > 0))
       return right({ id, certificatePem, sealedKey, createdAt: at, retiredAt: undefined })
