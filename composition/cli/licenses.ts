@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { certificatesIn, readLicense, revokedIn } from '../../adapters/licenses/license-reader.ts'
+import { systemClock } from '../../adapters/system/system-clock.ts'
 import { makeAddAuthority } from '../../core/contracts/authorities.ts'
 import { licenseFaults } from '../../core/contracts/license-verification.ts'
 import { AuthorityStoreToken, ContractUnitOfWorkToken, LicenseSignerToken } from '../../core/contracts/ports.ts'
@@ -73,7 +74,7 @@ export const licensesVerify = async (context: CommandContext, options: LicensesV
   }
   const license = readLicense(readText(file), authorities, options.cluster)
   const revoked = options.crl === undefined ? new Set<string>() : await revokedIn(readText(options.crl), authorities)
-  const faults = licenseFaults(license, { now: new Date(), feature: options.feature, revoked })
+  const faults = licenseFaults(license, { now: systemClock.now(), feature: options.feature, revoked })
   const { serial, clusterUid, features, plan, flags, notBefore, notAfter } = license
   if (options.json === true) printJson(context, { valid: faults.length === 0, faults, serial, cluster: clusterUid, features, plan, flags, notBefore, notAfter })
   else {
