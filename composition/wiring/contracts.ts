@@ -1,3 +1,7 @@
+import { hkdfSync } from 'node:crypto'
+import { join } from 'node:path'
+import { makeFolderDocuments } from '../../adapters/documents/folder-documents.ts'
+import { noScanner } from '../../adapters/documents/no-scanner.ts'
 import { makeLicenseSigner } from '../../adapters/licenses/license-signer.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
@@ -7,6 +11,8 @@ import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-stor
 import { contractObjectRows } from '../../adapters/sql/contracts/rows.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
+import type { DocumentStore } from '../../core/contracts/document-ports.ts'
+import { DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
 import {
   AuthorityStoreToken,
   BindingStoreToken,
@@ -17,7 +23,8 @@ import {
   LicenseStoreToken,
   QuotaUsageToken,
 } from '../../core/contracts/ports.ts'
-import type { Provide } from '../boot.ts'
+import { secret } from '../../core/kernel/secret.ts'
+import type { Boot, Provide } from '../boot.ts'
 
 /** Provides contracts and their bindings. */
 export const provideContracts: Provide = (container, boot) => {
@@ -36,6 +43,8 @@ export const provideContracts: Provide = (container, boot) => {
   const signer = makeLicenseSigner()
   boot.onStop('signing of licenses', () => signer.close())
   container.provideValue(LicenseSignerToken, signer)
+  container.provide(DocumentStoreToken, () => documentsOf(boot))
+  container.provideValue(DocumentScannerToken, noScanner)
   // Usage is not reported to this service yet, so no quota is reached.
   container.provideValue(QuotaUsageToken, { usedThisMonth: async () => undefined })
   container.provide(ContractUnitOfWorkToken, (resolve) =>
@@ -46,3 +55,10 @@ export const provideContracts: Provide = (container, boot) => {
     ),
   )
 }
+
+const documentsOf = ({ baseUrl, keys, settings }: Boot): DocumentStore =>
+  makeFolderDocuments({
+    folder: join(settings.dataDir, 'documents'),
+    key: secret(new Uint8Array(hkdfSync('sha256', keys.csrf.reveal(), '', 'moorage links to documents', 32))),
+    routeUrl: () => `${baseUrl()}/api/v1/contract-documents`,
+  })

@@ -2,6 +2,7 @@ import { definePlugin } from '../kit/plugin.ts'
 import { contractAdministrationGroup } from './administration.handlers.ts'
 import { bindingGroup } from './bindings.handlers.ts'
 import { contractGroup } from './contracts.handlers.ts'
+import { documentGroup } from './documents.handlers.ts'
 import { licenseGroup } from './licenses.handlers.ts'
 import { contractObjectTypes, contractPermissions } from './relations.ts'
 
@@ -12,5 +13,5 @@ export const contractsPlugin = definePlugin({
   gate: 'vendor-hosted',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
-  groups: [contractGroup, bindingGroup, contractAdministrationGroup, licenseGroup],
+  groups: [contractGroup, bindingGroup, contractAdministrationGroup, documentGroup, licenseGroup],
 })
