@@ -10,6 +10,7 @@ import { makeSqlAuthorityStore, makeSqlLicenseStore } from '../../adapters/sql/c
 import { makeSqlContractStore } from '../../adapters/sql/contracts/contract-store.ts'
 import { contractObjectRows } from '../../adapters/sql/contracts/rows.ts'
 import { makeSqlUnitOfWork } from '../../adapters/sql/engine/unit-of-work.ts'
+import { makeBindImported } from '../../core/contracts/automatic-binding.ts'
 import { AuditChainToken } from '../../core/audit/ports.ts'
 import type { DocumentStore } from '../../core/contracts/document-ports.ts'
 import { DocumentScannerToken, DocumentStoreToken } from '../../core/contracts/document-ports.ts'
@@ -23,8 +24,14 @@ import {
   LicenseStoreToken,
   QuotaUsageToken,
 } from '../../core/contracts/ports.ts'
+import { ClockToken } from '../../core/kernel/clock.ts'
+import { isOpen } from '../../core/kernel/deployment.ts'
 import { secret } from '../../core/kernel/secret.ts'
+import { notifyAfterCommit } from '../../core/mail/delivery.ts'
+import { OutboxNotifierToken } from '../../core/mail/ports.ts'
 import type { Boot, Provide } from '../boot.ts'
+import { BindImportWatcherToken } from './clusters.ts'
+import { BindMailOutboxToken } from './mail.ts'
 
 /** Provides contracts and their bindings. */
 export const provideContracts: Provide = (container, boot) => {
@@ -47,13 +54,20 @@ export const provideContracts: Provide = (container, boot) => {
   container.provideValue(DocumentScannerToken, noScanner)
   // Usage is not reported to this service yet, so no quota is reached.
   container.provideValue(QuotaUsageToken, { usedThisMonth: async () => undefined })
-  container.provide(ContractUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(
+  container.provide(ContractUnitOfWorkToken, (resolve) => {
+    const outbox = resolve(BindMailOutboxToken)
+    const unitOfWork = makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), audit }),
+      (tx, audit) => ({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), licenses: licenses(tx), authorities: authorities(tx), audit, mail: outbox(tx) }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
-    ),
-  )
+    )
+    return notifyAfterCommit(unitOfWork, resolve(OutboxNotifierToken))
+  })
+  container.provide(BindImportWatcherToken, (resolve) => {
+    if (!isOpen('vendor-hosted', boot.deployment)) return () => ({ imported: async () => undefined })
+    const bindImported = makeBindImported(resolve(ClockToken))
+    return (tx, audit) => bindImported({ contracts: contracts(tx), bindings: bindings(tx), events: events(tx), audit })
+  })
 }
 
 const documentsOf = ({ baseUrl, keys, settings }: Boot): DocumentStore =>

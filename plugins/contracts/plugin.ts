@@ -4,6 +4,7 @@ import { bindingGroup } from './bindings.handlers.ts'
 import { contractGroup } from './contracts.handlers.ts'
 import { documentGroup } from './documents.handlers.ts'
 import { licenseGroup } from './licenses.handlers.ts'
+import { reminderGroup } from './reminders.job.ts'
 import { contractObjectTypes, contractPermissions } from './relations.ts'
 
 export const contractsPlugin = definePlugin({
@@ -13,5 +14,5 @@ export const contractsPlugin = definePlugin({
   gate: 'vendor-hosted',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
-  groups: [contractGroup, bindingGroup, contractAdministrationGroup, documentGroup, licenseGroup],
+  groups: [contractGroup, bindingGroup, contractAdministrationGroup, documentGroup, licenseGroup, reminderGroup],
 })
