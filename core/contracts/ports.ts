@@ -189,7 +189,7 @@ export interface LicenseSigner {
   makeAuthority(about: { readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }): Promise<LicenseAuthority>
   /** Returns why the authority cannot sign licenses; undefined if it can. */
   faultOf(authority: LicenseAuthority): Promise<string | undefined>
-  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nobody uses it. */
+  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: it has no use. */
   sign(authority: LicenseAuthority, content: LicenseContent): Promise<{ readonly serial: string; readonly certificatePem: string }>
   /** Signs a revocation list in PEM. */
   signRevocations(authority: LicenseAuthority, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): Promise<string>
