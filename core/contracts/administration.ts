@@ -111,6 +111,18 @@ export const makeOnAnyContract =
     return contract === undefined ? left(missing(input.id)) : useCase(call, { ...input, ownerId: contract.ownerId } as unknown as I)
   }
 
+/** Returns a use case on an account's contracts for site admins, who name the account; without a name, their own is meant. */
+export const makeOnAnyAccount =
+  ({ memberships }: { readonly memberships: Pick<MembershipStore, 'findAccount'> }) =>
+  <C extends SignedInCall<never>, I extends { readonly ownerId: AccountId }, F extends Failure, A>(useCase: (call: C, input: I) => Outcome<F, A>) =>
+  async (call: C, input: Omit<I, 'ownerId'> & { readonly owner: string | undefined }): Outcome<F | Failure<'ContractOwnerMissing'>, A> => {
+    const name = input.owner ?? call.principal.login
+    const account = await memberships.findAccount(name)
+    return account === undefined
+      ? left(ContractOwnerMissing(`The account ${name} does not exist.`))
+      : useCase(call, { ...input, ownerId: account.id as AccountId } as unknown as I)
+  }
+
 interface Change<F extends Failure> {
   readonly event: ContractEventName
   /** Applies the change to a locked contract. Right(false): there is nothing to change. */

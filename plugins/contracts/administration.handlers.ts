@@ -6,12 +6,13 @@ import {
   makeExtendContract,
   makeGetAnyContract,
   makeListAllContracts,
+  makeOnAnyAccount,
   makeOnAnyContract,
   makeRevokeContract,
   makeUpdateContract,
 } from '../../core/contracts/administration.ts'
 import { makeBindClusters, makeRenameBoundCluster, makeRetagBoundCluster, makeUnbindCluster } from '../../core/contracts/bindings.ts'
-import { makeListContractClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
+import { makeGetClusterStatus, makeListClusterStatuses, makeListContractClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
 import type { ContractDraft } from '../../core/contracts/contract-terms.ts'
 import { DocumentStoreToken } from '../../core/contracts/document-ports.ts'
 import { makeWithDocument } from '../../core/contracts/documents.ts'
@@ -32,8 +33,10 @@ import {
   createContracts,
   deleteContract,
   extendContract,
+  getAnyClusterStatus,
   getAnyContract,
   listAllContracts,
+  listAnyClusterStatuses,
   listAnyContractAudit,
   listAnyContractClusters,
   listAnyUnboundClusters,
@@ -80,6 +83,9 @@ export const contractAdministrationGroup = defineGroup({
   routes: (given) => {
     const deps = { ...given, users: given.identity.users }
     const onAny = makeOnAnyContract(given)
+    const onAccount = makeOnAnyAccount(given)
+    const statusOfAny = onAccount(makeGetClusterStatus(given))
+    const statusesOfAny = onAccount(makeListClusterStatuses(given))
     const shown = (contract: Contract) => toAdministeredContract(contract, given.clock.now())
     return [
       handle(listAllContracts, makeListAllContracts(given), { input: ({ query, page }) => ({ owner: query.org, page }), reply: shown }),
@@ -92,6 +98,14 @@ export const contractAdministrationGroup = defineGroup({
       handle(deleteContract, makeWithDocument(given)(makeDeleteContract(deps)), { input: ({ params }) => params.id }),
       handle(extendContract, makeExtendContract(deps), { input: ({ params, body }) => ({ id: params.id, endsAt: new Date(body.end * 1000) }), reply: shown }),
       handle(revokeContract, makeRevokeContract(deps), { input: ({ params }) => params.id }),
+      handle(getAnyClusterStatus, statusOfAny, {
+        input: ({ params, query }) => ({ owner: query.org, cluster: params.clusterID, contractId: query.contract }),
+        reply: toClusterStatus,
+      }),
+      handle(listAnyClusterStatuses, statusesOfAny, {
+        input: ({ body, query }) => ({ owner: query.org, clusters: body.clusters, contractId: query.contract }),
+        reply: (found) => found.map(toClusterStatus),
+      }),
       handle(listAnyContractAudit, onAny(makeListContractEvents(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toContractAudit }),
       handle(listAnyContractClusters, onAny(makeListContractClusters(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toClusterStatus }),
       handle(bindAnyClusters, onAny(makeBindClusters(deps)), { input: ({ params, body }) => ({ ...params, clusters: body }), reply: (bound) => bound.map(toClusterStatus) }),

@@ -6,7 +6,7 @@ import { empty, json, list } from '../kit/reply.ts'
 import { body } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
 import { AddContractParams, AdministeredContract, ContractParams, ExtendContractParams, OfAccount } from './administration-codecs.ts'
-import { bindClusters, listContractClusters, listUnboundClusters, renameCluster, retagCluster, unbindCluster } from './bindings.routes.ts'
+import { bindClusters, getClusterStatus, listClusterStatuses, listContractClusters, listUnboundClusters, renameCluster, retagCluster, unbindCluster } from './bindings.routes.ts'
 import { ContractAudit, ContractPath } from './codecs.ts'
 import { administeredExample, auditExample, contractExample } from './contract-wire.ts'
 
@@ -93,6 +93,8 @@ const forAdmin = { access: siteAdmin } as const
 export const listAnyContractClusters = { ...listContractClusters, ...forAdmin, id: 'contracts.listAnyContractClusters', path: '/contracts/{id}/clusters' }
 export const bindAnyClusters = { ...bindClusters, ...forAdmin, id: 'contracts.bindAnyClusters', path: '/contracts/{id}/clusters', failures: [...bindClusters.failures, ContractMissing], statusOf: { ContractMissing: 400 } }
 export const listAnyUnboundClusters = { ...listUnboundClusters, ...forAdmin, id: 'contracts.listAnyUnboundClusters', path: '/contracts/{id}/clusters/imported/non-associated', failures: [ContractRequestInvalid, ContractMissing], statusOf: { ContractMissing: 400 } }
+export const getAnyClusterStatus = { ...getClusterStatus, ...forAdmin, failures: [...getClusterStatus.failures, ContractOwnerMissing], statusOf: { ContractOwnerMissing: 422, ContractRequestInvalid: 400 }, id: 'contracts.getAnyClusterStatus', path: '/contracts/active/associated-clusters/{clusterID}/status' }
+export const listAnyClusterStatuses = { ...listClusterStatuses, ...forAdmin, failures: [...listClusterStatuses.failures, ContractOwnerMissing], statusOf: { ContractOwnerMissing: 422, ContractRequestInvalid: 422 }, id: 'contracts.listAnyClusterStatuses', path: '/contracts/active/associated-clusters/batch-status' }
 const unknownContract = { failures: [...unbindCluster.failures, ContractMissing], statusOf: { ...unbindCluster.statusOf, ContractMissing: 403 } }
 export const unbindAnyCluster = { ...unbindCluster, ...forAdmin, ...unknownContract, id: 'contracts.unbindAnyCluster', path: '/contracts/{id}/clusters/{ccID}' }
 export const renameAnyCluster = { ...renameCluster, ...forAdmin, ...unknownContract, id: 'contracts.renameAnyCluster', path: '/contracts/{id}/clusters/{ccID}/name' }

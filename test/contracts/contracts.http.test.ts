@@ -193,3 +193,16 @@ test('two requests that bind the same cluster at once: one is 201, the other 400
   const statuses = (await Promise.all([1, 2, 3, 4].map(() => as(owner, 'POST', `${base}/${id}/clusters?org=${org}`, body)))).map(({ status }) => status)
   t.deepEqual(statuses.sort(), [201, 400, 400, 400])
 })
+
+test('a site admin asks for the status of clusters of any account; its owner does not by these routes', async (t) => {
+  const { id } = await contract()
+  const uid = randomUUID()
+  await expectStatus(admin('POST', `/api/v1/contracts/${id}/clusters`, [{ cluster: uid, displayName: 'Delta' }]), 201)
+  const at = '/api/v1/contracts/active/associated-clusters'
+  t.like((await expectStatus(admin('GET', `${at}/${uid}/status?org=${org}`), 200)).json, { contractId: id, displayName: 'Delta' })
+  t.like((await expectStatus(admin('GET', `${at}/${uid}/status`), 200)).json, { id: 0, displayName: '' }, 'the account of the site admin has no such contract')
+  t.like((await expectStatus(admin('POST', `${at}/batch-status?org=${org}`, { clusters: [uid] }), 200)).json[0], { contractId: id })
+  await expectStatus(admin('GET', `${at}/${uid}/status?org=no-such-account`), 422)
+  await expectStatus(as(owner, 'GET', `${at}/${uid}/status?org=${org}`), 403)
+  await expectStatus(as(owner, 'POST', `${at}/batch-status?org=${org}`, { clusters: [uid] }), 403)
+})
