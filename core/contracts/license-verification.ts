@@ -10,9 +10,14 @@ export interface ReadLicense {
   readonly notAfter: Date
   /** The license is signed by one of the authorities given. */
   readonly isTrusted: boolean
+  /** The end of the authority that signed it; undefined if it is not trusted. */
+  readonly authorityEnd: Date | undefined
   /** The certificate may be used to identify a client, as licenses are. */
   readonly isForClients: boolean
-  /** The names that the certificate is valid for include this cluster; undefined if none was named. */
+  /**
+   * The names that the certificate is valid for include this cluster; undefined if none was named. A license whose common name is
+   * `*.` and the organization of its authority is for every cluster.
+   */
   readonly matchesCluster: boolean | undefined
 }
 
@@ -30,6 +35,7 @@ export const licenseFaults = (license: ReadLicense, { now, feature, revoked }: V
   ...(license.isForClients ? [] : ['It is not a license: its extended key usage is not clientAuth.']),
   ...(now.getTime() < license.notBefore.getTime() ? [`It is not valid before ${license.notBefore.toISOString()}.`] : []),
   ...(now.getTime() > license.notAfter.getTime() ? [`It expired at ${license.notAfter.toISOString()}.`] : []),
+  ...(license.authorityEnd !== undefined && now.getTime() > license.authorityEnd.getTime() ? [`The authority that signed it expired at ${license.authorityEnd.toISOString()}.`] : []),
   ...(license.matchesCluster === false ? ['It is for another cluster.'] : []),
   ...(feature === undefined || license.features.includes(feature) ? [] : [`It does not license the feature ${feature}.`]),
   ...(revoked.has(license.serial) ? ['It was revoked.'] : []),

@@ -176,6 +176,12 @@ export interface LicenseAuthority {
   readonly key: Secret
 }
 
+/** From when to when a certificate is valid, both included. */
+export interface Validity {
+  readonly notBefore: Date
+  readonly notAfter: Date
+}
+
 /** What a revocation list says about one license. */
 export interface RevokedSerial {
   readonly serial: string
@@ -186,13 +192,15 @@ export interface RevokedSerial {
 export interface LicenseSigner {
   /** Makes a self-signed authority with a new key. The organization is part of its name, which wildcard licenses refer to. */
   makeAuthority(about: { readonly organization: string; readonly notBefore: Date; readonly notAfter: Date }): Promise<LicenseAuthority>
-  /** Returns why the authority cannot sign licenses; undefined if it can. */
-  faultOf(authority: LicenseAuthority): Promise<string | undefined>
+  /** Returns why the authority cannot sign licenses now; undefined if it can. */
+  faultOf(authority: LicenseAuthority, now: Date): Promise<string | undefined>
+  /** Returns the validity of a stored authority. */
+  validityOf(certificatePem: string): Validity
   /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nobody uses it. */
   sign(authority: LicenseAuthority, content: LicenseContent): Promise<{ readonly serial: string; readonly certificatePem: string }>
   /** Signs a revocation list in PEM. */
   signRevocations(authority: LicenseAuthority, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): Promise<string>
-  /** Returns a digest of a license's content, apart from its start: 64 hexadecimal digits. */
+  /** Returns a digest of a license's content, apart from its validity: 64 hexadecimal digits. */
   contentKey(authorityId: number, content: LicenseContent): string
 }
 export const LicenseSignerToken = token<LicenseSigner>('contracts.LicenseSigner')

@@ -131,7 +131,7 @@ export interface License {
   readonly authorityId: number
   readonly notBefore: Date
   readonly notAfter: Date
-  /** Equal for licenses with the same content, apart from serial and start. */
+  /** Equal for licenses with the same content, apart from serial and validity. */
   readonly contentKey: string
   readonly certificatePem: string
   readonly issuedAt: Date

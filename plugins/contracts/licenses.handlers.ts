@@ -1,6 +1,6 @@
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { makeOnAnyContract } from '../../core/contracts/administration.ts'
-import { makeListAuthorities, makeOpenAuthority } from '../../core/contracts/authorities.ts'
+import { makeListAuthorities, makeOpenAuthorities } from '../../core/contracts/authorities.ts'
 import { makeIssueLicense } from '../../core/contracts/licenses.ts'
 import {
   AuthorityStoreToken,
@@ -37,7 +37,7 @@ export const licenseGroup = defineGroup({
     unitOfWork: ContractUnitOfWorkToken,
   },
   routes: (given) => {
-    const deps = { ...given, users: given.identity.users, openAuthority: makeOpenAuthority(given) }
+    const deps = { ...given, users: given.identity.users, authorities: makeOpenAuthorities(given) }
     const issue = makeIssueLicense(deps)
     const issueAny = makeOnAnyContract(given)(issue)
     const authorities = makeListAuthorities(given)

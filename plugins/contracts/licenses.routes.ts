@@ -1,6 +1,6 @@
 import { LicenseAuthorityMissing } from '../../core/contracts/authorities.ts'
 import { LicenseProhibited, QuotaReached } from '../../core/contracts/licenses.ts'
-import { ContractClusterMissing, ContractMissing } from '../../core/contracts/ports.ts'
+import { ContractChanged, ContractClusterMissing, ContractMissing } from '../../core/contracts/ports.ts'
 import { anyone, requires, siteAdmin } from '../kit/access.ts'
 import { json, text } from '../kit/reply.ts'
 import { routesOf } from '../kit/shared-route.ts'
@@ -10,7 +10,7 @@ import { licenseExample } from './contract-wire.ts'
 const route = routesOf({
   tag: 'Licensing & Contracts',
   scopeCategory: 'contract',
-  failures: [ContractMissing, ContractClusterMissing, LicenseProhibited, LicenseAuthorityMissing, QuotaReached],
+  failures: [ContractChanged, ContractMissing, ContractClusterMissing, LicenseProhibited, LicenseAuthorityMissing, QuotaReached],
 })
 const issueWords =
   'An X.509 certificate in PEM, in base64, valid to the end of the contract. While its content would be the same, the same license is returned again. ' +
@@ -54,8 +54,8 @@ export const getRevocations = publicRoute({
   id: 'contracts.getRevocations',
   method: 'GET',
   path: '/licenses/crl.pem',
-  summary: 'Get the signed list of revoked licenses of the present authority',
-  description: 'A revocation list (RFC 5280) in PEM, made again at most once a minute.',
+  summary: 'Get the signed lists of revoked licenses, one for each authority, the newest first',
+  description: 'Revocation lists (RFC 5280) in PEM, made again at most once a minute and valid for 7 days. Authorities that have expired are left out.',
   ok: text('application/x-pem-file', '-----BEGIN X509 CRL-----\n…\n-----END X509 CRL-----\n'),
   failures: [LicenseAuthorityMissing],
 })
