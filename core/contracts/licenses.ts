@@ -134,7 +134,7 @@ export const isStillGood = (license: Pick<License, 'contentKey' | 'notBefore' | 
 const maxAttempts = 3
 
 export type LicenseRequest = BoundClusterKey & { readonly kind: LicenseKind }
-type Issue = (call: SignedInCall<IssuedLicense>, request: LicenseRequest) => Outcome<IssueFailure, IssuedLicense>
+export type Issue = (call: SignedInCall<IssuedLicense>, request: LicenseRequest) => Outcome<IssueFailure, IssuedLicense>
 
 const clusterMissing = (id: ContractClusterId): Failure<'ContractClusterMissing'> => ContractClusterMissing(`The contract has no cluster with the id ${id}.`)
 

@@ -56,6 +56,12 @@ export interface LicensedBinding {
   readonly contract: Pick<Contract, 'id' | 'product' | 'features' | 'allowsOffline'>
 }
 
+/** A contract of any account with its binding of one cluster. */
+export interface ContractOfCluster {
+  readonly contract: Contract
+  readonly clusterId: ContractClusterId
+}
+
 /** A cluster to be bound. */
 export interface NewBinding {
   readonly clusterUid: string
@@ -98,6 +104,8 @@ export interface BindingStore {
   find(contractId: ContractId, id: ContractClusterId): Promise<BoundCluster | undefined>
   /** Returns all bindings of these clusters to contracts of the account that are in force at `now`, in one statement; at most 1,000 clusters. */
   listFor(ownerId: AccountId, clusterUids: readonly string[], now: Date): Promise<readonly LicensedBinding[]>
+  /** Returns the contracts of all accounts to which a cluster is bound, in any state, the latest end first; at most `limit`. */
+  listContractsOf(clusterUid: string, limit: number): Promise<readonly ContractOfCluster[]>
   /** Returns the clusters of the active offline contracts of an account, by UID. */
   listLicensed(ownerId: AccountId, now: Date, page: PageRequest): Promise<Page<LicensedCluster>>
   /** Returns those of the given clusters that are bound to the contract. */

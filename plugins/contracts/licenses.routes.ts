@@ -1,10 +1,12 @@
 import { LicenseAuthorityMissing } from '../../core/contracts/authorities.ts'
 import { LicenseProhibited, QuotaReached } from '../../core/contracts/licenses.ts'
-import { ContractChanged, ContractClusterMissing, ContractMissing } from '../../core/contracts/ports.ts'
-import { anyone, requires, siteAdmin } from '../kit/access.ts'
+import { FeaturesNotLicensed } from '../../core/contracts/machine-licenses.ts'
+import { ContractChanged, ContractClusterMissing, ContractMissing, ContractRequestInvalid } from '../../core/contracts/ports.ts'
+import { anyone, requires, signedIn, siteAdmin } from '../kit/access.ts'
 import { json, text } from '../kit/reply.ts'
+import { body } from '../kit/route.ts'
 import { routesOf } from '../kit/shared-route.ts'
-import { ContractClusterPath, contractInPath, InAccount, License } from './codecs.ts'
+import { ContractClusterPath, contractInPath, InAccount, License, LicenseOpts } from './codecs.ts'
 import { licenseExample } from './contract-wire.ts'
 
 const route = routesOf({
@@ -37,6 +39,25 @@ export const issueAnyLicense = route({
   params: ContractClusterPath,
   access: siteAdmin,
   ok: json(200, License, licenseExample),
+})
+
+export const issueForMachine = route({
+  id: 'contracts.issueForMachine',
+  method: 'POST',
+  path: '/license/issue',
+  summary: 'Issue the online license of a cluster, or renew it',
+  description:
+    'For programs in a cluster. `cluster` is the UID of the namespace kube-system. The contract that ends last is used, of those to which the cluster is bound, ' +
+    'that license all `features`, and for which the caller may issue licenses. The license lasts 7 days, at most to the end of the contract. ' +
+    'The same one is returned again until half of its life has passed. A cluster that is not bound to such a contract is 404, a feature that is not licensed or a ' +
+    'quota that is reached is 403, a contract that is revoked, expired or scheduled is 405.',
+  access: signedIn,
+  // The token of a robot account is one for its organization; authorization keeps to that.
+  servesConfined: true,
+  body: body(LicenseOpts, { cluster: '7a0c3ce4-52a5-4d8d-9a3f-0a4f2b1f0c11', features: ['database-enterprise'] }),
+  ok: json(200, License, licenseExample),
+  failures: [ContractRequestInvalid, FeaturesNotLicensed],
+  statusOf: { ContractRequestInvalid: 422 },
 })
 
 const publicRoute = routesOf({ tag: 'Licensing & Contracts', access: anyone })

@@ -102,7 +102,7 @@ test('an authority that verifiers would refuse cannot be set up', async (t) => {
 test('a wildcard license is for every cluster, if it names the organization of its authority', async (t) => {
   const authority = await made()
   const trusted = certificatesIn(authority.certificatePem)
-  const faults = async (clusterUid: string, cluster = uid) => licenseFaults(readLicense((await signer.sign(authority, content({ clusterUid }))).certificatePem, trusted, cluster), request)
+  const faults = async (clusterUid: string, cluster: string = uid) => licenseFaults(readLicense((await signer.sign(authority, content({ clusterUid }))).certificatePem, trusted, cluster), request)
   t.deepEqual(await faults('*.Vendor'), [])
   t.deepEqual(await faults('*.Other'), ['It is for another cluster.'])
   t.deepEqual(await faults('*.example.com', 'x.example.com'), ['It is for another cluster.'])
