@@ -25,16 +25,18 @@ import { provideClouds } from './wiring/clouds.ts'
 import { provideBus } from './wiring/bus.ts'
 import { provideClusterTasks } from './wiring/cluster-tasks.ts'
 import { provideClusters } from './wiring/clusters.ts'
+import { provideFeatureSets } from './wiring/featuresets.ts'
 import { provideHelm } from './wiring/helm.ts'
 import { provideIdentity } from './wiring/identity.ts'
 import { provideKernel } from './wiring/kernel.ts'
 import { provideMail } from './wiring/mail.ts'
 import { provideOrganizations } from './wiring/organizations.ts'
 import { providePlatform } from './wiring/platform.ts'
+import { provideSpokes } from './wiring/spokes.ts'
 import { provideTasks } from './wiring/tasks.ts'
 
 /** Every part of the service, in the order in which a part may use the ports of others. MOORAGE_PLUGINS adds a deployer's own parts. */
 export const plugins: readonly AnyPlugin[] = [platformPlugin, mailPlugin, identityPlugin, organizationsPlugin, authzPlugin, auditPlugin, busPlugin, tasksPlugin, clustersPlugin, spokesPlugin, clusterSetsPlugin, featureSetsPlugin, contractsPlugin, packagesPlugin, chartRepositoriesPlugin, cloudsPlugin]
 
 /** The functions that bind the ports of each part to adapters. */
-export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideCharts, provideChartRepositories, provideContracts, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds]
+export const providers: readonly Provide[] = [provideKernel, providePlatform, provideMail, provideIdentity, provideOrganizations, provideAuthz, provideAudit, provideBus, provideTasks, provideClusters, provideClusterTasks, provideSpokes, provideCharts, provideChartRepositories, provideContracts, provideHelm, providePackages, provideReleaseTasks, provideEditors, provideClouds, provideFeatureSets]

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { connect, jwtAuthenticator } from '@nats-io/transport-node'
 import type { SystemLogin } from '../../core/bus/ports.ts'
 import type { Log } from '../../core/kernel/log.ts'
 
@@ -41,8 +40,10 @@ const shortestPauseMs = 500
 const longestPauseMs = 10_000
 
 /** Opens a connection with claims of this deployment. It reconnects by itself, without limit, unless the options say otherwise. */
-export const connectBy = ({ servers }: Pick<KeptConnectionOptions, 'servers'>, { claims, seed }: SystemLogin, reconnects = true): Promise<NatsConnection> =>
-  connect({
+export const connectBy = async ({ servers }: Pick<KeptConnectionOptions, 'servers'>, { claims, seed }: SystemLogin, reconnects = true): Promise<NatsConnection> => {
+  // Loaded only where a message bus is configured.
+  const { connect, jwtAuthenticator } = await import('@nats-io/transport-node')
+  return connect({
     servers: [...servers],
     name: 'moorage',
     authenticator: jwtAuthenticator(claims, new TextEncoder().encode(seed.reveal())),
@@ -52,6 +53,7 @@ export const connectBy = ({ servers }: Pick<KeptConnectionOptions, 'servers'>, {
     reconnectTimeWait: shortestPauseMs,
     ignoreAuthErrorAbort: reconnects,
   })
+}
 
 export const makeKeptConnection = ({ servers, login, log, purpose, onUp = async () => undefined }: KeptConnectionOptions): KeptConnection => {
   const stopping = new AbortController()

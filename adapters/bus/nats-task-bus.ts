@@ -1,5 +1,5 @@
-import { jetstream, jetstreamManager, RetentionPolicy, StorageType, type JetStreamClient } from '@nats-io/jetstream'
-import { nanos, type NatsConnection } from '@nats-io/transport-node'
+import type { JetStreamClient } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { Unavailable } from '../../core/kernel/failure.ts'
 import { toWireJson } from '../../core/kernel/json.ts'
 import type { TaskBus, TaskMessage } from '../../core/tasks/ports.ts'
@@ -35,8 +35,13 @@ export const messagesOf = ({ task, event, isNotable }: TaskMessage): readonly { 
   ]
 }
 
+/** Loaded only where a message bus is configured. */
+const jetStreamLibrary = () => import('@nats-io/jetstream')
+
 /** Creates the stream. It keeps messages for a week and drops duplicates that are published within an hour. */
 const ensureStream = async (connection: NatsConnection): Promise<void> => {
+  const { jetstreamManager, RetentionPolicy, StorageType } = await jetStreamLibrary()
+  const { nanos } = await import('@nats-io/transport-node')
   const { streams } = await jetstreamManager(connection, { timeout: ackTimeoutMs })
   const config = {
     name: streamName,
@@ -58,6 +63,7 @@ const ensureStream = async (connection: NatsConnection): Promise<void> => {
  */
 export const hasStreams = async (connection: NatsConnection): Promise<boolean> => {
   try {
+    const { jetstreamManager } = await jetStreamLibrary()
     const manager = await jetstreamManager(connection, { timeout: ackTimeoutMs, checkAPI: false })
     await manager.getAccountInfo()
     return true
@@ -95,6 +101,7 @@ export const makeNatsTaskBus = ({ servers, login, log }: NatsTaskBusOptions): Na
     if (connection === undefined) throw new Unavailable('The message bus is unavailable.')
     if (stream !== undefined) return stream
     await ensureStream(connection)
+    const { jetstream } = await jetStreamLibrary()
     stream = jetstream(connection, { timeout: ackTimeoutMs })
     return stream
   }

@@ -90,7 +90,8 @@ const choose = (file: File): Parsed<Chosen> => {
   return right({ cluster: cluster.cluster, user: user.user })
 }
 
-const readServer = (value: unknown): Parsed<string> => {
+/** Returns an https address without a trailing slash. */
+export const readServer = (value: unknown): Parsed<string> => {
   // Checked before any pattern is applied: matching trailing slashes takes quadratic time.
   if (typeof value !== 'string' || value === '' || value.length > maxServerLength || !URL.canParse(value)) return refuse('The cluster\'s `server` is not an address.')
   const url = new URL(value)
@@ -103,7 +104,7 @@ const readServer = (value: unknown): Parsed<string> => {
 }
 
 /** Returns the PEM text of a `*-data` key, or undefined if the key is absent. */
-const readPem = (entry: Readonly<Record<string, unknown>>, key: string): Parsed<string | undefined> => {
+export const readPem = (entry: Readonly<Record<string, unknown>>, key: string): Parsed<string | undefined> => {
   const value = entry[key]
   if (!isSet(value)) return right(undefined)
   if (typeof value !== 'string' || !/^[A-Za-z0-9+/=\s]+$/.test(value)) return refuse(`\`${key}\` is not base64 text.`)

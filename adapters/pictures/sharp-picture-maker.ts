@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { left, right } from 'fp-ts/lib/Either.js'
-import sharp from 'sharp'
 import { accountNameKey } from '../../core/kernel/ids.ts'
 import type { PictureMaker } from '../../core/kernel/picture.ts'
 import { PictureRefused, PicturesBusy } from '../../core/kernel/picture.ts'
@@ -19,6 +18,9 @@ const startsWith = (bytes: Uint8Array, start: readonly number[]): boolean => sta
 const isWebp = (bytes: Uint8Array): boolean =>
   startsWith(bytes, [0x52, 0x49, 0x46, 0x46]) && startsWith(bytes.subarray(8), [0x57, 0x45, 0x42, 0x50])
 
+/** Loaded for the first picture: the native library is large, and few commands draw. */
+const libvips = async () => (await import('sharp')).default
+
 /** Schedules work in turn, and refuses it if too many callers wait. */
 export interface Turns {
   tryRun<A>(work: () => Promise<A>): Promise<A> | undefined
@@ -26,6 +28,7 @@ export interface Turns {
 
 const draw = async (bytes: Uint8Array, side: number): Promise<Buffer | undefined> => {
   try {
+    const sharp = await libvips()
     return await sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', pages: 1 })
       .rotate()
       .resize(side, side, { fit: 'cover', withoutEnlargement: true })
@@ -51,7 +54,8 @@ const inks = [
  * Draws the picture of a name: five rows of five cells within a margin, mirrored, in one colour. The digest of the name
  * decides which of the fifteen cells of the left half and the middle are coloured.
  */
-const drawName = (name: string): Promise<Buffer> => {
+const drawName = async (name: string): Promise<Buffer> => {
+  const sharp = await libvips()
   const digest = hash('sha256', accountNameKey(name), 'buffer')
   const ink = inks[digest.readUInt8(0) % inks.length] ?? inks[0]
   const isInked = (row: number, column: number): boolean =>

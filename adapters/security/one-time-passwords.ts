@@ -1,5 +1,4 @@
 import { Secret as Seed, TOTP } from 'otpauth'
-import { toDataURL } from 'qrcode'
 import type { OneTimePasswords, QrCodes } from '../../core/identity/second-factor/ports.ts'
 import type { Secret } from '../../core/kernel/secret.ts'
 import { secret } from '../../core/kernel/secret.ts'
@@ -29,5 +28,8 @@ const pixelsPerModule = 6
 
 /** QR codes by the library `qrcode`, drawn in this process: the text is sent nowhere. */
 export const pngQrCodes: QrCodes = {
-  dataUrl: (text) => toDataURL(text.reveal(), { type: 'image/png', errorCorrectionLevel: 'M', scale: pixelsPerModule }),
+  async dataUrl(text) {
+    const { toDataURL } = await import('qrcode')
+    return toDataURL(text.reveal(), { type: 'image/png', errorCorrectionLevel: 'M', scale: pixelsPerModule })
+  },
 }

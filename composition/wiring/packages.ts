@@ -2,6 +2,7 @@ import { makeChartSource, makeOpenRepository, makeRepositoryReader } from '../..
 import { makeChartTexts, makeChartTools, makeTextDiff } from '../../adapters/charts/chart-tools.ts'
 import { makeChartThreads } from '../../adapters/charts/chart-threads.ts'
 import { fastJsonPatches } from '../../adapters/charts/json-patches.ts'
+import { kubernetesYamlText } from '../../adapters/charts/kubernetes-yaml.ts'
 import { clusterAppReleases } from '../../adapters/editors/app-releases.ts'
 import { makeClusterEditorCatalog } from '../../adapters/editors/editor-catalog.ts'
 import { embedSource, builtInEditors, embeddedEditorCharts } from '../../adapters/editors/embedded-editors.ts'
@@ -27,6 +28,7 @@ import {
   StorageDriverOfToken,
   DriverUnitOfWorkToken,
   NamePatternsToken,
+  YamlTextToken,
 } from '../../core/packages/ports.ts'
 import { RecordSizesToken, TextDiffToken } from '../../core/packages/releases/ports.ts'
 import type { Provide } from '../boot.ts'
@@ -44,6 +46,7 @@ export const provideCharts: Provide = (container, boot) => {
   container.provideValue(ChartTextsToken, makeChartTexts(threads, slices))
   container.provideValue(TextDiffToken, makeTextDiff(threads, slices))
   container.provideValue(JsonPatchesToken, fastJsonPatches)
+  container.provideValue(YamlTextToken, kubernetesYamlText)
   container.provideValue(EmbeddedChartsToken, new Map([[embedSource.name, embeddedEditorCharts]]))
   container.provide(ChartToolsToken, () => makeChartTools(threads))
   container.provide(RepositoryReaderToken, () => makeRepositoryReader(open))

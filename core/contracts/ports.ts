@@ -1,5 +1,6 @@
 import { defineFailure } from '../kernel/failure.ts'
 import type { AccountId } from '../kernel/ids.ts'
+import type { MailOutbox } from '../kernel/mail.ts'
 import type { Page, PageRequest } from '../kernel/page.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { token } from '../kernel/token.ts'
@@ -221,6 +222,7 @@ export interface ContractStores {
   readonly licenses: LicenseStore
   readonly authorities: AuthorityStore
   readonly audit: AuditTrail
+  readonly mail: MailOutbox
 }
 export type ContractUnitOfWork = UnitOfWork<ContractStores>
 export const ContractUnitOfWorkToken = token<ContractUnitOfWork>('contracts.UnitOfWork')

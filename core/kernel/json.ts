@@ -174,3 +174,13 @@ export const isSameSet = <A>(a: readonly A[], b: readonly A[]): boolean => a.len
 /** Returns the fields that are defined, and leaves the others out: a key whose value is undefined is not a missing key. */
 export const definedFields = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** Returns a value with the keys of its objects in order. */
+const sortedKeys = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sortedKeys)
+  if (!isObject(value) || value instanceof Number) return value
+  return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sortedKeys(value[key])]))
+}
+
+/** Reports whether two JSON values are equal. The order of keys and the notation of numbers do not count. */
+export const isSameJson = (a: unknown, b: unknown): boolean => toWireJson(sortedKeys(a)) === toWireJson(sortedKeys(b))

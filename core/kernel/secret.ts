@@ -1,3 +1,5 @@
+import type { FreeObject, Json } from './json.ts'
+import { isObject } from './json.ts'
 import { token } from './token.ts'
 
 const inspect = Symbol.for('nodejs.util.inspect.custom')
@@ -64,3 +66,113 @@ export const EntropyToken = token<Entropy>('kernel.Entropy')
 
 /** Encodes bytes as lower-case hexadecimal, two digits per byte. */
 export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Removes values from a text of another origin, such as the output of a program that quotes its input. */
+export type Redact = (text: string) => string
+
+/** Shorter values occur in most texts; removing them would make the text unreadable. */
+const shortest = 6
+const mark = '***'
+/** The only list of words that mark a key whose value is secret. */
+const secretWords = /pass|secret|token|key|cred|auth|private|cert|dsn|conn|salt|hash|licen[cs]e/i
+
+/** Maximum total characters of the values to find; beyond it, no text is shown. */
+const mostSought = 8 * 1024 * 1024
+/** Maximum comparisons for one text; the part beyond them is not shown. The owner of a cluster can store anything in a record. */
+const mostSteps = 500_000
+/** Values are indexed by this many leading characters; none is shorter. */
+const headLength = 4
+
+interface Sought {
+  readonly byHead: ReadonlyMap<string, readonly string[]>
+  readonly isTooMuch: boolean
+}
+
+/** Returns the parts of a text that contain any of the values, including overlaps. Stops when the comparisons are used up. */
+const covered = ({ byHead }: Sought, text: string): { readonly parts: readonly (readonly [number, number])[]; readonly seen: number } => {
+  const parts: [number, number][] = []
+  let steps = mostSteps
+  for (let at = 0; at < text.length; at += 1) {
+    // Longest first, so that a value that contains another one is removed whole.
+    const found = (byHead.get(text.slice(at, at + headLength)) ?? []).find((each) => {
+      steps -= 1 + (each.length >> 4)
+      return steps >= 0 && text.startsWith(each, at)
+    })
+    if (steps < 0) return { parts, seen: at }
+    if (found === undefined) continue
+    const last = parts.at(-1)
+    if (last !== undefined && last[1] > at) last[1] = Math.max(last[1], at + found.length)
+    else parts.push([at, at + found.length])
+  }
+  return { parts, seen: text.length }
+}
+
+const replacer = (sought: Sought): Redact => {
+  if (sought.isTooMuch) return (text) => (text === '' ? '' : mark)
+  return (text) => {
+    const { parts, seen } = covered(sought, text)
+    let shown = ''
+    let at = 0
+    for (const [from, to] of parts) {
+      shown += text.slice(at, from) + mark
+      at = to
+    }
+    if (seen === text.length) return shown + text.slice(at)
+    return `${shown}${text.slice(at, Math.max(at, seen))}${mark}`
+  }
+}
+
+const base64Of = (text: string): string => {
+  const bytes = new TextEncoder().encode(text)
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  return btoa(binary)
+}
+
+/** Returns the forms in which a text may be quoted: as a whole and by lines, each as it is, inside JSON and in base64. */
+const formsOf = (text: string, least: number): readonly string[] => {
+  const lines = text.split('\n').map((line) => line.trim()).filter((line) => line.length >= least)
+  return [...new Set([text, ...lines])].flatMap((plain) => [plain, JSON.stringify(plain).slice(1, -1), base64Of(plain)])
+}
+
+/** Returns a string or a number as text. A number that was written with a decimal point may be an object. */
+const asText = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'bigint' || value instanceof Number ? String(value) : undefined
+
+/** Collects the values to find, in their various encodings, up to the limit. */
+const soughtIn = (values: readonly (FreeObject | undefined)[], least: number, isSoughtAtFirst: boolean): Sought => {
+  const found = new Set<string>()
+  let room = mostSought
+  const add = (text: string): void => {
+    if (text.length < least || found.has(text)) return
+    for (const form of formsOf(text, least)) {
+      if (!found.has(form)) room -= form.length
+      found.add(form)
+    }
+  }
+  const gather = (value: Json | undefined, isSought: boolean): void => {
+    if (room < 0) return
+    if (Array.isArray(value)) return (value as readonly Json[]).forEach((item) => gather(item, isSought))
+    const text = asText(value)
+    if (text !== undefined) {
+      if (isSought) add(text)
+    } else if (isObject(value)) {
+      for (const [key, item] of Object.entries(value)) gather(item, isSought || secretWords.test(key))
+    }
+  }
+  for (const each of values) gather(each, isSoughtAtFirst)
+  const byHead = new Map<string, string[]>()
+  for (const text of [...found].sort((a, b) => b.length - a.length)) {
+    const head = text.slice(0, headLength)
+    const known = byHead.get(head)
+    if (known === undefined) byHead.set(head, [text])
+    else known.push(text)
+  }
+  return { byHead, isTooMuch: room < 0 }
+}
+
+/** Removes every text among the values, under any key. For output of helm, which may quote a template's result. */
+export const redactAll = (...values: readonly (FreeObject | undefined)[]): Redact => replacer(soughtIn(values, shortest, true))
+
+/** Removes only texts at keys that sound secret, and below them. For text that must stay readable. */
+export const redactSecrets = (...values: readonly (FreeObject | undefined)[]): Redact => replacer(soughtIn(values, headLength, false))

@@ -61,9 +61,17 @@ export const defineAudit =
 export const recordChange = (
   unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>,
   call: Call,
-  entry: AuditEntry | undefined,
+  ...entries: readonly (AuditEntry | undefined)[]
 ): Outcome<never, void> =>
   unitOfWork.run<never, void>(call, async ({ audit }) => {
-    if (entry !== undefined) await audit.record(entry)
+    for (const entry of entries) if (entry !== undefined) await audit.record(entry)
     return right(undefined)
   })
+
+/**
+ * Records the part of a request that was made before the rest failed. Stores no response under an Idempotency-Key, since the
+ * response is the failure.
+ */
+export const recordPart = async (unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>, { keyed: _, ...call }: Call, entries: readonly AuditEntry[]): Promise<void> => {
+  if (entries.length > 0) await recordChange(unitOfWork, call, ...entries)
+}

@@ -80,6 +80,7 @@ export interface YamlText {
   /** Keeps the order of keys; uses block style; quotes strings that a reader could parse as another type. */
   print(value: Json): string
 }
+export const YamlTextToken = token<YamlText>('packages.YamlText')
 
 /** A JSON patch (RFC 6902) is malformed, or does not apply to the document; the message names the operation. */
 export const PatchRefused = defineFailure('PatchRefused', 'Unprocessable')

@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import { shortAge } from '../../core/clusters/age.ts'
+import { shortAge } from '../../core/kernel/clock.ts'
 import type { ImportJudgement, ClusterClaim } from '../../core/clusters/imports.ts'
 import type { ClusterWish } from '../../core/clusters/clusters.ts'
 import { noWish, providerNamed } from '../../core/clusters/clusters.ts'

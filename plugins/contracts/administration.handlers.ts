@@ -13,12 +13,15 @@ import {
 import { makeBindClusters, makeRenameBoundCluster, makeRetagBoundCluster, makeUnbindCluster } from '../../core/contracts/bindings.ts'
 import { makeListContractClusters, makeListUnboundClusters } from '../../core/contracts/cluster-status.ts'
 import type { ContractDraft } from '../../core/contracts/contract-terms.ts'
+import { DocumentStoreToken } from '../../core/contracts/document-ports.ts'
+import { makeWithDocument } from '../../core/contracts/documents.ts'
 import { makeListContractEvents } from '../../core/contracts/contracts.ts'
 import { BindingStoreToken, ContractEventsToken, ContractStoreToken, ContractUnitOfWorkToken } from '../../core/contracts/ports.ts'
 import type { Contract } from '../../core/contracts/types.ts'
 import { IdentityStoresToken } from '../../core/identity/ports.ts'
 import { ClockToken } from '../../core/kernel/clock.ts'
 import { definedFields } from '../../core/kernel/json.ts'
+import { LogToken } from '../../core/kernel/log.ts'
 import { MembershipStoreToken } from '../../core/organizations/ports.ts'
 import { toClusterInfo } from '../clusters/cluster-wire.ts'
 import { defineGroup } from '../kit/group.ts'
@@ -67,8 +70,10 @@ export const contractAdministrationGroup = defineGroup({
     clock: ClockToken,
     clusters: ClusterStoreToken,
     contracts: ContractStoreToken,
+    documents: DocumentStoreToken,
     events: ContractEventsToken,
     identity: IdentityStoresToken,
+    log: LogToken,
     memberships: MembershipStoreToken,
     unitOfWork: ContractUnitOfWorkToken,
   },
@@ -84,7 +89,7 @@ export const contractAdministrationGroup = defineGroup({
       }),
       handle(getAnyContract, makeGetAnyContract(given), { input: ({ params }) => params.id, reply: shown }),
       handle(updateContract, makeUpdateContract(deps), { input: ({ params, body }) => ({ id: params.id, draft: draftOf(body) }), reply: shown }),
-      handle(deleteContract, makeDeleteContract(deps), { input: ({ params }) => params.id }),
+      handle(deleteContract, makeWithDocument(given)(makeDeleteContract(deps)), { input: ({ params }) => params.id }),
       handle(extendContract, makeExtendContract(deps), { input: ({ params, body }) => ({ id: params.id, endsAt: new Date(body.end * 1000) }), reply: shown }),
       handle(revokeContract, makeRevokeContract(deps), { input: ({ params }) => params.id }),
       handle(listAnyContractAudit, onAny(makeListContractEvents(given)), { input: ({ params, page }) => ({ ...params, page }), reply: toContractAudit }),

@@ -2,7 +2,9 @@ import { definePlugin } from '../kit/plugin.ts'
 import { contractAdministrationGroup } from './administration.handlers.ts'
 import { bindingGroup } from './bindings.handlers.ts'
 import { contractGroup } from './contracts.handlers.ts'
+import { documentGroup } from './documents.handlers.ts'
 import { licenseGroup } from './licenses.handlers.ts'
+import { reminderGroup } from './reminders.job.ts'
 import { contractObjectTypes, contractPermissions } from './relations.ts'
 
 export const contractsPlugin = definePlugin({
@@ -12,5 +14,5 @@ export const contractsPlugin = definePlugin({
   gate: 'vendor-hosted',
   permissions: contractPermissions,
   objectTypes: contractObjectTypes,
-  groups: [contractGroup, bindingGroup, contractAdministrationGroup, licenseGroup],
+  groups: [contractGroup, bindingGroup, contractAdministrationGroup, documentGroup, licenseGroup, reminderGroup],
 })

@@ -1,5 +1,9 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { featureSetGroup } from './featuresets.handlers.ts'
+import { profileGroup } from './profiles.handlers.ts'
 import { featureSetObjectTypes, featureSetPermissions } from './relations.ts'
+import { suiteGroup } from './suite.handlers.ts'
+import { syncStatusGroup } from './sync-status.handlers.ts'
 
 export const featureSetsPlugin = definePlugin({
   id: 'featuresets',
@@ -8,5 +12,6 @@ export const featureSetsPlugin = definePlugin({
   gate: 'always',
   permissions: featureSetPermissions,
   objectTypes: featureSetObjectTypes,
-  groups: [],
+  // suite-features-version is a literal in the place of a feature's name.
+  groups: [featureSetGroup, suiteGroup, syncStatusGroup, profileGroup],
 })

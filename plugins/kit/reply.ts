@@ -35,6 +35,14 @@ export class YamlAnswer {
   }
 }
 
+/** JSON text that another system wrote, returned instead of the declared value and sent byte for byte. It must be valid JSON. */
+export class JsonText {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 /** 204, returned instead of the declared value. */
 export class NoContent {
   readonly status = 204
@@ -92,6 +100,8 @@ export interface ReplySpec<Result> {
   readonly redirects?: readonly RedirectStatus[]
   /** Reports that `reply` may return a `YamlAnswer` instead. */
   readonly isYamlToo?: boolean
+  /** Reports that `reply` may return a `JsonText` instead. */
+  readonly isJsonTextToo?: boolean
   /** Reports that `reply` may return a `NoContent` instead. */
   readonly isEmptyToo?: boolean
   readonly __result?: Result
@@ -186,6 +196,9 @@ export const orRedirect = <R>(reply: ReplySpec<R>, ...redirects: readonly Redire
 
 /** Declares the same JSON reply, or YAML of the same value: `reply` may return a `YamlAnswer`. */
 export const orYaml = <R>(reply: ReplySpec<R>): ReplySpec<R | YamlAnswer> => ({ ...reply, isYamlToo: true })
+
+/** Declares the same JSON reply, whose text may be that of another system: `reply` may return a `JsonText`. */
+export const orJsonText = <R>(reply: ReplySpec<R>): ReplySpec<R | JsonText> => ({ ...reply, isJsonTextToo: true })
 
 /** Declares the same reply, or 204 without a body: `reply` may return a `NoContent`. */
 export const orNoContent = <R>(reply: ReplySpec<R>): ReplySpec<R | NoContent> => ({ ...reply, isEmptyToo: true })

@@ -1,4 +1,6 @@
 import { definePlugin } from '../kit/plugin.ts'
+import { acceptanceGroup } from './acceptance.handlers.ts'
+import { managedClusterGroup } from './managed-clusters.handlers.ts'
 import { spokeObjectTypes, spokePermissions } from './relations.ts'
 
 export const spokesPlugin = definePlugin({
@@ -8,5 +10,5 @@ export const spokesPlugin = definePlugin({
   gate: 'always',
   permissions: spokePermissions,
   objectTypes: spokeObjectTypes,
-  groups: [],
+  groups: [managedClusterGroup, acceptanceGroup],
 })

@@ -43,6 +43,19 @@ test('a list whose next page has expired starts again, and has each object once'
   t.deepEqual(sent.map(({ request }) => request.target.split('limit=500')[1]), ['', '&continue=b%26c', '', '&continue=next'])
 })
 
+test('an integer of 64 bits is sent exactly', async (t) => {
+  const { sent, hub } = await hubThatAnswers(answerOf(201))
+  await hub.create(clusterSetBindingKind, object, { spec: { big: 9007199254740993n } })
+  t.true(new TextDecoder().decode(sent[0]?.request.body).includes('{"big":9007199254740993}'))
+})
+
+test('a list of large objects is read in smaller pages, up to the same number of objects', async (t) => {
+  const { sent, hub } = await hubThatAnswers(answerOf(200, { metadata: { continue: 'more' }, items: [] }))
+  t.like(await hub.list(namespaceKind, { pageSize: 1000 }), { left: { tag: 'ClusterUnreachable' } })
+  t.deepEqual([...new Set(sent.map(({ request }) => request.target.split('?')[1]?.split('&')[0]))], ['limit=1000'])
+  t.is(sent.length, 20)
+})
+
 test('an object is deleted by its UID; another one of its name stays', async (t) => {
   const { sent, hub } = await hubThatAnswers(answerOf(409, { kind: 'Status', reason: 'Conflict' }))
   t.false(unwrap(await hub.remove(clusterSetBindingKind, object)))
@@ -56,6 +69,37 @@ test('a 403 is that of the caller only if the hub saw the identity of the caller
     t.like(await hub.remove(clusterSetBindingKind, object), { left: { tag } })
     t.is(sent[0]?.request.headers?.some(([name]) => name.toLowerCase() === 'impersonate-user'), impersonates)
   }
+})
+
+const denial = (code: number, message: string, details: object = {}): ClusterAnswer => answerOf(code, { kind: 'Status', status: 'Failure', code, message, details })
+const webhook = 'admission webhook "managedclustervalidators.admission.cluster.open-cluster-management.io" denied the request:'
+
+test('a change that a policy of the hub denies is refused with its reason, whatever the status', async (t) => {
+  const reasons = [
+    denial(400, `${webhook} url "http://x" is invalid in client configs`),
+    denial(403, 'admission webhook "validation.gatekeeper.sh" denied the request: [berths] label berth is required'),
+    denial(403, `managedclustersets "a" is forbidden: ValidatingAdmissionPolicy 'berths' with binding 'all' denied request: label berth is required`),
+    denial(422, 'spec.clusterSet: Required value'),
+  ]
+  for (const answer of reasons) {
+    const { hub } = await hubThatAnswers(answer)
+    t.like(await hub.create(clusterSetBindingKind, object, {}), { left: { tag: 'HubRefused', message: (answer.json as { message: string }).message } })
+  }
+})
+
+test('a right that the webhooks of OCM find missing is that of the stored credential, or of the caller', async (t) => {
+  const details = { name: 'edge', group: 'cluster.open-cluster-management.io', kind: 'managedclustersets/join' }
+  const answer = denial(403, `${webhook} managedclustersets/join.cluster.open-cluster-management.io "edge" is forbidden: user "alice" cannot add/remove a ManagedCluster to/from ManagedClusterSet "edge"`, details)
+  for (const [impersonates, tag, who] of [[true, 'HubDenied', 'you'], [false, 'CredentialRefused', 'the stored credential']] as const) {
+    const { hub } = await hubThatAnswers(answer, impersonates)
+    const message = `The hub does not let ${who} create managedclustersetbindings. It needs the right on managedclustersets/join edge.`
+    t.like(await hub.create(clusterSetBindingKind, object, {}), { left: { tag, message } })
+  }
+})
+
+test('a list of a kind never says what a policy says: reads have no admission', async (t) => {
+  const { hub } = await hubThatAnswers(denial(403, 'nodes is forbidden: User "system:serviceaccount:vault:secret" cannot list resource "nodes"'))
+  t.like(await hub.list(namespaceKind), { left: { tag: 'CredentialRefused', message: 'The hub does not let the stored credential list namespaces.' } })
 })
 
 test('paths of kinds and objects', (t) => {

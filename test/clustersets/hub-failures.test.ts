@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import test from 'ava'
 import { expectStatus, importCluster, makePeople, type Person } from '../clusters/cluster-world.ts'
+import { modelOf } from '../featuresets/features-world.ts'
 import { startFakeKubernetes, type FakeKubernetes } from '../support/fake-kubernetes.ts'
 import type { ServiceAnswer } from '../support/send-json.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -18,9 +19,13 @@ test.before(async () => {
 })
 test.after.always(() => service?.stop())
 
-const bindings = '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersetbindings'
-const inDefault = '/apis/cluster.open-cluster-management.io/v1beta2/namespaces/default/managedclustersetbindings'
-const sets = '/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets'
+const group = '/apis/cluster.open-cluster-management.io'
+const bindings = `${group}/v1beta2/managedclustersetbindings`
+const inDefault = `${group}/v1beta2/namespaces/default/managedclustersetbindings`
+const sets = `${group}/v1beta2/managedclustersets`
+const clusters = `${group}/v1/managedclusters`
+const ui = '/apis/ui.k8s.appscode.com/v1alpha1'
+const profiles = '/apis/profile.k8s.appscode.com/v1alpha1'
 const namespaces = '/api/v1/namespaces'
 
 const json = (res: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void => {
@@ -39,29 +44,115 @@ const pages = (names: readonly string[], expire: () => boolean = () => false) =>
   json(res, 200, { kind: 'List', metadata: end < names.length ? { continue: String(end) } : {}, items })
 }
 
+/** The routes of the part, below the path of a hub. Each write of a change reaches the hub that `hub` makes. */
+interface PartRoute {
+  readonly route: string
+  readonly body?: object
+  /** The answer when the hub says that the object was changed in the meantime, if it is not 409. */
+  readonly onConflict?: number
+  /** The change is of several objects, and the answer lists those that were refused. */
+  readonly isOfMany?: boolean
+  /** The part feature sets has tests of its own for bad bodies and for numbers of requests. */
+  readonly isOfFeatures?: boolean
+}
+const ofNamespace = { clusterSet: 'global', namespace: 'default' }
+const routes: readonly PartRoute[] = [
+  { route: 'GET bound-namespaces' },
+  { route: 'POST bound-namespaces/bind', body: ofNamespace },
+  // The binding was replaced by another one, which is not to be deleted.
+  { route: 'POST bound-namespaces/unbind', body: ofNamespace, onConflict: 200 },
+  { route: 'GET clustersets' },
+  { route: 'GET available-clustersets' },
+  { route: 'GET available-clustersets?type=client-org' },
+  { route: 'GET clustersets/edge/clusters' },
+  { route: 'GET clustersets/edge/clusterlist' },
+  { route: 'GET clustersets/edge/auth-info' },
+  { route: 'POST clustersets/create', body: { clusterSet: 'fresh' } },
+  { route: 'POST clustersets/delete', body: { clusterSet: 'idle' }, onConflict: 200 },
+  { route: 'POST clustersets/add', body: { clusterSet: 'edge', clusters: ['quay'] }, isOfMany: true },
+  { route: 'POST clustersets/remove', body: { clusterSet: 'edge', clusters: ['wharf'] }, isOfMany: true },
+  ...['featuresets', 'sync-status/all-features', 'sync-status/suite-features-version', 'sync-status/backup', 'auto-update/check'].map((read) => ({ route: `GET clustersets/edge/${read}`, isOfFeatures: true })),
+  { route: 'POST clustersets/edge/install-featureset', body: modelOf('backups', { backup: { size: 1 } }), isOfFeatures: true },
+  { route: 'POST clustersets/edge/disable-featureset', body: { clusterSet: 'edge', featureSet: 'backups' }, isOfFeatures: true },
+  { route: 'POST clustersets/edge/wharf/update-featureset', body: modelOf('backups', { backup: { size: 1 } }), isOfFeatures: true },
+  { route: 'POST clustersets/edge/auto-update', isOfFeatures: true },
+]
+const changes = routes.filter(({ route }) => route.startsWith('POST '))
+
+const named = (name: string, more: object = {}, labels: object = {}): object => ({ metadata: { name, uid: name, resourceVersion: '1', labels }, ...more })
+const binding = { ...named('global', { spec: { clusterSet: 'global' } }), metadata: { name: 'global', namespace: 'default', uid: 'b', resourceVersion: '1' } }
+const wharf = named('wharf', {}, { 'cluster.open-cluster-management.io/clusterset': 'edge' })
+const backup = named('backup', { spec: { featureSet: 'backups', chart: { name: 'backup' } } })
+const suite = named('opscenter-features', { spec: { featureSet: 'core', chart: { name: 'suite', version: '2' } } })
+const ofWharf = { metadata: { name: 'wharf', namespace: 'wharf', uid: 'w', resourceVersion: '1' }, spec: { opscenterFeaturesVersion: '2' }, status: { observedOpscenterFeaturesVersion: '2' } }
+/** What the hub has, by path: the elements of a list, or an object. */
+const content: Readonly<Record<string, object>> = {
+  [namespaces]: [],
+  [`${namespaces}/default`]: named('default'),
+  [bindings]: [],
+  [inDefault]: [binding],
+  [sets]: [named('edge'), named('idle')],
+  ...Object.fromEntries(['global', 'edge', 'idle'].map((name) => [`${sets}/${name}`, named(name)])),
+  [clusters]: [wharf],
+  [`${clusters}/wharf`]: wharf,
+  [`${clusters}/quay`]: named('quay'),
+  [`${ui}/featuresets`]: [named('backups')],
+  [`${ui}/features`]: [backup, suite],
+  [`${ui}/features/backup`]: backup,
+  [`${ui}/features/opscenter-features`]: suite,
+  [`${profiles}/managedclustersetprofiles/edge`]: named('edge', { spec: { features: { backup: { featureSet: 'backups' }, 'opscenter-features': { featureSet: 'core', chart: { version: '1' } } } } }),
+  [`${profiles}/managedclusterprofilebindings`]: [ofWharf],
+  [`${profiles}/namespaces/wharf/managedclusterprofilebindings/wharf`]: ofWharf,
+  '/apis/work.open-cluster-management.io/v1/manifestworks': [],
+  '/apis/helm.toolkit.fluxcd.io/v2/helmreleases': [],
+}
+const notServed = (_req: IncomingMessage, res: ServerResponse): void => {
+  res.writeHead(404, { 'content-type': 'text/plain' })
+  res.end('404 page not found\n')
+}
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => void
 interface World {
   readonly fake: FakeKubernetes
   readonly list: () => Promise<ServiceAnswer>
   readonly change: (verb: string, body?: unknown) => Promise<ServiceAnswer>
   readonly path: string
+  readonly ask: (route: PartRoute) => Promise<ServiceAnswer>
+  /** Answers everything that is about objects of the hub. */
+  readonly answerAll: (handler: Handler) => void
+  /** Answers each change of an object, and reads as before. */
+  readonly answerChanges: (handler: Handler) => void
 }
 let made = 0
-/** A hub without cluster sets, imported. */
+/** A hub with little in it, imported. */
 const hub = async (t: { teardown(end: () => unknown): void }): Promise<World> => {
   const fake = await startFakeKubernetes()
   t.teardown(() => fake.stop())
   const name = `hub-${(made += 1)}`
   await expectStatus(importCluster(service.send, owner.token, owner.login, name, fake.kubeconfig()), 200)
-  fake.on(namespaces, pages([]))
-  for (const prefix of [bindings, inDefault, sets]) fake.on(prefix, pages([]))
-  fake.on(`${namespaces}/default`, (_req, res) => json(res, 200, { metadata: { name: 'default', uid: 'd' } }))
-  fake.on(`${sets}/global`, (_req, res) => json(res, 200, { metadata: { name: 'global', uid: 'g' } }))
-  const path = `/api/v1/clusters/${owner.login}/${name}/bound-namespaces`
+  const answerAll = (handler: Handler): void => {
+    for (const prefix of [namespaces, `${group}/`, ui, profiles, '/apis/work.', '/apis/helm.']) fake.on(prefix, handler)
+  }
+  const read: Handler = (req, res) => {
+    // The only cluster is in the set edge.
+    const found = req.url?.includes('clusterset%3Didle') === true ? [] : content[(req.url ?? '').split('?')[0] ?? '']
+    if (found === undefined) return req.url?.startsWith(`${sets}/`) === true ? json(res, 404, refusal(404, 'NotFound')) : notServed(req, res)
+    json(res, 200, Array.isArray(found) ? { kind: 'List', metadata: {}, items: found } : found)
+  }
+  answerAll(read)
+  const below = `/api/v1/clusters/${owner.login}/${name}`
+  const path = `${below}/bound-namespaces`
   return {
     fake,
     path,
+    answerAll,
+    answerChanges: (handler) => answerAll((req, res) => (req.method === 'GET' ? read(req, res) : handler(req, res))),
+    ask: ({ route, body }) => {
+      const [method = '', rest = ''] = route.split(' ')
+      return service.send(method, `${below}/${rest}`, { token: owner.token, ...(body === undefined ? {} : { body }) })
+    },
     list: () => service.send('GET', path, { token: owner.token }),
-    change: (verb, body = { clusterSet: 'global', namespace: 'default' }) => service.send('POST', `${path}/${verb}`, { token: owner.token, body }),
+    change: (verb, body = ofNamespace) => service.send('POST', `${path}/${verb}`, { token: owner.token, body }),
   }
 }
 
@@ -84,46 +175,69 @@ test('a hub whose list does not end is given up', async (t) => {
   t.regex(answer.json.message, /more managedclustersetbindings than can be listed/)
 })
 
-test('a cluster that is not a hub is 400', async (t) => {
-  const { fake, list, change } = await hub(t)
-  const absent = (_req: IncomingMessage, res: ServerResponse): void => {
-    res.writeHead(404, { 'content-type': 'text/plain' })
-    res.end('404 page not found\n')
-  }
-  for (const prefix of [bindings, inDefault, sets]) fake.on(prefix, absent)
-  for (const answer of [await list(), await change('bind'), await change('unbind')]) {
-    t.is(answer.status, 400)
-    t.is(answer.json.code, 'NotAHub')
-  }
-})
+/** What a hub may answer to everything, and what becomes of it. */
+const failures: Readonly<Record<string, { readonly handler: Handler; readonly status: number; readonly code: string }>> = {
+  'does not serve the kinds of a hub': { handler: notServed, status: 400, code: 'NotAHub' },
+  'does not let the credential do it': {
+    handler: (_req, res) => json(res, 403, refusal(403, 'Forbidden', 'User "system:serviceaccount:vault:secret" cannot do that')),
+    status: 500, code: 'CredentialRefused',
+  },
+  'does not know the credential': { handler: (_req, res) => json(res, 401, refusal(401, 'Unauthorized')), status: 500, code: 'CredentialRefused' },
+  fails: { handler: (_req, res) => json(res, 500, refusal(500, 'InternalError')), status: 500, code: 'ClusterUnreachable' },
+  'is overloaded': { handler: (_req, res) => json(res, 429, refusal(429, 'TooManyRequests')), status: 500, code: 'ClusterUnreachable' },
+  'has forgotten the place': { handler: (_req, res) => json(res, 410, refusal(410, 'Expired')), status: 500, code: 'ClusterUnreachable' },
+  redirects: { handler: (_req, res) => json(res, 302, {}, { location: 'https://example.com' }), status: 500, code: 'ClusterUnreachable' },
+  'speaks HTML': { handler: (_req, res) => (res.writeHead(200, { 'content-type': 'text/html' }), void res.end('<h1>It works!</h1>')), status: 500, code: 'ClusterUnreachable' },
+  'answers with something else': { handler: (_req, res) => json(res, 200, { kind: 'List' }), status: 500, code: 'ClusterUnreachable' },
+  'resets the connection': { handler: (req) => void req.socket.destroy(), status: 500, code: 'ClusterUnreachable' },
+}
+for (const [what, { handler, status, code }] of Object.entries(failures)) {
+  test(`a hub that ${what}, for every route: ${status} ${code}`, async (t) => {
+    const { ask, answerAll } = await hub(t)
+    answerAll(handler)
+    for (const route of routes) {
+      const answer = await ask(route)
+      t.deepEqual([answer.status, answer.json.code], [status, code], `${route.route}: ${answer.text}`)
+      t.false(answer.text.includes('serviceaccount'), route.route)
+    }
+  })
+}
 
-test('a refused credential is 500, never the 401 or 403 of the caller', async (t) => {
-  const { fake, list, change } = await hub(t)
-  for (const prefix of [bindings, inDefault, sets]) fake.on(prefix, (_req, res) => json(res, 403, refusal(403, 'Forbidden', 'User "system:serviceaccount:vault:secret" cannot do that')))
-  for (const answer of [await list(), await change('bind'), await change('unbind')]) {
-    t.is(answer.status, 500)
-    t.is(answer.json.code, 'CredentialRefused')
-    t.false(answer.text.includes('serviceaccount'))
-  }
-  fake.acceptsToken = false
-  for (const answer of [await list(), await change('bind'), await change('unbind')]) {
-    t.is(answer.status, 500)
-    t.is(answer.json.code, 'CredentialRefused')
-  }
-})
+const denied = 'admission webhook "managedclustervalidators.admission.cluster.open-cluster-management.io" denied the request: '
+const ocmDenial = {
+  ...refusal(403, 'Forbidden', `${denied}managedclustersets/join.cluster.open-cluster-management.io "edge" is forbidden: user "system:serviceaccount:vault:secret" cannot add/remove a ManagedCluster to/from ManagedClusterSet "edge"`),
+  details: { name: 'edge', group: 'cluster.open-cluster-management.io', kind: 'managedclustersets/join' },
+}
+/** What a hub may answer to a change, after reads that succeeded. `message`: what the caller is shown of it. */
+const refusals: Readonly<Record<string, { readonly answer: object & { readonly code?: number }; readonly status: number; readonly code: string; readonly message: RegExp }>> = {
+  'finds the object invalid': {
+    answer: refusal(422, 'Invalid', 'spec is odd: Bearer abc.def and eyJhbGciOi.eyJzdWIi.c2ln'), status: 422, code: 'HubRefused', message: /spec is odd: \*\*\* and \*\*\*/,
+  },
+  'denies the change by a policy': { answer: refusal(403, 'Forbidden', `${denied}label berth is required`), status: 422, code: 'HubRefused', message: /label berth is required/ },
+  'denies the change with 400': { answer: refusal(400, 'BadRequest', `${denied}url "http://x" is invalid`), status: 422, code: 'HubRefused', message: /url "http:\/\/x" is invalid/ },
+  'finds a right of OCM missing': { answer: ocmDenial, status: 500, code: 'CredentialRefused', message: /the stored credential .* It needs the right on managedclustersets\/join edge\./ },
+  'does not let the credential write': { answer: refusal(403, 'Forbidden', 'User "system:serviceaccount:vault:secret" cannot patch'), status: 500, code: 'CredentialRefused', message: /stored credential/ },
+  'fails to write': { answer: refusal(500, 'InternalError', 'failed calling webhook'), status: 500, code: 'ClusterUnreachable', message: /answered 500/ },
+}
+for (const [what, { answer, status, code, message }] of Object.entries(refusals)) {
+  test(`a hub that ${what}, for every change: ${status}`, async (t) => {
+    const { ask, answerChanges } = await hub(t)
+    answerChanges((_req, res) => json(res, answer.code ?? 0, answer))
+    for (const route of changes) {
+      const answered = await ask(route)
+      t.deepEqual([answered.status, answered.json.code], [status, code === 'HubRefused' && route.isOfMany === true ? 'ClusterSetRefused' : code], `${route.route}: ${answered.text}`)
+      t.regex(answered.json.message, message, route.route)
+      t.false(answered.text.includes('serviceaccount'), route.route)
+    }
+  })
+}
 
-test('a hub that cannot be reached, fails or answers something else is 500', async (t) => {
-  const { fake, list, change } = await hub(t)
-  for (const [status, body] of [[500, refusal(500, 'InternalError')], [200, 'hello'], [200, {}]] as const) {
-    fake.on(bindings, (_req, res) => json(res, status, body))
-    const answer = await list()
-    t.is(answer.status, 500)
-    t.is(answer.json.code, 'ClusterUnreachable')
-  }
-  await fake.stop()
-  for (const answer of [await list(), await change('bind'), await change('unbind')]) {
-    t.is(answer.status, 500)
-    t.is(answer.json.code, 'ClusterUnreachable')
+test('an object that another client changes each time is 409; one that was replaced is not deleted', async (t) => {
+  const { ask, answerChanges } = await hub(t)
+  answerChanges((_req, res) => json(res, 409, refusal(409, 'Conflict')))
+  for (const route of changes) {
+    const answer = await ask(route)
+    t.is(answer.status, route.onConflict ?? 409, `${route.route}: ${answer.text}`)
   }
 })
 
@@ -140,31 +254,47 @@ test('an overloaded hub is asked again once, after the time that it names', asyn
   t.regex(answer.json.message, /overloaded/)
 })
 
-test('a message of the hub reaches the caller without secrets; a namespace that disappears is 422', async (t) => {
-  const { fake, change } = await hub(t)
-  const post = (status: number, body: object): void => fake.on(inDefault, (_req, res) => json(res, status, body))
-  post(422, refusal(422, 'Invalid', 'clusterSet is odd: Bearer abc.def and eyJhbGciOi.eyJzdWIi.c2ln'))
-  const invalid = await change('bind')
-  t.is(invalid.status, 422)
-  t.is(invalid.json.message, 'clusterSet is odd: *** and ***')
-  post(403, { ...refusal(403, 'Forbidden'), details: { causes: [{ reason: 'NamespaceTerminating' }] } })
-  t.is((await change('bind')).json.code, 'BindingRefused')
-  post(404, refusal(404, 'NotFound'))
-  t.is((await change('bind')).json.code, 'BindingRefused')
-  post(409, refusal(409, 'Conflict'))
-  t.is((await change('bind')).status, 409)
+test('a namespace that disappears while it is bound is 422', async (t) => {
+  const { answerChanges, change } = await hub(t)
+  for (const answer of [{ ...refusal(403, 'Forbidden'), details: { causes: [{ reason: 'NamespaceTerminating' }] } }, refusal(404, 'NotFound')]) {
+    answerChanges((_req, res) => json(res, (answer as { code: number }).code, answer))
+    t.is((await change('bind')).json.code, 'BindingRefused')
+  }
 })
 
 test('bad names are 422, and no request reaches the hub', async (t) => {
-  const { fake, change } = await hub(t)
+  const { fake, ask } = await hub(t)
   const seen = fake.seen.length
   for (const bad of ['', 'A', 'a.b', '-a', 'a-', '..', 'a/b', 'a%2fb', 'x'.repeat(64), 7, null, undefined]) {
-    for (const verb of ['bind', 'unbind']) {
-      t.is((await change(verb, { clusterSet: bad, namespace: 'default' })).status, 422, String(bad))
-      t.is((await change(verb, { clusterSet: 'global', namespace: bad })).status, 422, String(bad))
+    for (const route of changes.filter(({ isOfFeatures }) => isOfFeatures !== true)) {
+      for (const field of Object.keys(route.body ?? {})) {
+        const body = { ...route.body, [field]: field === 'clusters' ? [bad ?? 7] : bad }
+        t.is((await ask({ ...route, body })).status, 422, `${route.route} ${field} ${String(bad)}`)
+      }
     }
   }
   t.is(fake.seen.length, seen)
+})
+
+test('the lists take the same number of requests to the hub for one cluster as for hundreds', async (t) => {
+  const { fake, ask, answerAll } = await hub(t)
+  const many = Array.from({ length: 400 }, (_, index) => named(`c${index}`, { spec: { hubAcceptsClient: true } }, { 'cluster.open-cluster-management.io/clusterset': `cp-${index % 50}` }))
+  const countOf = async (route: PartRoute, size: number): Promise<number> => {
+    answerAll((req, res) => {
+      const path = (req.url ?? '').split('?')[0] ?? ''
+      if (path === clusters) return json(res, 200, { metadata: {}, items: many.slice(0, size) })
+      if (path === sets) return json(res, 200, { metadata: {}, items: Array.from({ length: Math.min(size, 50) }, (_, index) => named(`cp-${index}`)) })
+      return path.startsWith(`${sets}/`) ? json(res, 200, named('cp-0')) : notServed(req, res)
+    })
+    const before = fake.seen.length
+    await expectStatus(ask(route), 200)
+    return fake.seen.length - before
+  }
+  for (const route of routes.filter((each) => /^GET .*clustersets/.test(each.route) && each.isOfFeatures !== true)) {
+    const few = await countOf(route, 1)
+    t.true(few <= 3, route.route)
+    t.is(await countOf(route, 400), few, route.route)
+  }
 })
 
 test('when the client disconnects, the request to the hub ends', async (t) => {

@@ -2,6 +2,7 @@ import test from 'ava'
 import { fileURLToPath } from 'node:url'
 import { parseRunArguments } from '../support/components/run-arguments.ts'
 import { tapReader } from '../support/components/tap-results.ts'
+import { parseHubArguments } from '../support/hub/example/hub-arguments.ts'
 import { isSlow, repositoryFiles, testFilesOf, testsTouchedBy } from '../support/test-files.ts'
 
 const report = `TAP version 13
@@ -50,6 +51,13 @@ for (const wrong of [['--without', 'mysql'], ['--without'], ['--only', 'fast'], 
     t.is(parseRunArguments(wrong).kind, 'refused')
   })
 }
+
+test('arguments of the test hub: counts within their bounds', (t) => {
+  t.deepEqual(parseHubArguments([]), { kind: 'run', run: { spokes: 3, clusters: 0, isOpen: false } })
+  t.deepEqual(parseHubArguments(['--spokes', '0', '--clusters=1000', '--open']), { kind: 'run', run: { spokes: 0, clusters: 1000, isOpen: true } })
+  t.is(parseHubArguments(['--help']).kind, 'help')
+  for (const wrong of [['--spokes', '101'], ['--spokes', '-1'], ['--clusters', 'many'], ['--verbose'], ['hub']]) t.is(parseHubArguments(wrong).kind, 'refused', wrong.join(' '))
+})
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -17,6 +17,7 @@ import type { AccountId, ClusterId } from '../../core/kernel/ids.ts'
 import { kubernetes } from '../support/components/available.ts'
 import { isSwitchedOff } from '../support/components/names.ts'
 import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { installHubCrds } from '../support/hub/install-hub-crds.ts'
 import type { ServerCertificate } from '../support/server-certificate.ts'
 import { makeServerCertificate } from '../support/server-certificate.ts'
 import { until } from '../support/until.ts'
@@ -42,6 +43,7 @@ test.after.always(async () => {
 clusterAdaptersSuite('fake', async () => ({
   ...adapters,
   credential: credentialOf((await fake).kubeconfig()),
+  isHub: false,
   namespace: () => Promise.resolve(`test-${randomBytes(6).toString('hex')}`),
 }))
 
@@ -49,6 +51,13 @@ if (!isSwitchedOff('kubernetes')) {
   clusterAdaptersSuite('kube-apiserver', async () => {
     const server = (await kubernetes())!
     return { ...adapters, credential: credentialOf(server.kubeconfig()), namespace: () => server.createNamespace() }
+  })
+
+  test('kube-apiserver: a survey of a hub tells that it serves managed clusters', async (t) => {
+    const server = (await kubernetes())!
+    await installHubCrds(server)
+    const surveyed = await adapters.api.survey(credentialOf(server.kubeconfig()), new AbortController().signal)
+    t.true(isRight(surveyed) && surveyed.right.servesManagedClusters)
   })
 
   test('kube-apiserver: a client certificate proves who we are', async (t) => {

@@ -10,7 +10,7 @@ import { ask, harmless, isExpected, rowOf, show } from './cells.ts'
 const routesOf = (service: PopulatedService): readonly AssembledRoute[] => service.running.assembly.routes.filter(({ listener }) => listener === 'api')
 
 test.serial('every route answers every caller as it is declared, however the credential travels', async (t) => {
-  t.timeout(600_000)
+  t.timeout(1_800_000)
   const service = await startPopulatedService()
   t.teardown(() => service.stop())
   const everybody = await callers(service)

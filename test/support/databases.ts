@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import type { Connection, ConnectionOptions, RowDataPacket } from 'mysql2/promise'
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,6 +16,9 @@ import { isSwitchedOff } from './components/names.ts'
 
 /** A busy machine takes its time. Milliseconds. */
 const connectTimeout = 60_000
+
+/** The driver is loaded only by tests on a server. */
+const createConnection = async (options: ConnectionOptions): Promise<Connection> => (await import('mysql2/promise')).createConnection(options)
 
 /** A kind of database on which a contract suite runs. */
 export interface TestedDatabase {

@@ -6,11 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../composition/config/config.ts'
 import { deploymentOf } from '../../composition/service/compose.ts'
 import { loadExternalPlugins } from '../../composition/service/external-plugins.ts'
+import type { AnswerCheck } from './answer-check.ts'
 import { makeAnswerCheckOf } from './answer-check.ts'
 import { assemblyOf } from './declared-routes.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
 import { makeSendJson } from './send-json.ts'
 import { testEnvironment } from './service.ts'
+import { watchReceivedAnswers } from './watch-answers.ts'
 
 export interface ProcessOptions {
   readonly settings?: Readonly<Record<string, string>>
@@ -24,7 +26,6 @@ export interface ServiceProcess {
   readonly baseUrl: string
   readonly opsUrl: string
   readonly pid: number
-  /** Throws when the answer is not as the document of such a service describes it. */
   send(method: string, path: string, options?: SendOptions): Promise<ServiceAnswer>
   stdout(): string
   stderr(): string
@@ -63,11 +64,13 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
   })
   await ready
   const baseUrl = /API +(\S+)\/api\/v1\n/.exec(output.stdout)?.[1] ?? ''
+  // Every answer that this process receives whole is held against the document.
+  const answers = watchReceivedAnswers(Number(new URL(baseUrl).port), await checkOf(baseUrl, environment))
   return {
     baseUrl,
     opsUrl: /Health +(\S+)\/readyz\n/.exec(output.stdout)?.[1] ?? '',
     pid: child.pid ?? 0,
-    send: await checkedSend(baseUrl, environment),
+    send: makeSendJson(baseUrl),
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     signal: (name) => void child.kill(name),
@@ -78,23 +81,15 @@ export const startServiceProcess = async (options: ProcessOptions = {}): Promise
       await exited
       clearTimeout(last)
       rmSync(folder, { recursive: true, force: true })
+      answers.stop()
     },
   }
 }
 
 /** The routes are those of this process, whose sources are the same: a document of the other one takes longer than its start. */
-const checkedSend = async (baseUrl: string, environment: NodeJS.ProcessEnv): Promise<ServiceProcess['send']> => {
-  const send = makeSendJson(baseUrl)
+const checkOf = async (baseUrl: string, environment: NodeJS.ProcessEnv): Promise<() => AnswerCheck> => {
   const { settings } = await loadConfig({ environment })
-  const deployment = deploymentOf(settings)
   const plugins = await loadExternalPlugins(settings.plugins, process.cwd())
-  let check: ReturnType<typeof makeAnswerCheckOf> | undefined
-  return async (method, path, options) => {
-    const answer = await send(method, path, options)
-    check ??= makeAnswerCheckOf(assemblyOf(deployment, plugins.map(({ plugin }) => plugin)).routes, { baseUrl, sessionCookie: settings.sessionCookie, deployment })
-    const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]))
-    const problem = check({ method, target: path, status: answer.status, headers, body: answer.text })
-    if (problem !== undefined) throw new Error(`An answer that is not as documented: ${method} ${path} ${answer.status}: ${problem}; ${answer.text.slice(0, 300)}`)
-    return answer
-  }
+  const deployment = deploymentOf(settings)
+  return () => makeAnswerCheckOf(assemblyOf(deployment, plugins.map(({ plugin }) => plugin)).routes, { baseUrl, sessionCookie: settings.sessionCookie, deployment })
 }

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { HelmLimits } from '../../adapters/helm/process/limits.ts'
 import { makeBunyanLog } from '../../adapters/logging/bunyan-log.ts'
 import { makeArgon2PasswordHasher, makeHashingQueue } from '../../adapters/security/argon2-password-hasher.ts'
+import { openSelfSignedIdentity } from '../../adapters/security/tls-identity.ts'
 import { userCreation } from '../../composition/service/first-admin.ts'
 import { loadConfig } from '../../composition/config/config.ts'
 import type { LocalClock } from '../../adapters/system/system-clock.ts'
@@ -19,6 +20,7 @@ import type { Client } from '../../plugins/kit/client.ts'
 import { makeClient } from '../../plugins/kit/client.ts'
 import type { AnyPlugin } from '../../plugins/kit/plugin.ts'
 import { makeAnswerCheckOf } from './answer-check.ts'
+import { cached } from './components/cache-folder.ts'
 import { borrowMysqlDatabase, migratedMysqlUrl, migratedSqlitePath } from './databases.ts'
 import { httpSend } from './http-send.ts'
 import type { SendOptions, ServiceAnswer } from './send-json.ts'
@@ -73,6 +75,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
   const folder = mkdtempSync(join(tmpdir(), 'moorage-service-'))
   const log: string[] = []
   const borrowed = options.database === 'mysql' && options.settings?.['MOORAGE_DATABASE_URL'] === undefined ? await borrowMysqlDatabase() : undefined
+  await placeCertificate(folder)
   const databaseUrl = borrowed?.url ?? options.settings?.['MOORAGE_DATABASE_URL'] ?? `sqlite:${await migratedSqlitePath()}`
   const { settings } = await loadConfig({ environment: { ...testSettings(folder, databaseUrl), ...options.settings } })
   const running = await startRunning({
@@ -109,8 +112,18 @@ export const startService = async (options: ServiceOptions = {}): Promise<TestSe
 }
 
 /** The settings of a test service that its options do not override, with a database of its own. */
-export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> =>
-  testSettings(folder, database === 'mysql' ? await migratedMysqlUrl() : `sqlite:${await migratedSqlitePath()}`)
+export const testEnvironment = async (folder: string, database: 'sqlite' | 'mysql'): Promise<Readonly<Record<string, string>>> => {
+  await placeCertificate(folder)
+  return testSettings(folder, database === 'mysql' ? await migratedMysqlUrl() : `sqlite:${await migratedSqlitePath()}`)
+}
+
+/** A data folder of a service that has started before: loading what makes a certificate takes a tenth of a first start. */
+const placeCertificate = async (folder: string): Promise<void> => {
+  const kept = await cached('self-signed-localhost', async (into) => {
+    await openSelfSignedIdentity(into, ['localhost', '127.0.0.1', '::1'])
+  })
+  cpSync(kept, join(folder, 'tls'), { recursive: true })
+}
 
 const testSettings = (folder: string, databaseUrl: string): Readonly<Record<string, string>> => ({
   MOORAGE_LISTEN: '127.0.0.1:0',

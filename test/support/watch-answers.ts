@@ -15,7 +15,10 @@ interface Watched {
   readonly check: (answer: Parameters<AnswerCheck>[0]) => void
 }
 
+/** Listeners of this process, by port. */
 const watched = new Map<number, Watched>()
+/** Listeners of processes that tests start, by port. */
+const watchedFromOutside = new Map<number, Watched>()
 /** What fails this process at its end. A test is not failed by it: the rest of it, and what it tears down, goes on. */
 const unreported = new Set<string>()
 
@@ -26,7 +29,12 @@ const keptBytes = 16 * 1024 * 1024
  * Watches what the listener on `port` answers, whoever asks: the typed client, a raw socket or a browser. The check
  * is made when the first answer comes.
  */
-export const watchAnswers = (port: number, makeCheck: () => AnswerCheck): AnswerWatch => {
+export const watchAnswers = (port: number, makeCheck: () => AnswerCheck): AnswerWatch => watchIn(watched, port, makeCheck)
+
+/** The same for a listener of another process: what the clients of this process receive whole, by undici or `fetch`. */
+export const watchReceivedAnswers = (port: number, makeCheck: () => AnswerCheck): AnswerWatch => watchIn(watchedFromOutside, port, makeCheck)
+
+const watchIn = (listeners: Map<number, Watched>, port: number, makeCheck: () => AnswerCheck): AnswerWatch => {
   const problems = new Map<string, string>()
   let check: AnswerCheck | undefined
   const judge: Watched['check'] = (answer) => {
@@ -37,9 +45,9 @@ export const watchAnswers = (port: number, makeCheck: () => AnswerCheck): Answer
     problems.set(problem, line)
     unreported.add(line)
   }
-  watched.set(port, { check: judge })
+  listeners.set(port, { check: judge })
   return {
-    stop: () => void watched.delete(port),
+    stop: () => void listeners.delete(port),
     takeProblems: () => {
       const lines = [...problems.values()]
       for (const line of lines) unreported.delete(line)
@@ -139,6 +147,49 @@ subscribe('net.server.socket', (message) => {
   server.prependListener('upgrade', (request: IncomingMessage, socket: Duplex) => watchConnection(socket, request.method ?? '', request.url ?? ''))
   server.prependListener('clientError', (_error: Error, socket: Duplex) => watchConnection(socket, '', '/api/v1'))
 })
+
+interface Asked {
+  readonly origin?: string | URL
+  readonly method: string
+  readonly path: string
+}
+
+interface Received {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly chunks: Uint8Array[]
+}
+
+const received = new WeakMap<Asked, Received>()
+
+subscribe('undici:request:headers', (message) => {
+  const { request, response } = message as { readonly request: Asked; readonly response: { readonly statusCode: number; readonly headers: readonly Uint8Array[] } }
+  if (response.statusCode <= 101 || watchOf(request) === undefined) return
+  const words = response.headers.map((word) => Buffer.from(word).toString('latin1'))
+  const headers: Record<string, string> = {}
+  for (let i = 0; i + 1 < words.length; i += 2) {
+    const [name, value] = [(words[i] ?? '').toLowerCase(), words[i + 1] ?? '']
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
+  }
+  received.set(request, { status: response.statusCode, headers, chunks: [] })
+})
+
+subscribe('undici:request:bodyChunkReceived', (message) => {
+  const { request, chunk } = message as { readonly request: Asked; readonly chunk: Uint8Array }
+  received.get(request)?.chunks.push(Uint8Array.from(chunk))
+})
+
+// Published when an answer is complete, with trailers or without.
+subscribe('undici:request:trailers', (message) => {
+  const { request } = message as { readonly request: Asked }
+  const answer = received.get(request)
+  if (answer === undefined) return
+  received.delete(request)
+  const { method, path: target } = request
+  watchOf(request)?.check({ method, target, status: answer.status, headers: answer.headers, body: Buffer.concat(answer.chunks).toString('utf8') })
+})
+
+const watchOf = ({ origin = 'http://0' }: Asked): Watched | undefined => watchedFromOutside.get(Number(new URL(origin).port))
 
 process.on('exit', () => {
   if (unreported.size === 0) return

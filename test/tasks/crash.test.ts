@@ -94,11 +94,15 @@ test.serial('a task whose service was killed is recovered once, by another, and 
 
 test.serial('a worker that slept through its lease writes nothing when it wakes', async (t) => {
   const victim = await startVictim()
-  const id = await runningAt(victim, { title: 'Asleep', waitMs: 1_500 })
+  // Long enough for a busy machine to stop it in time.
+  const waitMs = 10_000
+  const id = await runningAt(victim, { title: 'Asleep', waitMs })
+  const wakesAt = performance.now() + waitMs
   victim.signal('SIGSTOP')
   await leaseRunsOut(id)
   t.is((await untilEnd(survivor, ada.token, id)).state, 'unknown')
   const before = await eventsOf(survivor, ada.token, id)
+  await until('the time in which it would have ended', () => (performance.now() > wakesAt ? true : undefined))
   victim.signal('SIGCONT')
   await until('the sleeper has noticed', () => (/is another worker's now|another worker has it/.test(victim.stderr() + victim.stdout()) ? true : undefined))
   t.deepEqual(await eventsOf(survivor, ada.token, id), before)

@@ -15,6 +15,8 @@ const rank = ({ method, path }: Swap): number => {
   const bare = path.split('?')[0] ?? ''
   if (method === 'GET') return 0
   if (method === 'DELETE') return (/\/orgs\/[^/]+$/.test(bare) ? 4 : 3) - bare.split('/').length / 100
+  // This one removes clusters from a set of a hub.
+  if (bare.endsWith('/clustersets/remove')) return 1
   return ['/action/remove', '/action/leave', '/remove', '/delete-records'].some((end) => bare.endsWith(end)) ? 2 : 1
 }
 

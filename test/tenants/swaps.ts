@@ -66,6 +66,10 @@ const pathValues: Readonly<Record<string, (route: AssembledRoute) => Values | un
   // A release in a cluster.
   name: () => undefined,
   action: () => undefined,
+  // On the hub, whose rights decide.
+  clusterset: () => undefined,
+  managedCluster: () => undefined,
+  feature: () => undefined,
   path: () => undefined,
 }
 
@@ -89,10 +93,10 @@ const plainQuery: Readonly<Record<string, string | undefined>> = {
   is_active: undefined, is_admin: undefined, is_restricted: undefined, is_prohibit_login: undefined, is_2fa_enabled: undefined, visibility: undefined,
   source_id: undefined, sort: undefined, purge: undefined, after: undefined, state: undefined, kind: undefined,
   operation: 'check', _method: 'PRIMARY', action: undefined, since: undefined, page: undefined, limit: undefined, include_desc: undefined, all: 'true', provider: undefined,
-  format: undefined, credential_type: undefined, fleet_endpoint: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
-  namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, skipCRDs: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
+  format: undefined, credential_type: undefined, fleet_endpoint: undefined, type: undefined, autoConnectClusters: undefined, 'response-id': undefined, notify: undefined,
+  namespace: undefined, version: undefined, max: undefined, full: undefined, token: undefined, expirationSeconds: undefined, profile: undefined, skipCRDs: undefined, installer: undefined, installCRDs: undefined, wait: undefined, timeout: undefined,
 }
-const constants: Readonly<Record<string, string>> = { objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
+const constants: Readonly<Record<string, string>> = { clusterset: 'global', managedCluster: 'spoke', feature: 'backup', objectType: 'cluster', digest: 'd'.repeat(43), path: 'version', name: 'web', chart: 'web' }
 
 const permissions = [{ namespace: 'cluster_mgmt', action: 'view clusters' }]
 const importing = (mine: Tenant, basicInfo: object = {}): object => ({ basicInfo: { name: 'second', ...basicInfo }, provider: { accessConfig: mine.kubernetes.kubeconfig() } })
@@ -194,6 +198,10 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'clouds.listBuckets': (mine, theirs) => ({
     own: secretOf(mine), cluster_uid: secretOf(theirs), credential: { credential: theirs.credential }, 'credential and cluster_uid': { credential: mine.credential, ...secretOf(theirs) },
   }),
+  'spokes.getJoinCommand': (mine, theirs) => ({
+    own: { clusterName: 'shop', hubClusterName: mine.cluster },
+    hubClusterUID: { clusterName: 'shop', hubClusterUID: theirs.kubernetes.uid }, hubClusterOwnerID: { clusterName: 'shop', hubClusterOwnerID: theirs.orgId },
+  }),
   'packages.listReleases': () => ({ own: {} }),
   'packages.installRelease': (mine, theirs) => ({ own: { ...chartOf(mine), releaseName: 'web', namespace: 'shop' }, sourceName: { ...chartOf(theirs), releaseName: 'web', namespace: 'shop' } }),
   'packages.upgradeRelease': (mine, theirs) => ({ own: { ...chartOf(mine), namespace: 'shop' }, sourceName: { ...chartOf(theirs), namespace: 'shop' } }),
@@ -218,9 +226,9 @@ const bodies: Readonly<Record<string, Bodies>> = {
   'clusters.removeCluster': (mine, theirs) => ({ own: { name: mine.cluster }, name: { name: theirs.cluster } }),
 }
 /** Parts whose bodies name objects of the hub in the path, and nothing of a tenant: the declared example is sent. */
-const hubParts: readonly string[] = ['clustersets']
+const hubParts: readonly string[] = ['clustersets', 'spokes', 'featuresets']
 /** Whether a route is about objects of a hub. The clusters of both tenants are none. */
-export const isOfHub = (routeId: string): boolean => hubParts.some((part) => routeId.startsWith(`${part}.`))
+export const isOfHub = (routeId: string): boolean => routeId !== 'spokes.listHubs' && hubParts.some((part) => routeId.startsWith(`${part}.`))
 
 /** Bodies that speak of the caller alone: they name nothing that somebody else could own. */
 const ownAffairs = [

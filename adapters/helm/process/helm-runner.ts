@@ -16,7 +16,7 @@ import type { LoopbackProxy, ProxyDoor } from './loopback-proxy.ts'
 import type { WorkFolder } from './work-folder.ts'
 import { environmentOf, makeWorkFolder } from './work-folder.ts'
 import { definedFields } from '../../../core/kernel/json.ts'
-import type { Redact } from '../../../core/kernel/redaction.ts'
+import type { Redact } from '../../../core/kernel/secret.ts'
 
 /** Limits that the operating system enforces, if the programs for them are installed (Linux). */
 export interface Guards {

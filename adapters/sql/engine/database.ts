@@ -1,5 +1,4 @@
 import type { SqlDatabase } from '../kit/statement.ts'
-import { openMysqlDatabase } from './mysql-database.ts'
 import type { MysqlOptions, MysqlPlace } from './mysql-pool.ts'
 import type { SqliteOptions } from './sqlite-database.ts'
 import { openSqliteDatabase } from './sqlite-database.ts'
@@ -25,6 +24,8 @@ export const openDatabase = async (url: string, options: DatabaseOptions = {}): 
   }
   const place = url.startsWith('mysql+unix:') ? parseSocketUrl(url) : parseMysqlUrl(url)
   if (place === undefined) throw wrong()
+  // Loaded only for this kind of database.
+  const { openMysqlDatabase } = await import('./mysql-database.ts')
   return openMysqlDatabase(place, options.mysql)
 }
 

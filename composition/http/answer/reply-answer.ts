@@ -1,7 +1,7 @@
 import type * as t from 'io-ts'
 import type { Page, PageRequest } from '../../../core/kernel/page.ts'
 import type { Binary, CookieChange, Versioned } from '../../../plugins/kit/reply.ts'
-import { NoContent, Redirect, YamlAnswer } from '../../../plugins/kit/reply.ts'
+import { JsonText, NoContent, Redirect, YamlAnswer } from '../../../plugins/kit/reply.ts'
 import type { Route } from '../../../plugins/kit/route.ts'
 import type { BinderDeps } from '../binder-deps.ts'
 import { entityTag, noneMatch } from '../request/conditional.ts'
@@ -15,7 +15,7 @@ const jsonType = { 'Content-Type': 'application/json; charset=utf-8' }
 
 /** Returns JSON, with an entity tag on reads so that a poller transfers the bytes once. A read that creates a token has no tag. */
 const tagged = (route: Route, value: unknown, version: number | undefined, headers: Record<string, string>, makesToken = false): Answer => {
-  const body = toWireJson(value)
+  const body = value instanceof JsonText ? value.text : toWireJson(value)
   if ((route.method !== 'GET' && version === undefined) || makesToken) return { status: route.ok.status, headers: { ...jsonType, ...headers }, body }
   const etag = entityTag(body, version)
   const all = { ...jsonType, ETag: etag, ...headers }
@@ -71,9 +71,11 @@ export const makeReply = (
   deps: Pick<BinderDeps, 'secureCookies'>,
 ): ((result: unknown, context: RequestContext, request: PageRequest) => Answer) => {
   const answer = makeDeclaredReply(route, deps)
-  if (route.ok.redirects === undefined && route.ok.isYamlToo !== true && route.ok.isEmptyToo !== true) return answer
+  const { redirects, isYamlToo, isJsonTextToo, isEmptyToo } = route.ok
+  if (redirects === undefined && isYamlToo !== true && isJsonTextToo !== true && isEmptyToo !== true) return answer
   return (result, context, request) => {
     if (result instanceof Redirect) return redirected(route, context, result)
+    if (result instanceof JsonText) return tagged(route, result, undefined, {})
     if (result instanceof NoContent) return { status: 204, headers: {}, body: undefined }
     return result instanceof YamlAnswer ? yamlAnswer(route, result) : answer(result, context, request)
   }

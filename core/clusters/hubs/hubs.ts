@@ -5,7 +5,7 @@ import type { Pause } from '../../kernel/clock.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { ClusterId } from '../../kernel/ids.ts'
 import type { FreeObject } from '../../kernel/json.ts'
-import { at, definedFields, isObject, listAt, textAt } from '../../kernel/json.ts'
+import { at, definedFields, isObject, listAt, textAt, toWireJson } from '../../kernel/json.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Entropy } from '../../kernel/secret.ts'
 import type { ClusterAnswer, ClusterApi, ClusterConnections, ClusterRequest } from '../ports.ts'
@@ -14,9 +14,9 @@ import { impersonated, makeRequestAs } from '../proxy/requests.ts'
 import type { Edited, Hub, HubChangeFailure, HubEdit, HubKey, HubKind, HubObject, HubReadFailure, HubSelection, Hubs } from './ports.ts'
 import { HubConflict, HubDenied, HubRefused, NotAHub } from './ports.ts'
 
-const pageSize = 500
-/** Together with the page size: more objects than a hub has of any kind. */
-const maxPages = 40
+const usualPageSize = 500
+/** More objects than a hub has of any kind. */
+const maxObjects = 20_000
 /** In bytes, for one page and for a whole list. */
 const maxPageBytes = 8 * 1024 * 1024
 const maxListBytes = 64 * 1024 * 1024
@@ -48,6 +48,18 @@ const toObject = (body: unknown): HubObject | undefined => {
   return { name, namespace, uid, resourceVersion, isDeleting, body }
 }
 
+/** Reports whether a policy of the cluster, not a missing right, is the reason why a change was denied. Webhooks may answer 400 or 403. */
+const isPolicyDenial = ({ json }: ClusterAnswer): boolean => {
+  const message = textAt(json, 'message')
+  return /(?:^admission webhook "|ValidatingAdmissionPolicy ').*? denied (?:the )?request\b/.test(message) && !/ is forbidden: user "/i.test(message)
+}
+
+/** Returns the right that the webhooks of OCM found missing, such as `managedclustersets/join edge`. It is beside those of the request itself. */
+const missingRight = ({ json }: ClusterAnswer): string => {
+  const kind = textAt(json, 'details', 'kind')
+  return /^[a-z]+\/[a-z]+$/.test(kind) ? ` It needs the right on ${kind} ${textAt(json, 'details', 'name')}`.trimEnd() + '.' : ''
+}
+
 /** How failures are reported. */
 interface Wording {
   readonly what: 'hub' | 'spoke'
@@ -56,12 +68,13 @@ interface Wording {
 }
 
 /** Returns the failure of an answer that a read does not expect. */
-const readFailure = (verb: string, { plural }: HubKind, { what, isCaller }: Wording, { status }: ClusterAnswer): HubReadFailure => {
+const readFailure = (verb: string, { plural }: HubKind, { what, isCaller }: Wording, answer: ClusterAnswer): HubReadFailure => {
+  const { status } = answer
   if (status === 404) return NotAHub(what === 'hub' ? `The cluster is not a hub: it does not serve ${plural}.` : `The spoke does not serve ${plural}.`)
   if (status === 403)
     return isCaller
-      ? HubDenied(`The ${what} does not let you ${verb} ${plural}.`)
-      : CredentialRefused(`The ${what} does not let the stored credential ${verb} ${plural}.`)
+      ? HubDenied(`The ${what} does not let you ${verb} ${plural}.${missingRight(answer)}`)
+      : CredentialRefused(`The ${what} does not let the stored credential ${verb} ${plural}.${missingRight(answer)}`)
   if (status === 429) return ClusterUnreachable(`The ${what} is overloaded. Try again later.`)
   return ClusterUnreachable(`The ${what} answered ${status} to a request to ${verb} ${plural}.`)
 }
@@ -69,7 +82,7 @@ const readFailure = (verb: string, { plural }: HubKind, { what, isCaller }: Word
 /** Returns the failure of an answer that a change does not expect. */
 const changeFailure = (verb: string, kind: HubKind, wording: Wording, answer: ClusterAnswer): HubChangeFailure => {
   if (answer.status === 409) return HubConflict(`The object was changed on the ${wording.what} by another request. Try again.`)
-  if (answer.status === 422) return HubRefused(statusMessage(answer.json) || `The ${wording.what} refused to ${verb} ${kind.plural}.`)
+  if (answer.status === 422 || isPolicyDenial(answer)) return HubRefused(statusMessage(answer.json) || `The ${wording.what} refused to ${verb} ${kind.plural}.`)
   return readFailure(verb, kind, wording, answer)
 }
 
@@ -77,18 +90,18 @@ type Send = (request: ClusterRequest) => Outcome<HubReadFailure, ClusterAnswer>
 
 const jsonBody = (value: object, type = 'application/json'): Pick<ClusterRequest, 'headers' | 'body'> => ({
   headers: [['content-type', type]],
-  body: new TextEncoder().encode(JSON.stringify(value)),
+  body: new TextEncoder().encode(toWireJson(value)),
 })
 
 /** Reads pages until the last one. If the hub no longer knows the place after a page, the list starts again. */
-const listAll = async (send: Send, kind: HubKind, selection: HubSelection, wording: Wording): Outcome<HubReadFailure, readonly HubObject[]> => {
-  const { namespace, labelSelector, fieldSelector } = selection
+const listPages = async (send: Send, kind: HubKind, selection: HubSelection, wording: Wording): Outcome<HubReadFailure, readonly ClusterAnswer[]> => {
+  const { namespace, labelSelector, fieldSelector, pageSize = usualPageSize } = selection
   const query = new URLSearchParams({ limit: `${pageSize}`, ...definedFields({ labelSelector, fieldSelector }) })
   const path = `${hubPath(kind, definedFields({ namespace }))}?${query.toString()}`
-  let found: HubObject[] = []
+  let found: ClusterAnswer[] = []
   let after = ''
   let bytesLeft = maxListBytes
-  for (let page = 0; page < maxPages && bytesLeft > 0; page += 1) {
+  for (let page = 0; page < maxObjects / pageSize && bytesLeft > 0; page += 1) {
     const target = `${path}${after === '' ? '' : `&continue=${encodeURIComponent(after)}`}`
     const answer = await send({ method: 'GET', target, limitBytes: Math.min(maxPageBytes, bytesLeft) })
     if (isLeft(answer)) return answer
@@ -96,11 +109,25 @@ const listAll = async (send: Send, kind: HubKind, selection: HubSelection, wordi
     bytesLeft -= text.length
     const isExpired = status === 410 && after !== ''
     if (!isExpired && (status !== 200 || !Array.isArray(at(json, 'items')))) return left(readFailure('list', kind, wording, answer.right))
-    found = isExpired ? [] : [...found, ...listAt(json, 'items').map(toObject).filter((object) => object !== undefined)]
+    found = isExpired ? [] : [...found, answer.right]
     after = isExpired ? '' : textAt(json, 'metadata', 'continue')
     if (after === '' && !isExpired) return right(found)
   }
   return left(ClusterUnreachable(`The ${wording.what} has more ${kind.plural} than can be listed.`))
+}
+
+const objectsOf = ({ json }: ClusterAnswer): readonly HubObject[] => listAt(json, 'items').map(toObject).filter((object) => object !== undefined)
+
+const makeCount = (read: Send, wording: Wording): Hub['count'] => async (kind) => {
+  const answer = await read({ method: 'GET', target: `${hubPath(kind)}?limit=1`, limitBytes: maxPageBytes })
+  if (isLeft(answer)) return answer
+  const { status, json } = answer.right
+  if (status !== 200 || !Array.isArray(at(json, 'items'))) return left(readFailure('list', kind, wording, answer.right))
+  const [items, more] = [listAt(json, 'items').length, at(json, 'metadata', 'remainingItemCount')]
+  if (textAt(json, 'metadata', 'continue') === '') return right(items)
+  if (typeof more === 'number') return right(items + more)
+  const pages = await listPages(read, kind, {}, wording)
+  return isLeft(pages) ? pages : right(pages.right.reduce((sum, page) => sum + listAt(page.json, 'items').length, 0))
 }
 
 interface HubAccess {
@@ -160,7 +187,17 @@ const hubOf = (about: Pick<Hub, 'id' | 'ownerId' | 'name'>, { read, change: send
   return {
     ...about,
     get,
-    list: (kind, selection = {}) => listAll(read, kind, selection, wording),
+    count: makeCount(read, wording),
+
+    async list(kind, selection = {}) {
+      const pages = await listPages(read, kind, selection, wording)
+      return isLeft(pages) ? pages : right(pages.right.flatMap(objectsOf))
+    },
+
+    async pages(kind, selection = {}) {
+      const pages = await listPages(read, kind, selection, wording)
+      return isLeft(pages) ? pages : right(pages.right.map(({ text }) => text))
+    },
 
     async create(kind, key, content) {
       const target = hubPath(kind, definedFields({ namespace: key.namespace }))

@@ -61,6 +61,8 @@ export interface HubSelection {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
+  /** How many objects the hub returns at a time; 500 by default. Fewer for kinds whose objects are large. */
+  readonly pageSize?: number
 }
 
 /** One operation of a JSON Patch (RFC 6902). */
@@ -88,6 +90,10 @@ export interface Hub {
   readonly name: string
   /** Lists the selected objects of a kind, over as many pages as there are. */
   list(kind: HubKind, selection?: HubSelection): Outcome<HubReadFailure, readonly HubObject[]>
+  /** Returns the JSON text of each page of such a list, exactly as the hub sent it. */
+  pages(kind: HubKind, selection?: HubSelection): Outcome<HubReadFailure, readonly string[]>
+  /** Returns the number of objects of a kind. Reads one of them, if the hub says how many more there are. */
+  count(kind: HubKind): Outcome<HubReadFailure, number>
   /** Returns undefined if the object does not exist. */
   get(kind: HubKind, key: HubKey): Outcome<HubReadFailure, HubObject | undefined>
   /** Creates an object. An existing one stays as it is: the caller must compare it. */

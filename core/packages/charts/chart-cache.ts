@@ -8,7 +8,7 @@ import type { UserId } from '../../kernel/ids.ts'
 import type { Failure, Outcome } from '../../kernel/failure.ts'
 import type { SignedInCall } from '../../kernel/principal.ts'
 import type { Chart, ChartFailure, ChartSource, FetchedChart } from './ports.ts'
-import { makeSharedWork } from './concurrency.ts'
+import { makeSharedWork } from '../../kernel/concurrency.ts'
 import type { ChartRef } from '../types.ts'
 
 /** The caller on whose behalf a chart is opened. */

@@ -11,7 +11,7 @@ import { pluralOf } from './api-paths.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { askItems, askObject, hasPods, labelOf, ownWarning, pathOf, podReason, queryValue, readinessOf, takesAWhile } from './kubernetes-objects.ts'
 import type { HelmEvent, HelmFailure, HelmObject } from './ports.ts'
-import type { Redact } from '../../kernel/redaction.ts'
+import type { Redact } from '../../kernel/secret.ts'
 
 /** A hook, as a rendering declares it. */
 export interface PlannedHook {

@@ -7,7 +7,7 @@ import { asTable, entriesOf, isSame } from '../charts/value-tables.ts'
 import type { ManifestObject } from './kubernetes-objects.ts'
 import { askObject, labelOf, objectsOf } from './kubernetes-objects.ts'
 import type { TextDiff } from './ports.ts'
-import type { Redact } from '../../kernel/redaction.ts'
+import type { Redact } from '../../kernel/secret.ts'
 import { definedFields } from '../../kernel/json.ts'
 
 export type ObjectChange = 'added' | 'changed' | 'removed' | 'kept'

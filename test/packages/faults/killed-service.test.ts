@@ -1,9 +1,11 @@
 import { needing } from '../../support/components/needing.ts'
 import { chartSource } from '../package-world.ts'
 import { untilObject } from '../life-cycle.suite.ts'
-import { isHelms, isSound, namespace, startPackageHouse, type PackageHouse } from './package-house.ts'
+import { closeSharedHouse, isHelms, isSound, namespace, sharedPackageHouse, startPackageHouse, type PackageHouse } from './package-house.ts'
 
 const test = needing('helm')
+
+test.after.always(() => closeSharedHouse())
 
 const source = (house: PackageHouse, chart = 'harbour'): object => chartSource(house.charts, chart)
 
@@ -45,7 +47,7 @@ test.serial('killed while the chart is fetched: nothing was done, and nothing is
 })
 
 test.serial('killed while helm renders: nothing was done', async (t) => {
-  const house = await startPackageHouse(t)
+  const house = await sharedPackageHouse(t)
   const hold = house.api.rules.hold({ verb: 'get', resource: 'configmaps', name: 'lighthouse' })
   const id = await house.client.accepted('POST', '/v3/releases/', { ...source(house, 'lookup'), releaseName: 'web', namespace })
   await hold.arrived
@@ -58,7 +60,7 @@ test.serial('killed while helm renders: nothing was done', async (t) => {
 })
 
 test.serial('killed in a hook: the revision that was pending is failed, and the hook does not run twice', async (t) => {
-  const house = await startPackageHouse(t)
+  const house = await sharedPackageHouse(t)
   const id = await install(house, ['hooks.install=never'])
   await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)
   t.deepEqual(house.records(), ['1 pending-install'])
@@ -73,7 +75,7 @@ test.serial('killed in a hook: the revision that was pending is failed, and the 
 })
 
 test.serial('killed in the wait of an upgrade: what was live stays so, and the task says it', async (t) => {
-  const house = await startPackageHouse(t)
+  const house = await sharedPackageHouse(t)
   await installed(house, 'hooks.isOn=false')
   const id = await house.client.accepted('PUT', '/v3/releases/web/', { ...source(house), namespace, wait: true, timeout: '200s', values: ['hooks.isOn=false', 'claim.isOn=true'] })
   await untilObject(house, `/api/v1/namespaces/${namespace}/persistentvolumeclaims/web-store`)
@@ -86,7 +88,7 @@ test.serial('killed in the wait of an upgrade: what was live stays so, and the t
 })
 
 test.serial('killed after helm had ended, before that was written: the task succeeded, and says so', async (t) => {
-  const house = await startPackageHouse(t)
+  const house = await sharedPackageHouse(t)
   const hold = house.api.rules.hold({ verb: 'list', resource: 'secrets', when: (call) => !isHelms(call) && house.records().includes('1 deployed') })
   const id = await install(house, [])
   await hold.arrived
@@ -101,7 +103,7 @@ test.serial('killed after helm had ended, before that was written: the task succ
 })
 
 test.serial('killed in a rollback: its revision is failed, the release continues', async (t) => {
-  const house = await startPackageHouse(t)
+  const house = await sharedPackageHouse(t)
   await installed(house, 'hooks.rollback=never')
   t.is((await house.client.done('PUT', '/v3/releases/web/', { ...source(house), namespace, values: ['replicas=2'] })).state, 'succeeded')
   const id = await house.client.accepted('POST', '/v3/releases/web/rollback', { namespace, version: 1, timeout: 200 })
@@ -114,7 +116,7 @@ test.serial('killed in a rollback: its revision is failed, the release continues
 })
 
 test.serial('killed in an uninstall: the task says that a part is gone, and the next uninstall ends it', async (t) => {
-  const house = await startPackageHouse(t)
+  const house = await sharedPackageHouse(t)
   await installed(house, 'hooks.isOn=false')
   const hold = house.api.rules.hold({ verb: 'delete', resource: 'deployments' })
   const id = await house.client.accepted('DELETE', '/v3/releases/web/', { namespace })

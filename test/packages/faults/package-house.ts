@@ -7,6 +7,7 @@ import type { SqlDatabase } from '../../../adapters/sql/kit/statement.ts'
 import { helm } from '../../support/components/available.ts'
 import { startFakeApi, type FakeApi } from '../../support/fake-api.ts'
 import type { ApiCall } from '../../support/fake-api/api-path.ts'
+import { migratedSqlitePath } from '../../support/databases.ts'
 import { startServiceProcess, type ServiceProcess } from '../../support/service-process.ts'
 import { adminLogin, adminPassword } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -14,7 +15,7 @@ import { chartOf } from '../chart-archive.ts'
 import type { ChartServer } from '../chart-server.ts'
 import { importedAs, packageClient, startCharts, type FollowedTask, type PackageClient } from '../package-world.ts'
 
-/** One data folder, database included, on which one service process after the other is started, and a cluster beside it. */
+/** One data folder and one database, on which one service process after the other is started, and a cluster beside it. */
 export interface PackageHouse {
   readonly api: FakeApi
   readonly charts: ChartServer
@@ -38,14 +39,21 @@ export const namespace = 'shop'
 
 const createdName = (call: ApiCall): boolean => call.verb === 'create' || (call.verb === 'patch' && call.url.includes('fieldManager=helm'))
 
-/** Starts it all; it ends with the test. */
-export const startPackageHouse = async (t: ExecutionContext, settings: Readonly<Record<string, string>> = {}): Promise<PackageHouse> => {
+/** The part of a house that outlives a cluster. */
+interface OpenHouse {
+  readonly charts: ChartServer
+  readonly temporary: string
+  readonly token: string
+  readonly send: ServiceProcess['send']
+  readonly killAndRestart: PackageHouse['killAndRestart']
+  readonly stopAndRestart: PackageHouse['stopAndRestart']
+  close(): Promise<void>
+}
+
+const openHouse = async (settings: Readonly<Record<string, string>>): Promise<OpenHouse> => {
   const folder = mkdtempSync(join(tmpdir(), 'moorage-packages-'))
-  const api = await startFakeApi()
-  api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'lighthouse', namespace: 'default' }, data: { value: 'lit' } })
   const repository = await startCharts(...(await Promise.all(charts.map((name) => chartOf(name)))))
-  const databaseUrl = `sqlite:${join(folder, 'moorage.sqlite')}`
+  const databaseUrl = `sqlite:${await migratedSqlitePath()}`
   const temporary = join(folder, 'tmp')
   mkdirSync(temporary)
   const environment = {
@@ -55,21 +63,13 @@ export const startPackageHouse = async (t: ExecutionContext, settings: Readonly<
   const start = (): Promise<ServiceProcess> => startServiceProcess({ settings: environment })
   let service = await start()
   const database = await openDatabase(databaseUrl)
-  t.teardown(async () => {
-    await service.stop()
-    await database.close()
-    await repository.charts.stop()
-    await api.stop()
-    rmSync(folder, { recursive: true, force: true })
-  })
   const send: ServiceProcess['send'] = (...request) => service.send(...request)
   const made = await send('POST', `/api/v1/users/${adminLogin}/tokens`, { basic: [adminLogin, adminPassword], body: { name: 'house', scopes: ['all'] } })
-  const token = made.json.sha1 as string
-  const cluster = await importedAs(send, token, adminLogin, api.kubeconfig())
   return {
-    api,
     charts: repository.charts,
-    client: packageClient(send, token, cluster),
+    temporary,
+    token: made.json.sha1 as string,
+    send,
     killAndRestart: async () => {
       service.signal('SIGKILL')
       await service.exited
@@ -84,6 +84,28 @@ export const startPackageHouse = async (t: ExecutionContext, settings: Readonly<
       service = await start()
       return code
     },
+    close: async () => {
+      await service.stop()
+      await database.close()
+      await repository.charts.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A cluster beside a house, for one test. */
+const withCluster = async (t: ExecutionContext, { charts: repository, temporary, token, send, killAndRestart, stopAndRestart }: OpenHouse): Promise<PackageHouse> => {
+  const api = await startFakeApi()
+  t.teardown(() => api.stop())
+  api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  api.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'lighthouse', namespace: 'default' }, data: { value: 'lit' } })
+  const cluster = await importedAs(send, token, adminLogin, api.kubeconfig())
+  return {
+    api,
+    charts: repository,
+    client: packageClient(send, token, cluster),
+    killAndRestart,
+    stopAndRestart,
     records: () =>
       api.all('v1', 'Secret', namespace)
         .filter(({ metadata }) => metadata.labels?.['owner'] === 'helm' && metadata.labels['name'] === 'web')
@@ -96,6 +118,21 @@ export const startPackageHouse = async (t: ExecutionContext, settings: Readonly<
     valueFiles: () => readdirSync(temporary).filter((name) => existsSync(join(temporary, name, 'values.json'))),
   }
 }
+
+/** Starts it all; it ends with the test. */
+export const startPackageHouse = async (t: ExecutionContext, settings: Readonly<Record<string, string>> = {}): Promise<PackageHouse> => {
+  const house = await openHouse(settings)
+  t.teardown(() => house.close())
+  return withCluster(t, house)
+}
+
+let shared: Promise<OpenHouse> | undefined
+
+/** One house for the serial tests of a file, each with a cluster of its own: a process that loads the service costs more than most of them. */
+export const sharedPackageHouse = async (t: ExecutionContext): Promise<PackageHouse> => withCluster(t, await (shared ??= openHouse({})))
+
+/** After the last test of the file. */
+export const closeSharedHouse = async (): Promise<void> => (await shared)?.close()
 
 /** The dead process holds its tasks for half a minute more; nobody waits for that here. */
 const loseLeases = (database: SqlDatabase): Promise<unknown> => database.query((k) => k('tasks').where('state', 'running').update({ lease_until: 1 }))

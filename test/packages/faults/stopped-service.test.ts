@@ -1,9 +1,11 @@
 import { needing } from '../../support/components/needing.ts'
 import { untilObject } from '../life-cycle.suite.ts'
 import { chartSource } from '../package-world.ts'
-import { isSound, namespace, startPackageHouse } from './package-house.ts'
+import { closeSharedHouse, isSound, namespace, sharedPackageHouse, startPackageHouse } from './package-house.ts'
 
 const test = needing('helm')
+
+test.after.always(() => closeSharedHouse())
 
 test.serial('a service that is stopped lets helm record what it did, and gives back what has not begun', async (t) => {
   const house = await startPackageHouse(t, { MOORAGE_TASK_WORKERS: '1' })
@@ -22,7 +24,7 @@ test.serial('a service that is stopped lets helm record what it did, and gives b
 })
 
 test.serial('a stop waits for a rollback that is under way', async (t) => {
-  const house = await startPackageHouse(t)
+  const house = await sharedPackageHouse(t)
   const source = chartSource(house.charts, 'harbour')
   for (const [method, path, values] of [['POST', '', ['hooks.isOn=false', 'greeting=first']], ['PUT', 'web/', ['hooks.isOn=false', 'greeting=second']]] as const) {
     t.is((await house.client.done(method, `/v3/releases/${path}`, { ...source, ...(path === '' ? { releaseName: 'web' } : {}), namespace, values })).state, 'succeeded')
@@ -40,7 +42,7 @@ test.serial('a stop waits for a rollback that is under way', async (t) => {
 })
 
 test.serial('a cluster that goes away in the middle: the task says what it could not read, and the way out that it names works', async (t) => {
-  const house = await startPackageHouse(t)
+  const house = await sharedPackageHouse(t)
   const source = chartSource(house.charts, 'harbour')
   const id = await house.client.accepted('POST', '/v3/releases/', { ...source, releaseName: 'web', namespace, wait: true, timeout: '5s', values: ['hooks.install=never'] })
   await untilObject(house, `/apis/batch/v1/namespaces/${namespace}/jobs/web-pre-install`)

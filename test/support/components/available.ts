@@ -1,6 +1,7 @@
 import { connectControlPlane, type ControlPlaneAccess } from './control-plane-access.ts'
 import { startControlPlane } from './control-plane.ts'
 import { findGo } from './go-build.ts'
+import { spokeControlPlane } from './spoke-control-plane.ts'
 import { findHelm, type HelmCommands } from './helm.ts'
 import { findKubectl } from './kubectl.ts'
 import { connectMariaDb, startMariaDb, type MariaDbAccess } from './mariadb.ts'
@@ -33,6 +34,14 @@ export function kubernetes(): Promise<ControlPlaneAccess | undefined> {
   })
 }
 
+/**
+ * A second kube-apiserver, for the spokes of a hub, or `undefined` when switched off. It starts when a test file first asks
+ * for it, and is shared by the files of the run.
+ */
+export function spokeKubernetes(): Promise<ControlPlaneAccess | undefined> {
+  return once('spoke-kubernetes', async () => spokeControlPlane((await kubernetes())!))
+}
+
 /** The path of a kubectl that fits the shared kube-apiserver, or `undefined` when switched off. */
 export function kubectl(): Promise<string | undefined> {
   return once('kubectl', async () => process.env[environmentNames.kubectl] ?? findKubectl())
@@ -40,7 +49,8 @@ export function kubectl(): Promise<string | undefined> {
 
 /** The paths of helm 3 and helm 4, or `undefined` when switched off. */
 export function helm(): Promise<HelmCommands | undefined> {
-  return once('helm', () => findHelm())
+  const { [environmentNames.helm3]: helm3, [environmentNames.helm4]: helm4 } = process.env
+  return once('helm', async () => (helm3 === undefined || helm4 === undefined ? findHelm() : { helm3, helm4 }))
 }
 
 /** The path of the nats-server command, or `undefined` when switched off. */

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Agent, request } from 'undici'
-import { stringify } from 'yaml'
+import { dump } from 'js-yaml'
 import { until } from '../until.ts'
-import { makeClientCertificate } from './client-certificate.ts'
+import { makeClientCertificate, type CertificateFiles } from './client-certificate.ts'
 
 /** Users who exist from the start: `admin` may do everything, `viewer` has no rights until bound to a role. */
 export type BuiltInUser = 'admin' | 'viewer'
@@ -15,7 +15,9 @@ export interface ControlPlaneRecord {
   readonly caPem: string
   readonly tokens: Readonly<Record<BuiltInUser, string>>
   /** Absent when there is no openssl to sign client certificates with. */
-  readonly clientCa?: { readonly certificatePath: string; readonly keyPath: string }
+  readonly clientCa?: CertificateFiles
+  /** Where a second server may keep its objects under a prefix of its own. */
+  readonly etcdUrl: string
 }
 
 export interface KubernetesAnswer {
@@ -30,6 +32,8 @@ export interface ControlPlaneAccess {
   readonly caPem: string
   /** A kubeconfig file of the admin. */
   readonly adminKubeconfigPath: string
+  /** The authority that the server accepts client certificates of; absent when there is no openssl. */
+  readonly clientCa: CertificateFiles | undefined
   /** The text of a kubeconfig with the user's token (the admin's by default). */
   kubeconfig(user?: BuiltInUser): string
   tokenFor(user: BuiltInUser): string
@@ -64,6 +68,7 @@ export function accessTo(record: ControlPlaneRecord, adminKubeconfigPath: string
     url: record.url,
     caPem: record.caPem,
     adminKubeconfigPath,
+    clientCa: record.clientCa,
     kubeconfig: (user = 'admin') => kubeconfigText(record, user, { token: record.tokens[user] }),
     tokenFor: (user) => record.tokens[user],
     createUserKubeconfig: async (user, groups = []) => {
@@ -98,7 +103,7 @@ export function accessTo(record: ControlPlaneRecord, adminKubeconfigPath: string
 
 function kubeconfigText(record: ControlPlaneRecord, user: string, credentials: Record<string, string>): string {
   const cluster = { server: record.url, 'certificate-authority-data': base64(record.caPem) }
-  return stringify({
+  return dump({
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'test', cluster }],

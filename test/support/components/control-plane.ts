@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fillAggregatedRoles } from './aggregated-roles.ts'
 import { startProcess, untilReady, type BackgroundProcess } from './background-process.ts'
@@ -28,17 +28,13 @@ export async function startControlPlane(say: Say = sayOnStderr): Promise<Control
   const folder = createRunFolder('kubernetes')
   const started: BackgroundProcess[] = []
   const stop = async () => {
-    for (const each of started.toReversed()) await each.stop()
+    // etcd waits for its clients, among them the kube-apiserver of spokes, which ends with the folder; its data is not kept.
+    for (const each of started.toReversed()) await each.stop(each.name === 'etcd' ? 1_000 : undefined)
     removeRunFolder(folder)
   }
   try {
     const etcdUrl = await startEtcd(binaries.etcd, folder, started)
-    const record = await startApiServer(binaries.apiServer, folder, etcdUrl, started)
-    const kubeconfigPath = join(folder, 'admin.kubeconfig')
-    const access = accessTo(record, kubeconfigPath)
-    await fillAggregatedRoles(access)
-    await writeFile(recordPathOf(kubeconfigPath), JSON.stringify(record))
-    await writeFile(kubeconfigPath, access.kubeconfig())
+    const access = await startApiServer({ file: binaries.apiServer, name: 'kube-apiserver', folder, owner: folder, etcdUrl }, started)
     return { ...access, stop }
   } catch (cause) {
     await stop()
@@ -62,22 +58,32 @@ async function startEtcd(file: string, folder: string, started: BackgroundProces
   return url
 }
 
-async function startApiServer(
-  file: string,
-  folder: string,
-  etcdUrl: string,
-  started: BackgroundProcess[],
-): Promise<ControlPlaneRecord> {
+export interface ApiServerToStart {
+  readonly file: string
+  /** Of its process and its log file. */
+  readonly name: string
+  /** For its certificates, tokens and kubeconfig. */
+  readonly folder: string
+  /** The run folder with which it ends; `folder` is this folder or in it. */
+  readonly owner: string
+  readonly etcdUrl: string
+  /** Where its objects are in etcd; the usual place by default. */
+  readonly etcdPrefix?: string
+}
+
+/** Starts one kube-apiserver, and writes down how other processes reach it. */
+export async function startApiServer(wanted: ApiServerToStart, started: BackgroundProcess[]): Promise<ControlPlaneAccess> {
+  const { folder, etcdUrl } = wanted
   const port = await reservedPort()
   const certificates = join(folder, 'certificates')
-  await mkdir(certificates)
+  await mkdir(certificates, { recursive: true })
   const tokens = await writeTokens(join(folder, 'tokens.csv'))
   const serviceAccountKey = await writeServiceAccountKey(join(folder, 'service-accounts.key'))
   const clientCa = await makeClientCa(folder)
   const server = startProcess({
-    name: 'kube-apiserver',
-    file,
-    folder,
+    name: wanted.name,
+    file: wanted.file,
+    folder: wanted.owner,
     arguments: [
       `--etcd-servers=${etcdUrl}`, `--cert-dir=${certificates}`, `--secure-port=${port}`, '--bind-address=127.0.0.1',
       '--service-cluster-ip-range=10.0.0.0/24', '--authorization-mode=RBAC', '--allow-privileged=true',
@@ -85,6 +91,7 @@ async function startApiServer(
       '--service-account-issuer=https://kubernetes.default.svc', `--service-account-key-file=${serviceAccountKey}`,
       `--service-account-signing-key-file=${serviceAccountKey}`, '--kubelet-preferred-address-types=InternalIP',
       ...(clientCa === undefined ? [] : [`--client-ca-file=${clientCa.certificatePath}`]),
+      ...(wanted.etcdPrefix === undefined ? [] : [`--etcd-prefix=${wanted.etcdPrefix}`]),
     ],
   })
   started.push(server)
@@ -95,13 +102,20 @@ async function startApiServer(
     if (!existsSync(certificate)) return false
     // Signed by itself on first start, so it is its own authority.
     const caPem = await readFile(certificate, 'utf8')
-    const candidate = { url, caPem, tokens, ...(clientCa === undefined ? {} : { clientCa }) }
+    const candidate = { url, caPem, tokens, etcdUrl, ...(clientCa === undefined ? {} : { clientCa }) }
     const ready = await accessTo(candidate, '').request('GET', '/readyz')
     if (ready.status === 200) record = candidate
     return ready.status === 200
   }, startTimeoutMilliseconds)
   if (record === undefined) throw new Error('kube-apiserver is ready, but its certificate was not read')
-  return record
+  const kubeconfigPath = join(folder, 'admin.kubeconfig')
+  const access = accessTo(record, kubeconfigPath)
+  await fillAggregatedRoles(access)
+  await writeFile(kubeconfigPath, access.kubeconfig())
+  // The record comes last: other processes wait for it.
+  await writeFile(`${recordPathOf(kubeconfigPath)}.new`, JSON.stringify(record))
+  await rename(`${recordPathOf(kubeconfigPath)}.new`, recordPathOf(kubeconfigPath))
+  return access
 }
 
 async function writeTokens(path: string): Promise<Record<BuiltInUser, string>> {

@@ -1,4 +1,3 @@
-import { createConnection } from 'mysql2/promise'
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -67,6 +66,7 @@ export function connectMariaDb(serverUrl: string): MariaDbAccess {
     port: Number(port),
     url,
     createDatabase: async () => {
+      const { createConnection } = await import('mysql2/promise')
       const name = `moorage_${randomBytes(8).toString('hex')}`
       const connection = await createConnection({ uri: url(''), connectTimeout: 60_000 })
       try {
@@ -107,6 +107,7 @@ async function launch(binaries: MariaDbBinaries, place: Place): Promise<Backgrou
     ],
   })
   await untilReady(started, async () => {
+    const { createConnection } = await import('mysql2/promise')
     const connection = await createConnection({ socketPath: place.socket, user: 'root', connectTimeout: 2000 })
     await connection.end()
     return true

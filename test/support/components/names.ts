@@ -5,6 +5,7 @@
 export const components = {
   mariadb: { what: 'a private MariaDB server', needs: [] },
   kubernetes: { what: 'a real kube-apiserver with etcd', needs: [] },
+  'spoke-kubernetes': { what: 'a second kube-apiserver, for spokes of a hub', needs: ['kubernetes'] },
   kubelet: { what: 'a stub kubelet for logs, exec, attach and port-forward', needs: ['kubernetes'] },
   kubectl: { what: 'the kubectl command', needs: [] },
   helm: { what: 'the helm command, versions 3 and 4', needs: [] },

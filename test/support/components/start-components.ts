@@ -27,6 +27,8 @@ const starters: Readonly<Record<ComponentName, (say: Say) => Promise<Started>>> 
     const server = await startControlPlane(say)
     return { environment: { [environmentNames.kubeconfig]: server.adminKubeconfigPath }, stop: () => server.stop() }
   },
+  // The first test file that asks for it starts it beside the other, for the whole run.
+  'spoke-kubernetes': async () => ({ environment: {} }),
   // Each test file starts a kubelet of its own; here it only has to be there.
   kubelet: async (say) => {
     await goBuilt('stub-kubelet', say)

@@ -51,22 +51,34 @@ export const makeSharedWork = <A>(): SharedWork<A> => {
 }
 
 /**
- * Runs the work for each item, `width` at a time, and returns the results in the order of the items. Starts no more work
- * after a Left, and returns the first Left.
+ * Runs `work` on every item, at most `limit` at a time, and returns the results in the order of the items. If one throws, no
+ * further item is started, and the promise rejects.
  */
-export const atATime = async <A, E, B>(items: readonly A[], width: number, work: (item: A) => Promise<Either<E, B>>): Promise<Either<E, readonly B[]>> => {
-  const done = new Map<number, B>()
-  let next = 0
-  let failed: Either<E, never> | undefined
+export const mapWithin = async <A, B>(items: readonly A[], limit: number, work: (item: A) => Promise<B>): Promise<readonly B[]> => {
+  const results: B[] = []
+  const waiting = items.entries()
+  let isOver = false
   const worker = async (): Promise<void> => {
-    while (next < items.length && failed === undefined) {
-      const index = next
-      next += 1
-      const result = await work(items[index] as A)
-      if (isLeft(result)) failed ??= result
-      else done.set(index, result.right)
+    for (const [index, item] of waiting) {
+      if (isOver) return
+      results[index] = await work(item)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker))
-  return failed ?? right(items.map((_, index) => done.get(index) as B))
+  try {
+    await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+    return results
+  } finally {
+    isOver = true
+  }
+}
+
+/** Like `mapWithin`, for work that may fail: starts no more work after a Left, and returns the first Left. */
+export const atATime = async <A, E, B>(items: readonly A[], limit: number, work: (item: A) => Promise<Either<E, B>>): Promise<Either<E, readonly B[]>> => {
+  let failed: Either<E, never> | undefined
+  const results = await mapWithin(items, limit, async (item) => {
+    const result = failed ?? (await work(item))
+    if (isLeft(result)) failed ??= result
+    return result
+  })
+  return failed ?? right(results.flatMap((result) => (isLeft(result) ? [] : [result.right])))
 }

@@ -1,0 +1,40 @@
+import type { Knex } from 'knex'
+import type { UserId } from '../../../core/kernel/ids.ts'
+import type { HubMember, HubMembers } from '../../../core/spokes/ports.ts'
+import type { Num, Params, SqlDatabase, SqlRunner } from '../kit/statement.ts'
+
+/** People who may sign in, under the alias `u`. */
+const people = (k: Knex, from: Knex.QueryBuilder): Knex.QueryBuilder =>
+  from.join('accounts as a', 'a.id', 'u.id').whereNull('u.robot_org_id').where('u.is_active', 1).where('u.prohibit_login', 0).select('u.id', 'a.name as login', k.raw('null as team'))
+
+interface MemberRow {
+  readonly id: Num
+  readonly login: string
+  readonly team: string | null
+}
+
+/** The people of accounts, on SQL. */
+export const makeSqlHubMembers = (db: SqlDatabase): ((runner: SqlRunner) => HubMembers) => {
+  const listOf = db.prepare((k, p: Params<'accountId'>) =>
+    people(k, k('users as u').where('u.id', p('accountId')))
+      .unionAll([
+        people(k, k('org_members as m').join('users as u', 'u.id', 'm.user_id').where('m.org_id', p('accountId')))
+          .leftJoin('team_members as tm', (on) => on.on('tm.user_id', 'm.user_id').on('tm.org_id', 'm.org_id'))
+          .leftJoin('teams as t', 't.id', 'tm.team_id')
+          .clearSelect()
+          .select('u.id', 'a.name as login', 't.name as team'),
+      ]),
+  )
+  return (runner) => ({
+    async listOf(accountId) {
+      const rows = await runner.all<MemberRow>(listOf, { accountId })
+      const found = new Map<number, HubMember & { readonly teams: string[] }>()
+      for (const { id, login, team } of rows) {
+        const member = found.get(Number(id)) ?? { userId: Number(id) as UserId, login, teams: [] }
+        if (team !== null) member.teams.push(team)
+        found.set(member.userId, member)
+      }
+      return [...found.values()].map((member) => ({ ...member, teams: member.teams.toSorted() })).toSorted((a, b) => a.userId - b.userId)
+    },
+  })
+}

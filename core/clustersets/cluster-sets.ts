@@ -1,0 +1,170 @@
+import { isLeft, right } from 'fp-ts/lib/Either.js'
+import type { Hub, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import { clusterSetKind, managedClusterKind } from '../clusters/hubs/ports.ts'
+import type { ClusterStore } from '../clusters/ports.ts'
+import type { Cluster, HostingProvider } from '../clusters/types.ts'
+import type { AccessGrant } from '../kernel/access.ts'
+import type { Failure, Outcome } from '../kernel/failure.ts'
+import { at, listAt, textAt } from '../kernel/json.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { ProfileJudge } from './ports.ts'
+import { builtInSets, findClusterSet, includes, namedSetOf, selectsByLabels } from './types.ts'
+
+interface HubDeps {
+  readonly hubs: Hubs
+}
+interface RecordDeps extends HubDeps {
+  readonly clusters: Pick<ClusterStore, 'listOf'>
+}
+
+/** The hub is the cluster of the grant. */
+export interface ClusterSetInput {
+  readonly grant: AccessGrant
+  readonly clusterSet: string
+}
+
+type SetReadFailure = HubReadFailure | Failure<'ClusterSetMissing'>
+
+/** A cluster set as a list shows it. */
+export interface ClusterSetSummary {
+  readonly name: string
+  /** For display; may be empty. */
+  readonly title: string
+  /** How many managed clusters the set selects. */
+  readonly clusters: number
+}
+
+/** A managed cluster of a set, with what its record says. */
+export interface MemberOfSet {
+  readonly name: string
+  readonly displayName: string
+  readonly nodeCount: number
+  readonly provider: HostingProvider
+  readonly kubernetesVersion: string
+  /** The owner of the hub has imported the cluster. */
+  readonly isImported: boolean
+}
+
+const profileKind: HubKind = { apiVersion: 'ui.k8s.appscode.com/v1alpha1', kind: 'ClusterProfile', plural: 'clusterprofiles' }
+/** The prefix of a set of clusters that are imported with a profile; the rest of its name is the name of the profile. */
+const profilePrefix = 'cp-'
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1)
+
+/**
+ * Returns how many clusters each set selects. Most sets select by the label that names one set, so these are counted in one
+ * pass over the clusters, and not in one for each set.
+ */
+export const countMembers = (sets: readonly HubObject[], clusters: readonly HubObject[]): ReadonlyMap<string, number> => {
+  const named = new Map<string, number>()
+  for (const name of clusters.map(namedSetOf)) named.set(name, (named.get(name) ?? 0) + 1)
+  return new Map(sets.map((set) => [set.name, selectsByLabels(set) ? clusters.filter((each) => includes(set, each)).length : (named.get(set.name) ?? 0)]))
+}
+
+/** Returns the titles of the profiles by their names. They are for display: a hub that does not serve or show profiles has none. */
+const profileTitles = async (hub: Hub): Promise<ReadonlyMap<string, string>> => {
+  const profiles = await hub.list(profileKind)
+  return new Map(isLeft(profiles) ? [] : profiles.right.map(({ name, body }) => [name, textAt(body, 'spec', 'title')]))
+}
+
+/** Lists the cluster sets of a hub by name. */
+export const makeListClusterSets = ({ hubs }: HubDeps) =>
+  async (call: SignedInCall<never>, grant: AccessGrant): Outcome<HubReadFailure, readonly ClusterSetSummary[]> => {
+    const hub = await hubs.open(call, grant)
+    if (isLeft(hub)) return hub
+    const [sets, clusters] = await Promise.all([hub.right.list(clusterSetKind), hub.right.list(managedClusterKind)])
+    if (isLeft(sets)) return sets
+    if (isLeft(clusters)) return clusters
+    const isOfProfile = ({ name }: HubObject): boolean => name.startsWith(profilePrefix)
+    const titles = sets.right.some(isOfProfile) ? await profileTitles(hub.right) : new Map<string, string>()
+    const counts = countMembers(sets.right, clusters.right)
+    const summaryOf = (set: HubObject): ClusterSetSummary => ({
+      name: set.name,
+      title: isOfProfile(set) ? (titles.get(set.name.slice(profilePrefix.length)) ?? '') : '',
+      clusters: counts.get(set.name) ?? 0,
+    })
+    return right(sets.right.map(summaryOf).sort(byName))
+  }
+
+const isAccepted = ({ body }: HubObject): boolean => at(body, 'spec', 'hubAcceptsClient') === true
+
+/** Returns the UID that a managed cluster claims; empty if its agent does not publish it. */
+const claimedUid = ({ body }: HubObject): string =>
+  textAt(listAt(body, 'status', 'clusterClaims').find((claim) => textAt(claim, 'name') === 'id.k8s.io'), 'value')
+
+/** Finds the record of a managed cluster: by the UID that it claims, otherwise by the name under which this hub manages it. */
+const recordFinder = (hub: Hub, records: readonly Cluster[]): ((cluster: HubObject) => Cluster | undefined) => {
+  const hubUid = records.find(({ id }) => id === hub.id)?.uid ?? ''
+  const byUid = new Map(records.map((record) => [record.uid, record]))
+  const byManagedName = new Map(
+    records.filter(({ hubClusterUid }) => hubClusterUid !== '' && hubClusterUid === hubUid).map((record) => [record.managedClusterName, record]),
+  )
+  return (cluster) => byUid.get(claimedUid(cluster)) ?? byManagedName.get(cluster.name)
+}
+
+/** `eligibleFor: 'client-org'` omits the sets without a spoke that a client organization could use. */
+export interface AvailableSetsInput {
+  readonly grant: AccessGrant
+  readonly eligibleFor: 'client-org' | undefined
+}
+
+/** What the spokes of client organizations must have installed. */
+const clientProfile = 'dbaas-client-org'
+
+/** Lists the names of the cluster sets that the owner of a hub may use. */
+export const makeListAvailableClusterSets = ({ hubs, clusters: store, profiles }: RecordDeps & { readonly profiles: ProfileJudge }) =>
+  async (call: SignedInCall<never>, { grant, eligibleFor }: AvailableSetsInput): Outcome<HubReadFailure, readonly string[]> => {
+    const hub = await hubs.open(call, grant)
+    if (isLeft(hub)) return hub
+    const sets = await hub.right.list(clusterSetKind)
+    if (isLeft(sets)) return sets
+    const namesOf = (found: readonly HubObject[]): readonly string[] => found.map(({ name }) => name).sort()
+    if (eligibleFor === undefined) return right(namesOf(sets.right))
+    const [clusters, records] = await Promise.all([hub.right.list(managedClusterKind), store.listOf(hub.right.ownerId)])
+    if (isLeft(clusters)) return clusters
+    const recordOf = recordFinder(hub.right, records)
+    const imported = clusters.right.filter((each) => isAccepted(each) && recordOf(each) !== undefined)
+    const usable = await profiles.satisfying(hub.right, imported, clientProfile)
+    if (isLeft(usable)) return usable
+    return right(namesOf(sets.right.filter((set) => !builtInSets.includes(set.name) && usable.right.some((each) => includes(set, each)))))
+  }
+
+/** Lists the managed clusters that a set selects, by name. */
+export const makeListMembersOfSet = ({ hubs, clusters: store }: RecordDeps) =>
+  async (call: SignedInCall<never>, { grant, clusterSet }: ClusterSetInput): Outcome<SetReadFailure, readonly MemberOfSet[]> => {
+    const hub = await hubs.open(call, grant)
+    if (isLeft(hub)) return hub
+    const [set, clusters, records] = await Promise.all([
+      findClusterSet(hub.right, clusterSet),
+      hub.right.list(managedClusterKind),
+      store.listOf(hub.right.ownerId),
+    ])
+    if (isLeft(set)) return set
+    if (isLeft(clusters)) return clusters
+    const recordOf = recordFinder(hub.right, records)
+    const memberOf = (cluster: HubObject): MemberOfSet => {
+      const record = recordOf(cluster)
+      return {
+        name: cluster.name,
+        displayName: record?.displayName || cluster.name,
+        nodeCount: record?.nodeCount ?? 0,
+        provider: record?.provider ?? 'Generic',
+        kubernetesVersion: textAt(cluster.body, 'status', 'version', 'kubernetes'),
+        isImported: record !== undefined,
+      }
+    }
+    return right(clusters.right.filter((each) => includes(set.right, each)).map(memberOf).sort(byName))
+  }
+
+/** Lists the names of the accepted clusters that can be added to a set. To a set that selects by labels none can. */
+export const makeListCandidatesOfSet = ({ hubs }: HubDeps) =>
+  async (call: SignedInCall<never>, { grant, clusterSet }: ClusterSetInput): Outcome<SetReadFailure, readonly string[]> => {
+    const hub = await hubs.open(call, grant)
+    if (isLeft(hub)) return hub
+    const [set, clusters] = await Promise.all([findClusterSet(hub.right, clusterSet), hub.right.list(managedClusterKind)])
+    if (isLeft(set)) return set
+    if (isLeft(clusters)) return clusters
+    if (selectsByLabels(set.right)) return right([])
+    const candidates = clusters.right.filter((each) => isAccepted(each) && !each.isDeleting && !includes(set.right, each))
+    return right(candidates.map(({ name }) => name).sort())
+  }

@@ -1,0 +1,56 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { HubObject } from '../clusters/hubs/ports.ts'
+import { defineFailure, type Failure } from '../kernel/failure.ts'
+import { isObject, listAt, textAt } from '../kernel/json.ts'
+import type { YamlText } from '../packages/ports.ts'
+import { distribution } from './vendor.ts'
+
+/** The claim of a spoke on its features is not YAML, or does not have the form of such a claim. */
+export const ClaimUnreadable = defineFailure('ClaimUnreadable', 'Upstream')
+
+/** What a spoke reports of its features. */
+export interface FeatureClaim {
+  /** Chart version by name of each feature that is enabled. Empty: the version is not known. */
+  readonly enabled: ReadonlyMap<string, string>
+  /** Enabled features that were not installed by a release of the catalogue. */
+  readonly external: ReadonlySet<string>
+  /** Features that are disabled on the spoke. */
+  readonly disabled: ReadonlySet<string>
+}
+
+/** Returns the text of a claim of a ManagedCluster, or undefined if it has none. */
+export const claimText = ({ body }: Pick<HubObject, 'body'>, claim: string): string | undefined => {
+  const found = listAt(body, 'status', 'clusterClaims').find((each) => textAt(each, 'name') === claim)
+  return found === undefined ? undefined : textAt(found, 'value')
+}
+
+const namesIn = (value: unknown): ReadonlySet<string> => new Set(Array.isArray(value) ? value.filter((name): name is string => typeof name === 'string') : [])
+
+/** A map of versions by name; older spokes report a list of names. */
+const versionsIn = (value: unknown): ReadonlyMap<string, string> =>
+  new Map(isObject(value) ? Object.entries(value).map(([name, version]) => [name, typeof version === 'string' ? version : '']) : [...namesIn(value)].map((name) => [name, '']))
+
+const unreadable = ClaimUnreadable('A claim of the spoke on its features cannot be read.')
+
+const isListOrAbsent = (value: unknown): boolean => value === undefined || value === null || Array.isArray(value)
+
+/** Parses the text of a claim. Empty text is a claim without features. */
+export const parseClaim = (yaml: Pick<YamlText, 'parse'>, text: string): Either<Failure<'ClaimUnreadable'>, FeatureClaim> => {
+  const parsed = yaml.parse(text)
+  if (isLeft(parsed)) return left(unreadable)
+  const claim = parsed.right ?? {}
+  if (!isObject(claim)) return left(unreadable)
+  const { enabledFeatures, externallyManagedFeatures, disabledFeatures } = claim
+  const hasForm = (isListOrAbsent(enabledFeatures) || isObject(enabledFeatures)) && isListOrAbsent(externallyManagedFeatures) && isListOrAbsent(disabledFeatures)
+  return hasForm
+    ? right({ enabled: versionsIn(enabledFeatures), external: namesIn(externallyManagedFeatures), disabled: namesIn(disabledFeatures) })
+    : left(unreadable)
+}
+
+/** Returns the claim of a spoke; undefined if it is not known: a spoke may have none, or one that cannot be read. */
+export const claimOf = (yaml: Pick<YamlText, 'parse'>, cluster: Pick<HubObject, 'body'>): FeatureClaim | undefined => {
+  const text = claimText(cluster, distribution.featuresClaim)
+  const claim = text === undefined ? undefined : parseClaim(yaml, text)
+  return claim === undefined || isLeft(claim) ? undefined : claim.right
+}

@@ -1,0 +1,177 @@
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Hub, HubChangeFailure, HubObject, Hubs } from '../clusters/hubs/ports.ts'
+import { HubConflict, managedClusterKind } from '../clusters/hubs/ports.ts'
+import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
+import type { FreeObject } from '../kernel/json.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { AuditTrail, UnitOfWork } from '../kernel/unit-of-work.ts'
+import { defineAudit, recordChange } from '../kernel/unit-of-work.ts'
+import type { FeatureSetState, InstalledFeatures } from './catalogue.ts'
+import { installedIn, readCatalogue, statesOf } from './catalogue.ts'
+import type { ClusterSetRef, SetReadFailure } from './cluster-set.ts'
+import { listMembers, openSet } from './cluster-set.ts'
+import { parseModel, refused } from './model.ts'
+import type { FeatureContents } from './rules.ts'
+import { planInstall, planRemoval, removeOperations, writeOperations } from './rules.ts'
+import { distribution } from './vendor.ts'
+
+const { setProfile, profileBinding } = distribution.kinds
+
+const auditOf = defineAudit(
+  'cluster',
+  ['cluster.featureset_installed', 'cluster.featureset_disabled', 'cluster.featureset_updated'],
+  ({ id, ownerId, name }: Hub) => ({ objectId: id, objectName: name, tenantId: ownerId }),
+)
+
+/** The spoke of the path does not exist on the hub. */
+export const SpokeMissing = defineFailure('SpokeMissing', 'NotFound')
+
+/** Returns the feature sets of a hub with what is installed of each on a cluster set. */
+export const makeListFeatureSets = ({ hubs }: { readonly hubs: Hubs }) =>
+  async (call: SignedInCall<never>, ref: ClusterSetRef): Outcome<SetReadFailure, readonly FeatureSetState[]> => {
+    const opened = await openSet(hubs, call, ref)
+    if (isLeft(opened)) return opened
+    const { hub, set } = opened.right
+    const [catalogue, profile] = await Promise.all([readCatalogue(hub), hub.get(setProfile, { name: set.name })])
+    if (isLeft(catalogue)) return catalogue
+    return isLeft(profile) ? profile : right(statesOf(catalogue.right, installedIn(profile.right)))
+  }
+
+interface ChangeDeps {
+  readonly hubs: Hubs
+  readonly unitOfWork: UnitOfWork<{ readonly audit: AuditTrail }>
+}
+type SetChangeFailure = HubChangeFailure | SetReadFailure | Failure<'FeaturesRefused'>
+
+type Plan = (installed: InstalledFeatures) => Either<Failure<'FeaturesRefused'>, FeatureContents>
+
+/** Judges a change on the profile as it is at that moment, and returns the names of the features that it writes. */
+const writeProfile = async (hub: Hub, name: string, plan: Plan): Outcome<HubChangeFailure | Failure<'FeaturesRefused'>, readonly string[]> => {
+  const key = { name }
+  const judge = (profile: Pick<HubObject, 'body'>) => {
+    const contents = plan(installedIn(profile))
+    return isLeft(contents) ? contents : writeOperations(profile, contents.right)
+  }
+  // Another request may create the profile before this one, and a deletion may follow.
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    let changed: readonly string[] = []
+    const edited = await hub.edit(setProfile, key, (profile) => {
+      const judged = judge(profile)
+      if (isLeft(judged)) return judged
+      changed = judged.right.changed
+      return right(changed.length === 0 ? undefined : { operations: judged.right.operations })
+    })
+    if (isLeft(edited)) return edited
+    if (edited.right !== 'missing') return right(changed)
+    const fresh = { spec: { features: {} } }
+    const contents = plan(installedIn({ body: fresh }))
+    if (isLeft(contents)) return contents
+    const judged = writeOperations({ body: fresh }, contents.right)
+    if (isLeft(judged)) return judged
+    const created = await hub.create(setProfile, key, { spec: { features: Object.fromEntries(contents.right) } })
+    if (isLeft(created)) return created
+    if (created.right === 'created') return right(judged.right.changed)
+  }
+  return left(HubConflict('The profile of the cluster set was changed on the hub by other requests. Try again.'))
+}
+
+/** A model is the values of the editor of a feature set. */
+export interface FeatureSetValues extends ClusterSetRef {
+  readonly model: FreeObject
+}
+
+/** Installs features of a feature set on a cluster set, with what they need. An installed feature gets the new values as a whole. */
+export const makeInstallFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+  async (call: SignedInCall, { model, ...ref }: FeatureSetValues): Outcome<SetChangeFailure, void> => {
+    const parsed = parseModel(model)
+    if (isLeft(parsed)) return parsed
+    const opened = await openSet(hubs, call, ref)
+    if (isLeft(opened)) return opened
+    const { hub, set } = opened.right
+    const catalogue = await readCatalogue(hub)
+    if (isLeft(catalogue)) return catalogue
+    const changed = await writeProfile(hub, set.name, (installed) => planInstall(catalogue.right, installed, parsed.right))
+    if (isLeft(changed)) return changed
+    const { featureSet } = parsed.right
+    const changes = { clusterSet: set.name, featureSet, features: changed.right }
+    return recordChange(unitOfWork, call, changed.right.length === 0 ? undefined : auditOf(hub, 'cluster.featureset_installed', changes))
+  }
+
+export interface DisableFeatures extends ClusterSetRef {
+  /** The cluster set that the body names. */
+  readonly namedSet: string
+  readonly featureSet: string
+  /** Empty: all that are installed. */
+  readonly features: readonly string[]
+}
+
+/** Disables features of a feature set on a cluster set. Disabling what is not installed succeeds. */
+export const makeDisableFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+  async (call: SignedInCall, { namedSet, featureSet, features, ...ref }: DisableFeatures): Outcome<SetChangeFailure, void> => {
+    if (namedSet !== ref.clusterSet) return left(refused([`clusterSet is ${namedSet}, and the path names the cluster set ${ref.clusterSet}.`]))
+    const opened = await openSet(hubs, call, ref)
+    if (isLeft(opened)) return opened
+    const { hub, set } = opened.right
+    const catalogue = await readCatalogue(hub)
+    if (isLeft(catalogue)) return catalogue
+    let removed: readonly string[] = []
+    const judge = (profile: Pick<HubObject, 'body'>) => {
+      const plan = planRemoval(catalogue.right, installedIn(profile), { featureSet, features })
+      if (isLeft(plan)) return plan
+      removed = plan.right
+      return right(removed.length === 0 ? undefined : { operations: removeOperations(removed) })
+    }
+    const edited = await hub.edit(setProfile, { name: set.name }, judge)
+    if (isLeft(edited)) return edited
+    if (edited.right === 'missing') {
+      const judged = judge({ body: {} })
+      if (isLeft(judged)) return judged
+    }
+    const changes = { clusterSet: set.name, featureSet, features: removed }
+    return recordChange(unitOfWork, call, edited.right === 'changed' ? auditOf(hub, 'cluster.featureset_disabled', changes) : undefined)
+  }
+
+export interface SpokeValues extends FeatureSetValues {
+  /** The name of a spoke, a DNS-1123 label. */
+  readonly spoke: string
+}
+
+/**
+ * Sets the values of features on one spoke of a cluster set. They replace those of the set there as a whole. The rules are those of
+ * an installation on top of what is installed on the set.
+ */
+export const makeUpdateFeatureSet = ({ hubs, unitOfWork }: ChangeDeps) =>
+  async (call: SignedInCall, { model, spoke, ...ref }: SpokeValues): Outcome<SetChangeFailure | Failure<'SpokeMissing'>, void> => {
+    const parsed = parseModel(model)
+    if (isLeft(parsed)) return parsed
+    const opened = await openSet(hubs, call, ref)
+    if (isLeft(opened)) return opened
+    const { hub, set } = opened.right
+    const [members, catalogue, profile] = await Promise.all([listMembers(opened.right, spoke), readCatalogue(hub), hub.get(setProfile, { name: set.name })])
+    if (isLeft(members)) return members
+    if (isLeft(catalogue)) return catalogue
+    if (isLeft(profile)) return profile
+    if (members.right.length === 0) return outsideOf(hub, set, spoke)
+    let changed: readonly string[] = []
+    const edited = await hub.edit(profileBinding, { namespace: spoke, name: spoke }, (binding) => {
+      const installed = new Map([...installedIn(profile.right), ...installedIn(binding)])
+      const contents = planInstall(catalogue.right, installed, parsed.right)
+      if (isLeft(contents)) return contents
+      const judged = writeOperations(binding, contents.right)
+      if (isLeft(judged)) return judged
+      changed = judged.right.changed
+      return right(changed.length === 0 ? undefined : { operations: judged.right.operations })
+    })
+    if (isLeft(edited)) return edited
+    if (edited.right === 'missing') return left(refused([`The spoke ${spoke} has no profile yet: the hub creates it after a feature is installed on its cluster set.`]))
+    const changes = { clusterSet: set.name, spoke, featureSet: parsed.right.featureSet, features: changed }
+    return recordChange(unitOfWork, call, edited.right === 'changed' ? auditOf(hub, 'cluster.featureset_updated', changes) : undefined)
+  }
+
+/** Returns why a spoke is not among the members of a set. */
+const outsideOf = async (hub: Hub, set: HubObject, spoke: string): Outcome<SetReadFailure | Failure<'SpokeMissing'> | Failure<'FeaturesRefused'>, never> => {
+  const found = await hub.get(managedClusterKind, { name: spoke })
+  if (isLeft(found)) return found
+  return left(found.right === undefined ? SpokeMissing(`The hub has no spoke ${spoke}.`) : refused([`The spoke ${spoke} is not in the cluster set ${set.name}.`]))
+}

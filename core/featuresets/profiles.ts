@@ -1,0 +1,163 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { Authorizer } from '../authz/ports.ts'
+import type { Hub, HubKey, HubKind, HubObject, HubReadFailure, Hubs } from '../clusters/hubs/ports.ts'
+import { managedClusterKind } from '../clusters/hubs/ports.ts'
+import type { ClusterStore } from '../clusters/ports.ts'
+import type { ProfileJudge } from '../clustersets/ports.ts'
+import type { AccessGrant } from '../kernel/access.ts'
+import { defineFailure, type Failure, type Outcome } from '../kernel/failure.ts'
+import { at, isObject } from '../kernel/json.ts'
+import type { SignedInCall } from '../kernel/principal.ts'
+import type { YamlText } from '../packages/ports.ts'
+import type { RequiredFeatures } from './built-in-profiles.ts'
+import { builtInProfiles } from './built-in-profiles.ts'
+import type { Feature } from './catalogue.ts'
+import { readFeature } from './catalogue.ts'
+import type { ClaimUnreadable, FeatureClaim } from './claims.ts'
+import { claimText, parseClaim } from './claims.ts'
+import { distribution } from './vendor.ts'
+
+/** Neither the cluster nor this service has a cluster profile of that name. */
+export const ProfileMissing = defineFailure('ProfileMissing', 'NotFound')
+
+/** What is known of the features of a cluster. */
+export interface ClusterFeatures {
+  readonly enabled: ReadonlySet<string>
+  /** Need not be enabled. */
+  readonly disabled: ReadonlySet<string>
+  /** The exclusion group of each feature that has one. */
+  readonly groups: ReadonlyMap<string, string>
+}
+
+const groupsOf = (features: readonly Feature[]): ReadonlyMap<string, string> =>
+  new Map(features.filter(({ exclusionGroup }) => exclusionGroup !== '').map(({ name, exclusionGroup }) => [name, exclusionGroup]))
+
+/** Returns what the objects of a cluster say of its features. */
+export const featuresByObjects = (features: readonly Feature[]): ClusterFeatures => ({
+  enabled: new Set(features.filter(({ isEnabled }) => isEnabled).map(({ name }) => name)),
+  disabled: new Set(features.filter(({ isDisabled }) => isDisabled).map(({ name }) => name)),
+  groups: groupsOf(features),
+})
+
+/** Returns what the claim of a spoke says of its features, with the catalogue of its hub. Nothing is known without a claim. */
+export const featuresByClaim = (claim: FeatureClaim | undefined, catalogue: readonly Feature[]): ClusterFeatures => ({
+  enabled: new Set([...(claim?.enabled.keys() ?? []), ...(claim?.external ?? [])]),
+  disabled: new Set([...(claim?.disabled ?? []), ...featuresByObjects(catalogue).disabled]),
+  groups: groupsOf(catalogue),
+})
+
+/**
+ * Returns the required features that are not enabled, sorted. A disabled feature is not missing, nor is one whose exclusion group
+ * has an enabled feature.
+ */
+export const missingFeatures = (required: RequiredFeatures, { enabled, disabled, groups }: ClusterFeatures): readonly string[] => {
+  const served = new Set([...enabled].flatMap((name) => groups.get(name) ?? []))
+  const isMissing = (name: string): boolean => !enabled.has(name) && !disabled.has(name) && !served.has(groups.get(name) ?? '')
+  return [...new Set(Object.values(required).flat())].filter(isMissing).sort()
+}
+
+interface ProfileDeps {
+  readonly hubs: Hubs
+  readonly yaml: Pick<YamlText, 'parse'>
+  readonly clusters: Pick<ClusterStore, 'get' | 'findByUid'>
+  readonly authorizer: Pick<Authorizer, 'authorize'>
+}
+
+/** Lists objects of a kind that the cluster may not serve. */
+const listIfServed = async (hub: Hub, kind: HubKind): Outcome<HubReadFailure, readonly HubObject[] | undefined> => {
+  const listed = await hub.list(kind)
+  return isLeft(listed) && listed.left.tag === 'NotAHub' ? right(undefined) : listed
+}
+
+const getIfServed = async (hub: Hub, kind: HubKind, key: HubKey): Outcome<HubReadFailure, HubObject | undefined> => {
+  const found = await hub.get(kind, key)
+  return isLeft(found) && found.left.tag === 'NotAHub' ? right(undefined) : found
+}
+
+const requiredBy = ({ body }: HubObject): RequiredFeatures => {
+  const required = at(body, 'spec', 'requiredFeatureSets')
+  const entries = Object.entries(isObject(required) ? required : {})
+  return Object.fromEntries(entries.map(([featureSet, names]) => [featureSet, Array.isArray(names) ? names.filter((name): name is string => typeof name === 'string') : []]))
+}
+
+/** Returns the hub of a spoke, or undefined if it is not imported, or the caller may not see it. */
+const hubOfSpoke = async (
+  { clusters, authorizer, hubs }: ProfileDeps,
+  call: SignedInCall<never>,
+  ownerId: AccessGrant['ownerId'],
+  hubUid: string,
+): Outcome<Failure<'ClusterMissing'> | Failure<'ClusterNotConnected'>, Hub | undefined> => {
+  const record = await clusters.findByUid(ownerId, hubUid)
+  if (record === undefined) return right(undefined)
+  const grant = await authorizer.authorize(call.principal, { type: 'hub', account: record.ownerName, name: record.name }, 'can_view')
+  return isLeft(grant) ? right(undefined) : hubs.open(call, grant.right)
+}
+
+/** The claim of a spoke with the UID of its cluster. */
+const identityClaim = 'id.k8s.io'
+
+/** Returns what the hub of a cluster knows of its features. A hub may manage itself. */
+const readByClaim = async (deps: ProfileDeps, call: SignedInCall<never>, cluster: Hub): Outcome<HubReadFailure | ReturnType<typeof ClaimUnreadable>, ClusterFeatures> => {
+  const nothing = right(featuresByClaim(undefined, []))
+  const record = await deps.clusters.get(cluster.id)
+  if (record === undefined) return nothing
+  const hub = record.hubClusterUid === '' || record.hubClusterUid === record.uid ? right(cluster) : await hubOfSpoke(deps, call, record.ownerId, record.hubClusterUid)
+  if (isLeft(hub)) return hub
+  if (hub.right === undefined) return nothing
+  const [spokes, catalogue] = await Promise.all([listIfServed(hub.right, managedClusterKind), listIfServed(hub.right, distribution.kinds.feature)])
+  if (isLeft(spokes)) return spokes
+  if (isLeft(catalogue)) return catalogue
+  const spoke = spokes.right?.find((each) => claimText(each, identityClaim) === record.uid)
+  const text = spoke === undefined ? undefined : claimText(spoke, distribution.featuresClaim)
+  const claim = text === undefined ? right(undefined) : parseClaim(deps.yaml, text)
+  return isLeft(claim) ? claim : right(featuresByClaim(claim.right, (catalogue.right ?? []).map(readFeature)))
+}
+
+/** Judges the spokes of a hub by the claims that they report. */
+export const makeProfileJudge = ({ yaml }: Pick<ProfileDeps, 'yaml'>): ProfileJudge => ({
+  async satisfying(hub, clusters, name) {
+    if (clusters.length === 0) return right([])
+    const [profile, catalogue] = await Promise.all([getIfServed(hub, distribution.kinds.clusterProfile, { name }), listIfServed(hub, distribution.kinds.feature)])
+    if (isLeft(profile)) return profile
+    if (isLeft(catalogue)) return catalogue
+    const required = profile.right === undefined ? builtInProfiles.get(name) : requiredBy(profile.right)
+    const known = (catalogue.right ?? []).map(readFeature)
+    const satisfies = (cluster: HubObject): boolean => {
+      const text = claimText(cluster, distribution.featuresClaim)
+      const claim = text === undefined ? undefined : parseClaim(yaml, text)
+      return claim !== undefined && !isLeft(claim) && required !== undefined && missingFeatures(required, featuresByClaim(claim.right, known)).length === 0
+    }
+    return right(clusters.filter(satisfies))
+  },
+})
+
+export interface ProfileCheck {
+  /** The cluster of the route. */
+  readonly grant: AccessGrant
+  /** The name of a cluster profile. */
+  readonly profile: string
+}
+
+type ProfileFailure = HubReadFailure | Failure<'ProfileMissing'> | Failure<'ClaimUnreadable'>
+
+/**
+ * Returns the features that a cluster profile requires and that the cluster does not have, sorted. The profile is that of the
+ * cluster, or the built-in one of its name. The features are those of the cluster's own objects; for a cluster without such
+ * objects, those that it reports to its hub.
+ */
+export const makeValidateProfile = (deps: ProfileDeps) =>
+  async (call: SignedInCall<never>, { grant, profile: name }: ProfileCheck): Outcome<ProfileFailure, readonly string[]> => {
+    const opened = await deps.hubs.open(call, grant)
+    if (isLeft(opened)) return opened
+    const cluster = opened.right
+    const [profile, features] = await Promise.all([
+      getIfServed(cluster, distribution.kinds.clusterProfile, { name }),
+      listIfServed(cluster, distribution.kinds.feature),
+    ])
+    if (isLeft(profile)) return profile
+    if (isLeft(features)) return features
+    const required = profile.right === undefined ? builtInProfiles.get(name) : requiredBy(profile.right)
+    if (required === undefined) return left(ProfileMissing(`There is no cluster profile ${name}.`))
+    const state = features.right === undefined ? await readByClaim(deps, call, cluster) : right(featuresByObjects(features.right.map(readFeature)))
+    return isLeft(state) ? state : right(missingFeatures(required, state.right))
+  }

@@ -1,0 +1,52 @@
+import type { AccountId, UserId } from '../kernel/ids.ts'
+import { token } from '../kernel/token.ts'
+
+/** The subject of a certificate request. A name that occurs several times in it is not readable. */
+export interface RequestSubject {
+  readonly commonName: string
+  /** Every organization, also of those that are in one set. */
+  readonly organizations: readonly string[]
+}
+
+/** Reads certificate requests (PKCS#10). Bounded in size, and never rejects: what it reads comes from clusters that only ask to join. */
+export interface CertificateRequestReader {
+  /**
+   * Reads `spec.request` of a CertificateSigningRequest: base64 of exactly one PEM block. Returns undefined if it is anything else,
+   * or larger than 16 KiB.
+   */
+  subjectOf(request: string): Promise<RequestSubject | undefined>
+}
+export const CertificateRequestReaderToken = token<CertificateRequestReader>('spokes.CertificateRequestReader')
+
+/** Where a hub is reached. */
+export interface HubAddress {
+  /** `https://host[:port][/prefix]`, without a trailing slash. */
+  readonly server: string
+  /** In PEM; undefined if it is not stated. */
+  readonly authorityPem: string | undefined
+}
+
+/** Reads the kubeconfig without users that a hub publishes for clusters that join it. Bounded in size, and never throws. */
+export interface ClusterInfoReader {
+  /** Returns undefined if the text is not a kubeconfig, or its first cluster has no https address. */
+  addressOf(kubeconfig: string): HubAddress | undefined
+}
+export const ClusterInfoReaderToken = token<ClusterInfoReader>('spokes.ClusterInfoReader')
+
+/** A person of an account, as hubs know them. */
+export interface HubMember {
+  readonly userId: UserId
+  readonly login: string
+  /** The teams of the account that the person is in, by name. */
+  readonly teams: readonly string[]
+}
+
+/** The people of accounts. */
+export interface HubMembers {
+  /**
+   * Returns the members of an organization who may sign in, or the user if the account is one, by id. Robot accounts are omitted.
+   * One statement, so that the result is the state of one instant.
+   */
+  listOf(accountId: AccountId): Promise<readonly HubMember[]>
+}
+export const HubMembersToken = token<HubMembers>('spokes.HubMembers')

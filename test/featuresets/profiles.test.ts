@@ -1,0 +1,83 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { ClusterStoreToken } from '../../core/clusters/ports.ts'
+import { expectStatus, importCluster } from '../clusters/cluster-world.ts'
+import { needing } from '../support/components/needing.ts'
+import { startFakeKubernetes } from '../support/fake-kubernetes.ts'
+import { unwrap } from '../support/outcome.ts'
+import { startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
+
+/** The check of a cluster profile: a hub on a real kube-apiserver, and spokes that serve no objects of features. */
+const test = needing('kubernetes')
+
+let world: FeatureWorld
+test.before(async () => {
+  world = await startFeatureWorld()
+})
+test.after.always(() => world?.service.stop())
+
+const validate = (query = '', cluster = 'hub', person = world.owner) => world.service.send('GET', `/api/v1/clusters/${world.org}/${cluster}/validate-profile${query}`, { token: person.token })
+
+test('a cluster is valid for a profile if its features are enabled, disabled, or replaced by another of their group', async (t) => {
+  const [featureSet, group] = [await world.featureSet(), unique('group')]
+  const managed = await world.feature(featureSet, {}, { enabled: true, managed: true })
+  const external = await world.feature(featureSet, {}, { enabled: true, managed: false })
+  const off = await world.feature(featureSet, { disabled: true })
+  await world.feature(featureSet, { featureExclusionGroup: group }, { enabled: true })
+  const replaced = await world.feature(featureSet, { featureExclusionGroup: group })
+  const missing = await world.feature(featureSet)
+  const profile = await world.plant('clusterprofiles', { name: unique('profile') }, { title: 'P', description: 'P', requiredFeatureSets: { [featureSet]: [managed, external, off, replaced] } })
+  t.deepEqual((await expectStatus(validate(`?profile=${profile}`), 200)).json, { valid: 'true' })
+  await world.replaceSpec('clusterprofiles', { name: profile }, { requiredFeatureSets: { [featureSet]: [missing, 'absent', managed] } })
+  t.deepEqual((await expectStatus(validate(`?profile=${profile}`), 200)).json, { valid: 'false', 'recommended-features': ['absent', missing] })
+  const usual = await expectStatus(validate(), 200)
+  t.is(usual.json.valid, 'false')
+  t.is((usual.json['recommended-features'] as string[]).length, 21)
+  t.deepEqual((await validate('?profile=dbaas-generic')).json, usual.json)
+  t.like(await validate('?profile=never-heard-of'), { status: 404, json: { code: 'ProfileMissing' } })
+  for (const bad of ['A', 'a/b', '..', 'x'.repeat(254)]) t.is((await validate(`?profile=${encodeURIComponent(bad)}`)).status, 400, bad)
+})
+
+/** A spoke that serves nothing of features, recorded as managed by the hub, which has this claim of it. */
+const spokeWithClaim = async (t: { teardown(end: () => unknown): void }, claim: string | undefined): Promise<string> => {
+  const fake = await startFakeKubernetes()
+  t.teardown(() => fake.stop())
+  fake.uid = randomUUID()
+  const name = `spoke-${randomBytes(4).toString('hex')}`
+  await expectStatus(importCluster(world.service.send, world.owner.token, world.org, name, fake.kubeconfig()), 200)
+  const clusters = world.service.running.container.resolve(ClusterStoreToken)
+  const hub = (await world.server.request('GET', '/api/v1/namespaces/kube-system')).body as { metadata: { uid: string } }
+  const org = (await expectStatus(world.service.send('GET', `/api/v1/orgs/${world.org}`, { token: world.owner.token }), 200)).json.id
+  const record = (await clusters.find(org, name))!
+  unwrap(await clusters.change(record.id, record.version, { hubClusterUid: hub.metadata.uid, managedClusterName: name }))
+  const claims = [{ name: 'id.k8s.io', value: fake.uid }, ...(claim === undefined ? [] : [{ name: 'features.ace.info', value: claim }])]
+  await world.plant('managedclusters', { name }, { hubAcceptsClient: true }, { clusterClaims: claims })
+  return name
+}
+
+test('a spoke without objects of features is judged by its claim on the hub', async (t) => {
+  const spoke = await spokeWithClaim(t, 'enabledFeatures: {license-proxyserver: 1.0.0}\n')
+  t.deepEqual((await expectStatus(validate('?profile=generic', spoke), 200)).json, { valid: 'true' })
+  const external = await spokeWithClaim(t, 'enabledFeatures: []\nexternallyManagedFeatures: [license-proxyserver]\n')
+  t.deepEqual((await expectStatus(validate('?profile=generic', external), 200)).json, { valid: 'true' })
+  const disabled = await spokeWithClaim(t, 'disabledFeatures: [license-proxyserver]\n')
+  t.deepEqual((await expectStatus(validate('?profile=generic', disabled), 200)).json, { valid: 'true' })
+  const silent = await spokeWithClaim(t, undefined)
+  t.deepEqual((await expectStatus(validate('?profile=generic', silent), 200)).json, { valid: 'false', 'recommended-features': ['license-proxyserver'] })
+})
+
+test('a claim that cannot be read is 500; its text is not repeated', async (t) => {
+  const broken = await spokeWithClaim(t, 'enabledFeatures: {secret-text: [\n')
+  const answer = await validate('?profile=generic', broken)
+  t.like(answer, { status: 500, json: { code: 'ClaimUnreadable' } })
+  t.false(answer.text.includes('secret-text'))
+})
+
+test('the check needs the right to view hubs; for another organization the cluster does not exist', async (t) => {
+  const { people, owner, org } = world
+  const [connector, reader, stranger] = [await people.person('none'), await people.person('reader'), await people.person('stranger')]
+  const held = (...actions: string[]) => actions.map((action) => ({ namespace: 'cluster_mgmt', action }))
+  await people.teamWithRole(owner, org, [connector], held('view clusters', 'connect to clusters'))
+  await people.teamWithRole(owner, org, [reader], held('view clusters', 'view hubs'))
+  await people.organization(stranger)
+  t.deepEqual(await Promise.all([connector, reader, stranger].map(async (person) => (await validate('', 'hub', person)).status)), [403, 200, 404])
+})

@@ -1,0 +1,128 @@
+import { expectStatus } from '../clusters/cluster-world.ts'
+import { needing } from '../support/components/needing.ts'
+import { chartOf, claimsOf, startFeatureWorld, unique, type FeatureWorld } from './features-world.ts'
+
+/** The catalogue and the sync status of cluster sets, on a real kube-apiserver with the definitions of OCM. */
+const test = needing('kubernetes')
+
+let world: FeatureWorld
+test.before(async () => {
+  world = await startFeatureWorld()
+})
+test.after.always(() => world?.service.stop())
+
+/** A set with two installed features, one of them at a version, and a third feature of the catalogue. */
+const setWithFeatures = async () => {
+  const [set, featureSet] = [await world.set(), await world.featureSet()]
+  const [pinned, loose, other] = [await world.feature(featureSet), await world.feature(featureSet), await world.feature(featureSet)]
+  await world.profile(set, { [pinned]: { featureSet, chart: chartOf(pinned, '1.2.0') }, [loose]: { featureSet } })
+  return { set, featureSet, pinned, loose, other }
+}
+
+test('feature sets are listed with what is installed; a set is installed if all its required features are', async (t) => {
+  const set = await world.set()
+  const [whole, half, free] = [await world.featureSet(), await world.featureSet({ requiredFeatures: [] }), await world.featureSet()]
+  const [a, b] = [await world.feature(whole, { recommended: true, featureBlock: 'Block' }), await world.feature(half)]
+  const [c, hidden, d] = [await world.feature(half), await world.feature(half, { disabled: true }), await world.feature(free)]
+  await world.replaceSpec('featuresets', { name: whole }, { requiredFeatures: [a] })
+  await world.replaceSpec('featuresets', { name: half }, { requiredFeatures: [b, c] })
+  const off = await world.featureSet({ disabled: true })
+  const list = async (): Promise<readonly { name: string; installed: boolean; requiredFeatures: string[]; features: { name: string }[] }[]> => (await expectStatus(world.ofSet('GET', set, '/featuresets'), 200)).json
+  const installed = async () => Object.fromEntries((await list()).filter(({ name }) => [whole, half, free, off].includes(name)).map((each) => [each.name, each.installed]))
+  t.deepEqual(await installed(), { [whole]: false, [half]: false, [free]: false })
+  await world.profile(set, { [a]: { featureSet: whole }, [b]: { featureSet: half }, [d]: { featureSet: free } })
+  t.deepEqual(await installed(), { [whole]: true, [half]: false, [free]: true })
+  const shown = (await list()).find(({ name }) => name === half)
+  t.deepEqual(shown?.features.map(({ name }) => name), [b, c].sort())
+  t.deepEqual(shown?.requiredFeatures, [b, c].sort())
+  t.false(JSON.stringify(await list()).includes(hidden))
+  t.deepEqual((await list()).find(({ name }) => name === whole), {
+    name: whole, title: 'A set', description: 'Features', recommended: false, installed: true, requiredFeatures: [a],
+    features: [{ name: a, title: 'A feature', description: 'Does things', recommended: true, installed: true, featureBlock: 'Block' }],
+  })
+})
+
+test('a spoke is in sync if it has the installed feature in the installed version, by either form of its claim', async (t) => {
+  const { set, featureSet, pinned, loose } = await setWithFeatures()
+  const same = await world.spoke(set, `enabledFeatures:\n  ${pinned}: 1.2.0\n  ${loose}: 9.9.9\n`, 'a')
+  const older = await world.spoke(set, `enabledFeatures:\n  ${pinned}: 1.1.0\n`, 'b')
+  const list = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'c')
+  const external = await world.spoke(set, `enabledFeatures: [${pinned}]\nexternallyManagedFeatures: [${pinned}]\ndisabledFeatures: [${loose}]\n`, 'd')
+  const silent = await world.spoke(set, undefined, 'e')
+  const broken = await world.spoke(set, 'enabledFeatures: {a: [\n', 'f')
+  const wrong = await world.spoke(set, 'enabledFeatures: 7\n', 'g')
+  await world.spoke(await world.set(), `enabledFeatures: [${pinned}]\n`, 'elsewhere')
+  const ofPinned = { insyncClusters: [same, list], outOfSyncClusters: [older, external, silent, broken, wrong] }
+  const ofLoose = { insyncClusters: [same, list], outOfSyncClusters: [older, external, silent, broken, wrong] }
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, ofPinned)
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ofLoose)
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, { [featureSet]: { [pinned]: ofPinned, [loose]: ofLoose } })
+})
+
+test('a spoke that has a feature which is not installed on the set is out of sync, and shown with all features', async (t) => {
+  const { set, featureSet, pinned, loose, other } = await setWithFeatures()
+  const inStep = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`, 'a')
+  const stray = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}, ${other}, unheard-of]\n`, 'b')
+  const ofOther = { insyncClusters: [], outOfSyncClusters: [stray] }
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${other}`), 200)).json, ofOther)
+  const both = { insyncClusters: [inStep, stray], outOfSyncClusters: [] }
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, { [featureSet]: { [pinned]: both, [loose]: both, [other]: ofOther } })
+})
+
+test('a release that is reported as not ready is out of sync, as the work of its set says', async (t) => {
+  const { set, featureSet, pinned, loose } = await setWithFeatures()
+  const spoke = await world.spoke(set, `enabledFeatures: [${pinned}, ${loose}]\n`)
+  await world.server.request('POST', '/api/v1/namespaces', { metadata: { name: spoke } })
+  const feedback = (name: string, ready: string) => ({
+    resourceMeta: { ordinal: 0, group: 'helm.toolkit.fluxcd.io', kind: 'HelmRelease', resource: 'helmreleases', name },
+    conditions: [],
+    statusFeedback: { values: [{ name: 'Ready', fieldValue: { type: 'String', string: ready } }] },
+  })
+  const status = { resourceStatus: { manifests: [feedback(pinned, 'False'), feedback(loose, 'True')] } }
+  await world.plant('manifestworks', { name: featureSet, namespace: spoke, labels: { 'cluster.appscode.com/profile': set } }, { workload: { manifests: [] } }, status)
+  const [ready, unready] = [{ insyncClusters: [spoke], outOfSyncClusters: [] }, { insyncClusters: [], outOfSyncClusters: [spoke] }]
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${pinned}`), 200)).json, unready)
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${loose}`), 200)).json, ready)
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json[featureSet], { [pinned]: unready, [loose]: ready })
+})
+
+test('a set that selects by labels has the clusters that it selects', async (t) => {
+  const team = unique('team')
+  const set = await world.set({ clusterSelector: { selectorType: 'LabelSelector', labelSelector: { matchExpressions: [{ key: 'team', operator: 'In', values: [team] }] } } })
+  const feature = await world.feature(await world.featureSet())
+  await world.profile(set, { [feature]: { featureSet: 'any' } })
+  const name = await world.plant('managedclusters', { name: unique('spoke'), labels: { team } }, { hubAcceptsClient: true }, claimsOf(`enabledFeatures: [${feature}]`))
+  await world.spoke(set, `enabledFeatures: [${feature}]`)
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, `/sync-status/${feature}`), 200)).json, { insyncClusters: [name], outOfSyncClusters: [] })
+})
+
+test('a set without a profile, without spokes and without features of its own has nothing to show', async (t) => {
+  const set = await world.set()
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/all-features'), 200)).json, {})
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/sync-status/suite-features-version'), 200)).json, { clusterSetVersion: '', clusters: [] })
+  t.deepEqual((await expectStatus(world.ofSet('GET', set, '/auto-update/check'), 200)).json, { possible: false })
+})
+
+test('a set, a feature or a name that cannot exist is 404', async (t) => {
+  const reads = ['/featuresets', '/sync-status/all-features', '/sync-status/suite-features-version', '/sync-status/backup', '/auto-update/check']
+  for (const path of reads) {
+    t.like(await world.ofSet('GET', 'no-such-set', path), { status: 404, json: { code: 'ClusterSetMissing' } }, path)
+    t.is((await world.ofSet('GET', 'No_Such.Set', path)).status, 404, path)
+  }
+  const set = await world.set()
+  t.like(await world.ofSet('GET', set, `/sync-status/${unique('none')}`), { status: 404, json: { code: 'FeatureMissing' } })
+  t.is((await world.ofSet('GET', set, '/sync-status/No_Such_Feature')).status, 404)
+})
+
+test('reading needs the right to view hubs; for another organization the cluster does not exist', async (t) => {
+  const { people, owner, org } = world
+  const [connector, reader, stranger] = [await people.person('none'), await people.person('reader'), await people.person('stranger')]
+  const held = (...actions: string[]) => actions.map((action) => ({ namespace: 'cluster_mgmt', action }))
+  await people.teamWithRole(owner, org, [connector], held('view clusters', 'connect to clusters'))
+  await people.teamWithRole(owner, org, [reader], held('view clusters', 'view hubs'))
+  await people.organization(stranger)
+  const set = await world.set()
+  for (const path of ['/featuresets', '/sync-status/all-features', '/sync-status/suite-features-version', '/auto-update/check']) {
+    t.deepEqual(await Promise.all([connector, reader, stranger].map(async (person) => (await world.ofSet('GET', set, path, undefined, person)).status)), [403, 200, 404], path)
+  }
+})
