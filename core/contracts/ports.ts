@@ -205,7 +205,7 @@ export interface LicenseSigner {
   faultOf(authority: LicenseAuthority, now: Date): Promise<string | undefined>
   /** Returns the validity of a stored authority. */
   validityOf(certificatePem: string): Validity
-  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nobody uses it. */
+  /** Signs a license with a new serial of 128 random bits. The key of the license itself is thrown away: nothing uses it. */
   sign(authority: LicenseAuthority, content: LicenseContent): Promise<{ readonly serial: string; readonly certificatePem: string }>
   /** Signs a revocation list in PEM. */
   signRevocations(authority: LicenseAuthority, revoked: readonly RevokedSerial[], thisUpdate: Date, nextUpdate: Date): Promise<string>

@@ -121,9 +121,17 @@ test('several revocation lists in one text count together; an unsigned or expire
   const [first, second] = [await made(), await made()]
   const listOf = (authority: LicenseAuthority, serial: string) => signer.signRevocations(authority, [{ serial, at: now }], now, inDays(7))
   const lists = `${await listOf(first, '91827364554637281')}${await listOf(second, '5')}`
-  const trusted = certificatesIn(`${first.certificatePem}\n${second.certificatePem}`)
+  const both = `${first.certificatePem}\n${second.certificatePem}`
+  const trusted = certificatesIn(both)
   t.deepEqual(await revokedIn(lists, trusted, now), new Set(['91827364554637281', '5']))
   t.deepEqual(await revokedIn(lists, trusted.slice(0, 1), now), new Set(['91827364554637281']))
+  const [good, bad] = [await signer.sign(first, content()), await signer.sign(first, content())]
+  for (const order of [[first, second], [second, first]]) {
+    const crl = file((await Promise.all(order.map((each) => listOf(each, each === first ? bad.serial : good.serial)))).join(''))
+    const ofOpenssl = (license: string): string => openssl('verify', '-crl_check', '-CAfile', file(both), '-CRLfile', crl, file(license))
+    t.regex(ofOpenssl(good.certificatePem), /OK\n$/)
+    t.regex(ofOpenssl(bad.certificatePem), /certificate revoked/)
+  }
   await t.throwsAsync(revokedIn(lists, [], now), { message: /not signed by a known authority/ })
   await t.throwsAsync(revokedIn(lists, trusted, inDays(8)), { message: /expired/ })
 })
