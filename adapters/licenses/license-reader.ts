@@ -1,5 +1,5 @@
 import { webcrypto, X509Certificate } from 'node:crypto'
-import type { ReadLicense } from '../../core/contracts/license-verification.ts'
+import type { ReadLicense } from '../../core/contracts/types.ts'
 
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
