@@ -44,6 +44,7 @@ import { EntropyToken } from '../../core/kernel/secret.ts'
 import { token } from '../../core/kernel/token.ts'
 import type { AuditTrail } from '../../core/kernel/unit-of-work.ts'
 import type { Boot, Provide } from '../boot.ts'
+import type { Resolve } from '../container.ts'
 
 /** Binds what takes part in imports of clusters to their transaction. */
 export const BindImportWatcherToken = token<(tx: SqlRunner, audit: AuditTrail) => ClusterImportWatcher>('clusters.BindImportWatcher')
@@ -98,20 +99,20 @@ export const provideClusters: Provide = (container, boot) => {
   )
   container.provide(HubsToken, (resolve) => makeHubs({ connections: resolve(ClusterConnectionsToken), api: resolve(ClusterApiToken), pause: resolve(PauseToken), entropy: resolve(EntropyToken) }))
   const taskChanges = makeSqlTaskChanges(database, boot.instanceId)
-  container.provide(ClusterTaskUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(
+  /** The records of a transaction. What is imported in it is reported in it. */
+  const changedRecords = (resolve: Resolve) => (tx: SqlRunner, audit: AuditTrail) => withImportWatcher(bindStore(tx), resolve(BindImportWatcherToken)(tx, audit))
+  container.provide(ClusterTaskUnitOfWorkToken, (resolve) => {
+    const records = changedRecords(resolve)
+    return makeSqlUnitOfWork(
       database,
-      (tx, audit) => ({ clusters: bindStore(tx), tasks: taskChanges(tx), audit }),
+      (tx, audit) => ({ clusters: records(tx, audit), tasks: taskChanges(tx), audit }),
       makeSqlAuditTrail(database, resolve(AuditChainToken)),
-    ),
-  )
-  container.provide(ClusterUnitOfWorkToken, (resolve) =>
-    makeSqlUnitOfWork(
-      database,
-      (tx, audit) => ({ clusters: withImportWatcher(bindStore(tx), resolve(BindImportWatcherToken)(tx, audit)), audit }),
-      makeSqlAuditTrail(database, resolve(AuditChainToken)),
-    ),
-  )
+    )
+  })
+  container.provide(ClusterUnitOfWorkToken, (resolve) => {
+    const records = changedRecords(resolve)
+    return makeSqlUnitOfWork(database, (tx, audit) => ({ clusters: records(tx, audit), audit }), makeSqlAuditTrail(database, resolve(AuditChainToken)))
+  })
 }
 
 /**

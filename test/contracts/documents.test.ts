@@ -76,7 +76,7 @@ test('a folder that is lost or full of something else is 503, and leaves nothing
   await writeFile(folder, 'not a folder')
   const failures = [await documents.put({ ...document, ref: randomUUID() }, pdf()), await documents.link(document, now, until), await documents.open(link, now)]
   t.deepEqual(failures.map((each) => isLeft(each) && each.left.tag), ['DocumentStoreDown', 'DocumentStoreDown', 'DocumentStoreDown'])
-  t.false(JSON.stringify(failures).includes(folder), 'no path of this machine is told')
+  t.false(JSON.stringify(failures).includes(folder), 'no path of this machine is shown')
   await rm(folder)
   await rename(`${folder}.away`, folder)
   t.deepEqual(await readdir(folder), [document.ref])
