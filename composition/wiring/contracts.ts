@@ -1,8 +1,11 @@
 import { hkdfSync } from 'node:crypto'
-import { join } from 'node:path'
+import { makeS3Documents } from '../../adapters/clouds/s3-documents.ts'
+import { makeEgressClient } from '../../adapters/clouds/sdk.ts'
+import { parseDocumentUrl } from '../../adapters/clouds/document-url.ts'
 import { makeFolderDocuments } from '../../adapters/documents/folder-documents.ts'
 import { noScanner } from '../../adapters/documents/no-scanner.ts'
 import { makeLicenseSigner } from '../../adapters/licenses/license-signer.ts'
+import { makeEgressPolicy } from '../../adapters/outbound/egress-policy.ts'
 import { makeSqlAuditTrail } from '../../adapters/sql/audit/audit-trail.ts'
 import { makeSqlBindingStore } from '../../adapters/sql/contracts/binding-store.ts'
 import { makeSqlContractEvents } from '../../adapters/sql/contracts/contract-events.ts'
@@ -29,6 +32,7 @@ import { isOpen } from '../../core/kernel/deployment.ts'
 import { secret } from '../../core/kernel/secret.ts'
 import { notifyAfterCommit } from '../../core/mail/delivery.ts'
 import { OutboxNotifierToken } from '../../core/mail/ports.ts'
+import { attachment } from '../../plugins/kit/attachment.ts'
 import type { Boot, Provide } from '../boot.ts'
 import { BindImportWatcherToken } from './clusters.ts'
 import { BindMailOutboxToken } from './mail.ts'
@@ -70,9 +74,19 @@ export const provideContracts: Provide = (container, boot) => {
   })
 }
 
-const documentsOf = ({ baseUrl, keys, settings }: Boot): DocumentStore =>
-  makeFolderDocuments({
-    folder: join(settings.dataDir, 'documents'),
+const documentsOf = (boot: Boot): DocumentStore => {
+  const { baseUrl, keys, settings } = boot
+  const place = parseDocumentUrl(settings.contractDocuments.reveal())
+  if (place === undefined) throw new Error('MOORAGE_CONTRACT_DOCUMENTS passed its check and is not understood')
+  if (place.kind === 's3') {
+    // An endpoint that is configured is intended, at any address.
+    const egress = makeEgressClient(makeEgressPolicy(new Set(['public', 'private', 'loopback'])), true)
+    boot.onStop('the store of documents', () => egress.close())
+    return makeS3Documents({ place: place.s3, egress, dispositionOf: attachment })
+  }
+  return makeFolderDocuments({
+    folder: place.path,
     key: secret(new Uint8Array(hkdfSync('sha256', keys.csrf.reveal(), '', 'moorage links to documents', 32))),
     routeUrl: () => `${baseUrl()}/api/v1/contract-documents`,
   })
+}
